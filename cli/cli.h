@@ -1,0 +1,119 @@
+/* What the files of the command share. A verb is one file that ends with its cli_verb; main.c lists them. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <oatgp.h>
+
+#define CLI_MOST_POSITIONALS 2
+
+enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 3 };
+
+/* Options of the command alone: the other rows of the settings table. */
+typedef struct cli_options {
+#define OATGP_COMMAND_FLAG(name, verbs, help) int name;
+#define OATGP_COMMAND_TEXT(name, value, verbs, argument, help) const char *name;
+#include "oatgp_settings.def"
+} cli_options;
+
+typedef struct cli cli;
+
+typedef struct cli_verb {
+  const char *name, *summary;
+  const char *positionals[CLI_MOST_POSITIONALS]; /* "MODEL", "DATA"; NULL past the last */
+  const char *usage;                             /* what follows the positionals in the synopsis */
+  const char *details;                           /* a paragraph for --help */
+  const char *example;                           /* one or more whole command lines */
+  oatgp_status (*run)(cli *c);                   /* reports own failures by cli_fail; main reports the library's */
+} cli_verb;
+
+/* One call of the command. */
+struct cli {
+  const cli_verb *verb;
+  oatgp_context *ctx;
+  oatgp_settings settings;
+  cli_options options;
+  const char *positionals[CLI_MOST_POSITIONALS];
+  size_t positional_count;
+  int argument_count; /* the command line, without the program's name */
+  char **arguments;
+  char *config_text;  /* the config file: settings point into it */
+  bool reported;      /* the failure's sentence has been printed (or is not to be) */
+  bool interrupted;   /* a signal ended the fit, and its model was saved */
+  bool live_line;     /* a progress line stands on the terminal */
+};
+
+extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info;
+extern const cli_verb *const cli_verbs[]; /* ends with NULL */
+
+/* In a function with a local `status` and a label `done:` that frees what is not NULL. */
+#define TRY(call)             \
+  do {                        \
+    status = (call);          \
+    if (status != OATGP_OK) { \
+      goto done;              \
+    }                         \
+  } while (0)
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define CLI_PRINTF(text, first)
+#endif
+
+/* ---- output.c: sentences on standard error, results on standard output ---- */
+
+/* Prints "oatgp: sentence" and returns the status. */
+oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) CLI_PRINTF(3, 4);
+/* The same for a wrong command line; adds where the help is. */
+oatgp_status cli_usage_error(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
+/* "oatgp: warning: sentence", unless --quiet. */
+void cli_warn(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
+/* The library's notes and warnings, unless --quiet; user is the cli. */
+void cli_message(void *user, oatgp_level level, const char *sentence);
+/* Prints the library's last error, once. */
+void cli_report_failure(cli *c);
+/* Removes a progress line from the terminal. */
+void cli_clear_line(cli *c);
+/* Flushes standard output; a full disk is a failure with a sentence, a reader that went away one without. */
+oatgp_status cli_finish_output(cli *c, oatgp_status status);
+/* A zeroed array, or NULL with the failure printed and *status set. */
+void *cli_new(cli *c, size_t count, size_t size, oatgp_status *status);
+
+/* ---- options.c, config.c ---- */
+
+/* Fills settings, options and positionals from the command line and the config file that it names. */
+oatgp_status cli_read_options(cli *c);
+/* The row of that name (dashes or underscores) that belongs to the verb, or NULL. */
+const oatgp_setting *cli_find_option(const cli_verb *verb, const char *name);
+bool cli_has_verb(const oatgp_setting *setting, const char *verb);
+/* Sets the option; `where` ("--" or "file:3: ") comes before the sentence of a refusal. */
+oatgp_status cli_set_option(cli *c, const oatgp_setting *setting, const char *value, const char *where);
+/* Refuses a name that the verb does not have: which verbs have it, or which name is like it. */
+oatgp_status cli_refuse_option(cli *c, const char *name, const char *where);
+/* Settings from the config file, each by cli_set_option. */
+oatgp_status cli_read_config(cli *c, const char *path);
+/* A name with dashes for underscores. */
+void cli_dashed(const char *name, char *out, size_t size);
+/* A whole decimal number, nothing before or after it. */
+bool cli_parse_number(const char *text, double *out);
+
+/* ---- help.c ---- */
+
+void cli_help(void);
+void cli_help_verb(const cli_verb *verb);
+
+/* ---- input.c: what several verbs read ---- */
+
+oatgp_status cli_need(cli *c, const char *value, const char *option);
+/* The knots of --knots FILE, or NULL where the text is none. */
+oatgp_status cli_read_knots(cli *c, const oatgp_data *data, oatgp_data **out);
+
+/* ---- report.c ---- */
+
+/* The model as a table or, with --json, as an object; `full` adds what only info shows. */
+oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path, bool full);
+
+#endif

@@ -1,0 +1,98 @@
+/* The config file: lines "name = value"; '#' at the start of a line or after a blank begins a comment. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+#define LONGEST_WHERE 4096
+
+/* The whole file as text. */
+static oatgp_status read_text(cli *c, const char *path, char **out) {
+  FILE *stream = fopen(path, "r");
+  if (stream == NULL) {
+    return cli_fail(c, OATGP_READ, "cannot read '%s': %s", path, strerror(errno));
+  }
+  oatgp_status status = OATGP_OK;
+  size_t capacity = 0, length = 0;
+  char *text = NULL;
+  do {
+    if (length + 1 >= capacity) {
+      capacity = 2 * capacity + 4096;
+      char *grown = realloc(text, capacity);
+      if (grown == NULL) {
+        status = cli_fail(c, OATGP_MEMORY, "out of memory: could not get %zu bytes", capacity);
+        break;
+      }
+      text = grown;
+    }
+    length += fread(text + length, 1, capacity - 1 - length, stream);
+    text[length] = '\0';
+  } while (!feof(stream) && !ferror(stream));
+  if (status == OATGP_OK && ferror(stream)) {
+    status = cli_fail(c, OATGP_READ, "cannot read '%s': %s", path, strerror(errno));
+  }
+  fclose(stream);
+  *out = text;
+  return status;
+}
+
+/* Cuts blanks off both ends, in place. */
+static char *trim(char *text) {
+  while (isspace((unsigned char)*text)) {
+    text++;
+  }
+  size_t length = strlen(text);
+  while (length > 0 && isspace((unsigned char)text[length - 1])) {
+    text[--length] = '\0';
+  }
+  return text;
+}
+
+static void cut_comment(char *line) {
+  for (char *letter = line; *letter != '\0'; letter++) {
+    if (*letter == '#' && (letter == line || isspace((unsigned char)letter[-1]))) {
+      *letter = '\0';
+      return;
+    }
+  }
+}
+
+static oatgp_status read_line(cli *c, char *line, const char *where) {
+  cut_comment(line);
+  char *name = trim(line);
+  if (*name == '\0') {
+    return OATGP_OK;
+  }
+  char *equals = strchr(name, '=');
+  if (equals == NULL) {
+    return cli_usage_error(c, "%s'%s' is not of the form name = value", where, name);
+  }
+  *equals = '\0';
+  name = trim(name);
+  const oatgp_setting *setting = cli_find_option(c->verb, name);
+  if (setting == NULL) {
+    return cli_refuse_option(c, name, where);
+  }
+  if (strcmp(setting->name, "config") == 0 || strcmp(setting->name, "help") == 0) {
+    return cli_usage_error(c, "%s%s cannot be set in a config file", where, name);
+  }
+  return cli_set_option(c, setting, trim(equals + 1), where);
+}
+
+oatgp_status cli_read_config(cli *c, const char *path) {
+  oatgp_status status = read_text(c, path, &c->config_text);
+  size_t number = 1;
+  for (char *line = c->config_text; status == OATGP_OK && line != NULL; number++) {
+    char where[LONGEST_WHERE];
+    char *end = strchr(line, '\n');
+    if (end != NULL) {
+      *end = '\0';
+    }
+    snprintf(where, sizeof where, "%s:%zu: ", path, number);
+    status = read_line(c, line, where);
+    line = end != NULL ? end + 1 : NULL;
+  }
+  return status;
+}

@@ -1,0 +1,217 @@
+/* oatgp fit: reads data, fits a model, saves it and says what it is. A first signal ends the fit with the best model. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "progress.h"
+
+/* The one thing a signal handler may write. */
+static volatile sig_atomic_t signalled = 0;
+
+/* What the monitor needs. */
+typedef struct watch {
+  cli *c;
+  FILE *trace; /* NULL without --trace */
+  cli_progress progress;
+} watch;
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/* A second signal of either kind has its usual effect. */
+static void on_signal(int number) {
+  (void)number;
+  signalled = 1;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+}
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- monitor ----------------------------------------------------------------------------------------------------- */
+
+static const char *event_word(oatgp_event_kind kind) {
+  static const char *const words[] = {[OATGP_EVENT_START] = "start", [OATGP_EVENT_STEP] = "step", [OATGP_EVENT_END] = "end"};
+  return words[kind];
+}
+
+/* A line of the trace. A trace that cannot be written is given up with a warning; the fit goes on. */
+static void write_trace(watch *w, const oatgp_event *event) {
+  cli_json json = cli_json_begin();
+  cli_json_text(&json, "event", event_word(event->kind));
+  cli_json_whole(&json, "restart", event->restart);
+  cli_json_whole(&json, "iteration", event->iteration);
+  cli_json_whole(&json, "evaluations", event->evaluations);
+  cli_json_whole(&json, "rejected", event->rejected);
+  cli_json_number(&json, "objective", event->objective);
+  cli_json_number(&json, "best", event->best);
+  cli_json_number(&json, "gradient", event->gradient);
+  cli_json_number(&json, "seconds", event->seconds);
+  cli_json_number(&json, "sigma", event->sigma);
+  cli_json_number(&json, "tau", event->tau);
+  cli_json_number(&json, "shape", event->shape);
+  cli_json_numbers(&json, "lengthscales", event->lengthscale_count, event->lengthscales);
+  cli_json_whole(&json, "knots", (int64_t)event->knots);
+  cli_json_text(&json, "stop", event->stop);
+  if (cli_json_end(w->c, &json, w->trace, false) != OATGP_OK || fflush(w->trace) != 0) {
+    cli_warn(w->c, "cannot write '%s': %s; the trace ends here", w->c->options.trace, strerror(errno));
+    fclose(w->trace);
+    w->trace = NULL;
+  }
+}
+
+static int monitor(void *user, const oatgp_event *event) {
+  watch *w = user;
+  if (w->trace != NULL) {
+    write_trace(w, event);
+  }
+  cli_progress_show(&w->progress, event);
+  return signalled != 0;
+}
+
+/* ---- before the fit ---------------------------------------------------------------------------------------------- */
+
+/* Whether the model can be saved later; found now, so that a long fit is not lost. */
+static oatgp_status check_output(cli *c) {
+  const char *path = c->options.output;
+  struct stat info;
+  if (strcmp(path, "-") == 0) {
+    return cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
+  }
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    errno = EISDIR;
+    const bool usable = !S_ISDIR(info.st_mode) && access(path, W_OK) == 0;
+    return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
+  }
+  const char *slash = strrchr(path, '/');
+  char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+  if (folder == NULL) {
+    return cli_fail(c, OATGP_MEMORY, "out of memory");
+  }
+  const bool usable = access(folder, W_OK | X_OK) == 0;
+  const int error = errno;
+  free(folder);
+  return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
+}
+
+static oatgp_status open_trace(watch *w) {
+  const char *path = w->c->options.trace;
+  if (*path == '\0') {
+    return OATGP_OK;
+  }
+  w->trace = fopen(path, "w");
+  return w->trace != NULL ? OATGP_OK : cli_fail(w->c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+/* ---- the command line, kept in the model --------------------------------------------------------------------------- */
+
+static bool is_plain(const char *argument) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  return *argument != '\0' && argument[strspn(argument, plain)] == '\0';
+}
+
+/* Appends the argument, quoted for a shell where it has to be; returns the new end. */
+static char *append_quoted(char *end, const char *argument) {
+  if (is_plain(argument)) {
+    const size_t length = strlen(argument);
+    memcpy(end, argument, length);
+    return end + length;
+  }
+  *end++ = '\'';
+  for (; *argument != '\0'; argument++) {
+    if (*argument == '\'') {
+      memcpy(end, "'\\'", 3);
+      end += 3;
+    }
+    *end++ = *argument;
+  }
+  *end++ = '\'';
+  return end;
+}
+
+static oatgp_status keep_command(cli *c, oatgp_model *model) {
+  oatgp_status status;
+  size_t size = sizeof "oatgp";
+  for (int i = 0; i < c->argument_count; i++) {
+    size += 4 * strlen(c->arguments[i]) + 3;
+  }
+  char *command = cli_new(c, size, 1, &status);
+  if (command == NULL) {
+    return status;
+  }
+  memcpy(command, "oatgp", 5);
+  char *end = command + 5;
+  for (int i = 0; i < c->argument_count; i++) {
+    *end++ = ' ';
+    end = append_quoted(end, c->arguments[i]);
+  }
+  *end = '\0';
+  status = oatgp_model_set_command(c->ctx, model, command);
+  free(command);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static oatgp_status save(cli *c, oatgp_model *model) {
+  oatgp_status status;
+  TRY(keep_command(c, model));
+  TRY(oatgp_model_save(c->ctx, model, c->options.output));
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  if (info.stop == OATGP_STOP_USER) {
+    c->interrupted = true;
+    cli_fail(c, OATGP_OK, "interrupted; the best model so far is in '%s'", c->options.output);
+  }
+  TRY(cli_report_model(c, model, c->options.output, false));
+done:
+  return status;
+}
+
+static oatgp_status run(cli *c) {
+  oatgp_status status;
+  oatgp_data *data = NULL, *knots = NULL;
+  oatgp_model *model = NULL;
+  watch w = {.c = c};
+  TRY(cli_need(c, c->settings.target, "--target COL"));
+  TRY(cli_need(c, c->options.output, "-o FILE for the model"));
+  TRY(check_output(c));
+  TRY(open_trace(&w));
+  TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
+  TRY(cli_read_knots(c, data, &knots));
+  catch_signals();
+  cli_progress_begin(&w.progress, c);
+  status = oatgp_fit(c->ctx, data, &c->settings, knots, monitor, &w, &model);
+  cli_progress_end(&w.progress);
+  TRY(status);
+  TRY(save(c, model));
+done:
+  if (w.trace != NULL && fclose(w.trace) != 0) {
+    cli_warn(c, "cannot write '%s': %s", c->options.trace, strerror(errno));
+  }
+  oatgp_model_free(model);
+  oatgp_data_free(knots);
+  oatgp_data_free(data);
+  return status;
+}
+
+const cli_verb cli_fit = {
+    .name = "fit",
+    .summary = "fit a model to data and save it",
+    .positionals = {"DATA"},
+    .usage = "--target COL -o MODEL [OPTIONS]",
+    .details = "DATA is CSV or TSV, plain or gzip, or .npy; '-' is standard input. The parameters and the places of the knots are "
+               "found by maximising the model's objective. Ctrl-C ends the fit, saves the best model so far and exits with 3.",
+    .example = "  oatgp fit train.csv --target y -o model.oatgp\n"
+               "  oatgp fit train.csv.gz --target y --inputs lon,lat --approx pep --alpha 0.5 --knots 200 \\\n"
+               "        --kernel matern32-ard --time-limit 600 --trace steps.jsonl --json -o model.oatgp",
+    .run = run,
+};

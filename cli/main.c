@@ -1,0 +1,114 @@
+/* The command oatgp: finds the verb, reads its options, runs it and turns the status into an exit code. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score, &cli_objective, &cli_info, NULL};
+
+/* Streams that the caller closed are opened for nothing, in the wrong direction, so that no file of ours gets their
+ * numbers and writing to them fails. */
+static void fill_closed_streams(void) {
+  static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int i = 0; i < 3; i++) {
+    if (fcntl(i, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[i]) != i) {
+      exit(CLI_FAILED);
+    }
+  }
+}
+
+static const cli_verb *find_verb(const char *name) {
+  for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
+    if (strcmp((*verb)->name, name) == 0) {
+      return *verb;
+    }
+  }
+  return NULL;
+}
+
+static oatgp_status refuse_verb(cli *c, const char *name) {
+  char list[128] = "";
+  for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", (*verb)->name);
+  }
+  if (name == NULL) {
+    return cli_usage_error(c, "a verb is missing; the verbs are %s", list);
+  }
+  return cli_usage_error(c, "there is no verb '%s'; the verbs are %s", name, list);
+}
+
+/* oatgp help, oatgp help VERB */
+static oatgp_status run_help(cli *c) {
+  if (c->argument_count == 1) {
+    cli_help();
+    return OATGP_OK;
+  }
+  const cli_verb *verb = find_verb(c->arguments[1]);
+  if (verb == NULL) {
+    return refuse_verb(c, c->arguments[1]);
+  }
+  cli_help_verb(verb);
+  return OATGP_OK;
+}
+
+static oatgp_status run_verb(cli *c) {
+  const oatgp_status status = cli_read_options(c);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  if (c->options.help) {
+    cli_help_verb(c->verb);
+    return OATGP_OK;
+  }
+  return c->verb->run(c);
+}
+
+static oatgp_status run(cli *c) {
+  const char *first = c->argument_count > 0 ? c->arguments[0] : NULL;
+  if (first == NULL) {
+    return refuse_verb(c, NULL);
+  }
+  if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+    cli_help();
+    return OATGP_OK;
+  }
+  if (strcmp(first, "--version") == 0) {
+    printf("oatgp %s\n", oatgp_version());
+    return OATGP_OK;
+  }
+  if (strcmp(first, "help") == 0) {
+    return run_help(c);
+  }
+  c->verb = find_verb(first);
+  return c->verb != NULL ? run_verb(c) : refuse_verb(c, first);
+}
+
+static int exit_code(const cli *c, oatgp_status status) {
+  if (status == OATGP_OK) {
+    return c->interrupted ? CLI_INTERRUPTED : CLI_OK;
+  }
+  return status == OATGP_ARGUMENT ? CLI_USAGE : CLI_FAILED;
+}
+
+int main(int argc, char **argv) {
+  fill_closed_streams();
+  signal(SIGPIPE, SIG_IGN);
+  cli c = {.argument_count = argc > 0 ? argc - 1 : 0, .arguments = argv + 1, .ctx = oatgp_context_create()};
+  if (c.ctx == NULL) {
+    fprintf(stderr, "oatgp: out of memory\n");
+    return CLI_FAILED;
+  }
+  oatgp_context_set_message(c.ctx, cli_message, &c);
+  const oatgp_status status = cli_finish_output(&c, run(&c));
+  if (status != OATGP_OK) {
+    cli_report_failure(&c);
+  }
+  free(c.config_text);
+  oatgp_context_free(c.ctx);
+  return exit_code(&c, status);
+}

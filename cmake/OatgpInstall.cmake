@@ -1,0 +1,29 @@
+# What is installed: libraries, headers, command, pkg-config file, CMake package, man pages.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oatgp)
+
+# The static library is an export of its own: only who links it needs to have BLAS and the others at hand.
+install(TARGETS oatgp_shared EXPORT oatgpTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS oatgp_static EXPORT oatgpStaticTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/oatgp.h include/oatgp_settings.def include/oatgp_status.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET oatgp_command)
+  install(TARGETS oatgp_command)
+endif()
+
+install(EXPORT oatgpTargets NAMESPACE oatgp:: DESTINATION ${package_dir})
+install(EXPORT oatgpStaticTargets NAMESPACE oatgp:: DESTINATION ${package_dir})
+configure_package_config_file(
+  cmake/oatgpConfig.cmake.in ${PROJECT_BINARY_DIR}/oatgpConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/oatgpConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/oatgpConfig.cmake ${PROJECT_BINARY_DIR}/oatgpConfigVersion.cmake DESTINATION ${package_dir})
+
+# The .pc file finds its prefix from its own place, so that an installed tree can be moved.
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/oatgp.pc.in ${PROJECT_BINARY_DIR}/oatgp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/oatgp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+file(GLOB man_pages CONFIGURE_DEPENDS man/*.1)
+if(man_pages)
+  install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

@@ -1,0 +1,234 @@
+/* oatgp: Gaussian-process regression that chooses its own knots.
+ *
+ * The library copies what it keeps and never prints, exits or aborts. Every function that can fail returns an
+ * oatgp_status; oatgp_last_error() then holds one sentence with the numbers. Pointers named `out` are set only on
+ * success. Matrices are row-major unless a comment says otherwise; sizes are in elements. A context and the objects
+ * made with it belong to one thread at a time; different contexts are independent, but for the number of threads of the
+ * linear algebra, which is one number for the process. Every _free takes NULL. */
+#ifndef OATGP_H
+#define OATGP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define OATGP_API __attribute__((visibility("default")))
+#else
+#define OATGP_API
+#endif
+
+/* ---- status and stop codes ---------------------------------------------------------------------------------- */
+
+typedef enum oatgp_status {
+#define OATGP_STATUS(NAME, sentence) OATGP_##NAME,
+#include "oatgp_status.def"
+} oatgp_status;
+
+/* Why an optimisation ended. */
+typedef enum oatgp_stop {
+#define OATGP_STOP(NAME, word, sentence) OATGP_STOP_##NAME,
+#include "oatgp_status.def"
+} oatgp_stop;
+
+OATGP_API const char *oatgp_version(void);                       /* "0.1.0" */
+OATGP_API const char *oatgp_status_sentence(oatgp_status status);
+OATGP_API const char *oatgp_stop_word(oatgp_stop stop);          /* "objective" */
+OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
+
+/* ---- context: the last error and where notes go --------------------------------------------------------------- */
+
+typedef struct oatgp_context oatgp_context;
+
+typedef enum oatgp_level { OATGP_NOTE, OATGP_WARNING } oatgp_level;
+typedef void (*oatgp_message_fn)(void *user, oatgp_level level, const char *sentence);
+
+OATGP_API oatgp_context *oatgp_context_create(void); /* NULL when out of memory */
+OATGP_API void oatgp_context_free(oatgp_context *ctx);
+/* The sentence of the last failure in this context, "" if there was none. Valid until the next call with ctx. */
+OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
+/* Notes and warnings (dropped rows, a raised jitter ...) go to fn; NULL, the default, discards them. */
+OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
+/* Threads of the linear algebra in calls that take no settings (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
+OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
+
+/* ---- settings ------------------------------------------------------------------------------------------------- */
+
+/* Every field is a row of oatgp_settings.def. Texts are borrowed: they must live as long as the struct is used. */
+typedef struct oatgp_settings {
+#define OATGP_REAL(name, value, lowest, highest, verbs, argument, help) double name;
+#define OATGP_INT(name, value, lowest, highest, verbs, argument, help) int64_t name;
+#define OATGP_BYTES(name, value, verbs, argument, help) int64_t name;
+#define OATGP_FLAG(name, value, verbs, help) int name;
+#define OATGP_CHOICE(name, value, choices, verbs, help) const char *name;
+#define OATGP_TEXT(name, value, verbs, argument, help) const char *name;
+#include "oatgp_settings.def"
+} oatgp_settings;
+
+typedef enum oatgp_type { OATGP_TYPE_REAL, OATGP_TYPE_INT, OATGP_TYPE_BYTES, OATGP_TYPE_FLAG, OATGP_TYPE_CHOICE, OATGP_TYPE_TEXT } oatgp_type;
+
+/* One row of the table, for front ends. */
+typedef struct oatgp_setting {
+  const char *name;      /* with underscores */
+  oatgp_type type;
+  int in_command_only;   /* an option of the command, not a field of the struct */
+  const char *value;     /* default, as text */
+  double lowest, highest;
+  const char *choices;   /* "a|b|c" or NULL */
+  const char *verbs;     /* "fit,objective" */
+  const char *argument;  /* "COL", NULL for a flag */
+  const char *help;
+} oatgp_setting;
+
+OATGP_API size_t oatgp_setting_count(void);
+OATGP_API const oatgp_setting *oatgp_setting_at(size_t index); /* NULL past the end */
+
+OATGP_API void oatgp_settings_default(oatgp_settings *settings);
+/* Sets one field from text ("1e-3", "yes", "512M"). Unknown names, malformed text and values out of range are refused. */
+OATGP_API oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value);
+/* Checks every field against its range or choices. Done by every function that takes settings. */
+OATGP_API oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings);
+
+/* ---- data ----------------------------------------------------------------------------------------------------- */
+
+typedef struct oatgp_data oatgp_data;
+
+/* n rows of d inputs, x row-major, y of n values or NULL. Everything must be finite. */
+OATGP_API oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out);
+/* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL). */
+OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
+/* n positive weights: the row's noise variance is tau^2 / weight. NULL removes them. */
+OATGP_API oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights);
+/* n known noise variances >= 0, added to tau^2. NULL removes them. */
+OATGP_API oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data, const double *variance);
+
+/* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
+ * noise_variance, header, missing. An empty target means that there is none. */
+OATGP_API oatgp_status oatgp_data_read(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out);
+/* Reads the columns that are the inputs of `like`, by name if the file has a header, else by place. */
+OATGP_API oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oatgp_data *like, const oatgp_settings *settings,
+                                            oatgp_data **out);
+OATGP_API size_t oatgp_data_rows(const oatgp_data *data);
+OATGP_API size_t oatgp_data_inputs(const oatgp_data *data);
+OATGP_API const char *oatgp_data_input_name(const oatgp_data *data, size_t input); /* NULL past the end */
+OATGP_API size_t oatgp_data_dropped_rows(const oatgp_data *data);                  /* by missing = drop */
+OATGP_API void oatgp_data_free(oatgp_data *data);
+
+/* Writes a table of columns, each of `rows` values with 17 digits, as CSV; "-" is standard output. The file appears whole
+ * or not at all. */
+OATGP_API oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
+                                       const double *const *values);
+/* Writes a rows x columns matrix as .npy, whole or not at all. */
+OATGP_API oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const double *values);
+
+/* ---- fit ------------------------------------------------------------------------------------------------------ */
+
+typedef struct oatgp_model oatgp_model;
+
+typedef enum oatgp_event_kind { OATGP_EVENT_START, OATGP_EVENT_STEP, OATGP_EVENT_END } oatgp_event_kind;
+
+/* What the monitor sees. Pointers are valid during the call. All in the data's units, lengthscales in scaled units. */
+typedef struct oatgp_event {
+  oatgp_event_kind kind;
+  int64_t restart, iteration, evaluations, rejected; /* rejected: evaluations that failed */
+  double objective, best, gradient, seconds;         /* gradient: largest free derivative */
+  double sigma, tau, shape;
+  size_t lengthscale_count;
+  const double *lengthscales;
+  size_t knots;
+  const char *stop; /* at the end: the word of the stop code, else NULL */
+} oatgp_event;
+
+/* Called at the start, after every iteration and at the end; a result other than 0 stops the fit with the best so far. */
+typedef int (*oatgp_monitor_fn)(void *user, const oatgp_event *event);
+
+/* Fits a model. `knots` (may be NULL) holds starting knots in the data's units, or in scaled units with knots_scaled, and
+ * then settings->knots is not used. A fit that the monitor or the time limit stopped is a success: its model says so. */
+OATGP_API oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                                 oatgp_monitor_fn monitor, void *user, oatgp_model **out);
+
+/* One evaluation of the objective at the parameters given in the settings. Arrays belong to the struct. */
+typedef struct oatgp_evaluation {
+  double objective, sigma, tau, shape, mean, jitter;
+  size_t inputs, knots, lengthscale_count;
+  double *lengthscales;
+  double d_log_sigma, d_log_tau, d_log_shape;
+  double *d_log_lengthscales; /* lengthscale_count */
+  double *d_knots;            /* knots x inputs, with respect to scaled knots; NULL for the full GP */
+} oatgp_evaluation;
+
+OATGP_API oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                                      int with_gradient, oatgp_evaluation *out);
+OATGP_API void oatgp_evaluation_clear(oatgp_evaluation *evaluation); /* frees its arrays */
+
+/* ---- model ---------------------------------------------------------------------------------------------------- */
+
+/* What a model is and how it came about. Texts and arrays belong to the model. Everything is in the data's units;
+ * lengthscales are in scaled units. */
+typedef struct oatgp_model_info {
+  const char *version, *approx, *kernel, *optimizer, *select, *target, *mean_kind, *command, *settings, *fingerprint, *weights, *noise_variance;
+  double alpha, objective, sigma, tau, shape, jitter, seconds;
+  double mean;                /* prior mean; of a linear mean, its value at the mean of the inputs */
+  const double *slopes;       /* of a linear mean, one for each input, else NULL */
+  size_t n, d, knots, lengthscale_count;
+  const double *lengthscales;
+  const double *input_centre, *input_scale; /* inputs are centred and divided by these */
+  int64_t iterations, evaluations, rejected, restarts, seed;
+  oatgp_stop stop;
+  size_t history_count;
+  const double *history;      /* history_count x 3: evaluations, objective, seconds after each iteration of the best start */
+} oatgp_model_info;
+
+OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);
+OATGP_API const char *oatgp_model_input_name(const oatgp_model *model, size_t input); /* NULL past the end */
+/* A text kept in the model file, such as the command line that made it. */
+OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command);
+/* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. */
+OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
+
+/* The file appears whole or not at all (written beside, synced, renamed). */
+OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
+OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
+OATGP_API void oatgp_model_free(oatgp_model *model);
+
+/* Reads the model's inputs from a file: by name if it has a header, else by place. The target is read when
+ * settings->target names one or the file has a column of the model's target name; with need_target its absence is an
+ * error. So are weights and noise variances, when the model has them and the file has their columns. */
+OATGP_API oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
+                                           int need_target, oatgp_data **out);
+
+/* ---- prediction and scores ------------------------------------------------------------------------------------ */
+
+/* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once. */
+typedef struct oatgp_prediction {
+  double *mean, *variance_latent, *variance;
+} oatgp_prediction;
+
+OATGP_API oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
+/* Joint covariance of f at the rows, n x n. */
+OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
+/* `count` joint draws of f, each of n values, one after the other. */
+OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
+                                             uint64_t seed, double *samples);
+
+typedef struct oatgp_scores {
+  size_t n;
+  double rmse, srmse;          /* srmse = rmse / sd(y of these rows); NaN for fewer than two rows or a constant y */
+  double mnlp, mean_nlp;       /* median and mean of -log p(y_i) */
+  double coverage50, coverage80, coverage90, coverage95, coverage99;
+  double aukl_latent, aukl_observation; /* mean KL(against || model) of f and of y; NaN without `against` */
+} oatgp_scores;
+
+/* data needs a target. against may be NULL; it must have been trained on the same input names. */
+OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
+                                   oatgp_scores *out);
+
+OATGP_API double oatgp_normal_quantile(double p); /* of the standard normal; NaN outside (0, 1) */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+# Sourced by the other scripts: go to the project's folder, and build a preset.
+# shellcheck shell=sh
+set -eu
+exec </dev/null
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+cd "$root"
+cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+
+# configure_and_build PRESET: quiet when it works, everything the tools said when it does not.
+configure_and_build() {
+  mkdir -p build/log
+  if ! { cmake --preset "$1" && cmake --build --preset "$1" --parallel "$cores"; } >"build/log/$1.txt" 2>&1; then
+    cat "build/log/$1.txt" >&2
+    return 1
+  fi
+}

@@ -1,0 +1,18 @@
+/* The context as callers see it: made, freed, asked for the last error, told where messages go. */
+#include "util/context.h"
+
+#include <stdlib.h>
+
+/* Plain calloc: without a context there is nowhere to put the sentence of oat_new. */
+oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_context)); }
+
+void oatgp_context_free(oatgp_context *ctx) { free(ctx); }
+
+const char *oatgp_last_error(const oatgp_context *ctx) { return ctx->error; }
+
+void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user) {
+  ctx->message = fn;
+  ctx->message_user = user;
+}
+
+void oatgp_context_set_threads(oatgp_context *ctx, int threads) { ctx->threads = threads; }

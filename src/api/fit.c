@@ -1,0 +1,53 @@
+/* Public entries for fitting and evaluating: they check their arguments and forward. */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "data/data.h"
+#include "linalg/linalg.h"
+#include "model/model.h"
+
+static oatgp_status check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
+  if (data == NULL || settings == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "data, settings and the place of the result must not be NULL");
+  }
+  if (data->y == NULL) {
+    return oat_fail(ctx, OATGP_DATA, "the data have no target: name it by --target");
+  }
+  return oatgp_settings_check(ctx, settings);
+}
+
+oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                       oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
+  oatgp_model *model = NULL;
+  oatgp_status status = OATGP_OK;
+  OAT_NEED_CONTEXT(ctx);
+  TRY(check_problem(ctx, data, settings, out));
+  oat_set_blas_threads((int)settings->threads);
+  TRY(oat_fit(ctx, data, settings, knots, monitor, user, &model));
+  TRY(oat_settings_text(ctx, settings, &model->text[OAT_TEXT_SETTINGS]));
+  *out = model;
+  return OATGP_OK;
+done:
+  oatgp_model_free(model);
+  return status;
+}
+
+oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                            int with_gradient, oatgp_evaluation *out) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_problem(ctx, data, settings, out);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  oat_set_blas_threads((int)settings->threads);
+  return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
+}
+
+void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
+  if (evaluation != NULL) {
+    free(evaluation->lengthscales);
+    free(evaluation->d_log_lengthscales);
+    free(evaluation->d_knots);
+    *evaluation = (oatgp_evaluation){0};
+  }
+}

@@ -1,0 +1,200 @@
+/* Public entries for models: they check their arguments and forward. */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "linalg/linalg.h"
+#include "model/metrics.h"
+#include "util/memory.h"
+
+static const char *text_of(const oatgp_model *model, size_t which) { return model->text[which] != NULL ? model->text[which] : ""; }
+
+void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
+  if (model == NULL || info == NULL) {
+    return;
+  }
+  const double *number = model->number, unit = number[OAT_NUMBER_Y_SCALE];
+  *info = (oatgp_model_info){
+      .version = text_of(model, OAT_TEXT_VERSION),
+      .approx = model->approx->name,
+      .kernel = model->kernel->name,
+      .optimizer = text_of(model, OAT_TEXT_OPTIMIZER),
+      .select = text_of(model, OAT_TEXT_SELECT),
+      .target = text_of(model, OAT_TEXT_TARGET),
+      .mean_kind = text_of(model, OAT_TEXT_MEAN),
+      .command = text_of(model, OAT_TEXT_COMMAND),
+      .settings = text_of(model, OAT_TEXT_SETTINGS),
+      .fingerprint = text_of(model, OAT_TEXT_FINGERPRINT),
+      .weights = text_of(model, OAT_TEXT_WEIGHTS),
+      .noise_variance = text_of(model, OAT_TEXT_NOISE),
+      .alpha = number[OAT_NUMBER_ALPHA],
+      .objective = number[OAT_NUMBER_OBJECTIVE],
+      .sigma = model->theta[OAT_SIGMA] * unit,
+      .tau = model->theta[OAT_TAU] * unit,
+      .shape = model->theta[OAT_SHAPE],
+      .jitter = number[OAT_NUMBER_JITTER],
+      .seconds = number[OAT_NUMBER_SECONDS],
+      .mean = number[OAT_NUMBER_MEAN] + (model->p > 0 ? unit * model->coefficient[0] : 0),
+      .slopes = model->slopes,
+      .n = (size_t)number[OAT_NUMBER_N],
+      .d = model->d,
+      .knots = model->approx->sparse ? model->k : 0,
+      .lengthscale_count = oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE,
+      .lengthscales = model->lengthscales,
+      .input_centre = model->scaling.centre,
+      .input_scale = model->scaling.scale,
+      .iterations = (int64_t)number[OAT_NUMBER_ITERATIONS],
+      .evaluations = (int64_t)number[OAT_NUMBER_EVALUATIONS],
+      .rejected = (int64_t)number[OAT_NUMBER_REJECTED],
+      .restarts = (int64_t)number[OAT_NUMBER_RESTARTS],
+      .seed = (int64_t)number[OAT_NUMBER_SEED],
+      .stop = (oatgp_stop)number[OAT_NUMBER_STOP],
+      .history_count = model->history_count,
+      .history = model->history,
+  };
+}
+
+const char *oatgp_model_input_name(const oatgp_model *model, size_t input) {
+  return model != NULL && input < model->d ? model->names[input] : NULL;
+}
+
+oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command) {
+  char *copy = NULL;
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the model is NULL");
+  }
+  const oatgp_status status = oat_copy_text(ctx, command, &copy);
+  if (status == OATGP_OK) {
+    free(model->text[OAT_TEXT_COMMAND]);
+    model->text[OAT_TEXT_COMMAND] = copy;
+  }
+  return status;
+}
+
+/* Posterior mean and sd of f at the knots, into whichever of the two is wanted. */
+static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+  double *means = NULL, *sds = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, model->k, 1, &means));
+  TRY(oat_new_matrix(ctx, model->k, 1, &sds));
+  oat_set_blas_threads(oat_threads(ctx));
+  TRY(oat_predict_knots(ctx, model, means, sds));
+  if (mean != NULL) {
+    memcpy(mean, means, model->k * sizeof *mean);
+  }
+  if (sd != NULL) {
+    memcpy(sd, sds, model->k * sizeof *sd);
+  }
+done:
+  free(means);
+  free(sds);
+  return status;
+}
+
+oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL || !model->approx->sparse) {
+    return oat_fail(ctx, OATGP_ARGUMENT, model == NULL ? "the model is NULL" : "the full GP has no knots");
+  }
+  for (size_t i = 0; knots != NULL && i < model->k; i++) {
+    for (size_t j = 0; j < model->d; j++) {
+      knots[i * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+    }
+  }
+  return mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+}
+
+oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path) {
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL || path == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the path must not be NULL");
+  }
+  return oat_model_write(ctx, model, path);
+}
+
+oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out) {
+  OAT_NEED_CONTEXT(ctx);
+  if (path == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the path and the place of the model must not be NULL");
+  }
+  oat_set_blas_threads(oat_threads(ctx));
+  return oat_model_read(ctx, path, out);
+}
+
+oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
+                                 int need_target, oatgp_data **out) {
+  OAT_NEED_CONTEXT(ctx);
+  if (path == NULL || model == NULL || settings == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "path, model, settings and the place of the data must not be NULL");
+  }
+  size_t *positions = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_settings_check(ctx, settings));
+  if (model->positions != NULL) {
+    TRY(oat_new(ctx, model->d, sizeof *positions, &positions));
+    for (size_t j = 0; j < model->d; j++) {
+      positions[j] = (size_t)model->positions[j];
+    }
+  }
+  const oat_columns wanted = {
+      .d = model->d,
+      .names = model->names,
+      .positions = positions,
+      .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
+      .header = model->number[OAT_NUMBER_HEADER] != 0,
+      .target = *settings->target != '\0' ? settings->target : model->text[OAT_TEXT_TARGET],
+      .need_target = need_target != 0,
+      .weight_name = model->text[OAT_TEXT_WEIGHTS],
+      .noise_name = model->text[OAT_TEXT_NOISE],
+  };
+  TRY(oat_data_read_columns(ctx, path, &wanted, settings, out));
+done:
+  free(positions);
+  return status;
+}
+
+static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const void *out) {
+  if (model == NULL || data == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
+  }
+  oat_set_blas_threads(oat_threads(ctx));
+  return OATGP_OK;
+}
+
+oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, out);
+  return status == OATGP_OK ? oat_predict(ctx, model, data, out) : status;
+}
+
+oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, covariance);
+  return status == OATGP_OK ? oat_predict_covariance(ctx, model, data, covariance) : status;
+}
+
+oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
+                                   double *samples) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, samples);
+  return status == OATGP_OK ? oat_predict_samples(ctx, model, data, count, seed, samples) : status;
+}
+
+oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
+                         oatgp_scores *out) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, out);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  if (data->y == NULL) {
+    return oat_fail(ctx, OATGP_DATA, "the data have no target to score against");
+  }
+  return oat_score(ctx, model, data, against, out);
+}
+
+double oatgp_normal_quantile(double p) { return oat_normal_quantile(p); }

@@ -1,0 +1,218 @@
+/* Data from memory, and what every data object can say. */
+#include "data/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/shown.h"
+#include "util/memory.h"
+
+static void free_names(char **names, size_t count) {
+  for (size_t j = 0; names != NULL && j < count; j++) {
+    free(names[j]);
+  }
+  free(names);
+}
+
+void oatgp_data_free(oatgp_data *data) {
+  if (data == NULL) {
+    return;
+  }
+  free(data->x);
+  free(data->y);
+  free(data->weight);
+  free(data->noise);
+  free_names(data->names, data->d);
+  free(data->target);
+  free(data->weight_name);
+  free(data->noise_name);
+  free(data->positions);
+  free(data);
+}
+
+size_t oatgp_data_rows(const oatgp_data *data) { return data != NULL ? data->n : 0; }
+
+size_t oatgp_data_inputs(const oatgp_data *data) { return data != NULL ? data->d : 0; }
+
+const char *oatgp_data_input_name(const oatgp_data *data, size_t input) {
+  return data != NULL && input < data->d ? data->names[input] : NULL;
+}
+
+size_t oatgp_data_dropped_rows(const oatgp_data *data) { return data != NULL ? data->dropped : 0; }
+
+/* ---- from memory -------------------------------------------------------------------------------------------------- */
+
+/* Copies the row-major x to columns and refuses what is not finite. */
+static oatgp_status copy_inputs(oatgp_context *ctx, const double *x, oatgp_data *data) {
+  for (size_t i = 0; i < data->n; i++) {
+    for (size_t j = 0; j < data->d; j++) {
+      const double value = x[i * data->d + j];
+      if (!isfinite(value)) {
+        return oat_fail(ctx, OATGP_DATA, "input %zu of row %zu is %g; every input must be finite", j + 1, i + 1, value);
+      }
+      data->x[i + j * data->n] = value;
+    }
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status default_names(oatgp_context *ctx, oatgp_data *data) {
+  oatgp_status status = OATGP_OK;
+  for (size_t j = 0; j < data->d && status == OATGP_OK; j++) {
+    char name[32];
+    snprintf(name, sizeof name, "x%zu", j + 1);
+    status = oat_copy_text(ctx, name, &data->names[j]);
+  }
+  return status;
+}
+
+/* What the values of a column must be: finite, and not below or not at a bound. */
+typedef struct value_rule {
+  const char *what, *demand;
+  double lowest;
+  bool above; /* above the lowest, not at it */
+} value_rule;
+
+static const value_rule target_rule = {"the target", "finite", -INFINITY, false};
+static const value_rule weight_rule = {"the weight", "finite and above 0", 0, true};
+static const value_rule noise_rule = {"the noise variance", "finite and not below 0", 0, false};
+
+/* Copies n values; NULL gives NULL. */
+static oatgp_status copy_column(oatgp_context *ctx, size_t n, const double *values, const value_rule *rule, double **out) {
+  *out = NULL;
+  if (values == NULL) {
+    return OATGP_OK;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const bool in_range = rule->above ? values[i] > rule->lowest : values[i] >= rule->lowest;
+    if (!isfinite(values[i]) || !in_range) {
+      return oat_fail(ctx, OATGP_DATA, "%s of row %zu is %g; it must be %s", rule->what, i + 1, values[i], rule->demand);
+    }
+  }
+  const oatgp_status status = oat_new(ctx, n, sizeof **out, out);
+  if (status == OATGP_OK) {
+    memcpy(*out, values, n * sizeof *values);
+  }
+  return status;
+}
+
+static oatgp_status build(oatgp_context *ctx, const double *x, const double *y, oatgp_data *data) {
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, data->d, sizeof *data->names, &data->names));
+  TRY(default_names(ctx, data));
+  TRY(oat_new_matrix(ctx, data->n, data->d, &data->x));
+  TRY(copy_inputs(ctx, x, data));
+  TRY(copy_column(ctx, data->n, y, &target_rule, &data->y));
+done:
+  return status;
+}
+
+oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out) {
+  if (ctx == NULL) {
+    return OATGP_ARGUMENT;
+  }
+  if (x == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_create needs x and out, which are not NULL");
+  }
+  if (n == 0 || d == 0) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "data of %zu rows and %zu inputs: at least one of each is needed", n, d);
+  }
+  oatgp_data *data = NULL;
+  oatgp_status status = oat_new(ctx, 1, sizeof *data, &data);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  data->n = n;
+  data->d = d;
+  status = build(ctx, x, y, data);
+  if (status != OATGP_OK) {
+    oatgp_data_free(data);
+    return status;
+  }
+  *out = data;
+  return OATGP_OK;
+}
+
+/* ---- names, weights, noise variances ------------------------------------------------------------------------------ */
+
+static int compare_names(const void *left, const void *right) {
+  const char *const *a = left, *const *b = right;
+  return strcmp(*a, *b);
+}
+
+/* Names must be there and differ, or columns of a file could not be matched to them. */
+static oatgp_status check_names(oatgp_context *ctx, size_t d, const char *const *inputs, const char *target) {
+  const char **sorted = NULL;
+  const size_t count = target != NULL ? d + 1 : d;
+  oatgp_status status = oat_new(ctx, d + 1, sizeof *sorted, &sorted);
+  for (size_t j = 0; j < count && status == OATGP_OK; j++) {
+    sorted[j] = j < d ? inputs[j] : target;
+    if (sorted[j] == NULL || sorted[j][0] == '\0') {
+      status = oat_fail(ctx, OATGP_ARGUMENT, "the name of %s %zu is NULL or empty", j < d ? "input" : "target", j < d ? j + 1 : 1);
+    }
+  }
+  if (status == OATGP_OK) {
+    qsort(sorted, count, sizeof *sorted, compare_names);
+  }
+  for (size_t j = 1; j < count && status == OATGP_OK; j++) {
+    if (strcmp(sorted[j - 1], sorted[j]) == 0) {
+      status = oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' is given twice; names must differ", oat_show_text(sorted[j]).text);
+    }
+  }
+  free(sorted);
+  return status;
+}
+
+oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target) {
+  if (ctx == NULL) {
+    return OATGP_ARGUMENT;
+  }
+  if (data == NULL || inputs == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_names needs data and inputs, which are not NULL");
+  }
+  oatgp_status status = OATGP_OK;
+  char **names = NULL, *own_target = NULL;
+  TRY(check_names(ctx, data->d, inputs, target));
+  TRY(oat_new(ctx, data->d, sizeof *names, &names));
+  for (size_t j = 0; j < data->d; j++) {
+    TRY(oat_copy_text(ctx, inputs[j], &names[j]));
+  }
+  TRY(oat_copy_text(ctx, target, &own_target));
+  free_names(data->names, data->d);
+  free(data->target);
+  data->names = names;
+  data->target = own_target;
+  data->header = true;
+  names = NULL;
+done:
+  free_names(names, data->d);
+  return status;
+}
+
+static oatgp_status set_column(oatgp_context *ctx, const oatgp_data *data, const double *values, const value_rule *rule, double **column) {
+  double *copy = NULL;
+  const oatgp_status status = copy_column(ctx, data->n, values, rule, &copy);
+  if (status == OATGP_OK) {
+    free(*column);
+    *column = copy;
+  }
+  return status;
+}
+
+oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights) {
+  if (ctx == NULL) {
+    return OATGP_ARGUMENT;
+  }
+  return data != NULL ? set_column(ctx, data, weights, &weight_rule, &data->weight)
+                      : oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_weights needs data that are not NULL");
+}
+
+oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data, const double *variance) {
+  if (ctx == NULL) {
+    return OATGP_ARGUMENT;
+  }
+  return data != NULL ? set_column(ctx, data, variance, &noise_rule, &data->noise)
+                      : oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_noise_variance needs data that are not NULL");
+}

@@ -1,0 +1,119 @@
+/* The columns of a file and how a column is found. Searching is by bisection, as files may have many columns. */
+#include "data/layout.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/shown.h"
+#include "util/memory.h"
+
+static int compare_named(const void *left, const void *right) {
+  const oat_named *a = left, *b = right;
+  const int order = strcmp(a->name, b->name);
+  return order != 0 ? order : (a->column > b->column) - (a->column < b->column);
+}
+
+static oatgp_status set_name(oatgp_context *ctx, oat_layout *layout, size_t column, const oat_piece *cell) {
+  char numbered[32];
+  const int length = snprintf(numbered, sizeof numbered, "V%zu", column + 1);
+  const oat_piece own = {numbered, (size_t)length};
+  const oat_piece *name = cell != NULL && cell->length > 0 ? cell : &own;
+  const oatgp_status status = oat_new(ctx, name->length + 1, 1, &layout->names[column]);
+  if (status == OATGP_OK) {
+    memcpy(layout->names[column], name->text, name->length);
+  }
+  return status;
+}
+
+oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t columns, const oat_piece *header) {
+  oatgp_status status = OATGP_OK;
+  if (columns > OAT_MOST_COLUMNS) {
+    return oat_fail(ctx, OATGP_DATA, "'%s' has %zu columns; the most that can be read is %zu", layout->file, columns, OAT_MOST_COLUMNS);
+  }
+  TRY(oat_new(ctx, columns, sizeof *layout->names, &layout->names));
+  layout->columns = columns;
+  layout->header = header != NULL;
+  TRY(oat_new(ctx, columns, sizeof *layout->sorted, &layout->sorted));
+  for (size_t k = 0; k < columns; k++) {
+    TRY(set_name(ctx, layout, k, header != NULL ? &header[k] : NULL));
+    layout->sorted[k] = (oat_named){layout->names[k], k};
+  }
+  qsort(layout->sorted, columns, sizeof *layout->sorted, compare_named);
+done:
+  return status;
+}
+
+void oat_layout_free(oat_layout *layout) {
+  for (size_t k = 0; k < layout->columns; k++) {
+    free(layout->names[k]);
+  }
+  free(layout->names);
+  free(layout->sorted);
+  *layout = (oat_layout){0};
+}
+
+size_t oat_layout_find(const oat_layout *layout, const char *name, size_t *column) {
+  size_t low = 0, high = layout->columns;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (strcmp(layout->sorted[middle].name, name) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  size_t found = 0;
+  while (low + found < layout->columns && strcmp(layout->sorted[low + found].name, name) == 0) {
+    found++;
+  }
+  if (found > 0) {
+    *column = layout->sorted[low].column;
+  }
+  return found;
+}
+
+/* The number from 1 that the text is, 0 if it is none or larger than any column. */
+static size_t column_number(const char *typed) {
+  size_t number = 0;
+  for (const char *at = typed; *at != '\0'; at++) {
+    if (*at < '0' || *at > '9' || number > OAT_MOST_COLUMNS) {
+      return 0;
+    }
+    number = number * 10 + (size_t)(*at - '0');
+  }
+  return number;
+}
+
+size_t oat_layout_look_up(const oat_layout *layout, const char *typed, size_t *column) {
+  const size_t found = oat_layout_find(layout, typed, column);
+  if (found > 0) {
+    return found;
+  }
+  const size_t number = strcmp(typed, "last") == 0 ? layout->columns : column_number(typed);
+  if (number == 0 || number > layout->columns) {
+    return 0;
+  }
+  *column = number - 1;
+  return 1;
+}
+
+oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t found) {
+  const oat_shown shown = oat_show_text(typed);
+  if (found > 1) {
+    return oat_fail(ctx, OATGP_DATA, "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file, found,
+                    shown.text, what);
+  }
+  oat_list list = {{0}, 0, 0, 0};
+  for (size_t k = 0; k < layout->columns; k++) {
+    oat_list_add(&list, layout->names[k]);
+  }
+  return oat_fail(ctx, OATGP_DATA, "'%s' has no column '%s' (%s); its %zu columns are %s%s", layout->file, shown.text, what, layout->columns,
+                  oat_list_end(&list), layout->header ? "" : " (it has no header)");
+}
+
+oatgp_status oat_layout_require(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t *column) {
+  const size_t found = oat_layout_look_up(layout, typed, column);
+  return found == 1 ? OATGP_OK : oat_layout_not_one(ctx, layout, what, typed, found);
+}

@@ -1,0 +1,54 @@
+/* Text from a file as it may appear in a sentence. */
+#include "data/shown.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_BYTES = 40, ROOM_FOR_END = 40 };
+
+/* Length of the text up to a limit, moved back to the start of a UTF-8 character. */
+static size_t cut_length(const char *text, size_t length) {
+  if (length <= MOST_BYTES) {
+    return length;
+  }
+  size_t cut = MOST_BYTES;
+  while (cut > MOST_BYTES - 4 && ((unsigned char)text[cut] & 0xC0) == 0x80) {
+    cut--;
+  }
+  return cut;
+}
+
+oat_shown oat_show(const char *text, size_t length) {
+  oat_shown shown = {{0}};
+  const size_t cut = cut_length(text, length);
+  for (size_t i = 0; i < cut; i++) {
+    const unsigned char c = (unsigned char)text[i];
+    shown.text[i] = c < 0x20 || c == 0x7F ? '?' : text[i];
+  }
+  if (cut < length) {
+    memcpy(shown.text + cut, "...", 4);
+  }
+  return shown;
+}
+
+oat_shown oat_show_text(const char *text) { return oat_show(text, strlen(text)); }
+
+void oat_list_add(oat_list *list, const char *name) {
+  const oat_shown shown = oat_show_text(name);
+  const size_t needed = strlen(shown.text) + sizeof ", ''";
+  if (list->left_out > 0 || list->length + needed + ROOM_FOR_END > sizeof list->text) {
+    list->left_out++;
+    return;
+  }
+  const int written =
+    snprintf(list->text + list->length, sizeof list->text - list->length, "%s'%s'", list->count > 0 ? ", " : "", shown.text);
+  list->length += (size_t)written;
+  list->count++;
+}
+
+const char *oat_list_end(oat_list *list) {
+  if (list->left_out > 0) {
+    snprintf(list->text + list->length, sizeof list->text - list->length, " and %zu more", list->left_out);
+  }
+  return list->text;
+}

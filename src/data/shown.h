@@ -1,0 +1,28 @@
+/* Text from a file as it may appear in a sentence: short, on one line, without control characters. */
+#ifndef OAT_SHOWN_H
+#define OAT_SHOWN_H
+
+#include <stddef.h>
+
+#define OAT_SHOWN_SIZE 48
+#define OAT_LIST_SIZE 240
+
+typedef struct oat_shown {
+  char text[OAT_SHOWN_SIZE];
+} oat_shown;
+
+/* At most 40 bytes of the text, never half a UTF-8 character, "..." where it was cut. */
+oat_shown oat_show(const char *text, size_t length);
+oat_shown oat_show_text(const char *text);
+
+/* A list of quoted names: 'a', 'b' and 7 more. Starts as {0}. */
+typedef struct oat_list {
+  char text[OAT_LIST_SIZE];
+  size_t length, count, left_out;
+} oat_list;
+
+void oat_list_add(oat_list *list, const char *name);
+/* To be called once, when all names are in. */
+const char *oat_list_end(oat_list *list);
+
+#endif

@@ -1,0 +1,25 @@
+/* The bytes of a file or of standard input, plain or gzip, seen through a window that grows with the record in it. */
+#ifndef OAT_SOURCE_H
+#define OAT_SOURCE_H
+
+#include <stdbool.h>
+#include <zlib.h>
+
+#include "util/context.h"
+
+typedef struct oat_source {
+  char name[256];       /* for sentences: the path, its end if it is long */
+  gzFile file;
+  char *window;         /* window[begin] .. window[end - 1] are the bytes not yet used; window[end] is 0 */
+  size_t capacity, begin, end;
+  uint64_t offset;      /* of window[0] in the (unpacked) file */
+  bool at_end;          /* nothing comes after window[end - 1] */
+} oat_source;
+
+/* Opens and reads the first bytes. "-" is standard input. On failure there is nothing to close. */
+oatgp_status oat_source_open(oatgp_context *ctx, const char *path, oat_source *source);
+/* Reads on: adds bytes behind those not yet used (which may move) or sets at_end. */
+oatgp_status oat_source_more(oatgp_context *ctx, oat_source *source);
+void oat_source_close(oat_source *source); /* takes {0} too */
+
+#endif

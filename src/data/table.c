@@ -1,0 +1,133 @@
+/* The columns that are used, as they fill up. */
+#include "data/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/shown.h"
+#include "util/memory.h"
+
+static const char *const role_names[OAT_ROLES] = {"input", "target", "weights", "noise variance"};
+
+oatgp_status oat_table_open(oatgp_context *ctx, const oat_layout *layout, oat_table *table) {
+  table->layout = layout;
+  const oatgp_status status = oat_new(ctx, layout->columns, sizeof *table->series, &table->series);
+  return status != OATGP_OK ? status : oat_new(ctx, layout->columns, sizeof *table->used, &table->used);
+}
+
+void oat_table_free(oat_table *table) {
+  for (size_t k = 0; k < table->count; k++) {
+    free(table->series[k].values);
+  }
+  free(table->series);
+  free(table->used);
+  *table = (oat_table){0};
+}
+
+static oatgp_status used_twice(oatgp_context *ctx, const oat_table *table, size_t column, oat_role role) {
+  size_t k = 0;
+  while (table->series[k].column != column) {
+    k++;
+  }
+  return oat_fail(ctx, OATGP_DATA, "'%s': column '%s' is used twice, as %s and as %s; give every column one use", table->layout->file,
+                  oat_show_text(table->layout->names[column]).text, role_names[table->series[k].role], role_names[role]);
+}
+
+oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, oat_role role, bool asked) {
+  if (table->used[column]) {
+    return used_twice(ctx, table, column, role);
+  }
+  table->used[column] = 1;
+  table->series[table->count++] = (oat_series){.column = column, .role = role, .content = asked ? OAT_NUMBERS : OAT_UNSEEN};
+  return OATGP_OK;
+}
+
+/* The text of the cell, or its value where there is no text. */
+static oat_shown show_entry(const oat_entry *entry) {
+  if (entry->cell.text != NULL) {
+    return oat_show(entry->cell.text, entry->cell.length);
+  }
+  oat_shown shown;
+  snprintf(shown.text, sizeof shown.text, "%.17g", entry->value);
+  return shown;
+}
+
+/* "FILE, line 7, column 'b': PROBLEM; REMEDY" */
+static oatgp_status bad_cell(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_entry *entry,
+                             const char *problem) {
+  const oat_layout *layout = table->layout;
+  const bool may_leave_out = table->free_inputs && series->role == OAT_INPUT;
+  return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': '%s' %s; correct it%s", layout->file, layout->unit, entry->place,
+                  oat_show_text(layout->names[series->column]).text, show_entry(entry).text, problem,
+                  may_leave_out ? ", or leave the column out with --inputs" : "");
+}
+
+static oatgp_status missing_cell(oatgp_context *ctx, const oat_table *table, const oat_series *series) {
+  const oat_layout *layout = table->layout;
+  return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': the value is missing; fill it in, or drop such rows with --missing drop",
+                  layout->file, layout->unit, series->first_missing, oat_show_text(layout->names[series->column]).text);
+}
+
+static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  if (series->first_missing == 0) {
+    series->first_missing = entry->place;
+  }
+  series->values[entry->row] = NAN;
+  const bool wrong = series->content == OAT_NUMBERS && !table->drop;
+  return wrong ? missing_cell(ctx, table, series) : OATGP_OK;
+}
+
+static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  if (series->role == OAT_WEIGHT && !(entry->value > 0)) {
+    return bad_cell(ctx, table, series, entry, "is not a weight, which must be above 0");
+  }
+  if (series->role == OAT_NOISE && !(entry->value >= 0)) {
+    return bad_cell(ctx, table, series, entry, "is not a noise variance, which must not be below 0");
+  }
+  series->values[entry->row] = entry->value;
+  return OATGP_OK;
+}
+
+/* The first cell that is not missing decides what the column is. Values missing before it count only now. */
+static oatgp_status settle_content(oatgp_context *ctx, const oat_table *table, oat_series *series, oat_kind kind) {
+  series->content = kind == OAT_TEXT ? OAT_WORDS : OAT_NUMBERS;
+  const bool wrong = series->content == OAT_NUMBERS && series->first_missing > 0 && !table->drop;
+  return wrong ? missing_cell(ctx, table, series) : OATGP_OK;
+}
+
+static oatgp_status put_other(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  if (entry->kind == OAT_MISSING) {
+    return put_missing(ctx, table, series, entry);
+  }
+  if (series->content == OAT_UNSEEN) {
+    const oatgp_status status = settle_content(ctx, table, series, entry->kind);
+    if (status != OATGP_OK || series->content == OAT_WORDS) {
+      return status;
+    }
+  }
+  if (entry->kind == OAT_TEXT) {
+    return bad_cell(ctx, table, series, entry, "is not a number");
+  }
+  if (entry->kind == OAT_INFINITE) {
+    return bad_cell(ctx, table, series, entry, "is infinite or too large");
+  }
+  return put_number(ctx, table, series, entry);
+}
+
+oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  if (series->content == OAT_WORDS) {
+    return OATGP_OK;
+  }
+  if (entry->row >= series->capacity) {
+    const oatgp_status status = oat_grow(ctx, entry->row + 1, sizeof *series->values, &series->capacity, &series->values);
+    if (status != OATGP_OK) {
+      return status;
+    }
+  }
+  if (entry->kind == OAT_NUMBER && series->content == OAT_NUMBERS && series->role <= OAT_TARGET) {
+    series->values[entry->row] = entry->value;
+    return OATGP_OK;
+  }
+  return put_other(ctx, table, series, entry);
+}

@@ -1,0 +1,39 @@
+/* What writing and reading a tensor file must agree on.
+ *
+ * The header always begins with the checksum, {"__metadata__":{"checksum":"0123456789abcdef", so that its digits have a
+ * fixed place, and this beginning is what an oatgp model file is recognised by. The checksum is FNV-1a over the whole
+ * file with its own digits taken as '0'; any single altered byte changes it. */
+#ifndef OAT_TENSORS_LAYOUT_H
+#define OAT_TENSORS_LAYOUT_H
+
+#include <cjson/cJSON.h>
+
+#include "util/context.h"
+
+#define OAT_LAYOUT_METADATA "__metadata__"
+#define OAT_LAYOUT_CHECKSUM "checksum"
+#define OAT_LAYOUT_DTYPE "F64"
+#define OAT_LAYOUT_BEGINNING "{\"" OAT_LAYOUT_METADATA "\":{\"" OAT_LAYOUT_CHECKSUM "\":\""
+#define OAT_LAYOUT_ZERO_DIGITS "0000000000000000"
+
+enum {
+  OAT_LAYOUT_LENGTH_BYTES = 8,
+  OAT_LAYOUT_BEGINNING_BYTES = sizeof OAT_LAYOUT_BEGINNING - 1,
+  OAT_LAYOUT_DIGITS = sizeof OAT_LAYOUT_ZERO_DIGITS - 1,
+  OAT_LAYOUT_SHORTEST_BYTES = OAT_LAYOUT_BEGINNING_BYTES + OAT_LAYOUT_DIGITS + sizeof "\"}}" - 1,
+  OAT_LAYOUT_LONGEST_BYTES = 100000000, /* of a header: the limit of the safetensors package */
+  OAT_LAYOUT_BLOCK = 512                /* values converted at a time */
+};
+
+_Static_assert(sizeof(double) == 8 && sizeof(size_t) == 8, "the file has 8-byte doubles and 64-bit sizes");
+
+/* The two places where the byte order matters; right on any host. */
+void oat_layout_put(uint64_t number, unsigned char *byte);
+uint64_t oat_layout_take(const unsigned char *byte);
+
+void oat_layout_write_digits(uint64_t hash, char digits[OAT_LAYOUT_DIGITS + 1]);
+
+/* *twice becomes a name that the object has more than once, or NULL. O(n log n) for n names. */
+oatgp_status oat_layout_find_twice(oatgp_context *ctx, const cJSON *object, const char **twice);
+
+#endif

@@ -1,0 +1,24 @@
+/* Starting knots: k-means or random rows. Everything is in the scaled units of the fit; distances are in units of the inputs'
+ * spread, so that they mean the same with and without scaling. */
+#ifndef OAT_KNOTS_INIT_H
+#define OAT_KNOTS_INIT_H
+
+#include "kernel/kernel.h"
+#include "util/context.h"
+#include "util/rng.h"
+
+typedef struct oat_knot_start {
+  oat_points x;         /* the rows */
+  size_t d, k;          /* inputs, knots wanted */
+  const double *spread; /* d */
+} oat_knot_start;
+
+/* k-means: k-means++ seeding, then Lloyd's iterations until no row changes its knot. More than OAT_KMEANS_ROWS rows are
+ * represented by a random subset. z is k x d, column-major with leading dimension k; with fewer distinct rows than k, only
+ * *found knots are made. O(rows k d) an iteration. */
+#define OAT_KMEANS_ROWS 50000
+oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found);
+/* k different rows at random. */
+oatgp_status oat_knots_random(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found);
+
+#endif

@@ -1,0 +1,100 @@
+/* The BLAS and LAPACK calls that oatgp uses, by their Fortran names, so that any BLAS will do. */
+#include "linalg/linalg.h"
+
+#include <math.h>
+
+/* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */
+extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *,
+                   const double *, const int *, const double *, double *, const int *, size_t, size_t);
+extern void dsyrk_(const char *, const char *, const int *, const int *, const double *, const double *, const int *, const double *,
+                   double *, const int *, size_t, size_t);
+extern void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *, const double *,
+                   const int *, double *, const int *, size_t, size_t, size_t, size_t);
+extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *, const double *, const int *,
+                   const double *, double *, const int *, size_t);
+extern double ddot_(const int *, const double *, const int *, const double *, const int *);
+extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
+extern void dpotri_(const char *, const int *, double *, const int *, int *, size_t);
+
+static const int one = 1;
+
+static int leading(size_t ld) { return ld > 0 ? (int)ld : 1; }
+
+void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c) {
+  const int m = (int)c.rows, n = (int)c.columns, k = (int)(op_a == OAT_PLAIN ? a.columns : a.rows);
+  const int lda = leading(a.ld), ldb = leading(b.ld), ldc = leading(c.ld);
+  const char ta = (char)op_a, tb = (char)op_b;
+  dgemm_(&ta, &tb, &m, &n, &k, &alpha, a.a, &lda, b.a, &ldb, &beta, c.a, &ldc, 1, 1);
+}
+
+void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c) {
+  const int n = (int)c.rows, k = (int)a.rows, lda = leading(a.ld), ldc = leading(c.ld);
+  dsyrk_("L", "T", &n, &k, &alpha, a.a, &lda, &beta, c.a, &ldc, 1, 1);
+}
+
+static void solve(char side, const double *l, size_t k, oat_op op, oat_view b) {
+  const int m = (int)b.rows, n = (int)b.columns, ldl = leading(k), ldb = leading(b.ld);
+  const double unit = 1;
+  const char transpose = (char)op;
+  dtrsm_(&side, "L", &transpose, "N", &m, &n, &unit, l, &ldl, b.a, &ldb, 1, 1, 1, 1);
+}
+
+void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { solve('R', l, k, op, b); }
+
+void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b) { solve('L', l, k, op, b); }
+
+void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y) {
+  const int m = (int)a.rows, n = (int)a.columns, lda = leading(a.ld);
+  const char transpose = (char)op;
+  dgemv_(&transpose, &m, &n, &alpha, a.a, &lda, x, &one, &beta, y, &one, 1);
+}
+
+double oat_dot(size_t n, const double *x, const double *y) {
+  const int count = (int)n;
+  return ddot_(&count, x, &one, y, &one);
+}
+
+/* Some LAPACKs let a NaN through; then a later diagonal element shows it. */
+static size_t first_bad_pivot(size_t n, const double *l) {
+  for (size_t i = 0; i < n; i++) {
+    const double pivot = l[i + i * n];
+    if (!(pivot > 0) || !isfinite(pivot)) {
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+size_t oat_cholesky(size_t n, double *a) {
+  const int order = (int)n, lda = leading(n);
+  int info = 0;
+  dpotrf_("L", &order, a, &lda, &info, 1);
+  for (size_t j = 1; j < n; j++) {
+    for (size_t i = 0; i < j; i++) {
+      a[i + j * n] = 0;
+    }
+  }
+  return info != 0 ? (size_t)(info > 0 ? info : 1) : first_bad_pivot(n, a);
+}
+
+void oat_cholesky_inverse(size_t n, double *l) {
+  const int order = (int)n, lda = leading(n);
+  int info = 0;
+  dpotri_("L", &order, l, &lda, &info, 1);
+}
+
+double oat_log_diagonal(size_t n, const double *l) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += log(l[i + i * n]);
+  }
+  return sum;
+}
+
+void oat_symmetrise(size_t n, double *a) {
+  for (size_t j = 1; j < n; j++) {
+    for (size_t i = 0; i < j; i++) {
+      a[i + j * n] = a[j + i * n];
+    }
+  }
+}

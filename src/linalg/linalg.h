@@ -1,0 +1,53 @@
+/* The BLAS and LAPACK calls that oatgp uses, and the Cholesky factorisation that says where it failed.
+ *
+ * All matrices are column-major with a leading dimension. Triangles are lower. Sizes must be below 2^31. */
+#ifndef OAT_LINALG_H
+#define OAT_LINALG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;
+
+/* A view of a matrix: element (i, j) is a[i + j * ld]. */
+typedef struct oat_view {
+  double *a;
+  size_t rows, columns, ld;
+} oat_view;
+
+typedef struct oat_const_view {
+  const double *a;
+  size_t rows, columns, ld;
+} oat_const_view;
+
+/* C = alpha op(A) op(B) + beta C */
+void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c);
+/* Lower triangle of C = alpha A^T A + beta C */
+void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c);
+/* B <- B op(L)^-1, L lower triangular: the right-side solve, for rows x K blocks */
+void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b);
+/* B <- op(L)^-1 B */
+void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b);
+/* y = alpha op(A) x + beta y */
+void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y);
+/* Dot product */
+double oat_dot(size_t n, const double *x, const double *y);
+
+/* Lower Cholesky factor in place; the strict upper triangle is set to 0. Returns 0, or the number (from 1) of the pivot that
+ * was not positive (also for NaN). O(n^3 / 3). */
+size_t oat_cholesky(size_t n, double *a);
+/* Replaces a lower Cholesky factor by the lower triangle of the inverse of the matrix. O(2 n^3 / 3). */
+void oat_cholesky_inverse(size_t n, double *l);
+/* sum_i log l_ii */
+double oat_log_diagonal(size_t n, const double *l);
+/* Copies the lower triangle to the upper one. */
+void oat_symmetrise(size_t n, double *a);
+
+/* Threads that the BLAS may use from now on, if it lets us say so. */
+void oat_set_blas_threads(int threads);
+
+static inline oat_view oat_square(double *a, size_t n) { return (oat_view){a, n, n, n}; }
+static inline oat_const_view oat_const_square(const double *a, size_t n) { return (oat_const_view){a, n, n, n}; }
+static inline oat_const_view oat_as_const(oat_view v) { return (oat_const_view){v.a, v.rows, v.columns, v.ld}; }
+
+#endif

@@ -1,0 +1,6 @@
+/* Threads of OpenBLAS. */
+#include "linalg/linalg.h"
+
+extern void openblas_set_num_threads(int threads);
+
+void oat_set_blas_threads(int threads) { openblas_set_num_threads(threads); }

@@ -1,0 +1,302 @@
+/* The model file: the model's texts and numbers as named texts and tensors (data/tensors.h). Matrices are row-major there.
+ *
+ * Written and read by the same tables, so that a part cannot be in one and not in the other. */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/tensors.h"
+#include "model/model.h"
+#include "util/memory.h"
+
+#define FORMAT "oatgp"
+#define FORMAT_VERSION "1"
+
+static const char *const text_keys[OAT_TEXTS] = {
+    [OAT_TEXT_VERSION] = "version",   [OAT_TEXT_APPROX] = "approx",           [OAT_TEXT_KERNEL] = "kernel",
+    [OAT_TEXT_OPTIMIZER] = "optimizer", [OAT_TEXT_SELECT] = "select",         [OAT_TEXT_TARGET] = "target",
+    [OAT_TEXT_MEAN] = "mean",         [OAT_TEXT_COMMAND] = "command",         [OAT_TEXT_SETTINGS] = "settings",
+    [OAT_TEXT_FINGERPRINT] = "data_fingerprint", [OAT_TEXT_WEIGHTS] = "weights", [OAT_TEXT_NOISE] = "noise_variance",
+};
+
+static const char *const number_names[OAT_NUMBERS] = {
+    [OAT_NUMBER_N] = "n",
+    [OAT_NUMBER_ALPHA] = "alpha",
+    [OAT_NUMBER_JITTER] = "jitter",
+    [OAT_NUMBER_OBJECTIVE] = "objective",
+    [OAT_NUMBER_SECONDS] = "seconds",
+    [OAT_NUMBER_ITERATIONS] = "iterations",
+    [OAT_NUMBER_EVALUATIONS] = "evaluations",
+    [OAT_NUMBER_REJECTED] = "rejected",
+    [OAT_NUMBER_RESTARTS] = "restarts",
+    [OAT_NUMBER_SEED] = "seed",
+    [OAT_NUMBER_STOP] = "stop",
+    [OAT_NUMBER_MEAN] = "target_centre",
+    [OAT_NUMBER_Y_SCALE] = "target_scale",
+    [OAT_NUMBER_HEADER] = "has_header",
+    [OAT_NUMBER_COLUMNS] = "file_columns",
+};
+
+/* One array of the model: in the file rows x columns (columns 0: a vector), in the model column-major. */
+typedef struct part {
+  const char *name;
+  double *values; /* NULL: this model does not have it */
+  size_t rows, columns;
+} part;
+
+enum { MAX_PARTS = 20 };
+
+static size_t list_parts(const oatgp_model *m, part *parts) {
+  const size_t d = m->d, k = m->k, theta = oat_theta_count(m->kernel, d);
+  const bool sparse = m->approx->sparse;
+  const oat_scaling *s = &m->scaling;
+  const part all[] = {
+      {"theta", m->theta, theta, 0},
+      {"coefficients", m->coefficient, m->p, 0},
+      {"input_centre", s->centre, d, 0},
+      {"input_scale", s->scale, d, 0},
+      {"input_middle", s->middle, d, 0},
+      {"input_spread", s->spread, d, 0},
+      {"input_lowest", s->lowest, d, 0},
+      {"input_highest", s->highest, d, 0},
+      {sparse ? "knots" : "rows", m->z, k, d},
+      {"factor_kuu", sparse ? m->l : NULL, k, k},
+      {"factor_b", m->lb, k, k},
+      {"c", sparse ? m->c : NULL, k, 0},
+      {"sums", m->sums, m->sums_count, 0},
+      {"residuals", m->r, k, 0},
+      {"noise", m->noise, k, 0},
+      {"positions", m->positions, d, 0},
+      {"history", m->history, 3 * m->history_count, 0},
+  };
+  memcpy(parts, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
+/* to (columns x rows, column-major) <- from (rows x columns, column-major) */
+static void transpose(const double *from, size_t rows, size_t columns, double *to) {
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t j = 0; j < columns; j++) {
+      to[j + i * columns] = from[i + j * rows];
+    }
+  }
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status add_part(oatgp_context *ctx, oat_tensors *file, const part *p) {
+  double *copy = NULL;
+  oatgp_status status = OATGP_OK;
+  if (p->values == NULL || p->columns == 0) {
+    return p->values == NULL ? OATGP_OK : oat_tensors_add(ctx, file, p->name, p->rows, 0, p->values);
+  }
+  TRY(oat_new_matrix(ctx, p->rows, p->columns, &copy));
+  transpose(p->values, p->rows, p->columns, copy);
+  TRY(oat_tensors_add(ctx, file, p->name, p->rows, p->columns, copy));
+done:
+  free(copy);
+  return status;
+}
+
+static oatgp_status add_names(oatgp_context *ctx, oat_tensors *file, const oatgp_model *model) {
+  cJSON *array = cJSON_CreateArray();
+  bool complete = array != NULL;
+  for (size_t j = 0; complete && j < model->d; j++) {
+    cJSON *name = cJSON_CreateString(model->names[j]);
+    complete = name != NULL && cJSON_AddItemToArray(array, name);
+  }
+  char *text = complete ? cJSON_PrintUnformatted(array) : NULL;
+  cJSON_Delete(array);
+  const oatgp_status status = text != NULL ? oat_tensors_set(ctx, file, "inputs", text) : oat_no_memory(ctx, model->d);
+  cJSON_free(text);
+  return status;
+}
+
+oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) {
+  oat_tensors file = {0};
+  part parts[MAX_PARTS];
+  const size_t count = list_parts(model, parts);
+  oatgp_status status = OATGP_OK;
+  TRY(oat_tensors_set(ctx, &file, "format", FORMAT));
+  TRY(oat_tensors_set(ctx, &file, "format_version", FORMAT_VERSION));
+  for (size_t i = 0; i < OAT_TEXTS; i++) {
+    TRY(oat_tensors_set(ctx, &file, text_keys[i], model->text[i]));
+  }
+  TRY(add_names(ctx, &file, model));
+  for (size_t i = 0; i < OAT_NUMBERS; i++) {
+    TRY(oat_tensors_add(ctx, &file, number_names[i], 1, 0, &model->number[i]));
+  }
+  for (size_t i = 0; i < count; i++) {
+    TRY(add_part(ctx, &file, &parts[i]));
+  }
+  TRY(oat_tensors_write(ctx, &file, path));
+done:
+  oat_tensors_clear(&file);
+  return status;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status wrong(oatgp_context *ctx, const oat_tensors *file, const char *what) {
+  return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: %s", file->path, what);
+}
+
+static oatgp_status check_format(oatgp_context *ctx, const oat_tensors *file) {
+  const char *format = oat_tensors_text(file, "format"), *version = oat_tensors_text(file, "format_version");
+  if (format == NULL || strcmp(format, FORMAT) != 0) {
+    return oat_fail(ctx, OATGP_FORMAT, "%s is not an oatgp model file", file->path);
+  }
+  if (version == NULL || strcmp(version, FORMAT_VERSION) != 0) {
+    return oat_fail(ctx, OATGP_FORMAT, "%s has format version %s, and this oatgp reads version " FORMAT_VERSION ": it was written by another version of oatgp",
+                    file->path, version != NULL ? version : "(none)");
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < OAT_TEXTS; i++) {
+    TRY(oat_copy_text(ctx, oat_tensors_text(file, text_keys[i]), &model->text[i]));
+  }
+  const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
+  model->approx = approx != NULL ? oat_approx_find(approx) : NULL;
+  model->kernel = kernel != NULL ? oat_kernel_find(kernel) : NULL;
+  if (model->approx == NULL || model->kernel == NULL) {
+    status = oat_fail(ctx, OATGP_FORMAT, "%s has the model '%s' with kernel '%s', which this oatgp does not know", file->path,
+                      approx != NULL ? approx : "", kernel != NULL ? kernel : "");
+  }
+done:
+  return status;
+}
+
+static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
+  for (size_t i = 0; i < OAT_NUMBERS; i++) {
+    const double *value;
+    const oatgp_status status = oat_tensors_get(ctx, file, number_names[i], 1, 0, &value);
+    if (status != OATGP_OK) {
+      return status;
+    }
+    if (!isfinite(*value)) {
+      return wrong(ctx, file, number_names[i]);
+    }
+    model->number[i] = *value;
+  }
+  const double *number = model->number;
+  const bool sane = number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_N] < 9e15 && number[OAT_NUMBER_Y_SCALE] > 0 &&
+                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] <= OATGP_STOP_USER;
+  return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");
+}
+
+/* d, k and p from the shapes; everything else must then agree with them. */
+static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
+  const oat_tensor *z = oat_tensors_find(file, model->approx->sparse ? "knots" : "rows"), *p = oat_tensors_find(file, "coefficients");
+  const oat_tensor *history = oat_tensors_find(file, "history");
+  const size_t d = (size_t)cJSON_GetArraySize(names);
+  if (d == 0 || z == NULL || z->rank != 2 || z->shape[1] != d || z->shape[0] == 0 || z->shape[0] > 100000 || p == NULL || p->rank != 1) {
+    return wrong(ctx, file, "the sizes of its parts do not agree");
+  }
+  model->d = d;
+  model->k = z->shape[0];
+  model->p = p->shape[0];
+  model->history_count = history != NULL ? history->size / 3 : 0;
+  if (model->p > 1 && model->p != 1 + d) {
+    return wrong(ctx, file, "the sizes of its parts do not agree");
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
+  for (size_t j = 0; j < model->d; j++) {
+    const cJSON *name = cJSON_GetArrayItem(names, (int)j);
+    if (!cJSON_IsString(name)) {
+      return wrong(ctx, file, "its input names are no texts");
+    }
+    const oatgp_status status = oat_copy_text(ctx, name->valuestring, &model->names[j]);
+    if (status != OATGP_OK) {
+      return status;
+    }
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status read_part(oatgp_context *ctx, const oat_tensors *file, const part *p) {
+  const double *values;
+  if (p->values == NULL) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_tensors_get(ctx, file, p->name, p->rows, p->columns, &values);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  const size_t count = p->rows * (p->columns > 0 ? p->columns : 1);
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(values[i])) {
+      return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' holds a number that is not finite", file->path, p->name);
+    }
+  }
+  transpose(values, p->columns > 0 ? p->columns : 1, p->rows, p->values);
+  return OATGP_OK;
+}
+
+static oatgp_status read_parts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
+  part parts[MAX_PARTS];
+  oatgp_status status = OATGP_OK;
+  if (oat_tensors_find(file, "positions") != NULL) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
+  }
+  TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
+  const size_t count = list_parts(model, parts);
+  for (size_t i = 0; i < count; i++) {
+    TRY(read_part(ctx, file, &parts[i]));
+  }
+done:
+  return status;
+}
+
+static bool all_positive(size_t n, const double *x, size_t stride) {
+  for (size_t i = 0; i < n; i++) {
+    if (!(x[i * stride] > 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+  const bool sane = all_positive(oat_theta_count(model->kernel, model->d), model->theta, 1) &&
+                    all_positive(model->d, model->scaling.scale, 1) && all_positive(model->d, model->scaling.spread, 1) &&
+                    (!model->approx->sparse ||
+                     (all_positive(model->k, model->l, model->k + 1) && all_positive(model->k, model->lb, model->k + 1)));
+  return sane ? OATGP_OK : wrong(ctx, file, "a number that must be positive is not");
+}
+
+oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out) {
+  oat_tensors file = {0};
+  oatgp_model *model = NULL;
+  cJSON *names = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_tensors_read(ctx, path, &file));
+  TRY(check_format(ctx, &file));
+  TRY(oat_new(ctx, 1, sizeof *model, &model));
+  TRY(read_texts(ctx, &file, model));
+  TRY(read_numbers(ctx, &file, model));
+  names = oat_tensors_text(&file, "inputs") != NULL ? cJSON_Parse(oat_tensors_text(&file, "inputs")) : NULL;
+  if (!cJSON_IsArray(names)) {
+    TRY(wrong(ctx, &file, "it has no list of inputs"));
+  }
+  TRY(read_sizes(ctx, &file, names, model));
+  TRY(oat_model_allocate(ctx, model));
+  TRY(read_names(ctx, &file, names, model));
+  TRY(read_parts(ctx, &file, model));
+  TRY(check_parts(ctx, &file, model));
+  TRY(oat_model_finish(ctx, model));
+  *out = model;
+  model = NULL;
+done:
+  oatgp_model_free(model);
+  cJSON_Delete(names);
+  oat_tensors_clear(&file);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* Scores of predictions: pure functions on arrays, O(n) time, no memory. Without rows (n = 0) a score is NaN, and a NaN
+ * among the numbers makes the score NaN. */
+#ifndef OAT_METRICS_H
+#define OAT_METRICS_H
+
+#include <stddef.h>
+
+/* A normal distribution for each row. */
+typedef struct oat_gaussian {
+  const double *mean, *variance;
+} oat_gaussian;
+
+double oat_mean(size_t n, const double *values);
+/* Standard deviation with divisor n - 1: NaN for n < 2, exactly 0 if all values are equal. */
+double oat_sd(size_t n, const double *values);
+/* For even n the mean of the two middle ones. Reorders the values; O(n) expected time. */
+double oat_median(size_t n, double *values);
+
+/* Root mean square of y - mean, without overflow in between. */
+double oat_rmse(size_t n, const double *y, const double *mean);
+/* rmse / sd(y); NaN for n < 2 or a constant y. */
+double oat_srmse(size_t n, const double *y, const double *mean);
+/* nlp[i] = -log N(y_i; mean_i, variance_i). A variance of 0 gives -Inf where y is the mean, else Inf. */
+void oat_nlp(size_t n, const double *y, oat_gaussian prediction, double *nlp);
+/* Share of rows with y in the central interval of probability p; NaN unless -1 < p < 1, and 0 for p < 0. */
+double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p);
+/* Mean over rows of KL(p || q). With p the full GP and q the sparse one it is the paper's AUKL.
+ * Variances must be positive. */
+double oat_mean_kl(size_t n, oat_gaussian p, oat_gaussian q);
+
+/* The standard normal quantile to about 1e-15 relative; NaN outside (0, 1). */
+double oat_normal_quantile(double p);
+
+#endif

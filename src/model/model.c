@@ -1,0 +1,128 @@
+/* The model as an object: memory, derived parts, prior mean. */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "util/memory.h"
+
+void oatgp_model_free(oatgp_model *model) {
+  if (model == NULL) {
+    return;
+  }
+  for (size_t i = 0; i < OAT_TEXTS; i++) {
+    free(model->text[i]);
+  }
+  for (size_t j = 0; model->names != NULL && j < model->d; j++) {
+    free(model->names[j]);
+  }
+  free(model->names);
+  oat_scaling_clear(&model->scaling);
+  double *const arrays[] = {model->positions, model->theta, model->z,     model->l,       model->lb,     model->c,           model->coefficient,
+                            model->sums,      model->r,     model->noise, model->history, model->slopes, model->lengthscales};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    free(arrays[i]);
+  }
+  free(model);
+}
+
+static oatgp_status allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d) {
+  oatgp_status status = OATGP_OK;
+  scaling->d = d;
+  TRY(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
+  TRY(oat_new_matrix(ctx, d, 1, &scaling->centre));
+  TRY(oat_new_matrix(ctx, d, 1, &scaling->scale));
+  TRY(oat_new_matrix(ctx, d, 1, &scaling->middle));
+  TRY(oat_new_matrix(ctx, d, 1, &scaling->spread));
+  TRY(oat_new_matrix(ctx, d, 1, &scaling->lowest));
+  TRY(oat_new_matrix(ctx, d, 1, &scaling->highest));
+  for (size_t j = 0; j < d; j++) {
+    scaling->column[j] = j;
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
+  const size_t d = model->d, k = model->k, p = model->p, theta = oat_theta_count(model->kernel, d);
+  oatgp_status status = OATGP_OK;
+  TRY(allocate_scaling(ctx, &model->scaling, d));
+  TRY(oat_new(ctx, d, sizeof *model->names, &model->names));
+  TRY(oat_new_matrix(ctx, theta, 1, &model->theta));
+  TRY(oat_new_matrix(ctx, k, d, &model->z));
+  TRY(oat_new_matrix(ctx, k, k, &model->l));
+  TRY(oat_new_matrix(ctx, k, 1, &model->c));
+  TRY(oat_new_matrix(ctx, p, 1, &model->coefficient));
+  TRY(oat_new_matrix(ctx, theta - OAT_LENGTHSCALE, 1, &model->lengthscales));
+  if (p > 1) {
+    TRY(oat_new_matrix(ctx, d, 1, &model->slopes));
+  }
+  if (model->approx->sparse) {
+    TRY(oat_new_matrix(ctx, k, k, &model->lb));
+    model->sums_count = k * k + k * (1 + p) + (1 + p) * (1 + p) + OAT_SCALARS;
+    TRY(oat_new_matrix(ctx, model->sums_count, 1, &model->sums));
+  } else {
+    TRY(oat_new_matrix(ctx, k, 1, &model->r));
+    TRY(oat_new_matrix(ctx, k, 1, &model->noise));
+  }
+done:
+  return status;
+}
+
+static oat_covariance covariance_of(const oatgp_model *model) {
+  return (oat_covariance){model->kernel, model->d, model->theta[OAT_SIGMA], model->theta[OAT_SHAPE], model->theta + OAT_LENGTHSCALE};
+}
+
+oat_sparse oat_model_sparse(const oatgp_model *model) {
+  return (oat_sparse){covariance_of(model), model->k, model->z, model->l, model->theta[OAT_TAU], 0, false};
+}
+
+/* L L^T = K + jitter + noise, c = L^-1 r */
+static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
+  const size_t n = model->k;
+  const oat_covariance cov = covariance_of(model);
+  const oat_points x = {model->z, n, n};
+  const double sigma = model->theta[OAT_SIGMA];
+  double *work = NULL;
+  const oatgp_status status = oat_new_matrix(ctx, n, OAT_KERNEL_WORK, &work);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  oat_kernel_cross(&cov, x, x, model->l, n, work);
+  free(work);
+  for (size_t i = 0; i < n; i++) {
+    model->l[i * (n + 1)] += model->number[OAT_NUMBER_JITTER] * sigma * sigma + model->noise[i];
+  }
+  const size_t pivot = oat_cholesky(n, model->l);
+  if (pivot != 0) {
+    return oat_fail(ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)", n, pivot);
+  }
+  memcpy(model->c, model->r, n * sizeof *model->c);
+  oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n});
+  return OATGP_OK;
+}
+
+oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
+  memcpy(model->lengthscales, model->theta + OAT_LENGTHSCALE,
+         (oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE) * sizeof *model->lengthscales);
+  for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
+    model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
+  }
+  return model->approx->sparse ? OATGP_OK : factorise_full(ctx, model);
+}
+
+void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean) {
+  const double scale = model->number[OAT_NUMBER_Y_SCALE];
+  const double constant = model->number[OAT_NUMBER_MEAN] + (model->p > 0 ? scale * model->coefficient[0] : 0);
+  for (size_t i = 0; i < n; i++) {
+    mean[i] = constant;
+  }
+  for (size_t j = 1; j < model->p; j++) {
+    const double *input = x + (j - 1) * n, middle = model->scaling.middle[j - 1];
+    const double slope = scale * model->coefficient[j] / model->scaling.spread[j - 1];
+    for (size_t i = 0; i < n; i++) {
+      mean[i] += slope * (input[i] - middle);
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/* A fitted model: all that prediction needs, and how it came about. A sparse model holds no training row; the full GP holds
+ * its scaled inputs and residuals and factorises when it is made or loaded. */
+#ifndef OAT_MODEL_H
+#define OAT_MODEL_H
+
+#include "data/scaling.h"
+#include "objective/objective.h"
+
+/* Texts kept with a model. */
+enum {
+  OAT_TEXT_VERSION,
+  OAT_TEXT_APPROX,
+  OAT_TEXT_KERNEL,
+  OAT_TEXT_OPTIMIZER,
+  OAT_TEXT_SELECT,
+  OAT_TEXT_TARGET,
+  OAT_TEXT_MEAN,
+  OAT_TEXT_COMMAND,
+  OAT_TEXT_SETTINGS,
+  OAT_TEXT_FINGERPRINT,
+  OAT_TEXT_WEIGHTS,
+  OAT_TEXT_NOISE,
+  OAT_TEXTS
+};
+
+/* Numbers kept with a model. */
+enum {
+  OAT_NUMBER_N,
+  OAT_NUMBER_ALPHA,
+  OAT_NUMBER_JITTER,
+  OAT_NUMBER_OBJECTIVE,
+  OAT_NUMBER_SECONDS,
+  OAT_NUMBER_ITERATIONS,
+  OAT_NUMBER_EVALUATIONS,
+  OAT_NUMBER_REJECTED,
+  OAT_NUMBER_RESTARTS,
+  OAT_NUMBER_SEED,
+  OAT_NUMBER_STOP,
+  OAT_NUMBER_MEAN,      /* subtracted from y */
+  OAT_NUMBER_Y_SCALE,   /* then y was divided by this */
+  OAT_NUMBER_HEADER,    /* whether input names came from a header */
+  OAT_NUMBER_COLUMNS,   /* of the training file, or 0 */
+  OAT_NUMBERS
+};
+
+struct oatgp_model {
+  const oat_approx *approx;
+  const oat_kernel *kernel;
+  char *text[OAT_TEXTS]; /* may be NULL */
+  double number[OAT_NUMBERS];
+  size_t d, k, p;        /* inputs, knots (rows for the full GP), coefficients of the mean */
+  oat_scaling scaling;   /* of d inputs; column is 0, 1, .. */
+  char **names;          /* d */
+  double *positions;     /* d: columns in the training file, from 1, or NULL */
+  double *theta;         /* scaled target */
+  double *z;             /* k x d, scaled: knots, or all rows of the full GP */
+  double *l, *lb, *c;    /* factors; lb NULL for the full GP */
+  double *coefficient;   /* p */
+  double *sums;          /* sums of pass 1, NULL for the full GP */
+  size_t sums_count;
+  double *r, *noise;     /* full GP only, n: residual and the row's noise variance, scaled */
+  double *history;       /* history_count x 3 */
+  size_t history_count;
+  double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
+};
+
+/* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
+oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model);
+/* Checks and makes what is derived: slopes and, for the full GP, its factor. The same after a fit and after loading. */
+oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model);
+/* The prior mean at scaled points (n x d, column-major), in the data's units. */
+void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean);
+/* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
+oat_sparse oat_model_sparse(const oatgp_model *model);
+
+/* The stages, called by the public functions after they have checked their arguments. */
+oatgp_status oat_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                     oatgp_monitor_fn monitor, void *user, oatgp_model **out);
+oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                          int with_gradient, oatgp_evaluation *out);
+oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path);
+oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out);
+oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
+oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
+oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
+                                 double *samples);
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd);
+oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
+
+#endif

@@ -1,0 +1,229 @@
+/* Prediction from K x K factors only: v = L^-1 k(Z, x), u = LB^-1 v;
+ *   mean = m + u . c,  latent variance = k(x, x) - |v|^2 + |u|^2 (|u|^2 alone for dic, k(x, x) - |v|^2 for the full GP).
+ * The variance of an observation adds the noise, once. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "model/model.h"
+#include "util/memory.h"
+#include "util/rng.h"
+
+/* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
+
+static size_t find_input(const oatgp_data *data, const char *name) {
+  size_t j = 0;
+  while (j < data->d && strcmp(data->names[j], name) != 0) {
+    j++;
+  }
+  return j;
+}
+
+/* By name; if some name is missing, in order, if the number of inputs fits. */
+static oatgp_status match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
+  size_t missing = model->d;
+  for (size_t j = model->d; j-- > 0;) {
+    column[j] = find_input(data, model->names[j]);
+    missing = column[j] == data->d ? j : missing;
+  }
+  if (missing == model->d) {
+    return OATGP_OK;
+  }
+  if (data->d != model->d) {
+    return oat_fail(ctx, OATGP_DATA, "the data have %zu inputs, none of them '%s', and the model has %zu", data->d, model->names[missing],
+                    model->d);
+  }
+  for (size_t j = 0; j < model->d; j++) {
+    column[j] = j;
+  }
+  return OATGP_OK;
+}
+
+/* The data's rows in the model's scaled inputs. */
+static oatgp_status scaled_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double **x) {
+  size_t *column = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, model->d, sizeof *column, &column));
+  TRY(match_inputs(ctx, model, data, column));
+  TRY(oat_new_matrix(ctx, data->n, model->d, x));
+  oat_scaling_apply(&model->scaling, column, data, *x);
+done:
+  free(column);
+  return status;
+}
+
+/* ---- row by row ---------------------------------------------------------------------------------------------------- */
+
+/* Prior variance that the knots leave, and the variance of what they explain. */
+static double latent_variance(const oatgp_model *model, double q, double u2) {
+  const double sigma = model->theta[OAT_SIGMA], scale = model->number[OAT_NUMBER_Y_SCALE];
+  const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : fmax(sigma * sigma - q, 0);
+  return (left + (model->approx->sparse ? u2 : 0)) * scale * scale;
+}
+
+/* Mean and latent variance at n scaled points, in the data's units. */
+static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean, double *variance) {
+  const oat_backend_table *table = &oat_backend_cpu;
+  const oat_backend_config config = {model->k, 0, 0};
+  const oat_rows rows = {n, model->d, 0, x, NULL, NULL, NULL};
+  const oat_sparse sparse = oat_model_sparse(model);
+  oat_backend *backend = NULL;
+  double *q = NULL, *u2 = NULL, *pull = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, n, 1, &q));
+  TRY(oat_new_matrix(ctx, n, 1, &u2));
+  TRY(oat_new_matrix(ctx, n, 1, &pull));
+  TRY(table->open(ctx, &config, &backend));
+  TRY(table->load_rows(ctx, backend, &rows));
+  const oat_row_predictions out = {pull, q, u2};
+  TRY(table->predict(backend, &sparse, model->lb, model->c, &out));
+  oat_model_prior_mean(model, n, x, mean);
+  for (size_t i = 0; i < n; i++) {
+    mean[i] += model->number[OAT_NUMBER_Y_SCALE] * pull[i];
+    variance[i] = latent_variance(model, q[i], u2[i]);
+  }
+done:
+  table->close(backend);
+  free(q);
+  free(u2);
+  free(pull);
+  return status;
+}
+
+static double noise_variance(const oatgp_model *model, const oatgp_data *data, size_t i) {
+  const double tau = model->theta[OAT_TAU] * model->number[OAT_NUMBER_Y_SCALE];
+  return tau * tau / (data->weight != NULL ? data->weight[i] : 1) + (data->noise != NULL ? data->noise[i] : 0);
+}
+
+oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
+  double *x = NULL, *mean = NULL, *variance = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(scaled_inputs(ctx, model, data, &x));
+  TRY(oat_new_matrix(ctx, data->n, 1, &mean));
+  TRY(oat_new_matrix(ctx, data->n, 1, &variance));
+  TRY(predict_points(ctx, model, data->n, x, mean, variance));
+  if (out->mean != NULL) {
+    memcpy(out->mean, mean, data->n * sizeof *mean);
+  }
+  if (out->variance_latent != NULL) {
+    memcpy(out->variance_latent, variance, data->n * sizeof *variance);
+  }
+  for (size_t i = 0; out->variance != NULL && i < data->n; i++) {
+    out->variance[i] = variance[i] + noise_variance(model, data, i);
+  }
+done:
+  free(x);
+  free(mean);
+  free(variance);
+  return status;
+}
+
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+  const oatgp_status status = predict_points(ctx, model, model->k, model->z, mean, sd);
+  for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
+    sd[i] = sqrt(sd[i]);
+  }
+  return status;
+}
+
+/* ---- jointly ------------------------------------------------------------------------------------------------------- */
+
+/* covariance <- K** - V V^T + U U^T, with the middle as the model says; v is n x k and is used up. */
+static void join(const oatgp_model *model, size_t n, oat_view v, oat_view covariance) {
+  const oat_residual residual = model->approx->residual;
+  const double sigma = model->theta[OAT_SIGMA];
+  if (residual == OAT_RESIDUAL_FULL) {
+    oat_gemm(-1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, covariance);
+  } else {
+    memset(covariance.a, 0, n * n * sizeof(double));
+    for (size_t i = 0; residual == OAT_RESIDUAL_DIAGONAL && i < n; i++) {
+      double q = 0;
+      for (size_t c = 0; c < v.columns; c++) {
+        q += v.a[i + c * v.ld] * v.a[i + c * v.ld];
+      }
+      covariance.a[i * (n + 1)] = fmax(sigma * sigma - q, 0);
+    }
+  }
+  if (model->approx->sparse) {
+    oat_solve_right(model->lb, model->k, OAT_TRANSPOSED, v);
+    oat_gemm(1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, covariance);
+  }
+}
+
+oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
+  const size_t n = data->n;
+  const oat_sparse sparse = oat_model_sparse(model);
+  double *x = NULL, *v = NULL, *work = NULL;
+  oatgp_status status = OATGP_OK;
+  if (n > 46340) {
+    return oat_fail(ctx, OATGP_DATA, "a joint covariance of %zu rows is too large: at most 46340 rows", n);
+  }
+  TRY(scaled_inputs(ctx, model, data, &x));
+  TRY(oat_new_matrix(ctx, n, model->k, &v));
+  TRY(oat_new_matrix(ctx, n, OAT_KERNEL_WORK, &work));
+  const oat_points points = {x, n, n}, knots = {model->z, model->k, model->k};
+  oat_kernel_cross(&sparse.cov, points, points, covariance, n, work);
+  oat_kernel_cross(&sparse.cov, points, knots, v, n, work);
+  const oat_view view = {v, n, model->k, n};
+  oat_solve_right(model->l, model->k, OAT_TRANSPOSED, view);
+  join(model, n, view, oat_square(covariance, n));
+  oat_symmetrise(n, covariance);
+  const double scale = model->number[OAT_NUMBER_Y_SCALE];
+  for (size_t i = 0; i < n * n; i++) {
+    covariance[i] *= scale * scale;
+  }
+done:
+  free(x);
+  free(v);
+  free(work);
+  return status;
+}
+
+/* Factor of a covariance that may be singular: the smallest diagonal lift that lets it through. */
+static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double *l) {
+  double largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    largest = fmax(largest, covariance[i * (n + 1)]);
+  }
+  for (double lift = 0; lift <= 1e-4; lift = fmax(10 * lift, 1e-14)) {
+    memcpy(l, covariance, n * n * sizeof *l);
+    for (size_t i = 0; i < n; i++) {
+      l[i * (n + 1)] += lift * largest + (largest > 0 ? 0 : 1e-300);
+    }
+    if (oat_cholesky(n, l) == 0) {
+      return OATGP_OK;
+    }
+  }
+  return oat_fail(ctx, OATGP_NUMERIC, "the posterior covariance of the %zu rows could not be factorised", n);
+}
+
+oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
+                                 double *samples) {
+  const size_t n = data->n;
+  double *mean = NULL, *covariance = NULL, *l = NULL, *draw = NULL;
+  oat_rng rng;
+  oatgp_status status = OATGP_OK;
+  oat_rng_seed(&rng, seed);
+  TRY(oat_new_matrix(ctx, n, 1, &mean));
+  TRY(oat_new_matrix(ctx, n, n, &covariance));
+  TRY(oat_new_matrix(ctx, n, n, &l));
+  TRY(oat_new_matrix(ctx, n, 1, &draw));
+  const oatgp_prediction out = {mean, NULL, NULL};
+  TRY(oat_predict(ctx, model, data, &out));
+  TRY(oat_predict_covariance(ctx, model, data, covariance));
+  TRY(factorise_posterior(ctx, n, covariance, l));
+  for (size_t s = 0; s < count; s++) {
+    for (size_t i = 0; i < n; i++) {
+      draw[i] = oat_rng_normal(&rng);
+      samples[s * n + i] = mean[i];
+    }
+    oat_gemv(1, oat_const_square(l, n), OAT_PLAIN, draw, 1, samples + s * n);
+  }
+done:
+  free(mean);
+  free(covariance);
+  free(l);
+  free(draw);
+  return status;
+}

@@ -1,0 +1,66 @@
+/* Scores of a model's predictions on data with a target. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/metrics.h"
+#include "model/model.h"
+#include "util/memory.h"
+
+/* Predictions of one model at all rows. */
+typedef struct predictions {
+  double *mean, *latent, *observed;
+} predictions;
+
+static void free_predictions(predictions *p) {
+  free(p->mean);
+  free(p->latent);
+  free(p->observed);
+}
+
+static oatgp_status predict_all(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, predictions *p) {
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, data->n, 1, &p->mean));
+  TRY(oat_new_matrix(ctx, data->n, 1, &p->latent));
+  TRY(oat_new_matrix(ctx, data->n, 1, &p->observed));
+  const oatgp_prediction out = {p->mean, p->latent, p->observed};
+  TRY(oat_predict(ctx, model, data, &out));
+done:
+  return status;
+}
+
+static void score_rows(const oatgp_data *data, const predictions *p, double *nlp, oatgp_scores *out) {
+  const oat_gaussian observed = {p->mean, p->observed};
+  const size_t n = data->n;
+  out->n = n;
+  out->rmse = oat_rmse(n, data->y, p->mean);
+  out->srmse = oat_srmse(n, data->y, p->mean);
+  oat_nlp(n, data->y, observed, nlp);
+  out->mean_nlp = oat_mean(n, nlp);
+  out->mnlp = oat_median(n, nlp);
+  out->coverage50 = oat_coverage(n, data->y, observed, 0.50);
+  out->coverage80 = oat_coverage(n, data->y, observed, 0.80);
+  out->coverage90 = oat_coverage(n, data->y, observed, 0.90);
+  out->coverage95 = oat_coverage(n, data->y, observed, 0.95);
+  out->coverage99 = oat_coverage(n, data->y, observed, 0.99);
+  out->aukl_latent = NAN;
+  out->aukl_observation = NAN;
+}
+
+oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out) {
+  predictions own = {0}, other = {0};
+  double *nlp = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, data->n, 1, &nlp));
+  TRY(predict_all(ctx, model, data, &own));
+  score_rows(data, &own, nlp, out);
+  if (against != NULL) {
+    TRY(predict_all(ctx, against, data, &other));
+    out->aukl_latent = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.latent}, (oat_gaussian){own.mean, own.latent});
+    out->aukl_observation = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.observed}, (oat_gaussian){own.mean, own.observed});
+  }
+done:
+  free(nlp);
+  free_predictions(&own);
+  free_predictions(&other);
+  return status;
+}

@@ -1,0 +1,23 @@
+/* The models of the paper as rows of a table: they differ in alpha, in the penalty and in what prediction adds. */
+#ifndef OAT_APPROX_H
+#define OAT_APPROX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
+typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDUAL_FULL } oat_residual;
+
+typedef struct oat_approx {
+  const char *name;
+  bool sparse;       /* has knots */
+  bool power;        /* alpha is the setting, not the number below */
+  double alpha;      /* lambda_i = n_i + alpha g_i */
+  bool trace;        /* penalty -1/2 sum g_i / n_i */
+  oat_residual residual;
+} oat_approx;
+
+const oat_approx *oat_approx_find(const char *name); /* NULL if there is none */
+const oat_approx *oat_approx_at(size_t index);       /* NULL past the end */
+
+#endif

@@ -1,0 +1,164 @@
+/* The full GP: F = log N(y; m, K + noise), its own objective by a Cholesky factorisation of the N x N matrix.
+ *
+ * dF/dK = 1/2 (a a^T - K^-1), a = K^-1 r; all parameters follow by the kernel's adjoint. O(N^3) time, one N x N matrix. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "objective/objective.h"
+#include "util/memory.h"
+
+enum { PANEL = 64 }; /* columns of K at a time in the adjoint */
+
+typedef struct full_objective {
+  oat_objective base;
+  double *k;           /* n x n: K + noise, then its factor, then its inverse */
+  double *panel;       /* n x PANEL */
+  double *c_all;       /* n x (1 + p): L^-1 R */
+  double *c, *a;       /* n: L^-1 r, K^-1 r */
+  double *gram, *coefficient;
+  double *work;
+} full_objective;
+
+static full_objective *own(oat_objective *objective) { return (full_objective *)objective; }
+
+static void full_destroy(oat_objective *objective) {
+  full_objective *o = own(objective);
+  double *const blocks[] = {o->k, o->panel, o->c_all, o->c, o->a, o->gram, o->coefficient, o->work};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    free(blocks[i]);
+  }
+  free(o);
+}
+
+static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *config) {
+  const double n = (double)config->rows->n, bytes = 8 * n * n;
+  if (bytes > (double)config->memory || n > 46340) {
+    return oat_fail(ctx, OATGP_DATA,
+                    "the full GP of %.0f rows needs %.2f GiB for its matrix, and %.2f GiB may be used: raise --memory or take a sparse model, "
+                    "such as --approx vfe",
+                    n, bytes / 1073741824, (double)config->memory / 1073741824);
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
+  full_objective *o = NULL;
+  oatgp_status status = OATGP_OK;
+  const size_t n = config->rows->n, width = 1 + config->rows->p;
+  TRY(check_size(ctx, config));
+  TRY(oat_new(ctx, 1, sizeof *o, &o));
+  o->base.table = &oat_objective_full;
+  o->base.config = *config;
+  o->base.config.k = 0;
+  TRY(oat_new_matrix(ctx, n, n, &o->k));
+  TRY(oat_new_matrix(ctx, n, PANEL, &o->panel));
+  TRY(oat_new_matrix(ctx, n, width, &o->c_all));
+  TRY(oat_new_matrix(ctx, n, 1, &o->c));
+  TRY(oat_new_matrix(ctx, n, 1, &o->a));
+  TRY(oat_new_matrix(ctx, width, width, &o->gram));
+  TRY(oat_new_matrix(ctx, width, 1, &o->coefficient));
+  TRY(oat_new_matrix(ctx, n, OAT_KERNEL_WORK, &o->work));
+  o->base.factors = (oat_factors){n, o->k, NULL, o->c, o->coefficient, NULL};
+  *out = &o->base;
+  return OATGP_OK;
+done:
+  if (o != NULL) {
+    full_destroy(&o->base);
+  }
+  return status;
+}
+
+static double noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
+
+/* Columns first .. first + count - 1, rows from `first` on: the part of the lower triangle in these columns. */
+static oat_points rows_from(const oat_rows *rows, size_t first, size_t count) { return (oat_points){rows->x + first, count, rows->n}; }
+
+static size_t panel_width(size_t n, size_t first) { return n - first < PANEL ? n - first : PANEL; }
+
+static void build(full_objective *o, const oat_covariance *cov, const oat_point *point) {
+  const oat_rows *rows = o->base.config.rows;
+  const size_t n = rows->n;
+  for (size_t first = 0; first < n; first += PANEL) {
+    const size_t columns = panel_width(n, first);
+    oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
+  }
+  for (size_t i = 0; i < n; i++) {
+    o->k[i * (n + 1)] += o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + point->theta[OAT_TAU] * point->theta[OAT_TAU] * noise_scale(rows, i) +
+                         (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+  }
+}
+
+/* The mean's coefficients by generalised least squares, then c = L^-1 (y - m - H coefficient). */
+static oatgp_status solve_right_sides(full_objective *o) {
+  const oat_rows *rows = o->base.config.rows;
+  const size_t n = rows->n, width = 1 + rows->p;
+  const oat_view all = {o->c_all, n, width, n};
+  memcpy(o->c_all, rows->r, n * width * sizeof *o->c_all);
+  oat_solve_left(o->k, n, OAT_PLAIN, all);
+  oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(o->gram, width));
+  const oatgp_status status = oat_gls(rows->p, o->gram, o->coefficient);
+  memcpy(o->c, o->c_all, n * sizeof *o->c);
+  for (size_t j = 0; status == OATGP_OK && j < rows->p; j++) {
+    for (size_t i = 0; i < n; i++) {
+      o->c[i] -= o->coefficient[j] * o->c_all[i + (1 + j) * n];
+    }
+  }
+  return status;
+}
+
+/* panel = dF/dK for the lower triangle of these columns, twice off the diagonal and nothing above it. */
+static void fill_panel(full_objective *o, size_t first, size_t columns) {
+  const size_t n = o->base.config.rows->n, height = n - first;
+  for (size_t c = 0; c < columns; c++) {
+    const double *inverse = o->k + first + (first + c) * n, *a = o->a + first;
+    double *column = o->panel + c * height;
+    memset(column, 0, c * sizeof *column);
+    for (size_t i = c; i < height; i++) {
+      column[i] = a[i] * a[c] - inverse[i];
+    }
+    column[c] *= 0.5;
+  }
+}
+
+static void differentiate(full_objective *o, const oat_covariance *cov, const oat_point *point, oat_gradient *gradient) {
+  const oat_rows *rows = o->base.config.rows;
+  const size_t n = rows->n;
+  oat_kernel_gradient sums = {0, 0, gradient->theta + OAT_LENGTHSCALE, NULL};
+  memset(sums.log_lengthscale, 0, (cov->kernel->ard ? cov->d : 1) * sizeof(double));
+  memcpy(o->a, o->c, n * sizeof *o->a);
+  oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->a, n, 1, n});
+  oat_cholesky_inverse(n, o->k);
+  double d_noise = 0, d_diagonal = 0;
+  for (size_t first = 0; first < n; first += PANEL) {
+    const size_t columns = panel_width(n, first), height = n - first;
+    fill_panel(o, first, columns);
+    for (size_t c = 0; c < columns; c++) {
+      d_noise += o->panel[c * (height + 1)] * noise_scale(rows, first + c);
+      d_diagonal += o->panel[c * (height + 1)];
+    }
+    oat_kernel_cross_adjoint(cov, rows_from(rows, first, height), rows_from(rows, first, columns), o->panel, height, o->work, &sums);
+  }
+  gradient->theta[OAT_SIGMA] = sums.log_sigma + 2 * o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * d_diagonal;
+  gradient->theta[OAT_SHAPE] = sums.log_shape;
+  gradient->theta[OAT_TAU] = 2 * point->theta[OAT_TAU] * point->theta[OAT_TAU] * d_noise;
+}
+
+static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
+  full_objective *o = own(objective);
+  const oat_rows *rows = objective->config.rows;
+  const oat_covariance cov = {objective->config.kernel, rows->d, point->theta[OAT_SIGMA], point->theta[OAT_SHAPE], point->theta + OAT_LENGTHSCALE};
+  build(o, &cov, point);
+  objective->pivot = oat_cholesky(rows->n, o->k);
+  if (objective->pivot != 0 || solve_right_sides(o) != OATGP_OK) {
+    return OATGP_NUMERIC;
+  }
+  *value = -0.5 * ((double)rows->n * log(2 * 3.14159265358979323846) + oat_dot(rows->n, o->c, o->c)) - oat_log_diagonal(rows->n, o->k);
+  if (gradient != NULL) {
+    differentiate(o, &cov, point, gradient);
+  }
+  return OATGP_OK;
+}
+
+const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy};

@@ -1,0 +1,77 @@
+/* The objective: log evidence of the full GP, or that of a sparse model (the evidence lower bound for vfe), with its gradient
+ * in all covariance parameters and all knots. An estimated mean is profiled out: at every point its coefficients are the
+ * generalised least squares ones, so that the gradient in the rest is the total one. */
+#ifndef OAT_OBJECTIVE_H
+#define OAT_OBJECTIVE_H
+
+#include "backend/backend.h"
+#include "objective/approx.h"
+
+/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */
+enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
+
+/* Where to evaluate: all positive parameters, and k x d knots, column-major. */
+typedef struct oat_point {
+  double *theta, *z;
+} oat_point;
+
+/* Derivatives in log theta and in the knots, laid out as the point; z is NULL if not wanted. */
+typedef struct oat_gradient {
+  double *theta, *z;
+} oat_gradient;
+
+/* Length of theta. */
+static inline size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
+
+typedef struct oat_objective_config {
+  const oat_approx *approx;
+  const oat_kernel *kernel;
+  const oat_rows *rows; /* borrowed */
+  double alpha;         /* of pep */
+  double jitter;        /* relative to sigma^2, on Kuu (sparse) or on K (full) */
+  size_t k, block;
+  int64_t memory;
+} oat_objective_config;
+
+/* What prediction needs of the latest evaluation, borrowed from the objective. */
+typedef struct oat_factors {
+  size_t k;
+  const double *l;           /* sparse: factor of Kuu; full: factor of K + noise, k = n */
+  const double *lb;          /* factor of B, NULL for full */
+  const double *c;           /* LB^-1 b, or L^-1 r for full */
+  const double *coefficient; /* p coefficients of the mean's basis */
+  const oat_sums *sums;      /* of pass 1, NULL for full */
+} oat_factors;
+
+typedef struct oat_objective oat_objective;
+
+typedef struct oat_objective_table {
+  oatgp_status (*create)(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);
+  oatgp_status (*evaluate)(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
+  void (*destroy)(oat_objective *objective);
+} oat_objective_table;
+
+extern const oat_objective_table oat_objective_sparse, oat_objective_full;
+
+/* Common part; each of the two objectives puts its own behind it. */
+struct oat_objective {
+  const oat_objective_table *table;
+  oat_objective_config config;
+  size_t pivot;         /* of the latest failed factorisation, from 1 */
+  oat_factors factors;
+};
+
+oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);
+/* Value and, if gradient is not NULL, gradient. OATGP_NUMERIC (no sentence is stored): a factorisation failed, or the value or
+ * a derivative is not finite; for an optimiser, a rejected step. Allocates nothing. */
+oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
+/* The jitter ladder: evaluates at the start of a fit and, only if that fails, raises the jitter for the whole fit, by factors of
+ * 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
+oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start);
+void oat_objective_free(oat_objective *objective);
+
+/* Generalised least squares for the mean's basis, shared by the two: given gram = R^T S^-1 R of R = [r, H], (1 + p) square,
+ * finds the coefficients; gram is destroyed. A nearly singular basis is regularised at rounding level. */
+oatgp_status oat_gls(size_t p, double *gram, double *coefficient);
+
+#endif

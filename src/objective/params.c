@@ -1,0 +1,121 @@
+/* From a point to the optimiser's vector and back. */
+#include "objective/params.h"
+
+#include <math.h>
+
+/* A range in units of the target's spread (sigma, tau), of the inputs' (lengthscales), or none (shape). Beyond it the model is
+ * one of its limits to all the digits that a prediction has. */
+typedef struct range {
+  double low, high;
+} range;
+
+static const range sigma_range = {1e-5, 1e5}, tau_range = {1e-5, 1e5}, shape_range = {1e-3, 1e5}, lengthscale_range = {1e-3, 1e5};
+
+#define LOGIT_LIMIT 30.0
+#define PARAMETER_SIGN_WEIGHT 0.5
+#define KNOT_SIGN_WEIGHT 1.0
+
+static double mean_spread(const oat_mapping *mapping) {
+  double sum = 0;
+  for (size_t j = 0; j < mapping->d; j++) {
+    sum += mapping->spread[j] / (double)mapping->d;
+  }
+  return sum;
+}
+
+static range range_of(const oat_mapping *mapping, size_t i) {
+  if (i < OAT_LENGTHSCALE) {
+    return i == OAT_SIGMA ? sigma_range : i == OAT_TAU ? tau_range : shape_range;
+  }
+  const double unit = mapping->kernel->ard ? mapping->spread[i - OAT_LENGTHSCALE] : mean_spread(mapping);
+  return (range){unit * lengthscale_range.low, unit * lengthscale_range.high};
+}
+
+static size_t theta_count(const oat_mapping *mapping) { return oat_theta_count(mapping->kernel, mapping->d); }
+
+static size_t free_count(const oat_mapping *mapping) {
+  size_t count = 0;
+  for (size_t i = 0; i < theta_count(mapping); i++) {
+    count += mapping->free[i];
+  }
+  return count;
+}
+
+size_t oat_mapping_count(const oat_mapping *mapping) { return free_count(mapping) + (mapping->knots ? mapping->k * mapping->d : 0); }
+
+/* One coordinate j of a knot into the vector and back, and the derivative of the way back. */
+static double knot_in(const oat_mapping *mapping, size_t j, double z) {
+  if (mapping->box == OAT_BOX_LOGIT) {
+    const double t = log((z - mapping->low[j]) / (mapping->high[j] - z));
+    return fmin(fmax(t, -LOGIT_LIMIT), LOGIT_LIMIT);
+  }
+  return z / mapping->spread[j];
+}
+
+static double knot_out(const oat_mapping *mapping, size_t j, double x) {
+  if (mapping->box == OAT_BOX_LOGIT) {
+    return mapping->low[j] + (mapping->high[j] - mapping->low[j]) / (1 + exp(-x));
+  }
+  return x * mapping->spread[j];
+}
+
+static double knot_slope(const oat_mapping *mapping, size_t j, double x) {
+  if (mapping->box == OAT_BOX_LOGIT) {
+    const double share = 1 / (1 + exp(-x));
+    return (mapping->high[j] - mapping->low[j]) * share * (1 - share);
+  }
+  return mapping->spread[j];
+}
+
+void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x) {
+  for (size_t i = 0; i < theta_count(mapping); i++) {
+    if (mapping->free[i]) {
+      *x++ = log(point->theta[i]);
+    }
+  }
+  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++) {
+    *x++ = knot_in(mapping, i / mapping->k, point->z[i]);
+  }
+}
+
+void oat_mapping_unpack(const oat_mapping *mapping, const double *x, oat_point *point) {
+  for (size_t i = 0; i < theta_count(mapping); i++) {
+    if (mapping->free[i]) {
+      point->theta[i] = exp(*x++);
+    }
+  }
+  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++) {
+    point->z[i] = knot_out(mapping, i / mapping->k, *x++);
+  }
+}
+
+void oat_mapping_gradient(const oat_mapping *mapping, const double *x, const oat_gradient *gradient, double *g) {
+  for (size_t i = 0; i < theta_count(mapping); i++) {
+    if (mapping->free[i]) {
+      *g++ = gradient->theta[i];
+      x++;
+    }
+  }
+  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++) {
+    *g++ = gradient->z[i] * knot_slope(mapping, i / mapping->k, *x++);
+  }
+}
+
+void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *lower, double *upper, double *sign_weight) {
+  size_t at = 0;
+  for (size_t i = 0; i < theta_count(mapping); i++) {
+    if (mapping->free[i]) {
+      const range r = range_of(mapping, i);
+      lower[at] = fmin(log(r.low), x[at]);
+      upper[at] = fmax(log(r.high), x[at]);
+      sign_weight[at++] = PARAMETER_SIGN_WEIGHT;
+    }
+  }
+  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++, at++) {
+    const size_t j = i / mapping->k;
+    const bool bound = mapping->box == OAT_BOX_BOUND, logit = mapping->box == OAT_BOX_LOGIT;
+    lower[at] = bound ? fmin(mapping->low[j] / mapping->spread[j], x[at]) : logit ? -LOGIT_LIMIT : -HUGE_VAL;
+    upper[at] = bound ? fmax(mapping->high[j] / mapping->spread[j], x[at]) : logit ? LOGIT_LIMIT : HUGE_VAL;
+    sign_weight[at] = KNOT_SIGN_WEIGHT;
+  }
+}

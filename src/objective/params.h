@@ -1,0 +1,30 @@
+/* From a point (parameters and knots) to the optimiser's vector and back. All transforms live here: logarithms of the
+ * parameters, knots in units of the inputs' spread, kept in a box by bounds or by a logit map. */
+#ifndef OAT_PARAMS_H
+#define OAT_PARAMS_H
+
+#include "objective/objective.h"
+
+typedef enum oat_box { OAT_BOX_NONE, OAT_BOX_BOUND, OAT_BOX_LOGIT } oat_box;
+
+/* Which parts of a point are free, and the scale of the problem. The target is scaled so that its spread is about 1; `spread`
+ * is that of each input (d), low and high the box of its knots (d). */
+typedef struct oat_mapping {
+  const oat_kernel *kernel;
+  size_t d, k;
+  const bool *free; /* as many as theta */
+  bool knots;       /* free? */
+  oat_box box;
+  const double *spread, *low, *high;
+} oat_mapping;
+
+/* Length of the vector: the free elements of log theta, then the knots input by input. */
+size_t oat_mapping_count(const oat_mapping *mapping);
+void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x);
+void oat_mapping_unpack(const oat_mapping *mapping, const double *x, oat_point *point); /* what is not free stays */
+/* Derivatives in the vector from those in the point. */
+void oat_mapping_gradient(const oat_mapping *mapping, const double *x, const oat_gradient *gradient, double *g);
+/* Bounds, wide enough to contain x, and ADADELTA's weights of a change of sign. */
+void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *lower, double *upper, double *sign_weight);
+
+#endif

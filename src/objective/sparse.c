@@ -1,0 +1,314 @@
+/* The objective of every sparse model, by two passes over the rows (backend.h) with K x K work between and after them.
+ *
+ *   B = I + sum w v v^T,  LB LB^T = B,  b = sum w v r,  c = LB^-1 b,  e = B^-1 b
+ *   F = -N/2 log 2 pi - 1/2 sum log lambda - sum log diag LB - 1/2 sum w r^2 + 1/2 |c|^2 + penalty
+ * The gradient is by adjoints: dKfu row by row in pass 2, dKuu through the Cholesky factor from S = sum dv v^T.
+ * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "objective/objective.h"
+#include "util/memory.h"
+
+typedef struct sparse_objective {
+  oat_objective base;
+  const oat_backend_table *backend_table;
+  oat_backend *backend;
+  double *arena;                     /* everything below */
+  double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
+  double *c_all;                     /* k x (1 + p): LB^-1 vwr */
+  double *gram;                      /* (1 + p) square */
+  double *coefficient;               /* p */
+  double *rhs, *c, *e, *le;          /* k each */
+  double *z_grad;                    /* k x d */
+  double *kernel_work;
+  oat_sums sums;
+  oat_gradient_sums gradient_sums;
+} sparse_objective;
+
+static sparse_objective *own(oat_objective *objective) { return (sparse_objective *)objective; }
+
+static void sparse_destroy(oat_objective *objective) {
+  sparse_objective *o = own(objective);
+  if (o->backend != NULL) {
+    o->backend_table->close(o->backend);
+  }
+  free(o->arena);
+  free(o);
+}
+
+/* Takes `count` doubles from the arena; with base NULL it only adds up what is needed. */
+static double *take(double *base, size_t *used, size_t count) {
+  double *block = base != NULL ? base + *used : NULL;
+  *used += count;
+  return block;
+}
+
+/* Lays the arena out; called once to measure and once to place. */
+static size_t lay_out(sparse_objective *o, double *base) {
+  const size_t k = o->base.config.k, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p, kk = k * k;
+  size_t used = 0;
+  double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s};
+  for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
+    *squares[i] = take(base, &used, kk);
+  }
+  double **const vectors[] = {&o->rhs, &o->c, &o->e, &o->le};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    *vectors[i] = take(base, &used, k);
+  }
+  o->c_all = take(base, &used, k * width);
+  o->gram = take(base, &used, width * width);
+  o->coefficient = take(base, &used, width);
+  o->z_grad = take(base, &used, k * d);
+  o->kernel_work = take(base, &used, OAT_KERNEL_WORK * k);
+  o->sums.count = kk + k * width + width * width + OAT_SCALARS;
+  o->sums.vwv = take(base, &used, kk);
+  o->sums.vwr = take(base, &used, k * width);
+  o->sums.rwr = take(base, &used, width * width);
+  o->sums.scalar = take(base, &used, OAT_SCALARS);
+  o->gradient_sums.count = d + k * d + kk;
+  o->gradient_sums.kernel.log_lengthscale = take(base, &used, d);
+  o->gradient_sums.kernel.z = take(base, &used, k * d);
+  o->gradient_sums.s = take(base, &used, kk);
+  return used;
+}
+
+static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
+  sparse_objective *o = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, 1, sizeof *o, &o));
+  o->base.table = &oat_objective_sparse;
+  o->base.config = *config;
+  o->backend_table = &oat_backend_cpu;
+  TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
+  lay_out(o, o->arena);
+  const oat_backend_config backend_config = {config->k, config->block, config->memory};
+  TRY(o->backend_table->open(ctx, &backend_config, &o->backend));
+  TRY(o->backend_table->load_rows(ctx, o->backend, config->rows));
+  o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
+  *out = &o->base;
+  return OATGP_OK;
+done:
+  if (o != NULL) {
+    sparse_destroy(&o->base);
+  }
+  return status;
+}
+
+static oat_covariance covariance_at(const oat_objective_config *config, const oat_point *point) {
+  return (oat_covariance){config->kernel, config->rows->d, point->theta[OAT_SIGMA], point->theta[OAT_SHAPE], point->theta + OAT_LENGTHSCALE};
+}
+
+static oat_points knots_of(const oat_objective_config *config, const oat_point *point) {
+  return (oat_points){point->z, config->k, config->k};
+}
+
+/* L L^T = K(Z, Z) + jitter sigma^2 I */
+static oatgp_status factorise_kuu(sparse_objective *o, const oat_point *point) {
+  const oat_objective_config *config = &o->base.config;
+  const oat_covariance cov = covariance_at(config, point);
+  oat_kernel_cross(&cov, knots_of(config, point), knots_of(config, point), o->l, config->k, o->kernel_work);
+  for (size_t i = 0; i < config->k; i++) {
+    o->l[i * (config->k + 1)] += config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+  }
+  o->base.pivot = oat_cholesky(config->k, o->l);
+  return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
+}
+
+/* LB LB^T = B. B is at least I, but when the signal is over 1e15 times the noise its sum has lost the I to rounding; then the
+ * rounding error that the sum already has is added to its diagonal, and doubled until the factorisation goes through. */
+static oatgp_status factorise_b(sparse_objective *o) {
+  const size_t k = o->base.config.k;
+  double largest = 0;
+  memcpy(o->b, o->sums.vwv, k * k * sizeof *o->b);
+  for (size_t i = 0; i < k; i++) {
+    o->b[i * (k + 1)] += 1;
+    largest = fmax(largest, o->b[i * (k + 1)]);
+  }
+  double floor = 0;
+  for (int attempt = 0; attempt < 8; attempt++) {
+    memcpy(o->lb, o->b, k * k * sizeof *o->b);
+    for (size_t i = 0; i < k; i++) {
+      o->lb[i * (k + 1)] += floor;
+    }
+    o->base.pivot = oat_cholesky(k, o->lb);
+    if (o->base.pivot == 0) {
+      return OATGP_OK;
+    }
+    floor = fmax(2 * floor, (double)k * DBL_EPSILON * largest);
+  }
+  return OATGP_NUMERIC;
+}
+
+/* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c for the
+ * residual y - m - H coefficient; returns sum w r^2 of that residual. */
+static oatgp_status solve_right_sides(sparse_objective *o, double *rwr) {
+  const size_t k = o->base.config.k, p = o->base.config.rows->p, width = 1 + p;
+  const oat_view all = {o->c_all, k, width, k};
+  memcpy(o->c_all, o->sums.vwr, k * width * sizeof *o->c_all);
+  oat_solve_left(o->lb, k, OAT_PLAIN, all);
+  memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
+  oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
+  const oatgp_status status = oat_gls(p, o->gram, o->coefficient);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  double *mix = o->gram; /* [1, -coefficient] */
+  mix[0] = 1;
+  for (size_t j = 0; j < p; j++) {
+    mix[1 + j] = -o->coefficient[j];
+  }
+  oat_gemv(1, oat_as_const(all), OAT_PLAIN, mix, 0, o->c);
+  oat_gemv(1, (oat_const_view){o->sums.vwr, k, width, k}, OAT_PLAIN, mix, 0, o->rhs);
+  *rwr = 0;
+  for (size_t j = 0; j < width; j++) {
+    for (size_t i = 0; i < width; i++) {
+      *rwr += mix[i] * o->sums.rwr[i + j * width] * mix[j];
+    }
+  }
+  return OATGP_OK;
+}
+
+/* e = B^-1 b, le = L^-T e, binv = B^-1 */
+static void invert_b(sparse_objective *o) {
+  const size_t k = o->base.config.k;
+  memcpy(o->e, o->c, k * sizeof *o->e);
+  oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k});
+  memcpy(o->le, o->e, k * sizeof *o->e);
+  oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k});
+  memcpy(o->binv, o->lb, k * k * sizeof *o->binv);
+  oat_cholesky_inverse(k, o->binv);
+  oat_symmetrise(k, o->binv);
+}
+
+/* m = (gamma I - B^-1 - e e^T) L^-1 */
+static void collapsed_product(sparse_objective *o, double gamma) {
+  const size_t k = o->base.config.k;
+  for (size_t j = 0; j < k; j++) {
+    for (size_t i = 0; i < k; i++) {
+      o->m[i + j * k] = (i == j ? gamma : 0) - o->binv[i + j * k] - o->e[i] * o->e[j];
+    }
+  }
+  oat_solve_right(o->l, k, OAT_PLAIN, oat_square(o->m, k));
+}
+
+/* S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
+static void collapsed_s(sparse_objective *o, double gamma) {
+  const size_t k = o->base.config.k;
+  for (size_t j = 0; j < k; j++) {
+    for (size_t i = 0; i < k; i++) {
+      const double b = i >= j ? o->b[i + j * k] : o->b[j + i * k];
+      o->s[i + j * k] = gamma * b + o->binv[i + j * k] + o->e[i] * o->e[j] - (i == j ? 1 + gamma : 0);
+    }
+  }
+}
+
+/* dKuu = sym(L^-T P L^-1), P the lower triangle of -S with half its diagonal; in place. */
+static void cholesky_adjoint(sparse_objective *o) {
+  const size_t k = o->base.config.k;
+  double *s = o->s;
+  for (size_t j = 0; j < k; j++) {
+    for (size_t i = 0; i < k; i++) {
+      s[i + j * k] *= i > j ? -1 : i == j ? -0.5 : 0;
+    }
+  }
+  oat_solve_left(o->l, k, OAT_TRANSPOSED, oat_square(s, k));
+  oat_solve_right(o->l, k, OAT_PLAIN, oat_square(s, k));
+  for (size_t j = 0; j < k; j++) {
+    for (size_t i = 0; i <= j; i++) {
+      const double mean = 0.5 * (s[i + j * k] + s[j + i * k]);
+      s[i + j * k] = mean;
+      s[j + i * k] = mean;
+    }
+  }
+}
+
+/* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. */
+static void add_kuu(sparse_objective *o, const oat_point *point, oat_kernel_gradient *total) {
+  const oat_objective_config *config = &o->base.config;
+  const size_t k = config->k, count = k * config->rows->d;
+  const oat_covariance cov = covariance_at(config, point);
+  oat_kernel_gradient part = *total;
+  part.z = total->z != NULL ? o->z_grad : NULL;
+  memset(o->z_grad, 0, count * sizeof *o->z_grad);
+  cholesky_adjoint(o);
+  oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, k, o->kernel_work, &part);
+  total->log_sigma = part.log_sigma;
+  total->log_shape = part.log_shape;
+  for (size_t i = 0; total->z != NULL && i < count; i++) {
+    total->z[i] += 2 * o->z_grad[i];
+  }
+  for (size_t i = 0; i < k; i++) {
+    total->log_sigma += 2 * config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * o->s[i * (k + 1)];
+  }
+}
+
+/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. */
+static double collapsed_log_tau(const sparse_objective *o, bool trace, double rwr) {
+  const size_t k = o->base.config.k;
+  double trace_binv = 0;
+  for (size_t i = 0; i < k; i++) {
+    trace_binv += o->binv[i * (k + 1)];
+  }
+  const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
+  return (double)k - trace_binv - (double)o->base.config.rows->n + quadratic + (trace ? o->sums.scalar[OAT_G_OVER_N] : 0);
+}
+
+static oatgp_status differentiate(sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr, oat_gradient *gradient) {
+  const size_t k = sparse->k, d = o->base.config.rows->d;
+  const bool collapsed = sparse->alpha == 0 && o->base.config.rows->noise_add == NULL;
+  const double gamma = sparse->trace ? 1 : 0;
+  oat_gradient_sums sums = o->gradient_sums;
+  sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
+  invert_b(o);
+  if (collapsed) {
+    collapsed_product(o, gamma);
+  }
+  const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
+  const oatgp_status status = o->backend_table->pass2(o->backend, sparse, &adjoint, &sums);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  if (collapsed) {
+    collapsed_s(o, gamma);
+    sums.dg = -0.5 * gamma * o->sums.scalar[OAT_SUM_W];
+  } else {
+    memcpy(o->s, sums.s, k * k * sizeof *o->s);
+  }
+  add_kuu(o, point, &sums.kernel);
+  gradient->theta[OAT_SIGMA] = sums.kernel.log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
+  gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
+  gradient->theta[OAT_TAU] = collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn;
+  memcpy(gradient->theta + OAT_LENGTHSCALE, sums.kernel.log_lengthscale, (sparse->cov.kernel->ard ? d : 1) * sizeof(double));
+  if (gradient->z != NULL) {
+    memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
+  sparse_objective *o = own(objective);
+  const oat_objective_config *config = &objective->config;
+  const oat_approx *approx = config->approx;
+  const oat_sparse sparse = {covariance_at(config, point), config->k, point->z, o->l, point->theta[OAT_TAU],
+                             approx->power ? config->alpha : approx->alpha, approx->trace};
+  double rwr = 0;
+  oatgp_status status = OATGP_OK;
+  TRY(factorise_kuu(o, point));
+  TRY(o->backend_table->pass1(o->backend, &sparse, &o->sums));
+  TRY(factorise_b(o));
+  TRY(solve_right_sides(o, &rwr));
+  const double *scalar = o->sums.scalar;
+  *value = -0.5 * ((double)config->rows->n * log(2 * 3.14159265358979323846) + scalar[OAT_LOG_LAMBDA] + rwr) -
+           oat_log_diagonal(config->k, o->lb) + 0.5 * oat_dot(config->k, o->c, o->c) + scalar[OAT_PENALTY];
+  if (gradient != NULL) {
+    TRY(differentiate(o, &sparse, point, rwr, gradient));
+  }
+done:
+  return status;
+}
+
+const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy};

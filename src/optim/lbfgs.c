@@ -1,0 +1,235 @@
+/* L-BFGS with bounds and a line search for the strong Wolfe conditions (Nocedal and Wright 2006, chapters 3 and 7).
+ *
+ * Coordinates that a bound holds are left out of the direction; a step that leaves the box is cut off coordinate by
+ * coordinate. A rejected evaluation is the far end of the bracket. Directions are ascent directions. */
+#include <math.h>
+#include <string.h>
+
+#include "optim/optim.h"
+
+/* Sufficient increase and curvature; the longest first step and the longest step, in the largest coordinate. */
+#define INCREASE 1e-4
+#define CURVATURE 0.9
+#define FIRST_STEP 0.2
+#define LONGEST_STEP 2.0
+
+/* State: number of pairs, then the pairs, newest first: s, y (n each) and s.y in `products`. */
+typedef struct memory {
+  double *pairs, *products, *s, *y;
+} memory;
+
+static memory memory_of(const oat_optim *optim) {
+  const size_t n = optim->problem->n, history = optim->settings->history;
+  double *own = optim->own;
+  return (memory){own, own + 1, own + 1 + history, own + 1 + history + history * n};
+}
+
+static size_t state_size(size_t n, const oat_optim_settings *settings) { return 1 + settings->history * (2 * n + 1); }
+
+static size_t scratch_size(size_t n, const oat_optim_settings *settings) {
+  return 5 * n + settings->history; /* direction, trial x and gradient, kept x and gradient; the recursion's factors */
+}
+
+static double dot(size_t n, const double *x, const double *y) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+static void free_gradient(const oat_optim *optim, double *direction) {
+  for (size_t i = 0; i < optim->problem->n; i++) {
+    direction[i] = oat_optim_held(optim, i) ? 0 : optim->gradient[i];
+  }
+}
+
+/* The two-loop recursion: direction = H g. */
+static void multiply(const oat_optim *optim, double *direction, double *factor) {
+  const memory m = memory_of(optim);
+  const size_t n = optim->problem->n, pairs = (size_t)*m.pairs;
+  for (size_t p = 0; p < pairs; p++) {
+    factor[p] = dot(n, m.s + p * n, direction) / m.products[p];
+    for (size_t i = 0; i < n; i++) {
+      direction[i] -= factor[p] * m.y[p * n + i];
+    }
+  }
+  const double scale = pairs > 0 ? m.products[0] / dot(n, m.y, m.y) : 1;
+  for (size_t i = 0; i < n; i++) {
+    direction[i] *= scale;
+  }
+  for (size_t p = pairs; p-- > 0;) {
+    const double correction = factor[p] - dot(n, m.y + p * n, direction) / m.products[p];
+    for (size_t i = 0; i < n; i++) {
+      direction[i] += correction * m.s[p * n + i];
+    }
+  }
+}
+
+/* An ascent direction; forgets the pairs when they give none. Returns its slope, 0 at a stationary point. */
+static double choose_direction(oat_optim *optim, double *direction, double *factor) {
+  const size_t n = optim->problem->n;
+  free_gradient(optim, direction);
+  const double plain = dot(n, direction, direction);
+  multiply(optim, direction, factor);
+  for (size_t i = 0; i < n; i++) {
+    direction[i] = oat_optim_held(optim, i) ? 0 : direction[i];
+  }
+  const double slope = dot(n, direction, optim->gradient);
+  if (slope > 1e-12 * sqrt(plain * dot(n, direction, direction))) {
+    return slope;
+  }
+  *memory_of(optim).pairs = 0;
+  free_gradient(optim, direction);
+  return plain;
+}
+
+static double largest_element(size_t n, const double *x) {
+  double largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    largest = fmax(largest, fabs(x[i]));
+  }
+  return largest;
+}
+
+/* A point on the line: its distance, value and slope there; slope is NaN for a rejected point. */
+typedef struct trial {
+  double t, value, slope;
+} trial;
+
+typedef struct search {
+  oat_optim *optim;
+  const double *direction;
+  double *x, *gradient;           /* of the latest trial */
+  double *kept_x, *kept_gradient; /* of `low` */
+  trial start, low, high;         /* low: best point so far that rose enough; high: the other end of the bracket */
+  bool bracketed;
+} search;
+
+/* Evaluates at distance t; coordinates that leave the box stay on its face and add nothing to the slope. */
+static trial try_length(search *s, double t) {
+  const oat_problem *problem = s->optim->problem;
+  trial result = {t, -HUGE_VAL, NAN};
+  for (size_t i = 0; i < problem->n; i++) {
+    s->x[i] = oat_optim_clamp(problem, i, s->optim->x[i] + t * s->direction[i]);
+  }
+  if (!oat_optim_evaluate(s->optim, s->x, &result.value, s->gradient)) {
+    result.value = -HUGE_VAL;
+    return result;
+  }
+  result.slope = 0;
+  for (size_t i = 0; i < problem->n; i++) {
+    const bool inside = s->x[i] > problem->lower[i] && s->x[i] < problem->upper[i];
+    result.slope += inside ? s->gradient[i] * s->direction[i] : 0;
+  }
+  return result;
+}
+
+/* Maximum of the cubic through both ends' values and slopes, kept well inside the bracket; its middle if an end was rejected. */
+static double interpolate(trial a, trial b) {
+  const double width = b.t - a.t, middle = 0.5;
+  double fraction = middle;
+  if (isfinite(b.value) && isfinite(b.slope)) {
+    const double d1 = a.slope + b.slope - 3 * (b.value - a.value) / width, under = d1 * d1 - a.slope * b.slope;
+    if (under >= 0) {
+      const double d2 = width > 0 ? sqrt(under) : -sqrt(under);
+      fraction = 1 - (d1 + d2 - b.slope) / (a.slope - b.slope + 2 * d2);
+    }
+  }
+  if (!isfinite(fraction)) {
+    fraction = middle;
+  }
+  return a.t + width * fmin(fmax(fraction, 0.1), 0.9);
+}
+
+static void keep(search *s, trial t) {
+  const size_t bytes = s->optim->problem->n * sizeof(double);
+  s->low = t;
+  memcpy(s->kept_x, s->x, bytes);
+  memcpy(s->kept_gradient, s->gradient, bytes);
+}
+
+/* Puts a trial into the bracket; true when it satisfies both Wolfe conditions. */
+static bool place(search *s, trial t) {
+  const bool rose = t.value >= s->start.value + INCREASE * t.t * s->start.slope && t.value > s->low.value;
+  if (!rose) {
+    s->high = t;
+    s->bracketed = true;
+    return false;
+  }
+  if ((t.slope < 0) == (t.t > s->low.t)) { /* the maximum lies between low and here */
+    s->high = s->low;
+    s->bracketed = true;
+  }
+  keep(s, t);
+  return fabs(t.slope) <= CURVATURE * s->start.slope;
+}
+
+/* Leaves the accepted point in low; false if no trial rose enough. Ends early when a step could not raise F by more than its
+ * rounding error. */
+static bool search_line(search *s) {
+  const oat_optim *optim = s->optim;
+  const double largest = largest_element(optim->problem->n, s->direction), longest = LONGEST_STEP / largest;
+  const double rounding = 1e-14 * fabs(s->start.value);
+  double length = *memory_of(optim).pairs > 0 ? fmin(1, longest) : FIRST_STEP / largest;
+  for (size_t i = 0; i < optim->settings->line_search && length * s->start.slope > rounding; i++) {
+    const trial t = try_length(s, length);
+    if (!isfinite(t.value) && oat_optim_out_of_budget(optim)) {
+      break;
+    }
+    if (place(s, t) || (!s->bracketed && length >= longest)) {
+      break;
+    }
+    length = s->bracketed ? interpolate(s->low, s->high) : fmin(2.5 * length, longest);
+  }
+  return s->low.t > 0;
+}
+
+/* Remembers s = x' - x and y = g - g' (the curvature of -F) unless they say that F bends upwards. */
+static void remember(oat_optim *optim, const double *x, const double *gradient) {
+  const memory m = memory_of(optim);
+  const size_t n = optim->problem->n, history = optim->settings->history;
+  const size_t kept = fmin(*m.pairs, (double)history - 1) > 0 ? (size_t)fmin(*m.pairs, (double)history - 1) : 0;
+  double product = 0, square = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double y = optim->gradient[i] - gradient[i];
+    product += (x[i] - optim->x[i]) * y;
+    square += y * y;
+  }
+  if (!(product > 1e-12 * square)) {
+    return;
+  }
+  memmove(m.s + n, m.s, kept * n * sizeof *m.s);
+  memmove(m.y + n, m.y, kept * n * sizeof *m.y);
+  memmove(m.products + 1, m.products, kept * sizeof *m.products);
+  for (size_t i = 0; i < n; i++) {
+    m.s[i] = x[i] - optim->x[i];
+    m.y[i] = optim->gradient[i] - gradient[i];
+  }
+  m.products[0] = product;
+  *m.pairs = (double)(kept + 1);
+}
+
+static bool lbfgs_step(oat_optim *optim) {
+  const size_t n = optim->problem->n;
+  double *direction = optim->scratch, *x = direction + n, *factor = x + 4 * n;
+  for (;;) {
+    const double slope = choose_direction(optim, direction, factor);
+    const trial start = {0, optim->counter[OAT_VALUE], slope};
+    search s = {optim, direction, x, x + n, x + 2 * n, x + 3 * n, start, start, start, false};
+    if (slope > 0 && search_line(&s)) {
+      remember(optim, s.kept_x, s.kept_gradient);
+      memcpy(optim->x, s.kept_x, n * sizeof *x);
+      memcpy(optim->gradient, s.kept_gradient, n * sizeof *x);
+      optim->counter[OAT_VALUE] = s.low.value;
+      return true;
+    }
+    if (*memory_of(optim).pairs == 0 || oat_optim_out_of_budget(optim)) {
+      return false;
+    }
+    *memory_of(optim).pairs = 0; /* once more along the gradient */
+  }
+}
+
+extern const oat_optim_method oat_optim_lbfgs;
+const oat_optim_method oat_optim_lbfgs = {"lbfgs", state_size, scratch_size, lbfgs_step};

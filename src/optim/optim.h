@@ -1,0 +1,77 @@
+/* Optimisers behind one step interface. They maximise; an evaluation may be rejected (a matrix that cannot be factorised) and
+ * is then a step too far, never the end. All that must survive between two steps is one array of doubles. */
+#ifndef OAT_OPTIM_H
+#define OAT_OPTIM_H
+
+#include <stdbool.h>
+
+#include "util/context.h"
+
+/* What is maximised, within bounds (which may be infinite). */
+typedef struct oat_problem {
+  size_t n;
+  const double *lower, *upper; /* n each */
+  const double *sign_weight;   /* n: weight of a change of sign in ADADELTA, 1/2 for parameters and 1 for knots in the paper */
+  /* Value and gradient; OATGP_NUMERIC rejects the point. */
+  oatgp_status (*evaluate)(void *self, const double *x, double *value, double *gradient);
+  void *self;
+} oat_problem;
+
+typedef struct oat_optim_settings {
+  size_t history, line_search;        /* L-BFGS */
+  double decay, epsilon, eta;         /* ADADELTA */
+  double max_iter, max_eval;          /* max_eval 0: no limit */
+  double obj_tol, grad_tol;
+  size_t patience;
+  double deadline;                    /* on the clock of oat_seconds, 0: none */
+} oat_optim_settings;
+
+typedef struct oat_optim oat_optim;
+
+typedef struct oat_optim_method {
+  const char *name;
+  size_t (*state_size)(size_t n, const oat_optim_settings *settings);   /* doubles of its own between steps */
+  size_t (*scratch_size)(size_t n, const oat_optim_settings *settings); /* doubles within a step */
+  /* One iteration; false when no step raises the objective (or, within ADADELTA, none can be taken). */
+  bool (*step)(oat_optim *optim);
+} oat_optim_method;
+
+const oat_optim_method *oat_optim_find(const char *name); /* NULL if there is none */
+
+/* The numbers at the beginning of the state. */
+enum { OAT_VALUE, OAT_BEST, OAT_ITERATIONS, OAT_EVALUATIONS, OAT_REJECTED, OAT_STALLED, OAT_COUNTERS };
+
+struct oat_optim {
+  const oat_optim_method *method;
+  const oat_problem *problem;
+  const oat_optim_settings *settings;
+  size_t state_count;
+  double *state;                     /* copy it out and in to save and resume; the rest points into it */
+  double *counter;                   /* OAT_COUNTERS */
+  double *x, *gradient, *best;       /* n each: the iterate, its gradient, the best point so far */
+  double *recent;                    /* patience + 1 latest objective values, newest at iteration % (patience + 1) */
+  double *own;                       /* the method's */
+  double *scratch;
+};
+
+oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method, const oat_problem *problem,
+                              const oat_optim_settings *settings, oat_optim **out);
+/* Evaluates at x (moved into the bounds) and makes it the start. OATGP_NUMERIC: the start itself is rejected. */
+oatgp_status oat_optim_start(oat_optim *optim, const double *x);
+/* One iteration. */
+void oat_optim_step(oat_optim *optim);
+void oat_optim_free(oat_optim *optim);
+
+/* For the methods: evaluates, counts, remembers the best; false if rejected, or if the time or the evaluations are used up. */
+bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double *gradient);
+/* x moved into the bounds. */
+double oat_optim_clamp(const oat_problem *problem, size_t i, double x);
+/* Whether the bound stops coordinate i of the current point from following its gradient. */
+bool oat_optim_held(const oat_optim *optim, size_t i);
+
+/* Why to stop now, OATGP_STOP_NONE if there is no reason yet: every rule but the user's is here (stop.c). */
+oatgp_stop oat_optim_stop(const oat_optim *optim);
+double oat_optim_largest_derivative(const oat_optim *optim); /* of those not held by a bound */
+bool oat_optim_out_of_budget(const oat_optim *optim);        /* time or evaluations */
+
+#endif

@@ -1,0 +1,52 @@
+/* Every rule that ends an optimisation, in the order in which they are asked. */
+#include <math.h>
+
+#include "optim/optim.h"
+#include "util/clock.h"
+
+double oat_optim_largest_derivative(const oat_optim *optim) {
+  double largest = 0;
+  for (size_t i = 0; i < optim->problem->n; i++) {
+    if (!oat_optim_held(optim, i)) {
+      largest = fmax(largest, fabs(optim->gradient[i]));
+    }
+  }
+  return largest;
+}
+
+static bool out_of_time(const oat_optim *optim) { return optim->settings->deadline > 0 && oat_seconds() >= optim->settings->deadline; }
+
+static bool out_of_evaluations(const oat_optim *optim) {
+  return optim->settings->max_eval > 0 && optim->counter[OAT_EVALUATIONS] >= optim->settings->max_eval;
+}
+
+bool oat_optim_out_of_budget(const oat_optim *optim) { return out_of_time(optim) || out_of_evaluations(optim); }
+
+/* The objective moved by less than obj_tol over the last `patience` iterations. */
+static bool objective_rests(const oat_optim *optim) {
+  const size_t patience = optim->settings->patience, iteration = (size_t)optim->counter[OAT_ITERATIONS];
+  if (iteration < patience) {
+    return false;
+  }
+  const double before = optim->recent[(iteration - patience) % (patience + 1)];
+  return fabs(optim->counter[OAT_VALUE] - before) < optim->settings->obj_tol;
+}
+
+oatgp_stop oat_optim_stop(const oat_optim *optim) {
+  if (out_of_time(optim)) {
+    return OATGP_STOP_TIME;
+  }
+  if (out_of_evaluations(optim)) {
+    return OATGP_STOP_EVALUATIONS;
+  }
+  if (optim->counter[OAT_ITERATIONS] >= optim->settings->max_iter) {
+    return OATGP_STOP_ITERATIONS;
+  }
+  if (oat_optim_largest_derivative(optim) <= optim->settings->grad_tol) {
+    return OATGP_STOP_GRADIENT;
+  }
+  if (optim->counter[OAT_STALLED] != 0) {
+    return OATGP_STOP_STALLED;
+  }
+  return objective_rests(optim) ? OATGP_STOP_OBJECTIVE : OATGP_STOP_NONE;
+}

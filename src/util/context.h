@@ -1,0 +1,36 @@
+/* The context: last error and message sink. And the two macros by which every function reports and cleans up. */
+#ifndef OAT_CONTEXT_H
+#define OAT_CONTEXT_H
+
+#include "oatgp.h"
+
+#if defined(__GNUC__)
+#define OAT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define OAT_PRINTF(text, first)
+#endif
+
+struct oatgp_context {
+  char error[1024];
+  oatgp_message_fn message;
+  void *message_user;
+  int threads; /* 0 stands for 1 */
+};
+
+/* Stores the sentence and returns the status: `return oat_fail(ctx, OATGP_DATA, "...", ...)`. */
+oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *format, ...) OAT_PRINTF(3, 4);
+/* The same for a failed allocation of so many bytes. */
+oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes);
+/* A note or a warning to the message sink. */
+void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) OAT_PRINTF(3, 4);
+
+/* In a function with a local `status` and a label `done:` that frees what is not NULL. */
+#define TRY(call)                \
+  do {                           \
+    status = (call);             \
+    if (status != OATGP_OK) {    \
+      goto done;                 \
+    }                            \
+  } while (0)
+
+#endif

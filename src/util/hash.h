@@ -1,0 +1,12 @@
+/* A 64-bit checksum (FNV-1a) for fingerprints and damaged files; no protection against intent. */
+#ifndef OAT_HASH_H
+#define OAT_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define OAT_HASH_START UINT64_C(0xcbf29ce484222325)
+
+uint64_t oat_hash(uint64_t hash, const void *bytes, size_t count);
+
+#endif

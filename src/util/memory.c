@@ -1,0 +1,62 @@
+/* Allocation with overflow checks. */
+#include "util/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void set_pointer(void *out, void *block) { memcpy(out, &block, sizeof block); }
+
+oatgp_status oat_new(oatgp_context *ctx, size_t count, size_t size, void *out) {
+  void *block = NULL;
+  if (count <= SIZE_MAX / size) {
+    block = calloc(count > 0 ? count : 1, size);
+  }
+  set_pointer(out, block);
+  if (block == NULL) {
+    return oat_no_memory(ctx, count <= SIZE_MAX / size ? count * size : SIZE_MAX);
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_grow(oatgp_context *ctx, size_t count, size_t size, size_t *capacity, void *block) {
+  if (count <= *capacity) {
+    return OATGP_OK;
+  }
+  size_t wanted = *capacity + *capacity / 2 + 16;
+  if (wanted < count) {
+    wanted = count;
+  }
+  if (wanted > SIZE_MAX / size) {
+    return oat_no_memory(ctx, SIZE_MAX);
+  }
+  void *old = NULL;
+  memcpy(&old, block, sizeof old);
+  void *grown = realloc(old, wanted * size);
+  if (grown == NULL) {
+    return oat_no_memory(ctx, wanted * size);
+  }
+  set_pointer(block, grown);
+  *capacity = wanted;
+  return OATGP_OK;
+}
+
+oatgp_status oat_copy_text(oatgp_context *ctx, const char *text, char **out) {
+  *out = NULL;
+  if (text == NULL) {
+    return OATGP_OK;
+  }
+  size_t length = strlen(text) + 1;
+  oatgp_status status = oat_new(ctx, length, 1, out);
+  if (status == OATGP_OK) {
+    memcpy(*out, text, length);
+  }
+  return status;
+}
+
+oatgp_status oat_new_matrix(oatgp_context *ctx, size_t rows, size_t columns, double **out) {
+  if (columns > 0 && rows > SIZE_MAX / columns) {
+    *out = NULL;
+    return oat_no_memory(ctx, SIZE_MAX);
+  }
+  return oat_new(ctx, rows * columns, sizeof(double), out);
+}

@@ -1,0 +1,519 @@
+#!/bin/sh
+# The command from end to end: $OATGP is the command, $TMPDIR an empty folder. One line for each check; ends with 1 if
+# any failed. Needs nothing but a POSIX shell, awk and gzip.
+set -u
+LC_ALL=C
+export LC_ALL
+self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
+cd "$TMPDIR" || exit 1
+failures=0
+
+# ---- helpers -------------------------------------------------------------------------------------------------------
+
+pass() { echo "ok      $1"; }
+miss() {
+  echo "FAILED  $1"
+  failures=$((failures + 1))
+}
+# check NAME COMMAND...: the command must succeed
+check() {
+  name=$1
+  shift
+  if "$@" >/dev/null 2>&1; then pass "$name"; else miss "$name"; fi
+}
+# run ARGUMENTS: the command with its output in out, err and code
+run() {
+  "$OATGP" "$@" >out 2>err
+  code=$?
+}
+# exits CODE NAME: the exit code of the last run; on a mismatch, what it said
+exits() {
+  if [ "$code" = "$1" ]; then
+    pass "$2"
+  else
+    miss "$2: exit code $code, not $1"
+    sed 's/^/        /' err | head -3
+  fi
+}
+# says FILE PIECE NAME
+says() {
+  if grep -qF -e "$2" "$1"; then
+    pass "$3"
+  else
+    miss "$3: no '$2' in $1"
+    sed 's/^/        /' "$1" | head -3
+  fi
+}
+# refuses CODE PIECE ARGUMENTS: exit code, a sentence with the piece, "oatgp: " before it, nothing on standard output
+refuses() {
+  want=$1
+  piece=$2
+  shift 2
+  run "$@"
+  if [ "$code" = "$want" ] && grep -qF -e "$piece" err && grep -q '^oatgp: ' err && [ ! -s out ]; then
+    pass "refused ($want): $*"
+  else
+    miss "refused ($want): $*: exit code $code, wanted '$piece'"
+    sed 's/^/        /' err | head -3
+  fi
+}
+# works NAME ARGUMENTS: exit code 0
+works() {
+  name=$1
+  shift
+  run "$@"
+  exits 0 "$name"
+}
+# A JSON text is reduced, inside out, to a single value.
+valid_json() {
+  awk '{ text = text $0 " " }
+    END {
+      gsub(/"([^"\\]|\\.)*"/, "@", text)
+      if (text ~ /#/) exit 1
+      gsub(/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/, "#", text)
+      gsub(/true|false|null/, "#", text)
+      gsub(/[ \t]/, "", text)
+      do {
+        count = gsub(/\[\]|\[[@#](,[@#])*\]/, "#", text)
+        count += gsub(/\{\}|\{@:[@#](,@:[@#])*\}/, "#", text)
+      } while (count > 0)
+      exit text != "#"
+    }' "$1"
+}
+# json KEY [FILE]: the first value of a key, on one line of an indented object
+json() { sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\(.*[^,]\),\{0,1\}\$/\1/p" "${2:-out}" | head -1; }
+# has_keys NAME KEYS..: all of them in out
+has_keys() {
+  name=$1
+  shift
+  for key in "$@"; do
+    if ! grep -q "\"$key\":" out; then
+      miss "$name: no key $key"
+      return
+    fi
+  done
+  pass "$name"
+}
+# near A B TOLERANCE NAME
+near() {
+  if awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN {
+      if (a == "" || b == "" || a == "null" || b == "null") exit 1
+      d = a - b; if (d < 0) d = -d; m = a < 0 ? -a : a; exit !(d <= t * (m > 1 ? m : 1)) }'; then
+    pass "$4"
+  else
+    miss "$4: $1 and $2"
+  fi
+}
+lines() { wc -l <"$1" | tr -d ' '; }
+
+# ---- data: a smooth function of two inputs with noise, a weight and a known variance -------------------------------
+
+make_data() {
+  awk -v n="$1" -v seed="$2" 'BEGIN {
+    srand(seed); print "a,b,y,w,v"
+    for (i = 0; i < n; i++) {
+      a = 4 * rand() - 2; b = 10 * rand()
+      noise = rand() + rand() + rand() - 1.5
+      printf "%.6f,%.6f,%.6f,%.3f,%.4f\n", a, b, 3 + sin(2 * a) + 0.1 * b + 0.2 * noise, 0.5 + rand(), 0.01 * rand()
+    }
+  }'
+}
+make_data 80 1 >train.csv
+make_data 15 2 >test.csv
+quick="--inputs a,b --knots 8 --max-iter 15"
+
+# ---- help, version, usage ------------------------------------------------------------------------------------------
+
+works "version" --version
+says out "oatgp 0." "version on standard output"
+for form in "--help" "-h" "help"; do
+  works "oatgp $form" $form
+  for verb in fit predict score objective info; do says out "  $verb " "oatgp $form lists $verb"; done
+done
+for verb in fit predict score objective info; do
+  works "help $verb" help $verb
+  mv out help.$verb
+  works "$verb --help" $verb --help
+  check "$verb --help and help $verb agree" cmp -s out help.$verb
+  run $verb -h
+  check "$verb -h too" cmp -s out help.$verb
+  says out "usage:    oatgp $verb" "$verb --help has the usage"
+  says out "Examples:" "$verb --help has an example"
+  check "$verb --help is at most 100 columns wide" awk 'length($0) > 100 { exit 1 }' out
+  # Every option of every verb is used somewhere in this script.
+  for option in $(sed -n 's/^  \(-[oh], \)\{0,1\}--\(\[no-\]\)\{0,1\}\([a-z-]*\).*/\3/p' out); do
+    check "this script uses --$option" grep -qE -e "--(no-)?$option([ =\"]|\$)" "$self"
+  done
+done
+for title in Data Model Parameters Optimisation Machine "Input and output"; do says help.fit "$title:" "heading $title in fit --help"; done
+tr -s ' \n' ' ' <help.fit >help.text # lines are wrapped
+says help.text "(default 0.5, above 0 and at most 1)" "help shows default and open range"
+says help.text "(default 1e-6, from 0 to 1)" "help shows a closed range"
+says help.text "one of full dic dtc vfe fic fitc pep (default vfe)" "help shows choices"
+says help.fit "--[no-]scale" "help shows the negation of a flag"
+
+refuses 2 "a verb is missing"
+refuses 2 "there is no verb 'fti'; the verbs are fit, predict" fti
+refuses 2 "there is no verb 'nope'" help nope
+refuses 2 "fit needs DATA" fit
+refuses 2 "predict needs MODEL" predict
+refuses 2 "predict needs DATA" predict m
+refuses 2 "'c' is one argument too many for predict" predict a b c
+refuses 2 "'b' is one argument too many" fit -- a b
+refuses 2 "fit needs --target" fit train.csv -o m
+refuses 2 "fit needs -o FILE" fit train.csv --target y
+refuses 2 "objective needs --target" objective train.csv
+refuses 2 "cannot go to standard output" fit train.csv --target y -o -
+refuses 2 "--target is not an option of predict, but of fit,score,objective" predict m d --target y
+refuses 2 "did you mean --lengthscale?" fit train.csv --lenghtscale 1
+refuses 2 "did you mean --interval?" predict m d --intervall 1
+refuses 2 "--no-target is not an option" fit --no-target
+refuses 2 "--no-scale takes no value" fit --no-scale=1
+refuses 2 "--alpha needs a value A" fit train.csv --alpha
+refuses 2 "--target needs a value COL" fit train.csv --target --json
+refuses 2 "there is no short option -x" fit -x
+refuses 2 "there is no option" fit --this-is-a-name-that-is-longer-than-any-name-could-be 1
+refuses 2 "--alpha is 1.5 but must be above 0 and at most 1" fit train.csv --alpha 1.5
+refuses 2 "--jitter is 'x' but must be a number" fit train.csv --jitter=x
+refuses 2 "--max-iter is '1.5' but must be a whole number" fit train.csv --max-iter 1.5
+refuses 2 "--memory is '1Q' but must be a size" fit train.csv --memory 1Q
+refuses 2 "--approx is 'vef' but must be one of full|dic" fit train.csv --approx vef
+refuses 2 "--scale is 'maybe' but must be yes or no" fit train.csv --scale=maybe
+refuses 2 "--json is 'maybe' but must be yes or no" fit train.csv --json=maybe
+refuses 2 "--interval is '1' but must be a number above 0 and below 1" predict m d --interval 1
+refuses 2 "--interval is '0.9x'" predict m d --interval 0.9x
+refuses 2 "--interval is 'nan'" predict m d --interval nan
+refuses 2 "--samples is '2.5' but must be a whole number" predict m d --samples 2.5
+refuses 2 "--samples is '-1'" predict m d --samples=-1
+refuses 2 "cannot both write to standard output" info m --knots - --json
+
+# ---- config file ---------------------------------------------------------------------------------------------------
+
+printf 'target = y\nalpha = 7\n' >bad1.conf
+printf '\n# comment\nnonsense\n' >bad2.conf
+printf 'targte = y\n' >bad3.conf
+printf 'interval = 0.9\n' >bad4.conf
+printf 'config = other\n' >bad5.conf
+printf 'json = perhaps\n' >bad6.conf
+refuses 2 "bad1.conf:2: alpha is 7 but must be above 0" fit train.csv --config bad1.conf -o m
+refuses 2 "bad2.conf:3: 'nonsense' is not of the form name = value" fit train.csv --config bad2.conf -o m
+refuses 2 "bad3.conf:1: targte is not an option of fit; did you mean target?" fit train.csv --config bad3.conf -o m
+refuses 2 "bad4.conf:1: interval is not an option of fit, but of predict" fit train.csv --config bad4.conf -o m
+refuses 2 "bad5.conf:1: config cannot be set in a config file" fit train.csv --config bad5.conf -o m
+refuses 2 "bad6.conf:1: json is 'perhaps'" fit train.csv --config bad6.conf -o m
+refuses 1 "cannot read 'none.conf': No such file" fit train.csv --config none.conf -o m
+refuses 1 "cannot read '.': Is a directory" fit train.csv --config . -o m
+
+# ---- files that cannot be written or read --------------------------------------------------------------------------
+
+refuses 1 "cannot write 'none/m': No such file" fit train.csv --target y -o none/m
+refuses 1 "cannot write '.': Is a directory" fit train.csv --target y -o .
+refuses 1 "cannot write 'none/t': No such file" fit train.csv --target y -o m --trace none/t
+refuses 1 "none.csv" fit none.csv --target y -o m
+refuses 1 "none.csv" fit train.csv --target y --knots none.csv -o m
+refuses 1 "nope" fit train.csv --target nope -o m
+refuses 1 "none.oatgp" predict none.oatgp test.csv
+refuses 1 "none.oatgp" info none.oatgp
+refuses 1 "train.csv" info train.csv
+check "no model was written" test ! -e m
+
+# ---- fit -----------------------------------------------------------------------------------------------------------
+
+fit_keys="approx alpha kernel n d inputs target knots objective sigma lengthscales tau mean jitter optimizer select
+  iterations evaluations rejected seconds stop seed version model"
+works "fit" fit train.csv --target y $quick -o m.oatgp
+for label in model kernel data knots objective sigma tau lengthscales mean jitter evaluations seconds stopped file; do
+  check "the summary has $label" grep -q "^$label " out
+done
+works "fit --json" fit train.csv --target y $quick --json -o m.oatgp
+cp out fit.json
+check "JSON of fit is valid" valid_json out
+has_keys "JSON of fit has its keys" $fit_keys
+check "n is 80" test "$(json n)" = 80
+check "d is 2" test "$(json d)" = 2
+check "knots is 8" test "$(json knots)" = 8
+check "inputs are a and b" test "$(json inputs)" = '["a", "b"]'
+check "target is y" test "$(json target)" = '"y"'
+check "no shape without rq" test -z "$(json shape)"
+check "no slopes without a linear mean" test -z "$(json slopes)"
+works "the same fit again" fit train.csv --target=y $quick --json --output=again.oatgp
+check "gives the same objective" test "$(json objective)" = "$(json objective fit.json)"
+works "fit --quiet" fit train.csv --target y $quick --quiet -o q.oatgp
+check "--quiet leaves standard error empty" test ! -s err
+
+for approx in full dic dtc vfe fic fitc pep; do
+  works "fit --approx $approx" fit train.csv --target y $quick --approx $approx --alpha 0.3 --jitter 1e-5 --json -o $approx.oatgp
+  check "approx is $approx" test "$(json approx)" = "\"$approx\""
+done
+works "fit rq-ard with its shape" fit train.csv --target y $quick --kernel rq-ard --shape 2 --json -o rq.oatgp
+has_keys "JSON of rq has its shape" shape
+works "fit with a linear mean" fit train.csv --target y $quick --mean linear --json -o linear.oatgp
+has_keys "JSON of a linear mean has slopes" slopes
+works "fit with an estimated mean" fit train.csv --target y $quick --mean fit --json -o x.oatgp
+works "fit with a given mean" fit train.csv --target y $quick --mean 2.5 --json -o x.oatgp
+check "the mean is 2.5" test "$(json mean)" = 2.5
+works "fit --fix" fit train.csv --target y $quick --sigma 1.25 --tau 0.125 --lengthscale 0.5,2 --fix tau,sigma --json -o x.oatgp
+near "$(json sigma)" 1.25 1e-12 "the fixed sigma is kept"
+near "$(json tau)" 0.125 1e-12 "the fixed tau is kept"
+works "fit with weights" fit train.csv --target y $quick --weights w --json -o weighted.oatgp
+works "fit with noise variances" fit train.csv --target y $quick --noise-variance v --json -o noisy.oatgp
+works "fit random knots, fixed" fit train.csv --target y --inputs a,b --knots random:6 --select fixed --seed 5 --json -o x.oatgp
+check "6 knots" test "$(json knots)" = 6
+check "select is fixed" test "$(json select)" = '"fixed"'
+check "seed is 5" test "$(json seed)" = 5
+works "fit by ADADELTA" fit train.csv --target y $quick --optimizer adadelta --decay 0.9 --epsilon 1e-5 --eta 500 --json -o x.oatgp
+check "optimizer is adadelta" test "$(json optimizer)" = '"adadelta"'
+works "fit with every number of the optimiser" fit train.csv --target y --inputs 1,2 --knots kmeans:5 --max-iter 20 --max-eval 30 \
+  --obj-tol 1e-3 --patience 3 --grad-tol 1e-4 --restarts 1 --knot-box logit --knot-margin 0.2 --lbfgs-history 5 --line-search 10 \
+  --threads 1 --memory 64M --block 16 --json -o x.oatgp
+check "at most 30 evaluations for each start" test "$(json evaluations)" -le 60
+works "fit --max-iter 0" fit train.csv --target y --inputs a,b --knots 5 --max-iter 0 --json -o x.oatgp
+works "fit --no-scale" fit train.csv --target y $quick --no-scale --json -o x.oatgp
+works "fit --time-limit" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 \
+  --grad-tol 0 --patience 1000000 --time-limit 0.3 --json -o x.oatgp
+check "stop is time" test "$(json stop)" = '"time"'
+
+cat >good.conf <<'CONF'
+# settings of the test
+target = y     # the column
+inputs=a,b
+max_iter = 3
+knots = 5
+kernel = matern32
+json = yes
+CONF
+works "fit --config" fit train.csv --config good.conf --max-iter 4 --knots 6 -o x.oatgp
+check "the config file counts" test "$(json kernel)" = '"matern32"'
+check "the command line wins" test "$(json knots)" = 6
+
+works "fit --trace" fit train.csv --target y $quick --trace t.jsonl -o x.oatgp
+check "the trace starts with start" sh -c 'head -1 t.jsonl | grep -q "\"event\":\"start\""'
+check "the trace has steps" grep -q '"event":"step"' t.jsonl
+check "the trace ends with end and why" sh -c 'tail -1 t.jsonl | grep "\"event\":\"end\"" | grep -q "\"stop\":\"[a-z]"'
+tail -1 t.jsonl >last.json
+check "a line of the trace is valid JSON" valid_json last.json
+cp last.json out
+has_keys "a line of the trace has its keys" event restart iteration evaluations rejected objective best gradient seconds sigma tau \
+  shape lengthscales knots stop
+works "fit goes on without a trace on a full disk" fit train.csv --target y $quick --trace /dev/full -o x.oatgp
+says err "warning: cannot write '/dev/full'" "and warns"
+
+# ---- forms of data -------------------------------------------------------------------------------------------------
+
+gzip -c train.csv >train.csv.gz
+tr ',' '\t' <train.csv >train.tsv
+sed 1d train.csv >bare.csv
+for file in train.csv.gz train.tsv; do
+  works "fit $file" fit $file --target y $quick --json -o x.oatgp
+  check "$file gives the same objective" test "$(json objective)" = "$(json objective fit.json)"
+done
+"$OATGP" fit - --target y $quick --json -o x.oatgp <train.csv >out 2>err
+code=$?
+exits 0 "fit from standard input"
+check "standard input gives the same objective" test "$(json objective)" = "$(json objective fit.json)"
+works "fit a file without header" fit bare.csv --target 3 --inputs 1,2 --header no --knots 8 --max-iter 15 --json -o x.oatgp
+near "$(json objective)" "$(json objective fit.json)" 1e-12 "no header, the same objective"
+
+awk -F, 'BEGIN { OFS = "," } NR == 4 { $1 = "NA" } { print }' train.csv >holes.csv
+refuses 1 "holes.csv" fit holes.csv --target y $quick -o hole.oatgp
+check "no model of refused data" test ! -e hole.oatgp
+works "fit --missing drop" fit holes.csv --target y $quick --missing drop --json -o x.oatgp
+check "one row dropped" test "$(json n)" = 79
+says err "oatgp: note: " "dropped rows are told"
+works "quiet about dropped rows" fit holes.csv --target y $quick --missing drop --quiet --json -o x.oatgp
+check "--quiet silences notes" test ! -s err
+
+# ---- predict -------------------------------------------------------------------------------------------------------
+
+works "predict" predict m.oatgp test.csv
+check "the header of a prediction" test "$(head -1 out)" = "mean,sd_latent,sd,lower,upper"
+check "a row for each row" test "$(lines out)" = 16
+cp out p.csv
+tau=$(json tau fit.json)
+check "variances add up and the interval is the normal one" awk -F, -v tau="$tau" 'NR > 1 {
+  d = $3 * $3 - $2 * $2 - tau * tau; if (d < 0) d = -d
+  e = ($4 - ($1 - 1.959963984540054 * $3)); if (e < 0) e = -e
+  f = ($5 - ($1 + 1.959963984540054 * $3)); if (f < 0) f = -f
+  if (d > 1e-9 || e > 1e-9 || f > 1e-9) exit 1 }' p.csv
+check "means are near the targets" sh -c "cut -d, -f3 test.csv | paste -d, - p.csv | awk -F, 'NR > 1 { d = \$1 - \$2; s += d * d }
+  END { exit !(s / (NR - 1) < 0.5) }'"
+works "predict -o" predict m.oatgp test.csv -o p2.csv
+check "nothing on standard output" test ! -s out
+check "the file holds the same" cmp -s p.csv p2.csv
+"$OATGP" predict m.oatgp - <test.csv >out 2>err
+code=$?
+exits 0 "predict from standard input"
+check "the same from standard input" cmp -s p.csv out
+(head -1 test.csv && sed 1d test.csv | sort -r) >turned.csv
+works "predict rows in another order" predict m.oatgp turned.csv --threads 1
+by_row() { paste -d, "$1" "$2" | sed 1d | awk -F, '{ printf "%s,%s,%.8f\n", $1, $2, $6 }' | sort; }
+by_row test.csv p.csv >left
+by_row turned.csv out >right
+check "they come out in that order" cmp -s left right
+works "predict --latent --interval" predict m.oatgp test.csv --latent --interval 0.5
+check "the interval is for f" awk -F, 'NR > 1 { e = $4 - ($1 - 0.6744897501960817 * $2); if (e < 0) e = -e; if (e > 1e-9) exit 1 }' out
+works "predict --samples" predict m.oatgp test.csv --samples 3 --seed 4
+check "sample columns" test "$(head -1 out)" = "mean,sd_latent,sd,lower,upper,sample1,sample2,sample3"
+cp out s1
+run predict m.oatgp test.csv --samples 3 --seed 4
+check "the same seed, the same draws" cmp -s out s1
+run predict m.oatgp test.csv --samples 3 --seed 5
+check "another seed, other draws" sh -c '! cmp -s out s1'
+works "predict --cov" predict m.oatgp test.csv --cov cov.npy -o p2.csv
+check "cov.npy is a .npy file" sh -c 'head -c 6 cov.npy | od -c | grep -q "N   U   M   P   Y"'
+works "fit the .npy file" fit cov.npy --target last --inputs 1,2 --knots 4 --max-iter 3 --json -o npy.oatgp
+check "its 15 rows" test "$(json n)" = 15
+works "predict --json" predict m.oatgp test.csv --json --quiet
+check "JSON of predict is valid" valid_json out
+has_keys "JSON of predict has its columns" n mean sd_latent sd lower upper
+works "predict --json -o" predict m.oatgp test.csv --json -o p2.csv
+check "JSON of predict -o is valid" valid_json out
+check "JSON of predict -o names the file" test "$(json output)" = '"p2.csv"'
+check "the file is still CSV" cmp -s p.csv p2.csv
+sed 1d test.csv >test_bare.csv
+refuses 1 "" predict m.oatgp test_bare.csv --header yes
+cut -d, -f2- test.csv >narrow.csv
+refuses 1 "narrow.csv" predict m.oatgp narrow.csv
+sed '3s/^[^,]*/NA/' test.csv >gap.csv
+works "predict --missing drop" predict m.oatgp gap.csv --missing drop
+check "the other rows" test "$(lines out)" = 15
+
+# ---- score ---------------------------------------------------------------------------------------------------------
+
+score_keys="n rmse srmse mnlp mean_nlp coverage50 coverage80 coverage90 coverage95 coverage99"
+works "score" score m.oatgp test.csv
+for label in n rmse srmse mnlp mean_nlp coverage95; do check "scores have $label" grep -q "^$label  *[-0-9.]" out; done
+works "score --json" score m.oatgp test.csv --json --quiet --threads 1
+check "JSON of score is valid" valid_json out
+has_keys "JSON of score has its keys" $score_keys
+check "no divergence without --against" test -z "$(json aukl_latent)"
+near "$(json rmse)" "$(cut -d, -f3 test.csv | paste -d, - p.csv | awk -F, 'NR > 1 { d = $1 - $2; s += d * d }
+  END { printf "%.17g", sqrt(s / (NR - 1)) }')" 1e-9 "rmse is that of the predictions"
+works "score --against" score m.oatgp test.csv --against full.oatgp --json
+has_keys "JSON of score --against has its keys" $score_keys aukl_latent aukl_observation
+works "score against itself" score m.oatgp test.csv --against m.oatgp --json
+near "$(json aukl_latent)" 0 1e-9 "no divergence from itself"
+works "score --against for people" score m.oatgp test.csv --against full.oatgp
+says out "aukl_observation" "shows the divergence"
+sed '1s/y/z/' test.csv >renamed.csv
+works "score --target" score m.oatgp renamed.csv --target z --header yes --missing error
+refuses 1 "renamed.csv" score m.oatgp renamed.csv
+refuses 1 "none.oatgp" score m.oatgp test.csv --against none.oatgp
+
+# ---- objective -----------------------------------------------------------------------------------------------------
+
+printf 'b,a\n1,-1\n5,0\n9,1\n' >knots.csv
+evaluate() { run objective train.csv --target y --inputs a,b --approx vfe --kernel se-ard --knots knots.csv --tau 0.2 --lengthscale 0.5,4 --no-scale "$@"; }
+evaluate --sigma 1 --gradient --json
+exits 0 "objective --gradient --json"
+check "JSON of objective is valid" valid_json out
+has_keys "JSON of objective has its keys" objective gradient log_sigma log_lengthscales log_tau knots n d sigma tau lengthscales mean jitter
+check "3 knots" test "$(json knots)" = 3
+check "no log_shape without rq" sh -c '! grep -q log_shape out'
+slope=$(json log_sigma)
+evaluate --sigma 1.0001 --json
+up=$(json objective)
+evaluate --sigma 0.9999 --json
+near "$slope" "$(awk -v u="$up" -v d="$(json objective)" 'BEGIN { printf "%.17g", (u - d) / log(1.0001 / 0.9999) }')" 1e-5 \
+  "log_sigma is the finite difference"
+evaluate --sigma 1 --gradient
+exits 0 "objective for people"
+says out "log sigma" "shows the gradient"
+evaluate --sigma 1 --quiet
+check "no gradient unless asked" sh -c '! grep -q log out'
+works "objective from the data's own start values" objective train.csv --target y --inputs a,b --knots random:4 --json
+works "objective of rq" objective train.csv --target y --inputs a,b --kernel rq --shape 2 --knots 4 --gradient --json
+has_keys "gradient of rq has log_shape" log_shape
+works "objective of full ignores knots" objective train.csv --target y --inputs a,b --approx full --knots none.csv --jitter 0.1 --gradient --json
+check "gradient of full has no knots" test "$(grep -c '"knots"' out)" = 1
+works "objective --weights" objective train.csv --target y --inputs a,b --approx pep --alpha 0.5 --knots 4 --weights w --mean 0 --json
+works "objective with scaled knots" objective train.csv --target y --inputs a,b --knots knots.csv --knots-scaled --json
+refuses 2 "--trace is not an option of objective, but of fit" objective train.csv --target y --trace t
+
+# ---- info ----------------------------------------------------------------------------------------------------------
+
+works "info" info m.oatgp
+for label in model command fingerprint seed version; do check "info has $label" grep -q "^$label " out; done
+works "info --json" info m.oatgp --json --quiet
+check "JSON of info is valid" valid_json out
+has_keys "JSON of info has its keys" $fit_keys command fingerprint scaling centre scale history
+for key in $fit_keys; do check "info repeats $key of fit" test "$(json $key)" = "$(json $key fit.json)"; done
+check "info has the command" test "$(json command)" = '"oatgp fit train.csv --target y --inputs a,b --knots 8 --max-iter 15 --json -o m.oatgp"'
+works "a command with blanks and quotes" fit train.csv --target y $quick -o "it's a model.oatgp"
+run info "it's a model.oatgp" --json
+check "is quoted for a shell" sh -c "grep -qF \"-o 'it'\\\\\\\\''s a model.oatgp'\" out"
+works "info --knots" info m.oatgp --knots k.csv
+check "columns of the knots" test "$(head -1 k.csv)" = "a,b,mean,sd"
+check "8 knots" test "$(lines k.csv)" = 9
+works "info --knots -" info m.oatgp --knots -
+check "the knots alone on standard output" cmp -s out k.csv
+works "predict at the knots" predict m.oatgp k.csv
+check "gives the mean and sd of info" sh -c "paste -d, k.csv out | awk -F, 'NR > 1 { d = \$3 - \$5; e = \$4 - \$6; if (d * d > 1e-16 || e * e > 1e-14) exit 1 }'"
+works "objective at the fitted parameters" objective train.csv --target y --inputs a,b --knots k.csv --sigma "$(json sigma fit.json)" \
+  --tau "$tau" --lengthscale "$(json lengthscales fit.json | tr -d '[] ')" --jitter "$(json jitter fit.json)" --json
+near "$(json objective)" "$(json objective fit.json)" 1e-8 "is the objective of the fit"
+works "fit from the knots of a model" fit train.csv --target y --inputs a,b --knots k.csv --max-iter 2 --json -o x.oatgp
+check "8 knots again" test "$(json knots)" = 8
+refuses 1 "has no knots" info full.oatgp --knots k.csv
+works "info of rq with a linear mean's fellows" info linear.oatgp
+says out "slopes" "a linear mean shows its slopes"
+run info rq.oatgp
+check "rq shows its shape" grep -q '^shape ' out
+
+head -c 100 m.oatgp >cut.oatgp
+refuses 1 "cut.oatgp" info cut.oatgp
+refuses 1 "cut.oatgp" predict cut.oatgp test.csv
+size=$(wc -c <m.oatgp)
+half=$((size / 2))
+(head -c $half m.oatgp && printf '\377\376\375' && tail -c +$((half + 4)) m.oatgp) >damaged.oatgp
+refuses 1 "damaged.oatgp" info damaged.oatgp
+
+# ---- standard output that cannot be written ------------------------------------------------------------------------
+
+for arguments in "--help" "info m.oatgp" "info m.oatgp --json" "predict m.oatgp test.csv" "score m.oatgp test.csv --json"; do
+  "$OATGP" $arguments >/dev/full 2>err
+  code=$?
+  exits 1 "a full disk: $arguments"
+  says err "No space left on device" "and a sentence: $arguments"
+  "$OATGP" $arguments >&- 2>err
+  code=$?
+  exits 1 "closed standard output: $arguments"
+  says err "oatgp: " "and a sentence: $arguments"
+  { sleep 0.2; "$OATGP" $arguments 2>err; echo $? >rc; } | true
+  code=$(cat rc)
+  exits 1 "the reader is gone: $arguments"
+  check "without a sentence: $arguments" test ! -s err
+done
+
+# ---- signals -------------------------------------------------------------------------------------------------------
+
+for signal in INT TERM; do
+  rm -f live.jsonl live.oatgp
+  "$OATGP" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
+    --patience 1000000 --time-limit 60 --trace live.jsonl --json -o live.oatgp >out 2>err &
+  pid=$!
+  tries=0
+  # Wait for a progress line, which comes after two seconds.
+  while ! grep -q iteration err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  check "progress before SIG$signal" grep -q '^oatgp: iteration [0-9]*, objective ' err
+  check "the trace can be followed live" grep -q '"event":"step"' live.jsonl
+  kill -s $signal $pid
+  wait $pid
+  code=$?
+  exits 3 "SIG$signal ends the fit with exit code 3"
+  says err "oatgp: interrupted; the best model so far is in 'live.oatgp'" "SIG$signal has a sentence"
+  check "stop is user" test "$(json stop)" = '"user"'
+  check "the JSON is whole" valid_json out
+  works "the model of SIG$signal can be used" predict live.oatgp test.csv
+done
+check "no temporary files are left" sh -c '! ls | grep -q "\.tmp\."'
+
+echo
+if [ $failures -gt 0 ]; then
+  echo "$failures checks failed"
+  exit 1
+fi
+echo "all checks passed"

@@ -1,0 +1,311 @@
+/* Data from memory, and columns of one file found in another. */
+#include "data_files.h"
+
+#include <math.h>
+
+static const double six[] = {1, 2, 3, 4, 5, 6};
+
+/* ---- from memory -------------------------------------------------------------------------------------------------- */
+
+static void makes_columns_of_rows(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL;
+  assert_int_equal(oatgp_data_create(s->ctx, 2, 3, six, six + 4, &data), OATGP_OK);
+  expect_inputs(data, 2, 3, six);
+  expect_column(data->y, 2, six + 4);
+  assert_int_equal(oatgp_data_rows(data), 2);
+  assert_int_equal(oatgp_data_inputs(data), 3);
+  assert_int_equal(oatgp_data_dropped_rows(data), 0);
+  expect_names(data, "x1,x2,x3");
+  assert_null(oatgp_data_input_name(data, 3));
+  assert_null(data->target);
+  assert_null(data->positions);
+  assert_false(data->header);
+  oatgp_data_free(data);
+}
+
+static void target_may_be_absent(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL;
+  assert_int_equal(oatgp_data_create(s->ctx, 6, 1, six, NULL, &data), OATGP_OK);
+  assert_null(data->y);
+  oatgp_data_free(data);
+}
+
+static void create_refuses(void **state) {
+  scratch *s = *state;
+  const double bad_x[] = {1, 2, 3, NAN}, bad_y[] = {1, -INFINITY};
+  const struct {
+    size_t n, d;
+    const double *x, *y;
+    oatgp_status status;
+    const char *piece;
+  } cases[] = {{0, 2, six, NULL, OATGP_ARGUMENT, "0 rows and 2 inputs"},
+               {2, 0, six, NULL, OATGP_ARGUMENT, "2 rows and 0 inputs"},
+               {2, 2, NULL, NULL, OATGP_ARGUMENT, "not NULL"},
+               {2, 2, bad_x, NULL, OATGP_DATA, "input 2 of row 2 is nan"},
+               {2, 2, six, bad_y, OATGP_DATA, "the target of row 2 is -inf"},
+               {SIZE_MAX / 2, 4, six, NULL, OATGP_MEMORY, "out of memory"}};
+  for (size_t k = 0; k < LENGTH(cases); k++) {
+    oatgp_data *data = NULL;
+    const oatgp_status status = oatgp_data_create(s->ctx, cases[k].n, cases[k].d, cases[k].x, cases[k].y, &data);
+    expect_sentence(s, cases[k].status, status, cases[k].piece);
+    assert_null(data);
+  }
+  oatgp_data *data = NULL;
+  assert_int_equal(oatgp_data_create(NULL, 1, 1, six, NULL, &data), OATGP_ARGUMENT);
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_create(s->ctx, 1, 1, six, NULL, NULL), "out");
+}
+
+static void names_are_set_and_kept(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL;
+  assert_int_equal(oatgp_data_create(s->ctx, 3, 2, six, six, &data), OATGP_OK);
+  const char *const good[] = {"width", "height"};
+  assert_int_equal(oatgp_data_set_names(s->ctx, data, good, "weight"), OATGP_OK);
+  const char *const twice[] = {"a", "a"}, *const empty[] = {"a", ""}, *const missing[] = {NULL, "a"};
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, twice, NULL), "'a' is given twice");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, empty, NULL), "input 2 is NULL or empty");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, missing, NULL), "input 1 is NULL or empty");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, good, ""), "target 1 is NULL or empty");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, good, "height"), "'height' is given twice");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, NULL, NULL), "not NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, NULL, good, NULL), "not NULL");
+  assert_int_equal(oatgp_data_set_names(NULL, data, good, NULL), OATGP_ARGUMENT);
+  expect_names(data, "width,height");
+  assert_string_equal(data->target, "weight");
+  assert_true(data->header);
+  assert_int_equal(oatgp_data_set_names(s->ctx, data, good, NULL), OATGP_OK);
+  assert_null(data->target);
+  oatgp_data_free(data);
+}
+
+static void weights_and_noise_are_checked(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL;
+  assert_int_equal(oatgp_data_create(s->ctx, 3, 1, six, six, &data), OATGP_OK);
+  const double zero[] = {1, 2, 0}, negative[] = {1, -1e-9, 0}, infinite[] = {INFINITY, 1, 1}, nan[] = {1, NAN, 1};
+  assert_int_equal(oatgp_data_set_weights(s->ctx, data, six), OATGP_OK);
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_weights(s->ctx, data, zero), "the weight of row 3 is 0; it must be finite and above 0");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_weights(s->ctx, data, nan), "the weight of row 2 is nan");
+  expect_column(data->weight, 3, six);
+  assert_int_equal(oatgp_data_set_noise_variance(s->ctx, data, zero), OATGP_OK);
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_noise_variance(s->ctx, data, negative), "noise variance of row 2 is -1e-09");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_noise_variance(s->ctx, data, infinite), "noise variance of row 1 is inf");
+  expect_column(data->noise, 3, zero);
+  assert_int_equal(oatgp_data_set_weights(s->ctx, data, NULL), OATGP_OK);
+  assert_int_equal(oatgp_data_set_noise_variance(s->ctx, data, NULL), OATGP_OK);
+  assert_null(data->weight);
+  assert_null(data->noise);
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_weights(s->ctx, NULL, six), "oatgp_data_set_weights");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_noise_variance(s->ctx, NULL, six), "oatgp_data_set_noise_variance");
+  assert_int_equal(oatgp_data_set_weights(NULL, data, six), OATGP_ARGUMENT);
+  assert_int_equal(oatgp_data_set_noise_variance(NULL, data, six), OATGP_ARGUMENT);
+  oatgp_data_free(data);
+}
+
+static void null_data_are_empty(void **state) {
+  (void)state;
+  oatgp_data_free(NULL);
+  oatgp_data_free(calloc(1, sizeof(oatgp_data)));
+  assert_int_equal(oatgp_data_rows(NULL), 0);
+  assert_int_equal(oatgp_data_inputs(NULL), 0);
+  assert_int_equal(oatgp_data_dropped_rows(NULL), 0);
+  assert_null(oatgp_data_input_name(NULL, 0));
+}
+
+static void reading_refuses_arguments(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL, *like = NULL;
+  const oatgp_settings *good = &s->settings;
+  oatgp_settings bad = s->settings;
+  bad.missing = "perhaps";
+  write_text(s, "a,b\n1,2\n");
+  assert_int_equal(oatgp_data_create(s->ctx, 1, 2, six, NULL, &like), OATGP_OK);
+  assert_int_equal(oatgp_data_read(NULL, s->path, good, &data), OATGP_ARGUMENT);
+  assert_int_equal(oatgp_data_read_like(NULL, s->path, like, good, &data), OATGP_ARGUMENT);
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read(s->ctx, NULL, good, &data), "path");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read(s->ctx, "", good, &data), "path of the data is empty");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read(s->ctx, s->path, NULL, &data), "settings");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read(s->ctx, s->path, good, NULL), "out");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read(s->ctx, s->path, &bad, &data), "perhaps");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read_like(s->ctx, s->path, NULL, good, &data), "oatgp_data_read_like");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_read_like(s->ctx, s->path, like, &bad, &data), "perhaps");
+  assert_null(data);
+  oatgp_data_free(like);
+}
+
+/* ---- the columns of earlier data in another file ------------------------------------------------------------------- */
+
+/* The first file, read by settings, then the second, read like it. */
+typedef struct pair {
+  const char *first, *target, *inputs, *second;
+  size_t n;
+  double x[8];
+  const char *piece; /* of the sentence, if the second is refused */
+} pair;
+
+static const pair pairs[] = {
+  {"a,b,y\n1,2,3\n", "y", "", "b,z,a\n5,x,6\n7,y,8\n", 2, {6, 5, 8, 7}, NULL},
+  {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,6\n", 1, {5, 6}, NULL},
+  {"a,b,y\n1,2,3\n", "y", "b,a", "a,b\n5,6\n", 1, {6, 5}, NULL},
+  {"a,b,y\n1,2,3\n", "y", "", "5,6\n", 1, {5, 6}, NULL},
+  {"y,a,b\n1,2,3\n", "y", "", "4,5,6\n", 1, {5, 6}, NULL},
+  {"y,a,b\n1,2,3\n", "y", "b,a", "4,5,6\n", 1, {6, 5}, NULL},
+  {"a,b\n1,2\n", "", "b,a", "4,5\n", 1, {5, 4}, NULL},
+  {"1,2,3\n", "1", "", "V3,V2\n4,5\n", 1, {5, 4}, NULL},
+  {"1,2,3\n", "1", "", "p,q\n4,5\n", 1, {4, 5}, NULL},
+  {"1,2,3\n", "1", "", "7,4,5\n", 1, {4, 5}, NULL},
+  {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "no column for 2 of the 2 inputs: 'V2', 'V3'; its columns are 'p', 'q', 'r'"},
+  {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "or remove the header"},
+  {"a,b,y\n1,2,3\n", "y", "", "a,c\n5,6\n", 0, {0}, "no column for 1 of the 2 inputs: 'b'; its columns are 'a', 'c'"},
+  {"a,b,y\n1,2,3\n", "y", "", "a,b,b\n5,6,7\n", 0, {0}, "2 columns have the name 'b' (inputs)"},
+  {"a,b,y\n1,2,3\n", "y", "", "5,6,7,8\n", 0, {0}, "no header and 4 columns; without header it needs the 2 inputs in order, or the 3 columns"},
+  {"a,b\n1,2\n", "", "", "5,6,7,8\n", 0, {0}, "no header and 4 columns; without header it needs exactly the 2 inputs in order"},
+  {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,x\n", 0, {0}, "line 2, column 'b': 'x' is not a number; correct it"},
+  {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,\n", 0, {0}, "line 2, column 'b': the value is missing"},
+};
+
+static void reads_like_other_data(void **state) {
+  scratch *s = *state;
+  for (size_t k = 0; k < LENGTH(pairs); k++) {
+    const pair *p = &pairs[k];
+    oatgp_data *other = NULL;
+    s->settings.target = p->target;
+    s->settings.inputs = p->inputs;
+    write_text(s, p->first);
+    oatgp_data *like = must_read(s);
+    write_text(s, p->second);
+    const oatgp_status status = oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other);
+    expect_sentence(s, p->piece != NULL ? OATGP_DATA : OATGP_OK, status, p->piece != NULL ? p->piece : "");
+    if (p->piece == NULL) {
+      expect_inputs(other, p->n, like->d, p->x);
+      assert_string_equal(oatgp_data_input_name(other, 0), oatgp_data_input_name(like, 0));
+      assert_null(other->y);
+    }
+    oatgp_data_free(like);
+    oatgp_data_free(other);
+  }
+}
+
+/* Data from memory have no places; their own names count only when they were set. */
+static void reads_like_memory(void **state) {
+  scratch *s = *state;
+  oatgp_data *like = NULL, *other = NULL;
+  assert_int_equal(oatgp_data_create(s->ctx, 1, 2, six, NULL, &like), OATGP_OK);
+  write_text(s, "p,q\n5,6\n");
+  assert_int_equal(oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), OATGP_OK);
+  expect_inputs(other, 1, 2, (const double[]){5, 6});
+  oatgp_data_free(other);
+  other = NULL;
+  write_text(s, "x2,q,x1\n5,6,7\n");
+  assert_int_equal(oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), OATGP_OK);
+  expect_inputs(other, 1, 2, (const double[]){7, 5});
+  oatgp_data_free(other);
+  other = NULL;
+  write_text(s, "4,5,6\n");
+  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), "exactly the 2 inputs");
+  const char *const names[] = {"a", "b"};
+  assert_int_equal(oatgp_data_set_names(s->ctx, like, names, NULL), OATGP_OK);
+  write_text(s, "p,q\n5,6\n");
+  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), "'a', 'b'; its columns are 'p', 'q'");
+  assert_null(other);
+  oatgp_data_free(like);
+}
+
+/* Two inputs a and b at places 1 and 3 of three columns, as a model would ask for them. */
+typedef struct request {
+  const char *text, *target;
+  bool need_target;
+  const char *weight, *noise;
+  oatgp_status status;
+  const char *piece; /* of the sentence or of what is said */
+  bool has_y;
+  double y;
+  bool has_weight, has_noise;
+} request;
+
+static const request requests[] = {
+  {"a,b,y\n1,2,3\n", "y", true, "", "", OATGP_OK, "", true, 3, false, false},
+  {"y,b,a\n3,2,1\n", "y", false, NULL, NULL, OATGP_OK, "", true, 3, false, false},
+  {"a,b,y\n1,2,3\n", "last", true, "", "", OATGP_OK, "", true, 3, false, false},
+  {"a,y,b\n1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
+  {"a,b,y\n1,2,3\n", "", false, "", "", OATGP_OK, "", false, 0, false, false},
+  {"a,b,y\n1,2,3\n", NULL, false, "", "", OATGP_OK, "", false, 0, false, false},
+  {"a,b,y\n1,2,3\n", NULL, true, "", "", OATGP_ARGUMENT, "a target is needed", false, 0, false, false},
+  {"a,b,y\n1,2,3\n", "z", false, "", "", OATGP_OK, "", false, 0, false, false},
+  {"a,b,y\n1,2,3\n", "z", true, "", "", OATGP_DATA, "has no column 'z' (target); its 3 columns are 'a', 'b', 'y'", false, 0, false, false},
+  {"a,b,y,y\n1,2,3,4\n", "y", true, "", "", OATGP_DATA, "2 columns have the name 'y' (target)", false, 0, false, false},
+  {"a,b,y\n1,2,3\n", "1", true, "", "", OATGP_DATA, "'a' is used twice, as input and as target", false, 0, false, false},
+  {"a,b\n1,2\n", "last", false, "", "", OATGP_OK, "", false, 0, false, false},
+  {"a,b\n1,2\n", "last", true, "", "", OATGP_DATA, "2 columns, which are all inputs, so that there is no target 'last'", false, 0, false, false},
+  {"1,2\n", "y", true, "", "", OATGP_DATA, "all inputs", false, 0, false, false},
+  {"1,2\n", "V2", false, "V2", "", OATGP_OK, "note", false, 0, false, false},
+  {"1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
+  {"1,3,2\n", "V2", true, "", "", OATGP_OK, "", true, 3, false, false},
+  {"1,3,2\n", "y", true, "", "", OATGP_DATA, "has no column 'y' (target); its 3 columns are 'V1', 'V2', 'V3' (it has no header)", false, 0,
+   false, false},
+  {"1,3,2\n", "y", false, "", "", OATGP_OK, "", false, 0, false, false},
+  {"a,b,y,w,v\n1,2,3,4,0\n", "y", true, "w", "v", OATGP_OK, "", true, 3, true, true},
+  {"a,b,y,v\n1,2,3,0\n", "y", true, "w", "v", OATGP_OK, "note '", true, 3, false, true},
+  {"a,b,y\n1,2,3\n", "y", true, "w", "", OATGP_OK, "has no column 'w' (weights)", true, 3, false, false},
+  {"a,b,y,w,w\n1,2,3,4,5\n", "y", true, "w", "", OATGP_DATA, "2 columns have the name 'w' (weights)", true, 3, false, false},
+  {"a,b,y,w\n1,2,3,0\n", "y", true, "w", "", OATGP_DATA, "column 'w': '0' is not a weight", true, 3, false, false},
+};
+
+static void reads_for_a_model(void **state) {
+  scratch *s = *state;
+  char *names[] = {(char[]){"a"}, (char[]){"b"}};
+  const size_t positions[] = {1, 3};
+  for (size_t k = 0; k < LENGTH(requests); k++) {
+    const request *r = &requests[k];
+    const oat_columns wanted = {2, names, positions, 3, true, r->target, r->need_target, r->weight, r->noise};
+    oatgp_data *data = NULL;
+    s->said[0] = '\0';
+    write_text(s, r->text);
+    const oatgp_status status = oat_data_read_columns(s->ctx, s->path, &wanted, &s->settings, &data);
+    expect_sentence(s, r->status, status, r->status != OATGP_OK ? r->piece : "");
+    if (status == OATGP_OK) {
+      assert_non_null(strstr(s->said, r->piece));
+      assert_true(r->piece[0] != '\0' || s->said[0] == '\0');
+      expect_inputs(data, 1, 2, (const double[]){1, 2});
+      expect_names(data, "a,b");
+      assert_int_equal(data->y != NULL, r->has_y);
+      assert_int_equal(data->weight != NULL, r->has_weight);
+      assert_int_equal(data->noise != NULL, r->has_noise);
+      assert_true(!r->has_y || data->y[0] == r->y);
+    }
+    oatgp_data_free(data);
+  }
+}
+
+/* A damaged model could ask for places that no file has. */
+static void places_outside_are_refused(void **state) {
+  scratch *s = *state;
+  char *names[] = {(char[]){"a"}, (char[]){"b"}};
+  const size_t zero[] = {0, 1}, beyond[] = {1, 4};
+  const size_t *const positions[] = {zero, beyond};
+  write_text(s, "1,2,3\n");
+  for (size_t k = 0; k < LENGTH(positions); k++) {
+    const oat_columns wanted = {.d = 2, .names = names, .positions = positions[k], .columns = 3};
+    oatgp_data *data = NULL;
+    expect_sentence(s, OATGP_DATA, oat_data_read_columns(s->ctx, s->path, &wanted, &s->settings, &data), "no header and 3 columns");
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(makes_columns_of_rows, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(target_may_be_absent, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(create_refuses, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(names_are_set_and_kept, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(weights_and_noise_are_checked, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(null_data_are_empty, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(reading_refuses_arguments, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(reads_like_other_data, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(reads_like_memory, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(reads_for_a_model, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(places_outside_are_refused, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* Objective and gradient against tests/data/golden/oatgp.json: oatgp's own definitions by dense formulas and complex steps. */
+#include "objective/objective.h"
+#include "support.h"
+
+enum { MAX_KNOTS = 16, MAX_INPUTS = 4, ROWS = 40 };
+
+typedef struct problem {
+  table x, y, z;
+  double r[ROWS];
+  oat_rows rows;
+} problem;
+
+static problem load_problem(void) {
+  problem p = {golden_table("X.csv"), golden_table("y.csv"), golden_table("Xu.csv"), {0}, {0}};
+  double mean = 0;
+  for (size_t i = 0; i < p.y.rows; i++) {
+    mean += p.y.a[i] / (double)p.y.rows;
+  }
+  for (size_t i = 0; i < p.y.rows; i++) {
+    p.r[i] = p.y.a[i] - mean;
+  }
+  p.rows = (oat_rows){p.x.rows, p.x.columns, 0, p.x.a, NULL, NULL, NULL};
+  return p;
+}
+
+static void free_problem(problem *p) {
+  free(p->x.a);
+  free(p->y.a);
+  free(p->z.a);
+}
+
+static void check_gradient(const cJSON *expected, const oat_gradient *gradient, size_t k, size_t d, double tolerance) {
+  double lengthscales[MAX_INPUTS];
+  const size_t count = json_numbers(expected, "log_lengthscales", lengthscales);
+  assert_near(gradient->theta[OAT_SIGMA], json_number(expected, "log_sigma"), tolerance);
+  assert_near(gradient->theta[OAT_TAU], json_number(expected, "log_tau"), tolerance);
+  for (size_t j = 0; j < count; j++) {
+    assert_near(gradient->theta[OAT_LENGTHSCALE + j], lengthscales[j], tolerance);
+  }
+  const cJSON *knots = cJSON_GetObjectItemCaseSensitive(expected, "knots");
+  for (size_t c = 0; knots != NULL && c < k; c++) {
+    for (size_t j = 0; j < d; j++) {
+      assert_near(gradient->z[c + j * k], cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)c), (int)j)->valuedouble, tolerance);
+    }
+  }
+}
+
+static void check_record(oatgp_context *ctx, const problem *p, const cJSON *record) {
+  double theta[OAT_LENGTHSCALE + MAX_INPUTS] = {json_number(record, "sigma"), json_number(record, "tau"), 1};
+  double d_theta[OAT_LENGTHSCALE + MAX_INPUTS], d_z[MAX_KNOTS * MAX_INPUTS], value = 0;
+  json_numbers(record, "lengthscales", theta + OAT_LENGTHSCALE);
+  const oat_approx *approx = oat_approx_find(json_text(record, "approx"));
+  const oat_kernel *kernel = oat_kernel_find(json_text(record, "kernel"));
+  assert_non_null(approx);
+  assert_non_null(kernel);
+  const oat_objective_config config = {approx, kernel, &p->rows, json_number(record, "alpha"), approx->sparse ? json_number(record, "jitter") : 0,
+                                       p->z.rows, 0, 1 << 20};
+  const oat_point point = {theta, p->z.a};
+  oat_gradient gradient = {d_theta, approx->sparse ? d_z : NULL};
+  oat_objective *objective = NULL;
+  assert_int_equal(oat_objective_create(ctx, &config, &objective), OATGP_OK);
+  assert_int_equal(oat_objective_evaluate(objective, &point, &value, &gradient), OATGP_OK);
+  assert_near(value, json_number(record, "objective"), 1e-9);
+  check_gradient(cJSON_GetObjectItemCaseSensitive(record, "gradient"), &gradient, p->z.rows, p->x.columns,
+                 fmax(1e-7, json_number(record, "gradient_accuracy")));
+  oat_objective_free(objective);
+}
+
+static void golden_records(void **state) {
+  (void)state;
+  oatgp_context *ctx = oatgp_context_create();
+  problem p = load_problem();
+  p.rows.r = p.r;
+  cJSON *records = read_json(TEST_DATA_DIR "/golden/oatgp.json");
+  assert_int_equal(cJSON_GetArraySize(records), 72);
+  const cJSON *record = NULL;
+  cJSON_ArrayForEach(record, records) { check_record(ctx, &p, record); }
+  cJSON_Delete(records);
+  free_problem(&p);
+  oatgp_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_records)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
