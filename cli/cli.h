@@ -39,10 +39,10 @@ struct cli {
   size_t positional_count;
   int argument_count; /* the command line, without the program's name */
   char **arguments;
-  char *config_text;  /* the config file: settings point into it */
-  bool reported;      /* the failure's sentence has been printed (or is not to be) */
-  bool interrupted;   /* a signal ended the fit, and its model was saved */
-  bool live_line;     /* a progress line stands on the terminal */
+  char *config_text; /* the config file: settings point into it */
+  bool reported;     /* the failure's sentence has been printed (or is not to be) */
+  bool interrupted;  /* a signal ended the fit, and its model was saved */
+  bool live_line;    /* a progress line stands on the terminal */
 };
 
 extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info;

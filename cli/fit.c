@@ -208,10 +208,12 @@ const cli_verb cli_fit = {
     .summary = "fit a model to data and save it",
     .positionals = {"DATA"},
     .usage = "--target COL -o MODEL [OPTIONS]",
-    .details = "DATA is CSV or TSV, plain or gzip, or .npy; '-' is standard input. The parameters and the places of the knots are "
-               "found by maximising the model's objective. Ctrl-C ends the fit, saves the best model so far and exits with 3.",
-    .example = "  oatgp fit train.csv --target y -o model.oatgp\n"
-               "  oatgp fit train.csv.gz --target y --inputs lon,lat --approx pep --alpha 0.5 --knots 200 \\\n"
-               "        --kernel matern32-ard --time-limit 600 --trace steps.jsonl --json -o model.oatgp",
+    .details =
+        "DATA is CSV or TSV, plain or gzip, or .npy; '-' is standard input. The parameters and the places of the knots are "
+        "found by maximising the model's objective. Ctrl-C ends the fit, saves the best model so far and exits with 3.",
+    .example =
+        "  oatgp fit train.csv --target y -o model.oatgp\n"
+        "  oatgp fit train.csv.gz --target y --inputs lon,lat --approx pep --alpha 0.5 --knots 200 \\\n"
+        "        --kernel matern32-ard --time-limit 600 --trace steps.jsonl --json -o model.oatgp",
     .run = run,
 };

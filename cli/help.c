@@ -74,8 +74,7 @@ static void print_option(const oatgp_setting *s) {
   const bool is_flag = s->type == OATGP_TYPE_FLAG;
   const char *letter = strcmp(name, "output") == 0 ? "-o, " : strcmp(name, "help") == 0 ? "-h, " : "";
   const char *negation = is_flag && strcmp(s->value, "yes") == 0 ? "[no-]" : "";
-  const int width =
-      snprintf(left, sizeof left, "  %s--%s%s%s%s", letter, negation, name, is_flag ? "" : " ", is_flag ? "" : s->argument);
+  const int width = snprintf(left, sizeof left, "  %s--%s%s%s%s", letter, negation, name, is_flag ? "" : " ", is_flag ? "" : s->argument);
   describe(s, text, sizeof text);
   if (width + 2 > HELP_COLUMN) {
     printf("%s\n%*s", left, HELP_COLUMN, "");
@@ -131,9 +130,10 @@ void cli_help(void) {
   for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
     printf("  %-*s%s\n", HELP_COLUMN - 16, (*verb)->name, (*verb)->summary);
   }
-  printf("\n'oatgp VERB --help' shows the arguments and options of a verb; 'oatgp --version' the version.\n"
-         "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted with the best model saved.\n"
-         "\nExample:\n"
-         "  oatgp fit train.csv --target y -o model.oatgp\n"
-         "  oatgp predict model.oatgp new.csv -o predictions.csv\n");
+  printf(
+      "\n'oatgp VERB --help' shows the arguments and options of a verb; 'oatgp --version' the version.\n"
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted with the best model saved.\n"
+      "\nExample:\n"
+      "  oatgp fit train.csv --target y -o model.oatgp\n"
+      "  oatgp predict model.oatgp new.csv -o predictions.csv\n");
 }

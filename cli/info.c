@@ -85,7 +85,8 @@ const cli_verb cli_info = {
     .positionals = {"MODEL"},
     .usage = "[--knots FILE.csv] [OPTIONS]",
     .details = "Lengthscales are in scaled units, everything else is in the data's units.",
-    .example = "  oatgp info model.oatgp\n"
-               "  oatgp info model.oatgp --knots knots.csv --json",
+    .example =
+        "  oatgp info model.oatgp\n"
+        "  oatgp info model.oatgp --knots knots.csv --json",
     .run = run,
 };

@@ -65,6 +65,7 @@ static oatgp_status run_verb(cli *c) {
     cli_help_verb(c->verb);
     return OATGP_OK;
   }
+  oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
   return c->verb->run(c);
 }
 

@@ -3,7 +3,7 @@
 
 #include "json.h"
 
-#define LABEL_WIDTH 16
+#define LABEL_WIDTH 20
 
 static bool has_shape(const cli *c) { return strncmp(c->settings.kernel, "rq", 2) == 0; }
 
@@ -60,7 +60,7 @@ static void print_numbers(const char *label, size_t count, const double *values)
 static void print_gradient(const cli *c, const oatgp_evaluation *e) {
   printf("gradient with respect to\n");
   print_number("  log sigma", e->d_log_sigma);
-  print_numbers("  log lengthsc.", e->lengthscale_count, e->d_log_lengthscales);
+  print_numbers("  log lengthscales", e->lengthscale_count, e->d_log_lengthscales);
   print_number("  log tau", e->d_log_tau);
   if (has_shape(c)) {
     print_number("  log shape", e->d_log_shape);
@@ -114,9 +114,11 @@ const cli_verb cli_objective = {
     .summary = "evaluate the objective once at given parameters",
     .positionals = {"DATA"},
     .usage = "--target COL [--approx A] [--kernel K] [--knots FILE] [--sigma S] [--lengthscale L[,L..]] [--tau T] [OPTIONS]",
-    .details = "Nothing is optimised: it is for checking and teaching. Parameters that are not given are chosen from the data as at the "
-               "start of a fit. The gradient is with respect to the logarithms of the parameters and to the scaled knots.",
-    .example = "  oatgp objective train.csv --target y --approx vfe --kernel se --knots knots.csv \\\n"
-               "        --sigma 1 --lengthscale 0.5 --tau 0.1 --no-scale --gradient --json",
+    .details =
+        "Nothing is optimised: it is for checking and teaching. Parameters that are not given are chosen from the data as at the "
+        "start of a fit. The gradient is with respect to the logarithms of the parameters and to the scaled knots.",
+    .example =
+        "  oatgp objective train.csv --target y --approx vfe --kernel se --knots knots.csv \\\n"
+        "        --sigma 1 --lengthscale 0.5 --tau 0.1 --no-scale --gradient --json",
     .run = run,
 };

@@ -107,8 +107,7 @@ static oatgp_status write_table(cli *c, const table *t) {
   const char *path = *c->options.output != '\0' ? c->options.output : "-";
   const bool to_file = strcmp(path, "-") != 0;
   if (to_file || !c->options.json) {
-    const oatgp_status status =
-        oatgp_write_csv(c->ctx, path, t->rows, t->columns, t->names, (const double *const *)t->values);
+    const oatgp_status status = oatgp_write_csv(c->ctx, path, t->rows, t->columns, t->names, (const double *const *)t->values);
     if (status != OATGP_OK || !c->options.json) {
       return status;
     }
@@ -152,10 +151,12 @@ const cli_verb cli_predict = {
     .summary = "predict at the rows of a file",
     .positionals = {"MODEL", "DATA"},
     .usage = "[-o OUT.csv] [OPTIONS]",
-    .details = "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
-               "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
-               "in its order.",
-    .example = "  oatgp predict model.oatgp new.csv -o predictions.csv\n"
-               "  oatgp predict model.oatgp new.csv --interval 0.9 --latent --samples 20 --seed 7 > draws.csv",
+    .details =
+        "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
+        "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
+        "in its order.",
+    .example =
+        "  oatgp predict model.oatgp new.csv -o predictions.csv\n"
+        "  oatgp predict model.oatgp new.csv --interval 0.9 --latent --samples 20 --seed 7 > draws.csv",
     .run = run,
 };

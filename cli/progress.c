@@ -23,14 +23,14 @@ void cli_progress_show(cli_progress *progress, const oatgp_event *event) {
     return;
   }
   progress->next = now + progress->pause;
-  char start[32] = "", line[80];
+  char start[40] = "", line[512];
   if (event->restart > 0) {
     snprintf(start, sizeof start, "restart %" PRId64 ", ", event->restart);
   }
   snprintf(line, sizeof line, "%siteration %" PRId64 ", objective %.8g, best %.8g, %.1f s", start, event->iteration, event->objective,
            event->best, now - progress->begin);
   if (progress->terminal) {
-    fprintf(stderr, "\r%-79s", line);
+    fprintf(stderr, "\r%-79.79s", line);
     fflush(stderr);
     progress->c->live_line = true;
   } else {

@@ -69,6 +69,11 @@ static void put_training(cli_json *json, const report *r) {
   cli_json_text(json, "model", r->path);
 }
 
+/* A column that was not used is null. */
+static void put_column(cli_json *json, const char *key, const char *name) {
+  cli_json_text(json, key, name != NULL && *name != '\0' ? name : NULL);
+}
+
 static void put_origin(cli_json *json, const report *r) {
   const oatgp_model_info *info = &r->info;
   cli_json scaling = cli_json_begin();
@@ -76,8 +81,8 @@ static void put_origin(cli_json *json, const report *r) {
   cli_json_numbers(&scaling, "scale", info->d, info->input_scale);
   cli_json_text(json, "command", info->command);
   cli_json_text(json, "fingerprint", info->fingerprint);
-  cli_json_text(json, "weights", info->weights);
-  cli_json_text(json, "noise_variance", info->noise_variance);
+  put_column(json, "weights", info->weights);
+  put_column(json, "noise_variance", info->noise_variance);
   cli_json_object(json, "scaling", &scaling);
   cli_json_matrix(json, "history", &(cli_matrix){info->history_count, 3, info->history});
 }

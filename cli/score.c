@@ -2,7 +2,7 @@
 #include "json.h"
 
 typedef struct line {
-  const char *name;    /* key in JSON and label for people */
+  const char *name; /* key in JSON and label for people */
   double value;
   const char *meaning;
 } line;
@@ -72,7 +72,8 @@ const cli_verb cli_score = {
     .positionals = {"MODEL", "DATA"},
     .usage = "[--target COL] [--against MODEL2] [OPTIONS]",
     .details = "DATA has the model's inputs and its target, found by name if it has a header, else by place; '-' is standard input.",
-    .example = "  oatgp score model.oatgp test.csv\n"
-               "  oatgp score sparse.oatgp test.csv --against full.oatgp --json",
+    .example =
+        "  oatgp score model.oatgp test.csv\n"
+        "  oatgp score sparse.oatgp test.csv --against full.oatgp --json",
     .run = run,
 };

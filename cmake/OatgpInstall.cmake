@@ -19,7 +19,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/oatgpConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/oatgpConfig.cmake ${PROJECT_BINARY_DIR}/oatgpConfigVersion.cmake DESTINATION ${package_dir})
 
 # The .pc file finds its prefix from its own place, so that an installed tree can be moved.
-file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/oatgp.pc.in ${PROJECT_BINARY_DIR}/oatgp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/oatgp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -5,4 +5,4 @@ TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 130' INT TERM
-/bin/sh "$@"
+cd "$(dirname -- "$0")" && /bin/sh "$@"

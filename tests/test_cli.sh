@@ -1,6 +1,9 @@
 #!/bin/sh
 # The command from end to end: $OATGP is the command, $TMPDIR an empty folder. One line for each check; ends with 1 if
 # any failed. Needs nothing but a POSIX shell, awk and gzip.
+#
+# Lists of options and keys are split into words on purpose, and awk programs have their own dollars.
+# shellcheck disable=SC2086,SC2016,SC2013
 set -u
 LC_ALL=C
 export LC_ALL
@@ -252,6 +255,8 @@ has_keys "JSON of a linear mean has slopes" slopes
 works "fit with an estimated mean" fit train.csv --target y $quick --mean fit --json -o x.oatgp
 works "fit with a given mean" fit train.csv --target y $quick --mean 2.5 --json -o x.oatgp
 check "the mean is 2.5" test "$(json mean)" = 2.5
+works "fit with a mean of 17 digits" fit train.csv --target y $quick --mean 0.30000000000000004 --json -o x.oatgp
+check "numbers in JSON read back to the same value" test "$(json mean)" = 0.30000000000000004
 works "fit --fix" fit train.csv --target y $quick --sigma 1.25 --tau 0.125 --lengthscale 0.5,2 --fix tau,sigma --json -o x.oatgp
 near "$(json sigma)" 1.25 1e-12 "the fixed sigma is kept"
 near "$(json tau)" 0.125 1e-12 "the fixed tau is kept"
@@ -441,7 +446,7 @@ for key in $fit_keys; do check "info repeats $key of fit" test "$(json $key)" = 
 check "info has the command" test "$(json command)" = '"oatgp fit train.csv --target y --inputs a,b --knots 8 --max-iter 15 --json -o m.oatgp"'
 works "a command with blanks and quotes" fit train.csv --target y $quick -o "it's a model.oatgp"
 run info "it's a model.oatgp" --json
-check "is quoted for a shell" sh -c "grep -qF \"-o 'it'\\\\\\\\''s a model.oatgp'\" out"
+says out "-o 'it'\\\\''s a model.oatgp'" "is quoted for a shell"
 works "info --knots" info m.oatgp --knots k.csv
 check "columns of the knots" test "$(head -1 k.csv)" = "a,b,mean,sd"
 check "8 knots" test "$(lines k.csv)" = 9
@@ -484,6 +489,11 @@ for arguments in "--help" "info m.oatgp" "info m.oatgp --json" "predict m.oatgp 
   exits 1 "the reader is gone: $arguments"
   check "without a sentence: $arguments" test ! -s err
 done
+
+"$OATGP" fit holes.csv --target y $quick --missing drop --trace closed.jsonl -o x.oatgp >out 2>&-
+code=$?
+exits 0 "closed standard error"
+check "what would go there gets into no file" sh -c '! grep -q "^oatgp" closed.jsonl'
 
 # ---- signals -------------------------------------------------------------------------------------------------------
 

@@ -146,24 +146,24 @@ typedef struct pair {
 } pair;
 
 static const pair pairs[] = {
-  {"a,b,y\n1,2,3\n", "y", "", "b,z,a\n5,x,6\n7,y,8\n", 2, {6, 5, 8, 7}, NULL},
-  {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,6\n", 1, {5, 6}, NULL},
-  {"a,b,y\n1,2,3\n", "y", "b,a", "a,b\n5,6\n", 1, {6, 5}, NULL},
-  {"a,b,y\n1,2,3\n", "y", "", "5,6\n", 1, {5, 6}, NULL},
-  {"y,a,b\n1,2,3\n", "y", "", "4,5,6\n", 1, {5, 6}, NULL},
-  {"y,a,b\n1,2,3\n", "y", "b,a", "4,5,6\n", 1, {6, 5}, NULL},
-  {"a,b\n1,2\n", "", "b,a", "4,5\n", 1, {5, 4}, NULL},
-  {"1,2,3\n", "1", "", "V3,V2\n4,5\n", 1, {5, 4}, NULL},
-  {"1,2,3\n", "1", "", "p,q\n4,5\n", 1, {4, 5}, NULL},
-  {"1,2,3\n", "1", "", "7,4,5\n", 1, {4, 5}, NULL},
-  {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "no column for 2 of the 2 inputs: 'V2', 'V3'; its columns are 'p', 'q', 'r'"},
-  {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "or remove the header"},
-  {"a,b,y\n1,2,3\n", "y", "", "a,c\n5,6\n", 0, {0}, "no column for 1 of the 2 inputs: 'b'; its columns are 'a', 'c'"},
-  {"a,b,y\n1,2,3\n", "y", "", "a,b,b\n5,6,7\n", 0, {0}, "2 columns have the name 'b' (inputs)"},
-  {"a,b,y\n1,2,3\n", "y", "", "5,6,7,8\n", 0, {0}, "no header and 4 columns; without header it needs the 2 inputs in order, or the 3 columns"},
-  {"a,b\n1,2\n", "", "", "5,6,7,8\n", 0, {0}, "no header and 4 columns; without header it needs exactly the 2 inputs in order"},
-  {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,x\n", 0, {0}, "line 2, column 'b': 'x' is not a number; correct it"},
-  {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,\n", 0, {0}, "line 2, column 'b': the value is missing"},
+    {"a,b,y\n1,2,3\n", "y", "", "b,z,a\n5,x,6\n7,y,8\n", 2, {6, 5, 8, 7}, NULL},
+    {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,6\n", 1, {5, 6}, NULL},
+    {"a,b,y\n1,2,3\n", "y", "b,a", "a,b\n5,6\n", 1, {6, 5}, NULL},
+    {"a,b,y\n1,2,3\n", "y", "", "5,6\n", 1, {5, 6}, NULL},
+    {"y,a,b\n1,2,3\n", "y", "", "4,5,6\n", 1, {5, 6}, NULL},
+    {"y,a,b\n1,2,3\n", "y", "b,a", "4,5,6\n", 1, {6, 5}, NULL},
+    {"a,b\n1,2\n", "", "b,a", "4,5\n", 1, {5, 4}, NULL},
+    {"1,2,3\n", "1", "", "V3,V2\n4,5\n", 1, {5, 4}, NULL},
+    {"1,2,3\n", "1", "", "p,q\n4,5\n", 1, {4, 5}, NULL},
+    {"1,2,3\n", "1", "", "7,4,5\n", 1, {4, 5}, NULL},
+    {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "no column for 2 of the 2 inputs: 'V2', 'V3'; it has 'p', 'q', 'r'"},
+    {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "or remove the header"},
+    {"a,b,y\n1,2,3\n", "y", "", "a,c\n5,6\n", 0, {0}, "no column for 1 of the 2 inputs: 'b'; it has 'a', 'c'"},
+    {"a,b,y\n1,2,3\n", "y", "", "a,b,b\n5,6,7\n", 0, {0}, "2 columns have the name 'b' (inputs)"},
+    {"a,b,y\n1,2,3\n", "y", "", "5,6,7,8\n", 0, {0}, "no header, is 4; it needs the 2 inputs in order, or the 3 columns"},
+    {"a,b\n1,2\n", "", "", "5,6,7,8\n", 0, {0}, "no header, is 4; it needs exactly the 2 inputs in order"},
+    {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,x\n", 0, {0}, "line 2, column 'b': 'x' is not a number; correct it"},
+    {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,\n", 0, {0}, "line 2, column 'b': the value is missing"},
 };
 
 static void reads_like_other_data(void **state) {
@@ -208,7 +208,7 @@ static void reads_like_memory(void **state) {
   const char *const names[] = {"a", "b"};
   assert_int_equal(oatgp_data_set_names(s->ctx, like, names, NULL), OATGP_OK);
   write_text(s, "p,q\n5,6\n");
-  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), "'a', 'b'; its columns are 'p', 'q'");
+  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), "'a', 'b'; it has 'p', 'q'");
   assert_null(other);
   oatgp_data_free(like);
 }
@@ -226,31 +226,30 @@ typedef struct request {
 } request;
 
 static const request requests[] = {
-  {"a,b,y\n1,2,3\n", "y", true, "", "", OATGP_OK, "", true, 3, false, false},
-  {"y,b,a\n3,2,1\n", "y", false, NULL, NULL, OATGP_OK, "", true, 3, false, false},
-  {"a,b,y\n1,2,3\n", "last", true, "", "", OATGP_OK, "", true, 3, false, false},
-  {"a,y,b\n1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
-  {"a,b,y\n1,2,3\n", "", false, "", "", OATGP_OK, "", false, 0, false, false},
-  {"a,b,y\n1,2,3\n", NULL, false, "", "", OATGP_OK, "", false, 0, false, false},
-  {"a,b,y\n1,2,3\n", NULL, true, "", "", OATGP_ARGUMENT, "a target is needed", false, 0, false, false},
-  {"a,b,y\n1,2,3\n", "z", false, "", "", OATGP_OK, "", false, 0, false, false},
-  {"a,b,y\n1,2,3\n", "z", true, "", "", OATGP_DATA, "has no column 'z' (target); its 3 columns are 'a', 'b', 'y'", false, 0, false, false},
-  {"a,b,y,y\n1,2,3,4\n", "y", true, "", "", OATGP_DATA, "2 columns have the name 'y' (target)", false, 0, false, false},
-  {"a,b,y\n1,2,3\n", "1", true, "", "", OATGP_DATA, "'a' is used twice, as input and as target", false, 0, false, false},
-  {"a,b\n1,2\n", "last", false, "", "", OATGP_OK, "", false, 0, false, false},
-  {"a,b\n1,2\n", "last", true, "", "", OATGP_DATA, "2 columns, which are all inputs, so that there is no target 'last'", false, 0, false, false},
-  {"1,2\n", "y", true, "", "", OATGP_DATA, "all inputs", false, 0, false, false},
-  {"1,2\n", "V2", false, "V2", "", OATGP_OK, "note", false, 0, false, false},
-  {"1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
-  {"1,3,2\n", "V2", true, "", "", OATGP_OK, "", true, 3, false, false},
-  {"1,3,2\n", "y", true, "", "", OATGP_DATA, "has no column 'y' (target); its 3 columns are 'V1', 'V2', 'V3' (it has no header)", false, 0,
-   false, false},
-  {"1,3,2\n", "y", false, "", "", OATGP_OK, "", false, 0, false, false},
-  {"a,b,y,w,v\n1,2,3,4,0\n", "y", true, "w", "v", OATGP_OK, "", true, 3, true, true},
-  {"a,b,y,v\n1,2,3,0\n", "y", true, "w", "v", OATGP_OK, "note '", true, 3, false, true},
-  {"a,b,y\n1,2,3\n", "y", true, "w", "", OATGP_OK, "has no column 'w' (weights)", true, 3, false, false},
-  {"a,b,y,w,w\n1,2,3,4,5\n", "y", true, "w", "", OATGP_DATA, "2 columns have the name 'w' (weights)", true, 3, false, false},
-  {"a,b,y,w\n1,2,3,0\n", "y", true, "w", "", OATGP_DATA, "column 'w': '0' is not a weight", true, 3, false, false},
+    {"a,b,y\n1,2,3\n", "y", true, "", "", OATGP_OK, "", true, 3, false, false},
+    {"y,b,a\n3,2,1\n", "y", false, NULL, NULL, OATGP_OK, "", true, 3, false, false},
+    {"a,b,y\n1,2,3\n", "last", true, "", "", OATGP_OK, "", true, 3, false, false},
+    {"a,y,b\n1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
+    {"a,b,y\n1,2,3\n", "", false, "", "", OATGP_OK, "", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", NULL, false, "", "", OATGP_OK, "", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", NULL, true, "", "", OATGP_ARGUMENT, "a target is needed", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", "z", false, "", "", OATGP_OK, "", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", "z", true, "", "", OATGP_DATA, "has no column 'z' (target); it has 'a', 'b', 'y'", false, 0, false, false},
+    {"a,b,y,y\n1,2,3,4\n", "y", true, "", "", OATGP_DATA, "2 columns have the name 'y' (target)", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", "1", true, "", "", OATGP_DATA, "'a' is used twice, as input and as target", false, 0, false, false},
+    {"a,b\n1,2\n", "last", false, "", "", OATGP_OK, "", false, 0, false, false},
+    {"a,b\n1,2\n", "last", true, "", "", OATGP_DATA, "every column of '", false, 0, false, false},
+    {"1,2\n", "y", true, "", "", OATGP_DATA, "is an input, so that there is no target 'y'", false, 0, false, false},
+    {"1,2\n", "V2", false, "V2", "", OATGP_OK, "note", false, 0, false, false},
+    {"1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
+    {"1,3,2\n", "V2", true, "", "", OATGP_OK, "", true, 3, false, false},
+    {"1,3,2\n", "y", true, "", "", OATGP_DATA, "has no column 'y' (target); it has 'V1', 'V2', 'V3' and no header", false, 0, false, false},
+    {"1,3,2\n", "y", false, "", "", OATGP_OK, "", false, 0, false, false},
+    {"a,b,y,w,v\n1,2,3,4,0\n", "y", true, "w", "v", OATGP_OK, "", true, 3, true, true},
+    {"a,b,y,v\n1,2,3,0\n", "y", true, "w", "v", OATGP_OK, "note '", true, 3, false, true},
+    {"a,b,y\n1,2,3\n", "y", true, "w", "", OATGP_OK, "has no column 'w' (weights)", true, 3, false, false},
+    {"a,b,y,w,w\n1,2,3,4,5\n", "y", true, "w", "", OATGP_DATA, "2 columns have the name 'w' (weights)", true, 3, false, false},
+    {"a,b,y,w\n1,2,3,0\n", "y", true, "w", "", OATGP_DATA, "column 'w': '0' is not a weight", true, 3, false, false},
 };
 
 static void reads_for_a_model(void **state) {
@@ -289,23 +288,23 @@ static void places_outside_are_refused(void **state) {
   for (size_t k = 0; k < LENGTH(positions); k++) {
     const oat_columns wanted = {.d = 2, .names = names, .positions = positions[k], .columns = 3};
     oatgp_data *data = NULL;
-    expect_sentence(s, OATGP_DATA, oat_data_read_columns(s->ctx, s->path, &wanted, &s->settings, &data), "no header and 3 columns");
+    expect_sentence(s, OATGP_DATA, oat_data_read_columns(s->ctx, s->path, &wanted, &s->settings, &data), "no header, is 3");
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(makes_columns_of_rows, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(target_may_be_absent, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(create_refuses, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(names_are_set_and_kept, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(weights_and_noise_are_checked, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(null_data_are_empty, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(reading_refuses_arguments, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(reads_like_other_data, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(reads_like_memory, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(reads_for_a_model, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(places_outside_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(makes_columns_of_rows, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(target_may_be_absent, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(create_refuses, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(names_are_set_and_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(weights_and_noise_are_checked, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(null_data_are_empty, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(reading_refuses_arguments, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(reads_like_other_data, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(reads_like_memory, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(reads_for_a_model, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(places_outside_are_refused, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

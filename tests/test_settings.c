@@ -7,12 +7,13 @@
 #include <cmocka.h>
 
 #include <float.h>
-#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "oatgp.h"
 #include "util/context.h"
 
@@ -77,9 +78,7 @@ static void test_texts(void **state) {
   assert_string_equal(oatgp_stop_sentence((oatgp_stop)99), "unknown code");
 }
 
-static void take_message(void *user, oatgp_level level, const char *sentence) {
-  snprintf(user, 64, "%d %s", (int)level, sentence);
-}
+static void take_message(void *user, oatgp_level level, const char *sentence) { snprintf(user, 64, "%d %s", (int)level, sentence); }
 
 static void test_context(void **state) {
   fixture *f = *state;
@@ -343,6 +342,35 @@ static void test_check(void **state) {
   check_refuses(f, "target is NULL but must be a text");
 }
 
+/* The lines are a config file that gives the same settings; a long list of columns is not cut. */
+static void test_text(void **state) {
+  fixture *f = *state;
+  static char inputs[5000];
+  memset(inputs, 'a', sizeof inputs - 1);
+  f->settings.inputs = inputs;
+  f->settings.tau = 0.1 + 0.2;
+  f->settings.scale = 0;
+  f->settings.seed = INT64_C(9007199254740991);
+  char *text = NULL;
+  assert_int_equal(oat_settings_text(f->ctx, &f->settings, &text), OATGP_OK);
+  const fixture before = *f;
+  oatgp_settings_default(&f->settings);
+  size_t count = 0;
+  for (char *line = text, *end; *line != '\0'; line = end + 1) {
+    end = strchr(line, '\n');
+    char *equals = strstr(line, " = ");
+    assert_true(end != NULL && equals != NULL && equals < end);
+    *end = *equals = '\0';
+    accept(f, line, equals + 3);
+    count++;
+  }
+  assert_true(count > 30 && count < oatgp_setting_count());
+  assert_string_equal(f->settings.inputs, inputs);
+  assert_string_equal(f->settings.kernel, "se-ard");
+  assert_true(f->settings.tau == before.settings.tau && f->settings.scale == 0 && f->settings.seed == before.settings.seed);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_texts),
@@ -359,6 +387,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_flag, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,29 +328,30 @@ oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *sett
 
 /* ---- all fields as text ------------------------------------------------------------------------------------------- */
 
-static void show_value(const oatgp_settings *settings, const row *r, char *shown, size_t size) {
-  const char *text = NULL;
+/* The value as text, in `buffer` unless it is a text already (which may be long: a list of many columns). */
+static const char *show_value(const oatgp_settings *settings, const row *r, char *buffer, size_t size) {
+  const char *text = buffer;
   switch (r->setting.type) {
     case OATGP_TYPE_REAL:
-      snprintf(shown, size, "%.17g", load_number(settings, r));
+      snprintf(buffer, size, "%.17g", load_number(settings, r));
       break;
     case OATGP_TYPE_FLAG:
-      snprintf(shown, size, "%s", load_number(settings, r) != 0 ? "yes" : "no");
+      snprintf(buffer, size, "%s", load_number(settings, r) != 0 ? "yes" : "no");
       break;
     case OATGP_TYPE_INT:
     case OATGP_TYPE_BYTES:
-      snprintf(shown, size, "%.0f", load_number(settings, r));
+      snprintf(buffer, size, "%.0f", load_number(settings, r));
       break;
     case OATGP_TYPE_CHOICE:
     case OATGP_TYPE_TEXT:
       memcpy(&text, (const char *)settings + r->offset, sizeof text);
-      snprintf(shown, size, "%s", text);
       break;
   }
+  return text;
 }
 
 oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *settings, char **out) {
-  char *lines = NULL, shown[1024];
+  char *lines = NULL, buffer[64];
   size_t capacity = 0, used = 0;
   oat_plain plain_locale = {0};
   oatgp_status status = OATGP_OK;
@@ -359,7 +360,7 @@ oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *setting
     if (r->setting.in_command_only) {
       continue;
     }
-    show_value(settings, r, shown, sizeof shown);
+    const char *shown = show_value(settings, r, buffer, sizeof buffer);
     const size_t length = strlen(r->setting.name) + strlen(shown) + 4;
     TRY(oat_grow(ctx, used + length + 1, 1, &capacity, &lines));
     used += (size_t)snprintf(lines + used, length + 1, "%s = %s\n", r->setting.name, shown);

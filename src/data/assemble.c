@@ -7,6 +7,19 @@
 #include "data/table.h"
 #include "util/memory.h"
 
+/* A column without any value is refused, unless it has no name either: then it comes from delimiters at the line ends. */
+static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
+  const oat_layout *layout = table->layout;
+  for (size_t k = 0; k < table->count; k++) {
+    const oat_series *series = &table->series[k];
+    if (series->content == OAT_UNSEEN && !layout->unnamed[series->column]) {
+      return oat_fail(ctx, OATGP_DATA, "'%s': column '%s' has no value in any row; fill it in, or leave it out with --inputs", layout->file,
+                      oat_show_text(layout->names[series->column]).text);
+    }
+  }
+  return OATGP_OK;
+}
+
 /* Takes the columns without numbers out of the table, and says so. */
 static void leave_out_text(oatgp_context *ctx, oat_table *table) {
   oat_list list = {{0}, 0, 0, 0};
@@ -50,8 +63,9 @@ static oatgp_status check_names(oatgp_context *ctx, const oat_table *table) {
       continue;
     }
     if (before != NULL && strcmp(before, named->name) == 0) {
-      return oat_fail(ctx, OATGP_DATA, "'%s': several of the columns used have the name '%s', one of them column %zu; rename them, or use one",
-                      layout->file, oat_show_text(before).text, named->column + 1);
+      return oat_fail(ctx, OATGP_DATA,
+                      "'%s': several of the columns used have the name '%s', one of them column %zu; rename them, or use one", layout->file,
+                      oat_show_text(before).text, named->column + 1);
     }
     before = named->name;
   }
@@ -62,6 +76,10 @@ static oatgp_status check_table(oatgp_context *ctx, oat_table *table) {
   const oat_layout *layout = table->layout;
   if (table->rows == 0) {
     return oat_fail(ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
+  }
+  const oatgp_status status = check_values(ctx, table);
+  if (status != OATGP_OK) {
+    return status;
   }
   leave_out_text(ctx, table);
   if (count_inputs(table) == 0) {

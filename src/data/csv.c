@@ -16,7 +16,8 @@ static bool looks_like_header(oatgp_context *ctx, const oat_records *records) {
     numbers += kind == OAT_NUMBER || kind == OAT_INFINITE;
   }
   if (texts > 0 && numbers > 0) {
-    oat_say(ctx, OATGP_WARNING, "%s, line %zu: taken as a header, although %zu of its %zu cells are numbers; settle it with --header yes or no",
+    oat_say(ctx, OATGP_WARNING,
+            "%s, line %zu: taken as a header, although %zu of its %zu cells are numbers; settle it with --header yes or no",
             records->source->name, records->line, numbers, records->count);
   }
   return texts > 0;
@@ -79,8 +80,9 @@ oatgp_status oat_csv_rows(oatgp_context *ctx, oat_records *records, oat_table *t
   TRY(oat_records_next(ctx, records, &found));
   while (found) {
     if (records->count != columns) {
-      return oat_fail(ctx, OATGP_DATA, "%s, line %zu: %zu cell%s, but the first record has %zu (cells are separated by %s)", table->layout->file,
-                      records->line, records->count, records->count == 1 ? "" : "s", columns, delimiter_name(records->delimiter));
+      return oat_fail(ctx, OATGP_DATA, "%s, line %zu: %zu cell%s, but the first record has %zu (cells are separated by %s)",
+                      table->layout->file, records->line, records->count, records->count == 1 ? "" : "s", columns,
+                      delimiter_name(records->delimiter));
     }
     TRY(put_record(ctx, records, table));
     table->rows++;

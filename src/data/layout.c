@@ -19,6 +19,7 @@ static oatgp_status set_name(oatgp_context *ctx, oat_layout *layout, size_t colu
   char numbered[32];
   const int length = snprintf(numbered, sizeof numbered, "V%zu", column + 1);
   const oat_piece own = {numbered, (size_t)length};
+  layout->unnamed[column] = cell != NULL && cell->length == 0;
   const oat_piece *name = cell != NULL && cell->length > 0 ? cell : &own;
   const oatgp_status status = oat_new(ctx, name->length + 1, 1, &layout->names[column]);
   if (status == OATGP_OK) {
@@ -36,6 +37,7 @@ oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t colum
   layout->columns = columns;
   layout->header = header != NULL;
   TRY(oat_new(ctx, columns, sizeof *layout->sorted, &layout->sorted));
+  TRY(oat_new(ctx, columns, sizeof *layout->unnamed, &layout->unnamed));
   for (size_t k = 0; k < columns; k++) {
     TRY(set_name(ctx, layout, k, header != NULL ? &header[k] : NULL));
     layout->sorted[k] = (oat_named){layout->names[k], k};
@@ -51,6 +53,7 @@ void oat_layout_free(oat_layout *layout) {
   }
   free(layout->names);
   free(layout->sorted);
+  free(layout->unnamed);
   *layout = (oat_layout){0};
 }
 
@@ -102,15 +105,15 @@ size_t oat_layout_look_up(const oat_layout *layout, const char *typed, size_t *c
 oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t found) {
   const oat_shown shown = oat_show_text(typed);
   if (found > 1) {
-    return oat_fail(ctx, OATGP_DATA, "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file, found,
-                    shown.text, what);
+    return oat_fail(ctx, OATGP_DATA, "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file,
+                    found, shown.text, what);
   }
   oat_list list = {{0}, 0, 0, 0};
   for (size_t k = 0; k < layout->columns; k++) {
     oat_list_add(&list, layout->names[k]);
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' has no column '%s' (%s); its %zu columns are %s%s", layout->file, shown.text, what, layout->columns,
-                  oat_list_end(&list), layout->header ? "" : " (it has no header)");
+  return oat_fail(ctx, OATGP_DATA, "'%s' has no column '%s' (%s); it has %s%s", layout->file, shown.text, what, oat_list_end(&list),
+                  layout->header ? "" : " and no header");
 }
 
 oatgp_status oat_layout_require(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t *column) {

@@ -20,12 +20,13 @@ typedef struct oat_named {
 } oat_named;
 
 typedef struct oat_layout {
-  const char *file;   /* for sentences; borrowed */
-  const char *unit;   /* what a place down the file is called: "line" or "row" */
+  const char *file; /* for sentences; borrowed */
+  const char *unit; /* what a place down the file is called: "line" or "row" */
   size_t columns;
   bool header;
-  char **names;       /* from the header; without one, and where it is empty, V1, V2, ... */
-  oat_named *sorted;  /* the same, by name */
+  char **names;           /* from the header; without one, and where it is empty, V1, V2, ... */
+  oat_named *sorted;      /* the same, by name */
+  unsigned char *unnamed; /* whether the header has no name for the column */
 } oat_layout;
 
 /* Sets the columns from the cells of a header, or from their number alone when header is NULL. */

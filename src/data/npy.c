@@ -95,20 +95,29 @@ static bool parse_shape(npy_header *header) {
   return header->has_shape = true;
 }
 
-static bool parse_header(npy_header *header) {
-  if (!accept(header, "{")) {
-    return false;
+/* One key with its value. */
+static bool parse_entry(npy_header *header) {
+  static const struct {
+    const char *key;
+    bool (*parse)(npy_header *);
+  } entries[] = {{"'descr'", parse_type}, {"'fortran_order'", parse_order}, {"'shape'", parse_shape}};
+  for (size_t k = 0; k < sizeof entries / sizeof *entries; k++) {
+    if (accept(header, entries[k].key)) {
+      return accept(header, ":") && entries[k].parse(header);
+    }
   }
-  while (!accept(header, "}")) {
-    const bool good = accept(header, "'descr':")           ? parse_type(header)
-                      : accept(header, "'fortran_order':") ? parse_order(header)
-                      : accept(header, "'shape':")         ? parse_shape(header)
-                                                           : false;
-    if (!good) {
+  return false;
+}
+
+static bool parse_header(npy_header *header) {
+  bool more = accept(header, "{");
+  while (more && !accept(header, "}")) {
+    if (!parse_entry(header)) {
       return false;
     }
-    if (!accept(header, ",")) {
-      return accept(header, "}") && header->has_type && header->has_order && header->has_shape;
+    more = accept(header, ",");
+    if (!more && !accept(header, "}")) {
+      return false;
     }
   }
   return header->has_type && header->has_order && header->has_shape;
@@ -173,8 +182,8 @@ static oatgp_status set_type(oatgp_context *ctx, const char *type, oat_npy *npy)
       return OATGP_OK;
     }
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' holds values of the type '%s'; real numbers (f4, f8), integers and bool can be read", npy->source->name,
-                  oat_show_text(type).text);
+  return oat_fail(ctx, OATGP_DATA, "'%s' holds values of the type '%s'; real numbers (f4, f8), integers and bool can be read",
+                  npy->source->name, oat_show_text(type).text);
 }
 
 static oatgp_status set_shape(oatgp_context *ctx, const npy_header *header, oat_npy *npy) {
@@ -278,7 +287,8 @@ static oatgp_status read_on(oatgp_context *ctx, const oat_npy *npy) {
   if (!npy->source->at_end) {
     return oat_source_more(ctx, npy->source);
   }
-  return oat_fail(ctx, OATGP_READ, "'%s' is truncated: its header promises %zu x %zu values, but it ends after %zu; write the .npy file again",
+  return oat_fail(ctx, OATGP_READ,
+                  "'%s' is truncated: its header promises %zu x %zu values, but it ends after %zu; write the .npy file again",
                   npy->source->name, npy->rows, npy->columns, npy->done);
 }
 

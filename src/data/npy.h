@@ -7,8 +7,8 @@
 
 typedef struct oat_npy {
   oat_source *source;
-  char kind;              /* 'f', 'i', 'u' or 'b' as in NumPy */
-  size_t size;            /* bytes of a value */
+  char kind;   /* 'f', 'i', 'u' or 'b' as in NumPy */
+  size_t size; /* bytes of a value */
   bool big_endian, fortran;
   size_t rows, columns;
   size_t done;            /* values read */

@@ -108,9 +108,8 @@ static oat_kind kind_of_word(const char *text, size_t length) {
     const char *word;
     oat_kind kind;
     bool may_have_sign;
-  } words[] = {{"", OAT_MISSING, false},     {"na", OAT_MISSING, false},  {"n/a", OAT_MISSING, false},
-               {"nan", OAT_MISSING, true},   {"null", OAT_MISSING, false}, {".", OAT_MISSING, false},
-               {"inf", OAT_INFINITE, true},  {"infinity", OAT_INFINITE, true}};
+  } words[] = {{"", OAT_MISSING, false},     {"na", OAT_MISSING, false}, {"n/a", OAT_MISSING, false}, {"nan", OAT_MISSING, true},
+               {"null", OAT_MISSING, false}, {".", OAT_MISSING, false},  {"inf", OAT_INFINITE, true}, {"infinity", OAT_INFINITE, true}};
   const size_t sign = length > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     const size_t skip = words[i].may_have_sign ? sign : 0;

@@ -74,7 +74,7 @@ oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oa
     return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_read_like needs data to be like, which are not NULL");
   }
   const oat_columns wanted = {
-    .d = like->d, .names = like->names, .positions = like->positions, .columns = like->columns, .header = like->header};
+      .d = like->d, .names = like->names, .positions = like->positions, .columns = like->columns, .header = like->header};
   return read_file(ctx, path, &wanted, settings, out);
 }
 

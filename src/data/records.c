@@ -215,22 +215,26 @@ size_t oat_records_line_of(const oat_records *records, const oat_cell *cell) {
 
 /* Looks for the delimiter. False if the first line with text does not end within the text given. */
 static bool find_delimiter(const char *text, size_t length, char *delimiter) {
-  bool quoted = false, started = false, tab = false, semicolon = false;
-  char before = '\n';
+  bool quoted = false, waiting = false, tab = false, semicolon = false;
+  char before = '\n'; /* the last that is no blank; waiting: a tab came between it and what follows */
   for (size_t i = 0; i < length; i++) {
     const char c = text[i];
+    if (!quoted && (c == ' ' || c == '\t')) {
+      waiting = waiting || (c == '\t' && strchr(",;\n", before) == NULL);
+      continue;
+    }
     const bool line_end = !quoted && (c == '\n' || c == '\r');
-    if (line_end && started) {
+    if (line_end && before != '\n') {
       return true;
     }
-    if (c == '"' && (quoted || strchr(",;\t\r\n\"", before) != NULL)) {
+    tab = tab || (waiting && !line_end && c != ',' && c != ';');
+    semicolon = semicolon || (!quoted && c == ';');
+    *delimiter = tab ? '\t' : semicolon ? ';' : ',';
+    if (c == '"' && (quoted || waiting || strchr(",;\n\"", before) != NULL)) {
       quoted = !quoted;
     }
-    tab = !line_end && (tab || (!quoted && c == '\t' && before != ',' && before != ';'));
-    semicolon = semicolon || (!quoted && c == ';');
-    started = started || (c != ' ' && c != '\t' && !line_end);
-    before = c != ' ' ? c : before;
-    *delimiter = tab ? '\t' : semicolon ? ';' : ',';
+    waiting = false;
+    before = line_end ? '\n' : c;
   }
   return false;
 }

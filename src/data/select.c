@@ -38,8 +38,9 @@ static oatgp_status use_list(oatgp_context *ctx, oat_table *table, const char *i
   oatgp_status status = oat_copy_text(ctx, inputs, &copy);
   for (char *rest = copy; status == OATGP_OK && rest != NULL;) {
     const char *piece = next_piece(&rest);
-    status = piece[0] != '\0' ? use_typed(ctx, table, OAT_INPUT, "inputs", piece)
-                              : oat_fail(ctx, OATGP_ARGUMENT, "inputs '%s' has an empty name between its commas", oat_show_text(inputs).text);
+    status = piece[0] != '\0'
+                 ? use_typed(ctx, table, OAT_INPUT, "inputs", piece)
+                 : oat_fail(ctx, OATGP_ARGUMENT, "inputs '%s' has an empty name between its commas", oat_show_text(inputs).text);
   }
   free(copy);
   return status;
@@ -125,7 +126,7 @@ static oatgp_status names_not_found(oatgp_context *ctx, const oat_layout *layout
   for (size_t k = 0; k < layout->columns; k++) {
     oat_list_add(&present, layout->names[k]);
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' has no column for %zu of the %zu inputs: %s; its columns are %s; give them the inputs' names%s",
+  return oat_fail(ctx, OATGP_DATA, "'%s' has no column for %zu of the %zu inputs: %s; it has %s; give its columns the inputs' names%s",
                   layout->file, count, wanted->d, oat_list_end(&missing), oat_list_end(&present),
                   wanted->header ? "" : ", or remove the header");
 }
@@ -133,12 +134,12 @@ static oatgp_status names_not_found(oatgp_context *ctx, const oat_layout *layout
 static oatgp_status places_not_found(oatgp_context *ctx, const oat_layout *layout, const oat_columns *wanted) {
   if (wanted->columns > wanted->d) {
     return oat_fail(ctx, OATGP_DATA,
-                    "'%s' has no header and %zu columns; without header it needs the %zu inputs in order, or the %zu columns of the file "
-                    "that the inputs are from",
+                    "the number of columns of '%s', which has no header, is %zu; it needs the %zu inputs in order, or the %zu columns of "
+                    "the file that the inputs are from",
                     layout->file, layout->columns, wanted->d, wanted->columns);
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' has no header and %zu columns; without header it needs exactly the %zu inputs in order", layout->file,
-                  layout->columns, wanted->d);
+  return oat_fail(ctx, OATGP_DATA, "the number of columns of '%s', which has no header, is %zu; it needs exactly the %zu inputs in order",
+                  layout->file, layout->columns, wanted->d);
 }
 
 static oatgp_status use_inputs(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
@@ -163,8 +164,8 @@ static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oa
     return wanted->need_target ? oat_fail(ctx, OATGP_ARGUMENT, "a target is needed; name its column with --target") : OATGP_OK;
   }
   if (layout->columns == wanted->d) {
-    return wanted->need_target ? oat_fail(ctx, OATGP_DATA, "'%s' has %zu columns, which are all inputs, so that there is no target '%s'",
-                                          layout->file, layout->columns, oat_show_text(wanted->target).text)
+    return wanted->need_target ? oat_fail(ctx, OATGP_DATA, "every column of '%s' is an input, so that there is no target '%s'",
+                                          layout->file, oat_show_text(wanted->target).text)
                                : OATGP_OK;
   }
   const size_t found = oat_layout_look_up(layout, wanted->target, &column);
@@ -181,7 +182,8 @@ static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role 
   const bool has_room = table->layout->columns > table->count; /* else names like V2 mean other columns than in training */
   const size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
   if (is_given(name) && found == 0) {
-    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows count as rows without", table->layout->file, oat_show_text(name).text, what);
+    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows count as rows without", table->layout->file, oat_show_text(name).text,
+            what);
   }
   return found == 0   ? OATGP_OK
          : found == 1 ? oat_table_use(ctx, table, column, role, true)

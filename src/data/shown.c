@@ -41,7 +41,7 @@ void oat_list_add(oat_list *list, const char *name) {
     return;
   }
   const int written =
-    snprintf(list->text + list->length, sizeof list->text - list->length, "%s'%s'", list->count > 0 ? ", " : "", shown.text);
+      snprintf(list->text + list->length, sizeof list->text - list->length, "%s'%s'", list->count > 0 ? ", " : "", shown.text);
   list->length += (size_t)written;
   list->count++;
 }

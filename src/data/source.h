@@ -8,12 +8,12 @@
 #include "util/context.h"
 
 typedef struct oat_source {
-  char name[256];       /* for sentences: the path, its end if it is long */
+  char name[256]; /* for sentences: the path, its end if it is long */
   gzFile file;
-  char *window;         /* window[begin] .. window[end - 1] are the bytes not yet used; window[end] is 0 */
+  char *window; /* window[begin] .. window[end - 1] are the bytes not yet used; window[end] is 0 */
   size_t capacity, begin, end;
-  uint64_t offset;      /* of window[0] in the (unpacked) file */
-  bool at_end;          /* nothing comes after window[end - 1] */
+  uint64_t offset; /* of window[0] in the (unpacked) file */
+  bool at_end;     /* nothing comes after window[end - 1] */
 } oat_source;
 
 /* Opens and reads the first bytes. "-" is standard input. On failure there is nothing to close. */

@@ -13,30 +13,30 @@ typedef enum oat_role { OAT_INPUT, OAT_TARGET, OAT_WEIGHT, OAT_NOISE, OAT_ROLES 
 typedef enum oat_content { OAT_UNSEEN, OAT_NUMBERS, OAT_WORDS } oat_content;
 
 typedef struct oat_series {
-  size_t column;          /* in the file, from 0 */
+  size_t column; /* in the file, from 0 */
   oat_role role;
   oat_content content;
-  size_t first_missing;   /* line or row, from 1; 0 if there is none */
-  double *values;         /* NaN where missing */
+  size_t first_missing; /* line or row, from 1; 0 if there is none */
+  double *values;       /* NaN where missing */
   size_t capacity;
 } oat_series;
 
 typedef struct oat_table {
   const oat_layout *layout;
-  bool drop;               /* rows with missing values are dropped, else they are an error */
-  bool free_inputs;        /* the user chooses the inputs, so that a sentence may advise to leave one out */
-  char *const *names;      /* names of the inputs, if not those of the file */
+  bool drop;          /* rows with missing values are dropped, else they are an error */
+  bool free_inputs;   /* the user chooses the inputs, so that a sentence may advise to leave one out */
+  char *const *names; /* names of the inputs, if not those of the file */
   size_t rows, count;
-  oat_series *series;      /* count of them, in the order of use */
-  unsigned char *used;     /* for each column of the file */
+  oat_series *series;  /* count of them, in the order of use */
+  unsigned char *used; /* for each column of the file */
 } oat_table;
 
 /* A cell on its way into the table. */
 typedef struct oat_entry {
-  size_t row, place;       /* row from 0; place: the line or row to be named in a sentence */
+  size_t row, place; /* row from 0; place: the line or row to be named in a sentence */
   oat_kind kind;
   double value;
-  oat_piece cell;          /* its text, {NULL, 0} if it was not text */
+  oat_piece cell; /* its text, {NULL, 0} if it was not text */
 } oat_entry;
 
 oatgp_status oat_table_open(oatgp_context *ctx, const oat_layout *layout, oat_table *table);

@@ -40,12 +40,13 @@ typedef struct oat_points {
 typedef struct oat_kernel_gradient {
   double log_sigma, log_shape;
   double *log_lengthscale; /* as many as lengthscales */
-  double *z;               /* z.n x d, column-major, or NULL if the derivative in z is not wanted */
+  double *z;               /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
 
-#define OAT_KERNEL_WORK 6 /* doubles of scratch per row that the two functions below need */
+/* Doubles of scratch that the two functions below need for so many points x. */
+static inline size_t oat_kernel_work(size_t n, size_t d) { return 4 * n + 3 * d; }
 
-/* k[i + c * ldk] = k(x_i, z_c), x.n rows. O(x.n z.n d). `work` has OAT_KERNEL_WORK * x.n doubles. */
+/* k[i + c * ldk] = k(x_i, z_c), x.n rows. O(x.n z.n d). */
 void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ldk, double *work);
 /* Adds sum_ic g_ic d k(x_i, z_c) / d(parameters, z_c) for a given g (x.n x z.n). x is taken as fixed: for a symmetric
  * matrix K(Z, Z) with symmetric g the derivative in Z is twice what is added here. */

@@ -44,25 +44,69 @@ void oat_exp(size_t n, const double *x, double *y) {
   }
 }
 
+/* One input of a set of points, the coordinate of the other point in it, and its weight. */
+typedef struct axis {
+  const double *x;
+  double z, w;
+} axis;
+
+static inline axis axis_of(const oat_axes *axes, size_t j) {
+  return (axis){axes->x + j * axes->ldx, axes->z[j * axes->ldz], axes->w[axes->single ? 0 : j]};
+}
+
+/* Four inputs at a time, so that s is read and written once for them. */
 OAT_CLONES
-void oat_add_squares(size_t n, const double *x, double z, double w, double *s) {
-  for (size_t i = 0; i < n; i++) {
-    const double t = x[i] - z;
-    s[i] += w * t * t;
+void oat_distances(size_t n, const oat_axes *axes, double *s) {
+  size_t j = 0;
+  memset(s, 0, n * sizeof *s);
+  for (; j + 4 <= axes->d; j += 4) {
+    const axis a = axis_of(axes, j), b = axis_of(axes, j + 1), c = axis_of(axes, j + 2), e = axis_of(axes, j + 3);
+    for (size_t i = 0; i < n; i++) {
+      const double ta = a.x[i] - a.z, tb = b.x[i] - b.z, tc = c.x[i] - c.z, te = e.x[i] - e.z;
+      s[i] += (a.w * ta * ta + b.w * tb * tb) + (c.w * tc * tc + e.w * te * te);
+    }
+  }
+  for (; j < axes->d; j++) {
+    const axis a = axis_of(axes, j);
+    for (size_t i = 0; i < n; i++) {
+      const double t = a.x[i] - a.z;
+      s[i] += a.w * t * t;
+    }
   }
 }
 
+/* Two inputs at a time, so that h is read once for them. */
 OAT_CLONES
-void oat_moments(size_t n, const double *x, double z, const double *h, double *sums) {
-  double first = 0, second = 0;
-#pragma omp simd reduction(+ : first, second)
-  for (size_t i = 0; i < n; i++) {
-    const double t = x[i] - z, ht = h[i] * t;
-    first += ht;
-    second += ht * t;
+void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first, double *second) {
+  size_t j = 0;
+  for (; j + 2 <= axes->d; j += 2) {
+    const axis a = axis_of(axes, j), b = axis_of(axes, j + 1);
+    double a1 = 0, a2 = 0, b1 = 0, b2 = 0;
+#pragma omp simd reduction(+ : a1, a2, b1, b2)
+    for (size_t i = 0; i < n; i++) {
+      const double ta = a.x[i] - a.z, tb = b.x[i] - b.z, ha = h[i] * ta, hb = h[i] * tb;
+      a1 += ha;
+      a2 += ha * ta;
+      b1 += hb;
+      b2 += hb * tb;
+    }
+    first[j] = a1;
+    first[j + 1] = b1;
+    second[j] = a2;
+    second[j + 1] = b2;
   }
-  sums[0] += first;
-  sums[1] += second;
+  if (j < axes->d) {
+    const axis a = axis_of(axes, j);
+    double a1 = 0, a2 = 0;
+#pragma omp simd reduction(+ : a1, a2)
+    for (size_t i = 0; i < n; i++) {
+      const double t = a.x[i] - a.z, ht = h[i] * t;
+      a1 += ht;
+      a2 += ht * t;
+    }
+    first[j] = a1;
+    second[j] = a2;
+  }
 }
 
 OAT_CLONES
@@ -73,4 +117,11 @@ double oat_sum_products(size_t n, const double *x, const double *y) {
     sum += x[i] * y[i];
   }
   return sum;
+}
+
+OAT_CLONES
+void oat_multiply(size_t n, double a, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] *= a * x[i];
+  }
 }

@@ -63,10 +63,9 @@ done:
 
 /* Squared distances of all rows to one centre, into work. */
 static void distances_to(clusters *c, size_t centre) {
-  memset(c->work, 0, c->n * sizeof *c->work);
-  for (size_t j = 0; j < c->d; j++) {
-    oat_add_squares(c->n, c->x + j * c->n, c->centre[centre + j * c->k], 1, c->work);
-  }
+  static const double unit = 1;
+  const oat_axes axes = {c->d, c->x, c->n, c->centre + centre, c->k, &unit, true};
+  oat_distances(c->n, &axes, c->work);
 }
 
 static void place_centre(clusters *c, size_t centre, size_t row) {

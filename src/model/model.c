@@ -85,7 +85,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const oat_points x = {model->z, n, n};
   const double sigma = model->theta[OAT_SIGMA];
   double *work = NULL;
-  const oatgp_status status = oat_new_matrix(ctx, n, OAT_KERNEL_WORK, &work);
+  const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, model->d), 1, &work);
   if (status != OATGP_OK) {
     return status;
   }

@@ -366,6 +366,16 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
   return (oat_objective_config){setup->approx, setup->kernel, &setup->rows, settings->alpha, jitter, setup->k, (size_t)settings->block, memory};
 }
 
+oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {
+  if (!setup->approx->sparse || setup->kernel->smooth) {
+    return OATGP_OK;
+  }
+  return oat_fail(ctx, OATGP_ARGUMENT,
+                  "kernel %s is not differentiable where two points meet, so its knots cannot be moved by their gradient: "
+                  "use --select fixed, or another kernel",
+                  setup->kernel->name);
+}
+
 double oat_setup_objective_value(const oat_setup *setup, double scaled) { return scaled - (double)setup->rows.n * log(setup->y_scale); }
 
 void oat_setup_clear(oat_setup *setup) {

@@ -37,6 +37,9 @@ oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *st
 oat_objective_config oat_setup_objective(const oat_setup *setup);
 void oat_setup_clear(oat_setup *setup);
 
+/* An error if the knots cannot be moved by their gradient with this kernel. */
+oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup);
+
 /* The objective in the data's units. */
 double oat_setup_objective_value(const oat_setup *setup, double scaled);
 

@@ -59,7 +59,7 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   TRY(oat_new_matrix(ctx, n, 1, &o->a));
   TRY(oat_new_matrix(ctx, width, width, &o->gram));
   TRY(oat_new_matrix(ctx, width, 1, &o->coefficient));
-  TRY(oat_new_matrix(ctx, n, OAT_KERNEL_WORK, &o->work));
+  TRY(oat_new_matrix(ctx, oat_kernel_work(n, config->rows->d), 1, &o->work));
   o->base.factors = (oat_factors){n, o->k, NULL, o->c, o->coefficient, NULL};
   *out = &o->base;
   return OATGP_OK;

@@ -63,7 +63,7 @@ static size_t lay_out(sparse_objective *o, double *base) {
   o->gram = take(base, &used, width * width);
   o->coefficient = take(base, &used, width);
   o->z_grad = take(base, &used, k * d);
-  o->kernel_work = take(base, &used, OAT_KERNEL_WORK * k);
+  o->kernel_work = take(base, &used, oat_kernel_work(k, d));
   o->sums.count = kk + k * width + width * width + OAT_SCALARS;
   o->sums.vwv = take(base, &used, kk);
   o->sums.vwr = take(base, &used, k * width);

@@ -22,14 +22,19 @@ static bool out_of_evaluations(const oat_optim *optim) {
 
 bool oat_optim_out_of_budget(const oat_optim *optim) { return out_of_time(optim) || out_of_evaluations(optim); }
 
-/* The objective moved by less than obj_tol over the last `patience` iterations. */
-static bool objective_rests(const oat_optim *optim) {
-  const size_t patience = optim->settings->patience, iteration = (size_t)optim->counter[OAT_ITERATIONS];
-  if (iteration < patience) {
+/* The objective moved by less than obj_tol over the last `back` iterations. */
+static bool objective_rests(const oat_optim *optim, size_t back) {
+  const size_t kept = optim->settings->patience + 1, iteration = (size_t)optim->counter[OAT_ITERATIONS];
+  if (iteration < back) {
     return false;
   }
-  const double before = optim->recent[(iteration - patience) % (patience + 1)];
-  return fabs(optim->counter[OAT_VALUE] - before) < optim->settings->obj_tol;
+  return fabs(optim->counter[OAT_VALUE] - optim->recent[(iteration - back) % kept]) < optim->settings->obj_tol;
+}
+
+/* Without a step to take, the one before it decides: a small one means that the optimum was reached. */
+static oatgp_stop stalled(const oat_optim *optim) {
+  const size_t patience = optim->settings->patience;
+  return objective_rests(optim, patience < 2 ? patience : 2) ? OATGP_STOP_OBJECTIVE : OATGP_STOP_STALLED;
 }
 
 oatgp_stop oat_optim_stop(const oat_optim *optim) {
@@ -46,7 +51,7 @@ oatgp_stop oat_optim_stop(const oat_optim *optim) {
     return OATGP_STOP_GRADIENT;
   }
   if (optim->counter[OAT_STALLED] != 0) {
-    return OATGP_STOP_STALLED;
+    return stalled(optim);
   }
-  return objective_rests(optim) ? OATGP_STOP_OBJECTIVE : OATGP_STOP_NONE;
+  return objective_rests(optim, optim->settings->patience) ? OATGP_STOP_OBJECTIVE : OATGP_STOP_NONE;
 }

@@ -62,7 +62,6 @@ static oatgp_status cpu_open(oatgp_context *ctx, const oat_backend_config *confi
   backend->memory = config->memory;
   TRY(oat_new_matrix(ctx, backend->block, config->max_knots, &backend->v));
   TRY(oat_new_matrix(ctx, backend->block, config->max_knots, &backend->t));
-  TRY(oat_new_matrix(ctx, backend->block, OAT_KERNEL_WORK, &backend->work));
   for (int i = 0; i < ROW_VECTORS; i++) {
     TRY(oat_new_matrix(ctx, backend->block, 1, &backend->row[i]));
   }
@@ -75,16 +74,17 @@ done:
 
 /* V of all rows is kept between the passes when it fits the budget; without it pass 2 makes it again. */
 static oatgp_status cpu_load_rows(oatgp_context *ctx, oat_backend *backend, const oat_rows *rows) {
-  (void)ctx;
   free(backend->cache);
+  free(backend->work);
   backend->cache = NULL;
+  backend->work = NULL;
   backend->cached = false;
   backend->rows = *rows;
   const double bytes = (double)rows->n * (double)backend->max_knots * sizeof(double);
   if (bytes <= (double)backend->memory) {
     backend->cache = malloc(rows->n * backend->max_knots * sizeof(double) + 1);
   }
-  return OATGP_OK;
+  return oat_new_matrix(ctx, oat_kernel_work(backend->block, rows->d), 1, &backend->work);
 }
 
 static void row_squares(oat_const_view v, double *q) {

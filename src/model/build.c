@@ -1,0 +1,119 @@
+/* The model from a fit: everything that prediction needs at one point, copied out of the objective. */
+#include "model/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "oat_config.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+  const oatgp_data *data = setup->data;
+  const oatgp_settings *settings = setup->settings;
+  oatgp_status status = OATGP_OK;
+  char fingerprint[32];
+  uint64_t hash = oat_hash(OAT_HASH_START, data->x, data->n * data->d * sizeof(double));
+  hash = oat_hash(hash, data->y, data->n * sizeof(double));
+  snprintf(fingerprint, sizeof fingerprint, "fnv1a-%016llx", (unsigned long long)hash);
+  const char *const texts[OAT_TEXTS] = {
+      [OAT_TEXT_VERSION] = OAT_VERSION,          [OAT_TEXT_APPROX] = setup->approx->name,
+      [OAT_TEXT_KERNEL] = setup->kernel->name,   [OAT_TEXT_OPTIMIZER] = settings->optimizer,
+      [OAT_TEXT_SELECT] = settings->select,      [OAT_TEXT_TARGET] = data->target,
+      [OAT_TEXT_MEAN] = settings->mean,          [OAT_TEXT_FINGERPRINT] = fingerprint,
+      [OAT_TEXT_WEIGHTS] = data->weight_name,    [OAT_TEXT_NOISE] = data->noise_name,
+  };
+  for (size_t i = 0; i < OAT_TEXTS; i++) {
+    TRY(oat_copy_text(ctx, texts[i], &model->text[i]));
+  }
+  for (size_t j = 0; j < model->d; j++) {
+    TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
+  }
+  if (data->positions != NULL) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
+    for (size_t j = 0; j < model->d; j++) {
+      model->positions[j] = (double)data->positions[setup->scaling.column[j]];
+    }
+  }
+done:
+  return status;
+}
+
+static void copy_numbers(const oat_setup *setup, double jitter, double value, oatgp_model *model) {
+  const oat_approx *approx = setup->approx;
+  double *number = model->number;
+  number[OAT_NUMBER_N] = (double)setup->rows.n;
+  number[OAT_NUMBER_ALPHA] = approx->power ? setup->settings->alpha : approx->alpha;
+  number[OAT_NUMBER_JITTER] = jitter;
+  number[OAT_NUMBER_OBJECTIVE] = oat_setup_objective_value(setup, value);
+  number[OAT_NUMBER_RESTARTS] = (double)setup->settings->restarts;
+  number[OAT_NUMBER_SEED] = (double)setup->settings->seed;
+  number[OAT_NUMBER_MEAN] = setup->mean;
+  number[OAT_NUMBER_Y_SCALE] = setup->y_scale;
+  number[OAT_NUMBER_HEADER] = setup->data->header;
+  number[OAT_NUMBER_COLUMNS] = (double)setup->data->columns;
+}
+
+static void copy_scaling(const oat_scaling *from, oat_scaling *to) {
+  const size_t bytes = from->d * sizeof(double);
+  memcpy(to->centre, from->centre, bytes);
+  memcpy(to->scale, from->scale, bytes);
+  memcpy(to->middle, from->middle, bytes);
+  memcpy(to->spread, from->spread, bytes);
+  memcpy(to->lowest, from->lowest, bytes);
+  memcpy(to->highest, from->highest, bytes);
+}
+
+/* The full GP keeps its rows: inputs, residuals from the prior mean, noise. */
+static void copy_rows(const oat_rows *rows, oatgp_model *model) {
+  const double tau2 = model->theta[OAT_TAU] * model->theta[OAT_TAU];
+  memcpy(model->z, rows->x, rows->n * rows->d * sizeof *model->z);
+  for (size_t i = 0; i < rows->n; i++) {
+    model->r[i] = rows->r[i];
+    for (size_t j = 0; j < rows->p; j++) {
+      model->r[i] -= model->coefficient[j] * rows->r[i + (1 + j) * rows->n];
+    }
+    model->noise[i] = tau2 * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+  }
+}
+
+static void copy_factors(const oat_objective *objective, const oat_point *point, oatgp_model *model) {
+  const oat_factors *factors = &objective->factors;
+  const size_t k = model->k;
+  memcpy(model->theta, point->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
+  memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
+  if (!model->approx->sparse) {
+    copy_rows(objective->config.rows, model);
+    return;
+  }
+  memcpy(model->z, point->z, k * model->d * sizeof *model->z);
+  memcpy(model->l, factors->l, k * k * sizeof *model->l);
+  memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
+  memcpy(model->c, factors->c, k * sizeof *model->c);
+  memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
+}
+
+oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective, const oat_point *point,
+                             oatgp_model **out) {
+  oatgp_model *model = NULL;
+  oatgp_status status = OATGP_OK;
+  double value;
+  TRY(oat_objective_evaluate(objective, point, &value, NULL));
+  TRY(oat_new(ctx, 1, sizeof *model, &model));
+  model->approx = setup->approx;
+  model->kernel = setup->kernel;
+  model->d = setup->scaling.d;
+  model->k = setup->approx->sparse ? setup->k : setup->rows.n;
+  model->p = setup->rows.p;
+  TRY(oat_model_allocate(ctx, model));
+  TRY(copy_texts(ctx, setup, model));
+  copy_numbers(setup, objective->config.jitter, value, model);
+  copy_scaling(&setup->scaling, &model->scaling);
+  copy_factors(objective, point, model);
+  TRY(oat_model_finish(ctx, model));
+  *out = model;
+  return OATGP_OK;
+done:
+  oatgp_model_free(model);
+  return status;
+}

@@ -1,0 +1,98 @@
+/* Helpers of the tests that fit: small data sets, fits and predictions that must succeed. With the scratch of data_files.h. */
+#ifndef TEST_FITS_H
+#define TEST_FITS_H
+
+#include "data_files.h"
+#include "support.h"
+
+#define must(s, call) check_ok((s), (call), #call, __FILE__, __LINE__)
+
+static inline void check_ok(const scratch *s, oatgp_status status, const char *call, const char *file, int line) {
+  if (status != OATGP_OK) {
+    print_error("%s: status %d: %s\n", call, (int)status, oatgp_last_error(s->ctx));
+    _fail(file, line);
+  }
+}
+
+static inline oatgp_data *make_data(scratch *s, size_t n, size_t d, const double *x, const double *y) {
+  oatgp_data *data = NULL;
+  must(s, oatgp_data_create(s->ctx, n, d, x, y, &data));
+  return data;
+}
+
+/* Inputs uniform in (-2, 2), y a sum of waves and noise. */
+static inline oatgp_data *wavy_data(scratch *s, size_t n, size_t d, double noise, uint64_t seed) {
+  double *x = calloc(n * d, sizeof *x), *y = calloc(n, sizeof *y);
+  oat_rng rng;
+  oat_rng_seed(&rng, seed);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < d; j++) {
+      x[i * d + j] = 4 * oat_rng_uniform(&rng) - 2;
+      y[i] += sin(2 * x[i * d + j] + (double)j);
+    }
+    y[i] += noise * oat_rng_normal(&rng);
+  }
+  oatgp_data *data = make_data(s, n, d, x, y);
+  free(x);
+  free(y);
+  return data;
+}
+
+/* One of the data sets that come with the project. */
+static inline oatgp_data *project_data(scratch *s, const char *name, const char *target) {
+  char path[1024];
+  oatgp_data *data = NULL;
+  const char *before = s->settings.target;
+  snprintf(path, sizeof path, "%s/%s", PROJECT_DATA_DIR, name);
+  s->settings.target = target;
+  must(s, oatgp_data_read(s->ctx, path, &s->settings, &data));
+  s->settings.target = before;
+  return data;
+}
+
+static inline oatgp_data *motorcycle(scratch *s) { return project_data(s, "mcycle.csv", "accel"); }
+
+static inline oatgp_data *boston(scratch *s) { return project_data(s, "boston.csv", "medv"); }
+
+/* A fit with the settings of the scratch. */
+static inline oatgp_model *must_fit(scratch *s, const oatgp_data *data, const oatgp_data *knots) {
+  oatgp_model *model = NULL;
+  must(s, oatgp_fit(s->ctx, data, &s->settings, knots, NULL, NULL, &model));
+  assert_non_null(model);
+  return model;
+}
+
+static inline oatgp_model_info info_of(const oatgp_model *model) {
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  return info;
+}
+
+/* All three predictions of n rows in one block: mean, latent variance, variance. The caller frees it. */
+static inline double *must_predict(scratch *s, const oatgp_model *model, const oatgp_data *data) {
+  const size_t n = oatgp_data_rows(data);
+  double *all = calloc(3 * n, sizeof *all);
+  const oatgp_prediction out = {all, all + n, all + 2 * n};
+  must(s, oatgp_predict(s->ctx, model, data, &out));
+  return all;
+}
+
+static inline void expect_sane_predictions(const double *all, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    assert_true(isfinite(all[i]));
+    assert_true(isfinite(all[n + i]) && all[n + i] >= 0);
+    assert_true(isfinite(all[2 * n + i]) && all[2 * n + i] >= all[n + i]);
+  }
+}
+
+/* Fits, predicts at the training rows, and checks that all numbers make sense. Returns the model. */
+static inline oatgp_model *fit_sanely(scratch *s, const oatgp_data *data, const oatgp_data *knots) {
+  oatgp_model *model = must_fit(s, data, knots);
+  double *all = must_predict(s, model, data);
+  expect_sane_predictions(all, oatgp_data_rows(data));
+  assert_true(isfinite(info_of(model).objective));
+  free(all);
+  return model;
+}
+
+#endif

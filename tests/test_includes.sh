@@ -1,0 +1,56 @@
+#!/bin/sh
+# The project's includes point downwards only, and check_includes.sh notices when they do not.
+set -u
+check=$PROJECT_DIR/tests/check_includes.sh
+failures=0
+
+fail() {
+  echo "FAILED: $1"
+  failures=$((failures + 1))
+}
+
+"$check" "$PROJECT_DIR" || fail "the project itself"
+
+# expect CODE FILE INCLUDE: the code for a tree in which FILE has that one include.
+expect() {
+  tree=$TMPDIR/tree
+  rm -rf "$tree"
+  mkdir -p "$tree/src" "$tree/cli" "$tree/$(dirname "$2")"
+  touch "$tree/cli/own.h"
+  printf '/* test */\n#include "%s"\n' "$3" >"$tree/$2"
+  code=0
+  said=$("$check" "$tree") || code=$?
+  if [ "$1" -eq 0 ]; then
+    [ "$code" -eq 0 ] || fail "$2 may include $3, but: $said"
+  else
+    [ "$code" -ne 0 ] || fail "$2 must not include $3"
+    case $said in
+      "$2:2: includes \"$3\""*) ;;
+      *) fail "the sentence about $2 including $3 is: $said" ;;
+    esac
+  fi
+}
+
+expect 0 src/model/fit.c util/memory.h
+expect 0 src/model/fit.c model/fit.h
+expect 0 src/optim/lbfgs.c linalg/blas.h
+expect 0 src/backend/cpu/cpu.c backend/backend.h
+expect 0 src/util/rng.h oatgp.h
+expect 0 src/kernel/se.c oat_config.h
+expect 0 cli/main.c oatgp.h
+expect 0 cli/main.c own.h
+expect 0 cli/main.c oatgp_settings.def
+expect 1 src/util/memory.c data/data.h
+expect 1 src/backend/cpu/cpu.c model/fit.h
+expect 1 src/kernel/se.h backend/backend.h
+expect 1 src/optim/lbfgs.c objective/params.h
+expect 1 src/optim/lbfgs.c data/data.h
+expect 1 src/model/fit.c ../api/settings.h
+expect 1 src/model/fit.c fit.h
+expect 1 src/elsewhere/a.c util/memory.h
+expect 1 src/model/fit.c elsewhere/a.h
+expect 1 cli/main.c util/memory.h
+expect 1 cli/main.c ../src/util/memory.h
+expect 1 cli/main.c oat_config.h
+
+[ "$failures" -eq 0 ]
