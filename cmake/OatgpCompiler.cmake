@@ -1,11 +1,9 @@
 # Language, warnings, sanitizers, and oat_config.h with what the compiler can do.
-include(CheckCSourceCompiles)
 
-set(CMAKE_C_STANDARD 17)
-set(CMAKE_C_STANDARD_REQUIRED ON)
-set(CMAKE_C_EXTENSIONS OFF)
-set(CMAKE_C_VISIBILITY_PRESET hidden)
+# CMake itself knows C17 from 3.21 on only.
+add_compile_options(-std=c17)
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo or MinSizeRel" FORCE)
@@ -13,7 +11,7 @@ endif()
 
 add_compile_options(
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wcast-qual
-  -Wformat=2 -Wvla)
+  -Wformat=2 -Wvla -Wno-missing-field-initializers)
 if(OATGP_WERROR)
   add_compile_options(-Werror)
 endif()
@@ -24,22 +22,37 @@ if(OATGP_SANITIZE)
   add_link_options(${sanitizers})
 endif()
 
-# A function marked OAT_CLONES is compiled for several instruction sets and chosen when the program starts. The dynamic
-# linker makes that choice before the sanitizers are up, so they do not go together.
+# A function marked OAT_CLONES is compiled for several instruction sets and chosen when the program starts. It is tried with two
+# files, because some versions of clang make clones that other files cannot call.
+function(check_clones sets variable)
+  if(DEFINED ${variable})
+    return()
+  endif()
+  set(folder ${PROJECT_BINARY_DIR}/check/${variable})
+  file(WRITE ${folder}/define.c "
+    double sum(const double *x, int n);
+    __attribute__((target_clones(${sets}))) double sum(const double *x, int n) {
+      double s = 0;
+      for (int i = 0; i < n; i++) { s += x[i]; }
+      return s;
+    }\n")
+  file(WRITE ${folder}/use.c "
+    double sum(const double *x, int n);
+    int main(int argc, char **argv) { double x[] = {1, 2, 3}; (void)argv; return sum(x, argc) > 100; }\n")
+  try_compile(${variable} ${folder}/build SOURCES ${folder}/define.c ${folder}/use.c)
+  message(STATUS "Function clones for ${sets}: ${${variable}}")
+endfunction()
+
+# The dynamic linker makes the choice before the sanitizers are up, so they do not go together.
 set(OAT_CLONES "")
 if(NOT OATGP_SANITIZE)
   # By level where the compiler knows levels (they have fused multiply-add), else by feature.
-  set(sets_LEVELS "\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\"")
-  set(sets_FEATURES "\"avx512f\", \"avx2\", \"default\"")
-  foreach(kind LEVELS FEATURES)
-    set(clones "__attribute__((target_clones(${sets_${kind}})))")
-    check_c_source_compiles("
-      ${clones} double sum(const double *x, int n);
-      ${clones} double sum(const double *x, int n) { double s = 0; for (int i = 0; i < n; i++) { s += x[i]; } return s; }
-      int main(int argc, char **argv) { double x[] = {1, 2, 3}; (void)argv; return sum(x, argc) > 100; }"
-      OATGP_HAVE_CLONES_${kind})
-    if(OATGP_HAVE_CLONES_${kind} AND OAT_CLONES STREQUAL "")
-      set(OAT_CLONES ${clones})
+  foreach(sets "\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\"" "\"avx512f\", \"avx2\", \"default\"")
+    string(MAKE_C_IDENTIFIER "OATGP_HAVE_CLONES_${sets}" variable)
+    check_clones("${sets}" ${variable})
+    if(${variable})
+      set(OAT_CLONES "__attribute__((target_clones(${sets})))")
+      break()
     endif()
   endforeach()
 endif()

@@ -32,6 +32,18 @@ static inline void check_near(double a, double b, double tolerance, const char *
   }
 }
 
+/* |a - b| against the larger of them or 1. */
+static inline double relative_error(double a, double b) { return fabs(a - b) / fmax(1, fmax(fabs(a), fabs(b))); }
+
+/* The larger error; NaN is the largest. */
+static inline double worse_of(double a, double b) { return isnan(a) || b <= a ? a : b; }
+
+/* Whether long double has more digits than double, here and now: not on all machines, and not under valgrind. */
+static inline int long_double_is_longer(void) {
+  const volatile long double one = 1, small = 1e-18L;
+  return one + small > one;
+}
+
 static inline char *read_text(const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) {

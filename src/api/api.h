@@ -4,14 +4,6 @@
 
 #include "util/context.h"
 
-/* Without a context there is nowhere to put a sentence. */
-#define OAT_NEED_CONTEXT(ctx) \
-  do {                        \
-    if ((ctx) == NULL) {      \
-      return OATGP_ARGUMENT;  \
-    }                         \
-  } while (0)
-
 static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads > 0 ? ctx->threads : 1; }
 
 /* All settings as lines "name = value", as a config file has them. */

@@ -8,11 +8,17 @@ oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_contex
 
 void oatgp_context_free(oatgp_context *ctx) { free(ctx); }
 
-const char *oatgp_last_error(const oatgp_context *ctx) { return ctx->error; }
+const char *oatgp_last_error(const oatgp_context *ctx) { return ctx != NULL ? ctx->error : ""; }
 
 void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user) {
-  ctx->message = fn;
-  ctx->message_user = user;
+  if (ctx != NULL) {
+    ctx->message = fn;
+    ctx->message_user = user;
+  }
 }
 
-void oatgp_context_set_threads(oatgp_context *ctx, int threads) { ctx->threads = threads; }
+void oatgp_context_set_threads(oatgp_context *ctx, int threads) {
+  if (ctx != NULL) {
+    ctx->threads = threads;
+  }
+}

@@ -100,12 +100,13 @@ oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, dou
   if (model == NULL || !model->approx->sparse) {
     return oat_fail(ctx, OATGP_ARGUMENT, model == NULL ? "the model is NULL" : "the full GP has no knots");
   }
-  for (size_t i = 0; knots != NULL && i < model->k; i++) {
+  const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+  for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
     for (size_t j = 0; j < model->d; j++) {
       knots[i * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
     }
   }
-  return mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+  return status;
 }
 
 oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path) {

@@ -50,6 +50,9 @@ size_t oatgp_setting_count(void) { return row_count; }
 const oatgp_setting *oatgp_setting_at(size_t index) { return index < row_count ? &rows[index].setting : NULL; }
 
 void oatgp_settings_default(oatgp_settings *settings) {
+  if (settings == NULL) {
+    return;
+  }
   *settings = (oatgp_settings){
 #define OATGP_REAL(name, value, lowest, highest, verbs, argument, help) .name = value,
 #define OATGP_INT(name, value, lowest, highest, verbs, argument, help) .name = value,
@@ -262,6 +265,10 @@ static oatgp_status set_number(oatgp_context *ctx, oatgp_settings *settings, con
 }
 
 oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value) {
+  OAT_NEED_CONTEXT(ctx);
+  if (settings == NULL || name == NULL || value == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "settings, the name and the value of a setting must not be NULL");
+  }
   given g = {NULL, name, value};
   const oatgp_status status = find_row(ctx, name, &g.row);
   if (status != OATGP_OK) {
@@ -315,7 +322,8 @@ static oatgp_status check_number(oatgp_context *ctx, const oatgp_settings *setti
 }
 
 oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings) {
-  oatgp_status status = OATGP_OK;
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_status status = settings != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the settings are NULL");
   for (const row *r = rows; r < rows + row_count && status == OATGP_OK; r++) {
     if (r->setting.in_command_only) {
       continue;

@@ -1,7 +1,9 @@
 /* Version, and the texts of status and stop codes, from the one table. */
 #include "oatgp.h"
 
-const char *oatgp_version(void) { return "0.1.0"; }
+#include "oat_config.h"
+
+const char *oatgp_version(void) { return OAT_VERSION; }
 
 static const char *const status_sentences[] = {
 #define OATGP_STATUS(NAME, sentence) sentence,

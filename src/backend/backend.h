@@ -31,7 +31,8 @@ typedef struct oat_backend_config {
 typedef struct oat_sparse {
   oat_covariance cov;
   size_t k;
-  const double *z; /* k x d, column-major */
+  const double *z; /* k x d, column-major with leading dimension ldz */
+  size_t ldz;
   const double *l; /* k x k, Cholesky factor of Kuu */
   double tau, alpha;
   bool trace;      /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
@@ -74,6 +75,16 @@ typedef struct oat_row_predictions {
   double *u2;   /* |u|^2 */
 } oat_row_predictions;
 
+/* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate that the
+ * knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block that starts at ee. */
+typedef struct oat_candidates {
+  oat_points points;         /* m of them */
+  const double *v;           /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */
+  const double *coefficient; /* of the mean's basis, subtracted from r */
+  double *ee, *er;           /* m: sum w E^2, sum w r E */
+  double *ve;                /* k x m: sum w V E */
+} oat_candidates;
+
 typedef struct oat_backend oat_backend;
 
 typedef struct oat_backend_table {
@@ -82,6 +93,7 @@ typedef struct oat_backend_table {
   oatgp_status (*load_rows)(oatgp_context *ctx, oat_backend *backend, const oat_rows *rows);
   oatgp_status (*pass1)(oat_backend *backend, const oat_sparse *sparse, oat_sums *sums);
   oatgp_status (*pass2)(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums);
+  oatgp_status (*weigh)(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates);
   oatgp_status (*predict)(oat_backend *backend, const oat_sparse *sparse, const double *lb, const double *c,
                           const oat_row_predictions *out);
   void (*close)(oat_backend *backend);

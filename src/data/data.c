@@ -110,9 +110,7 @@ done:
 }
 
 oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   if (x == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_create needs x and out, which are not NULL");
   }
@@ -166,9 +164,7 @@ static oatgp_status check_names(oatgp_context *ctx, size_t d, const char *const 
 }
 
 oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   if (data == NULL || inputs == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_names needs data and inputs, which are not NULL");
   }
@@ -202,17 +198,13 @@ static oatgp_status set_column(oatgp_context *ctx, const oatgp_data *data, const
 }
 
 oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   return data != NULL ? set_column(ctx, data, weights, &weight_rule, &data->weight)
                       : oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_weights needs data that are not NULL");
 }
 
 oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data, const double *variance) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   return data != NULL ? set_column(ctx, data, variance, &noise_rule, &data->noise)
                       : oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_noise_variance needs data that are not NULL");
 }

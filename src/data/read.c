@@ -54,18 +54,14 @@ static oatgp_status check_arguments(oatgp_context *ctx, const char *path, const 
 }
 
 oatgp_status oatgp_data_read(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   const oatgp_status status = check_arguments(ctx, path, settings, out);
   return status != OATGP_OK ? status : read_file(ctx, path, NULL, settings, out);
 }
 
 oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oatgp_data *like, const oatgp_settings *settings,
                                   oatgp_data **out) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   const oatgp_status status = check_arguments(ctx, path, settings, out);
   if (status != OATGP_OK) {
     return status;

@@ -75,9 +75,7 @@ static oatgp_status check_table(oatgp_context *ctx, const csv_table *table) {
 
 oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
                              const double *const *values) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   const csv_table table = {rows, columns, names, values};
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
@@ -131,9 +129,7 @@ static oatgp_status write_values(oatgp_context *ctx, const char *path, size_t co
 }
 
 oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const double *values) {
-  if (ctx == NULL) {
-    return OATGP_ARGUMENT;
-  }
+  OAT_NEED_CONTEXT(ctx);
   oatgp_status status = OATGP_OK;
   oat_file file = {0};
   TRY(check_path(ctx, path));

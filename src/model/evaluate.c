@@ -44,13 +44,12 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   oat_setup setup = {0};
   oat_objective *objective = NULL;
   oat_gradient gradient = {0};
+  oatgp_evaluation result = {0};
   double value = 0;
   oatgp_status status = OATGP_OK;
-  *out = (oatgp_evaluation){0};
   TRY(oat_setup_make(ctx, data, settings, knots, &setup));
   const oat_objective_config config = oat_setup_objective(&setup);
   TRY(oat_objective_create(ctx, &config, &objective));
-  TRY(oat_objective_settle(ctx, objective, &setup.start));
   if (with_gradient) {
     TRY(oat_new_matrix(ctx, oat_theta_count(setup.kernel, setup.scaling.d), 1, &gradient.theta));
     TRY(oat_setup_check_moving(ctx, &setup));
@@ -58,17 +57,14 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
       TRY(oat_new_matrix(ctx, setup.k, setup.scaling.d, &gradient.z));
     }
   }
-  status = oat_objective_evaluate(objective, &setup.start, &value, with_gradient ? &gradient : NULL);
-  if (status == OATGP_NUMERIC) {
-    oat_fail(ctx, status, "the objective or its gradient is not finite at these parameters");
-  }
-  TRY(status);
-  TRY(describe(ctx, &setup, objective, &gradient, out));
-  out->objective = oat_setup_objective_value(&setup, value);
+  TRY(oat_objective_settle(ctx, objective, &setup.start, with_gradient ? &gradient : NULL));
+  TRY(oat_objective_evaluate(objective, &setup.start, &value, with_gradient ? &gradient : NULL));
+  TRY(describe(ctx, &setup, objective, &gradient, &result));
+  result.objective = oat_setup_objective_value(&setup, value);
+  *out = result;
+  result = (oatgp_evaluation){0};
 done:
-  if (status != OATGP_OK) {
-    oatgp_evaluation_clear(out);
-  }
+  oatgp_evaluation_clear(&result);
   free(gradient.theta);
   free(gradient.z);
   oat_objective_free(objective);

@@ -171,6 +171,25 @@ done:
   return status;
 }
 
+/* One for each row of the table of stop codes, and then how many there are. */
+enum {
+#define OATGP_STOP(NAME, word, sentence) STOP_##NAME,
+#include "oatgp_status.def"
+  STOP_COUNT
+};
+
+/* Whole numbers up to 2^53, so that they can be given to the user as such. */
+static bool all_counts(const double *number) {
+  static const size_t counts[] = {OAT_NUMBER_N,        OAT_NUMBER_ITERATIONS, OAT_NUMBER_EVALUATIONS, OAT_NUMBER_REJECTED,
+                                  OAT_NUMBER_RESTARTS, OAT_NUMBER_SEED,       OAT_NUMBER_COLUMNS};
+  bool good = true;
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    const double count = number[counts[i]];
+    good = good && count >= 0 && count <= 0x1p53 && count == floor(count);
+  }
+  return good;
+}
+
 static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     const double *value;
@@ -184,8 +203,8 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
     model->number[i] = *value;
   }
   const double *number = model->number;
-  const bool sane = number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_N] < 9e15 && number[OAT_NUMBER_Y_SCALE] > 0 &&
-                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] <= OATGP_STOP_USER;
+  const bool sane = all_counts(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 &&
+                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < STOP_COUNT;
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");
 }
 
@@ -264,7 +283,18 @@ static bool all_positive(size_t n, const double *x, size_t stride) {
   return true;
 }
 
+static bool all_positions(const oatgp_model *model) {
+  bool good = true;
+  for (size_t j = 0; model->positions != NULL && j < model->d; j++) {
+    good = good && model->positions[j] >= 1 && model->positions[j] <= model->number[OAT_NUMBER_COLUMNS];
+  }
+  return good;
+}
+
 static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+  if (!all_positions(model)) {
+    return wrong(ctx, file, "an input is in a column that its file does not have");
+  }
   const bool sane = all_positive(oat_theta_count(model->kernel, model->d), model->theta, 1) &&
                     all_positive(model->d, model->scaling.scale, 1) && all_positive(model->d, model->scaling.spread, 1) &&
                     (!model->approx->sparse ||

@@ -86,7 +86,7 @@ static oatgp_status make_optimiser(fit *f) {
   const size_t theta = oat_theta_count(setup->kernel, setup->scaling.d), z = setup->k * setup->scaling.d;
   const bool move = setup->approx->sparse && strcmp(settings->select, "simultaneous") == 0;
   oatgp_status status = OATGP_OK;
-  f->mapping = (oat_mapping){setup->kernel, setup->scaling.d,     setup->k,   setup->free, move, box_named(settings->knot_box),
+  f->mapping = (oat_mapping){setup->kernel, setup->scaling.d,     setup->k,   setup->free, move ? 0 : setup->k, box_named(settings->knot_box),
                              setup->scaling.spread, setup->low, setup->high};
   const size_t n = oat_mapping_count(&f->mapping);
   TRY(new_point(f->ctx, theta, z, &f->point));
@@ -108,8 +108,10 @@ done:
 
 /* ---- reporting ---------------------------------------------------------------------------------------------------- */
 
+/* At the end the counts are those of all starts, and the point is the best. */
 static int notify(fit *f, oatgp_event_kind kind, const char *stop) {
-  const double *counter = f->optim->counter, *theta = f->point.theta;
+  const bool end = kind == OATGP_EVENT_END;
+  const double *counter = f->optim->counter, *theta = end ? f->best.theta : f->point.theta;
   const double unit = f->setup.y_scale;
   if (f->monitor == NULL) {
     return 0;
@@ -117,10 +119,10 @@ static int notify(fit *f, oatgp_event_kind kind, const char *stop) {
   const oatgp_event event = {
       .kind = kind,
       .restart = f->restart,
-      .iteration = (int64_t)counter[OAT_ITERATIONS],
-      .evaluations = f->evaluations + (int64_t)counter[OAT_EVALUATIONS],
-      .rejected = f->rejected + (int64_t)counter[OAT_REJECTED],
-      .objective = oat_setup_objective_value(&f->setup, counter[OAT_VALUE]),
+      .iteration = end ? f->iterations : (int64_t)counter[OAT_ITERATIONS],
+      .evaluations = f->evaluations + (end ? 0 : (int64_t)counter[OAT_EVALUATIONS]),
+      .rejected = f->rejected + (end ? 0 : (int64_t)counter[OAT_REJECTED]),
+      .objective = oat_setup_objective_value(&f->setup, end ? f->best_value : counter[OAT_VALUE]),
       .best = oat_setup_objective_value(&f->setup, fmax(f->best_value, counter[OAT_BEST])),
       .gradient = oat_optim_largest_derivative(f->optim),
       .seconds = oat_seconds() - f->began,
@@ -166,49 +168,63 @@ static void conclude(fit *f, oatgp_stop stop) {
   }
 }
 
-/* Optimises from the point given; *interrupted when the monitor asks to stop. */
-static oatgp_status optimise(fit *f, const oat_point *start, bool *interrupted) {
+/* Optimises from the point given until there is a reason to stop. */
+static oatgp_status optimise(fit *f, const oat_point *start, oatgp_stop *stop) {
   oatgp_status status = OATGP_OK;
-  oatgp_stop stop = OATGP_STOP_NONE;
+  *stop = OATGP_STOP_NONE;
   f->history.count = 0;
   copy_point(f, start, &f->point);
   oat_mapping_pack(&f->mapping, start, f->x);
   oat_mapping_bounds(&f->mapping, f->x, f->lower, f->upper, f->sign_weight);
   TRY(oat_optim_start(f->optim, f->x));
   TRY(record(f));
-  *interrupted = notify(f, OATGP_EVENT_START, NULL) != 0;
-  while (!*interrupted && f->problem.n > 0 && (stop = oat_optim_stop(f->optim)) == OATGP_STOP_NONE) {
+  bool interrupted = notify(f, OATGP_EVENT_START, NULL) != 0;
+  while (!interrupted && f->problem.n > 0 && (*stop = oat_optim_stop(f->optim)) == OATGP_STOP_NONE) {
     oat_optim_step(f->optim);
     oat_mapping_unpack(&f->mapping, f->optim->x, &f->point);
     TRY(record(f));
-    *interrupted = notify(f, OATGP_EVENT_STEP, NULL) != 0;
+    interrupted = notify(f, OATGP_EVENT_STEP, NULL) != 0;
   }
-  conclude(f, *interrupted ? OATGP_STOP_USER : stop);
+  *stop = interrupted ? OATGP_STOP_USER : *stop;
+  conclude(f, *stop);
 done:
   return status;
 }
 
-/* The start, then the further starts; one that is rejected at its first evaluation is passed over. */
+/* Ends the fit, not only a start of it. */
+static bool ends_all(oatgp_stop stop) { return stop == OATGP_STOP_USER || stop == OATGP_STOP_TIME; }
+
+/* One more start. If its first evaluation is rejected, it is passed over. */
+static oatgp_status try_again(fit *f, oat_point *start, oatgp_stop *stop) {
+  oatgp_status status = oat_setup_shake(f->ctx, &f->setup, start);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  status = optimise(f, start, stop);
+  if (status == OATGP_NUMERIC) {
+    f->rejected++;
+    f->evaluations++;
+    status = OATGP_OK;
+  }
+  return status;
+}
+
 static oatgp_status optimise_all(fit *f) {
   oat_point start = {0};
-  bool interrupted = false;
+  oatgp_stop stop;
   oatgp_status status = OATGP_OK;
   f->best_value = -HUGE_VAL;
-  TRY(optimise(f, &f->setup.start, &interrupted));
+  status = optimise(f, &f->setup.start, &stop);
+  if (status == OATGP_NUMERIC) {
+    oat_fail(f->ctx, status, "the gradient of the objective is not finite at the start values; try others");
+  }
+  TRY(status);
   TRY(new_point(f->ctx, oat_theta_count(f->setup.kernel, f->setup.scaling.d), f->setup.k * f->setup.scaling.d, &start));
-  for (f->restart = 1; f->restart <= f->setup.settings->restarts && !interrupted && f->stop != OATGP_STOP_TIME; f->restart++) {
-    TRY(oat_setup_shake(f->ctx, &f->setup, &start));
-    status = optimise(f, &start, &interrupted);
-    if (status == OATGP_NUMERIC) {
-      f->rejected++;
-      f->evaluations++;
-      status = OATGP_OK;
-    }
-    TRY(status);
+  while (f->restart < f->setup.settings->restarts && !ends_all(stop)) {
+    f->restart++;
+    TRY(try_again(f, &start, &stop));
   }
-  if (interrupted) {
-    f->stop = OATGP_STOP_USER;
-  }
+  f->stop = ends_all(stop) ? stop : f->stop;
   notify(f, OATGP_EVENT_END, oatgp_stop_word(f->stop));
 done:
   free(start.theta);
@@ -217,6 +233,15 @@ done:
 }
 
 /* ---- the fit ------------------------------------------------------------------------------------------------------ */
+
+/* The jitter is settled at the start as the optimiser will see it: to take logarithms and back costs a rounding error, which
+ * matters when a factorisation only just goes through. */
+static oatgp_status settle(fit *f) {
+  copy_point(f, &f->setup.start, &f->point);
+  oat_mapping_pack(&f->mapping, &f->setup.start, f->x);
+  oat_mapping_unpack(&f->mapping, f->x, &f->point);
+  return oat_objective_settle(f->ctx, f->objective, &f->point, &f->gradient);
+}
 
 /* The model at the best point, and how it came about. */
 static oatgp_status conclude_fit(fit *f, oatgp_model **out) {
@@ -248,7 +273,7 @@ oatgp_status oat_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_set
   const oat_objective_config config = oat_setup_objective(&f.setup);
   TRY(oat_objective_create(ctx, &config, &f.objective));
   TRY(make_optimiser(&f));
-  TRY(oat_objective_settle(ctx, f.objective, &f.setup.start));
+  TRY(settle(&f));
   TRY(optimise_all(&f));
   TRY(conclude_fit(&f, out));
 done:

@@ -75,7 +75,7 @@ static oat_covariance covariance_of(const oatgp_model *model) {
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {
-  return (oat_sparse){covariance_of(model), model->k, model->z, model->l, model->theta[OAT_TAU], 0, false};
+  return (oat_sparse){covariance_of(model), model->k, model->z, model->k, model->l, model->theta[OAT_TAU], 0, false};
 }
 
 /* L L^T = K + jitter + noise, c = L^-1 r */

@@ -63,7 +63,8 @@ static double latent_variance(const oatgp_model *model, double q, double u2) {
 }
 
 /* Mean and latent variance at n scaled points, in the data's units. */
-static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean, double *variance) {
+static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean,
+                                   double *variance) {
   const oat_backend_table *table = &oat_backend_cpu;
   const oat_backend_config config = {model->k, 0, 0};
   const oat_rows rows = {n, model->d, 0, x, NULL, NULL, NULL};
@@ -180,16 +181,17 @@ done:
   return status;
 }
 
-/* Factor of a covariance that may be singular: the smallest diagonal lift that lets it through. */
-static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double *l) {
+/* Factor of a covariance that may be singular: the smallest diagonal lift that lets it through. As what is left of the prior
+ * variance, the covariance has the rounding error of that, which may be larger than itself. */
+static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double prior, double *l) {
   double largest = 0;
   for (size_t i = 0; i < n; i++) {
     largest = fmax(largest, covariance[i * (n + 1)]);
   }
-  for (double lift = 0; lift <= 1e-4; lift = fmax(10 * lift, 1e-14)) {
+  for (double lift = 0; lift <= 1e-4 * prior; lift = fmax(10 * lift, fmax(1e-14 * largest, 1e-20 * prior))) {
     memcpy(l, covariance, n * n * sizeof *l);
     for (size_t i = 0; i < n; i++) {
-      l[i * (n + 1)] += lift * largest + (largest > 0 ? 0 : 1e-300);
+      l[i * (n + 1)] += lift;
     }
     if (oat_cholesky(n, l) == 0) {
       return OATGP_OK;
@@ -201,6 +203,7 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples) {
   const size_t n = data->n;
+  const double sigma = model->theta[OAT_SIGMA] * model->number[OAT_NUMBER_Y_SCALE];
   double *mean = NULL, *covariance = NULL, *l = NULL, *draw = NULL;
   oat_rng rng;
   oatgp_status status = OATGP_OK;
@@ -212,7 +215,7 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
   const oatgp_prediction out = {mean, NULL, NULL};
   TRY(oat_predict(ctx, model, data, &out));
   TRY(oat_predict_covariance(ctx, model, data, covariance));
-  TRY(factorise_posterior(ctx, n, covariance, l));
+  TRY(factorise_posterior(ctx, n, covariance, sigma * sigma, l));
   for (size_t s = 0; s < count; s++) {
     for (size_t i = 0; i < n; i++) {
       draw[i] = oat_rng_normal(&rng);

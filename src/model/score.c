@@ -1,6 +1,7 @@
 /* Scores of a model's predictions on data with a target. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/metrics.h"
 #include "model/model.h"
@@ -46,18 +47,43 @@ static void score_rows(const oatgp_data *data, const predictions *p, double *nlp
   out->aukl_observation = NAN;
 }
 
-oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out) {
+static bool has_input(const oatgp_model *model, const char *name) {
+  size_t j = 0;
+  while (j < model->d && strcmp(model->names[j], name) != 0) {
+    j++;
+  }
+  return j < model->d;
+}
+
+/* Rows mean the same to both models only if their inputs have the same names. */
+static oatgp_status check_against(oatgp_context *ctx, const oatgp_model *model, const oatgp_model *against) {
+  if (against->d != model->d) {
+    return oat_fail(ctx, OATGP_DATA, "the model has %zu inputs and the one to compare with has %zu", model->d, against->d);
+  }
+  for (size_t j = 0; j < against->d; j++) {
+    if (!has_input(model, against->names[j])) {
+      return oat_fail(ctx, OATGP_DATA, "the model to compare with has an input '%s', which this model does not have", against->names[j]);
+    }
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
+                       oatgp_scores *out) {
   predictions own = {0}, other = {0};
+  oatgp_scores scores;
   double *nlp = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, data->n, 1, &nlp));
   TRY(predict_all(ctx, model, data, &own));
-  score_rows(data, &own, nlp, out);
+  score_rows(data, &own, nlp, &scores);
   if (against != NULL) {
+    TRY(check_against(ctx, model, against));
     TRY(predict_all(ctx, against, data, &other));
-    out->aukl_latent = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.latent}, (oat_gaussian){own.mean, own.latent});
-    out->aukl_observation = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.observed}, (oat_gaussian){own.mean, own.observed});
+    scores.aukl_latent = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.latent}, (oat_gaussian){own.mean, own.latent});
+    scores.aukl_observation = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.observed}, (oat_gaussian){own.mean, own.observed});
   }
+  *out = scores;
 done:
   free(nlp);
   free_predictions(&own);

@@ -57,7 +57,7 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   TRY(oat_new_matrix(ctx, n, width, &o->c_all));
   TRY(oat_new_matrix(ctx, n, 1, &o->c));
   TRY(oat_new_matrix(ctx, n, 1, &o->a));
-  TRY(oat_new_matrix(ctx, width, width, &o->gram));
+  TRY(oat_new_matrix(ctx, width, 2 * width, &o->gram));
   TRY(oat_new_matrix(ctx, width, 1, &o->coefficient));
   TRY(oat_new_matrix(ctx, oat_kernel_work(n, config->rows->d), 1, &o->work));
   o->base.factors = (oat_factors){n, o->k, NULL, o->c, o->coefficient, NULL};
@@ -98,7 +98,7 @@ static oatgp_status solve_right_sides(full_objective *o) {
   memcpy(o->c_all, rows->r, n * width * sizeof *o->c_all);
   oat_solve_left(o->k, n, OAT_PLAIN, all);
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(o->gram, width));
-  const oatgp_status status = oat_gls(rows->p, o->gram, o->coefficient);
+  const oatgp_status status = oat_gls(rows->p, o->gram, o->gram, o->coefficient);
   memcpy(o->c, o->c_all, n * sizeof *o->c);
   for (size_t j = 0; status == OATGP_OK && j < rows->p; j++) {
     for (size_t i = 0; i < n; i++) {
@@ -161,4 +161,4 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
   return OATGP_OK;
 }
 
-const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy};
+const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy, NULL};

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "linalg/linalg.h"
 
@@ -19,6 +20,8 @@ void oat_objective_free(oat_objective *objective) {
     objective->table->destroy(objective);
   }
 }
+
+void oat_objective_resize(oat_objective *objective, size_t k) { objective->table->resize(objective, k); }
 
 static bool all_finite(size_t n, const double *x) {
   for (size_t i = 0; i < n; i++) {
@@ -43,51 +46,63 @@ oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *p
   return status;
 }
 
-oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start) {
+oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, oat_gradient *gradient) {
   double value;
   const double given = objective->config.jitter;
   double *jitter = &objective->config.jitter;
   oatgp_status status;
-  while ((status = oat_objective_evaluate(objective, start, &value, NULL)) == OATGP_NUMERIC && *jitter < HIGHEST_RUNG) {
-    *jitter = fmax(10 * *jitter, LOWEST_RUNG);
+  while ((status = oat_objective_evaluate(objective, start, &value, gradient)) == OATGP_NUMERIC && *jitter < HIGHEST_RUNG) {
+    *jitter = fmin(fmax(10 * *jitter, LOWEST_RUNG), HIGHEST_RUNG);
   }
   if (status == OATGP_OK && *jitter > given) {
     oat_say(ctx, OATGP_WARNING, "the covariance could not be factorised with jitter %g: raised to %g for this fit", given, *jitter);
   }
   if (status == OATGP_NUMERIC) {
-    return oat_fail(ctx, OATGP_NUMERIC,
-                    "the objective has no finite value at sigma %g, tau %g (scaled), even with jitter %g (pivot %zu); try other start values",
-                    start->theta[OAT_SIGMA], start->theta[OAT_TAU], *jitter, objective->pivot);
+    return oat_fail(
+        ctx, OATGP_NUMERIC,
+        "the objective has no finite value%s at sigma %g, tau %g (scaled), even with jitter %g (pivot %zu); try other start values",
+        gradient != NULL ? " and gradient" : "", start->theta[OAT_SIGMA], start->theta[OAT_TAU], *jitter, objective->pivot);
   }
   return status;
 }
 
-/* Solves the normal equations scaled to a unit diagonal, with a ridge at rounding level for collinear columns. */
-oatgp_status oat_gls(size_t p, double *gram, double *coefficient) {
+/* L^-T L^-1 x, in place. */
+static void solve_both(size_t p, const double *l, double *x) {
+  const oat_view right = {x, p, 1, p};
+  oat_solve_left(l, p, OAT_PLAIN, right);
+  oat_solve_left(l, p, OAT_TRANSPOSED, right);
+}
+
+/* Solves the normal equations scaled to a unit diagonal. The ridge is at rounding level, and is raised until the factorisation goes
+ * through: where gram is a small difference of large sums, collinear columns have lost more digits than that. */
+oatgp_status oat_gls(size_t p, double *gram, const double *size, double *coefficient) {
   const size_t width = p + 1;
   double *root = gram; /* the diagonal's roots go where gram's first column was needed only for its right side */
+  double *a = gram + width, *l = gram + width * width; /* p x p each, the first packed in place column after column */
   for (size_t j = 0; j < p; j++) {
     coefficient[j] = gram[j + 1];
   }
   for (size_t j = 0; j < p; j++) {
-    root[j] = sqrt(fmax(gram[(j + 1) * (width + 1)], DBL_MIN));
+    const size_t diagonal = (j + 1) * (width + 1);
+    root[j] = sqrt(fmax(gram[diagonal], DBL_EPSILON * size[diagonal]));
+    coefficient[j] /= root[j];
   }
-  double *a = gram + width; /* p x p, packed in place column after column */
-  for (size_t j = 0; j < p; j++) {
-    for (size_t i = 0; i < p; i++) {
-      a[i + j * p] = gram[(i + 1) + (j + 1) * width] / (root[i] * root[j]);
+  for (size_t i = 0; i < p * p; i++) {
+    a[i] = gram[(i % p + 1) + (i / p + 1) * width] / (root[i % p] * root[i / p]);
+  }
+  oatgp_status status = p > 0 ? OATGP_NUMERIC : OATGP_OK;
+  for (double ridge = 1e-13 * (double)p; status != OATGP_OK && ridge < 1e4; ridge *= 10) {
+    memcpy(l, a, p * p * sizeof *l);
+    for (size_t j = 0; j < p; j++) {
+      l[j * (p + 1)] = 1 + ridge;
     }
-    a[j + j * p] = 1 + 1e-13 * (double)p;
-    coefficient[j] /= root[j];
+    status = oat_cholesky(p, l) == 0 ? OATGP_OK : OATGP_NUMERIC;
   }
-  if (p > 0 && oat_cholesky(p, a) != 0) {
-    return OATGP_NUMERIC;
+  if (status == OATGP_OK) {
+    solve_both(p, l, coefficient);
   }
-  const oat_view right = {coefficient, p, 1, p > 0 ? p : 1};
-  oat_solve_left(a, p, OAT_PLAIN, right);
-  oat_solve_left(a, p, OAT_TRANSPOSED, right);
   for (size_t j = 0; j < p; j++) {
     coefficient[j] /= root[j];
   }
-  return OATGP_OK;
+  return status;
 }

@@ -31,6 +31,7 @@ typedef struct oat_objective_config {
   double jitter;        /* relative to sigma^2, on Kuu (sparse) or on K (full) */
   size_t k, block;
   int64_t memory;
+  size_t capacity;      /* most knots it can be resized to; 0 = k */
 } oat_objective_config;
 
 /* What prediction needs of the latest evaluation, borrowed from the objective. */
@@ -49,6 +50,7 @@ typedef struct oat_objective_table {
   oatgp_status (*create)(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);
   oatgp_status (*evaluate)(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
   void (*destroy)(oat_objective *objective);
+  void (*resize)(oat_objective *objective, size_t k);
 } oat_objective_table;
 
 extern const oat_objective_table oat_objective_sparse, oat_objective_full;
@@ -65,13 +67,25 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
 /* Value and, if gradient is not NULL, gradient. OATGP_NUMERIC (no sentence is stored): a factorisation failed, or the value or
  * a derivative is not finite; for an optimiser, a rejected step. Allocates nothing. */
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
-/* The jitter ladder: evaluates at the start of a fit and, only if that fails, raises the jitter for the whole fit, by factors of
- * 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
-oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start);
+/* Changes the number of knots, up to the capacity. The next evaluation must have that many. */
+void oat_objective_resize(oat_objective *objective, size_t k);
+/* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it again: for
+ * dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on a knot (its variance
+ * given the knots is at most the jitter plus 1e-6 sigma^2). O(N K m). `gain` has m values; `work` oat_gain_work doubles. */
+oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
+size_t oat_gain_work(const oat_objective *objective, size_t m);
+/* Adds the last knot of the point, which has one more than the latest evaluation, to the factors: one new row each for L, LB and c,
+ * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot. */
+oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
+/* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails, raises the
+ * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
+oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, oat_gradient *gradient);
 void oat_objective_free(oat_objective *objective);
 
 /* Generalised least squares for the mean's basis, shared by the two: given gram = R^T S^-1 R of R = [r, H], (1 + p) square,
- * finds the coefficients; gram is destroyed. A nearly singular basis is regularised at rounding level. */
-oatgp_status oat_gls(size_t p, double *gram, double *coefficient);
+ * finds the coefficients; gram is destroyed, with as much scratch behind it. `size` has, on the diagonal of a matrix of the same
+ * shape (it may be gram), how large the sums were of which gram is the difference. A nearly singular basis is regularised at
+ * rounding level. */
+oatgp_status oat_gls(size_t p, double *gram, const double *size, double *coefficient);
 
 #endif

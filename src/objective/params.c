@@ -41,7 +41,17 @@ static size_t free_count(const oat_mapping *mapping) {
   return count;
 }
 
-size_t oat_mapping_count(const oat_mapping *mapping) { return free_count(mapping) + (mapping->knots ? mapping->k * mapping->d : 0); }
+static size_t moving_count(const oat_mapping *mapping) { return (mapping->k - mapping->first) * mapping->d; }
+
+size_t oat_mapping_count(const oat_mapping *mapping) { return free_count(mapping) + moving_count(mapping); }
+
+/* Where the free knots' coordinate number i (input by input) is in an array of all knots, and which input it is of. */
+static size_t place_of(const oat_mapping *mapping, size_t i) {
+  const size_t moving = mapping->k - mapping->first;
+  return mapping->first + i % moving + i / moving * mapping->k;
+}
+
+static size_t input_of(const oat_mapping *mapping, size_t i) { return i / (mapping->k - mapping->first); }
 
 /* One coordinate j of a knot into the vector and back, and the derivative of the way back. */
 static double knot_in(const oat_mapping *mapping, size_t j, double z) {
@@ -73,8 +83,8 @@ void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double
       *x++ = log(point->theta[i]);
     }
   }
-  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++) {
-    *x++ = knot_in(mapping, i / mapping->k, point->z[i]);
+  for (size_t i = 0; i < moving_count(mapping); i++) {
+    *x++ = knot_in(mapping, input_of(mapping, i), point->z[place_of(mapping, i)]);
   }
 }
 
@@ -84,8 +94,8 @@ void oat_mapping_unpack(const oat_mapping *mapping, const double *x, oat_point *
       point->theta[i] = exp(*x++);
     }
   }
-  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++) {
-    point->z[i] = knot_out(mapping, i / mapping->k, *x++);
+  for (size_t i = 0; i < moving_count(mapping); i++) {
+    point->z[place_of(mapping, i)] = knot_out(mapping, input_of(mapping, i), *x++);
   }
 }
 
@@ -96,8 +106,8 @@ void oat_mapping_gradient(const oat_mapping *mapping, const double *x, const oat
       x++;
     }
   }
-  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++) {
-    *g++ = gradient->z[i] * knot_slope(mapping, i / mapping->k, *x++);
+  for (size_t i = 0; i < moving_count(mapping); i++) {
+    *g++ = gradient->z[place_of(mapping, i)] * knot_slope(mapping, input_of(mapping, i), *x++);
   }
 }
 
@@ -111,8 +121,8 @@ void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *low
       sign_weight[at++] = PARAMETER_SIGN_WEIGHT;
     }
   }
-  for (size_t i = 0; mapping->knots && i < mapping->k * mapping->d; i++, at++) {
-    const size_t j = i / mapping->k;
+  for (size_t i = 0; i < moving_count(mapping); i++, at++) {
+    const size_t j = input_of(mapping, i);
     const bool bound = mapping->box == OAT_BOX_BOUND, logit = mapping->box == OAT_BOX_LOGIT;
     lower[at] = bound ? fmin(mapping->low[j] / mapping->spread[j], x[at]) : logit ? -LOGIT_LIMIT : -HUGE_VAL;
     upper[at] = bound ? fmax(mapping->high[j] / mapping->spread[j], x[at]) : logit ? LOGIT_LIMIT : HUGE_VAL;

@@ -13,12 +13,12 @@ typedef struct oat_mapping {
   const oat_kernel *kernel;
   size_t d, k;
   const bool *free; /* as many as theta */
-  bool knots;       /* free? */
+  size_t first;     /* knots from here on are free, those before it stay; k: none is free */
   oat_box box;
   const double *spread, *low, *high;
 } oat_mapping;
 
-/* Length of the vector: the free elements of log theta, then the knots input by input. */
+/* Length of the vector: the free elements of log theta, then the free knots input by input. */
 size_t oat_mapping_count(const oat_mapping *mapping);
 void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x);
 void oat_mapping_unpack(const oat_mapping *mapping, const double *x, oat_point *point); /* what is not free stays */

@@ -10,29 +10,13 @@
 #include <string.h>
 
 #include "linalg/linalg.h"
-#include "objective/objective.h"
+#include "objective/sparse.h"
 #include "util/memory.h"
 
-typedef struct sparse_objective {
-  oat_objective base;
-  const oat_backend_table *backend_table;
-  oat_backend *backend;
-  double *arena;                     /* everything below */
-  double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
-  double *c_all;                     /* k x (1 + p): LB^-1 vwr */
-  double *gram;                      /* (1 + p) square */
-  double *coefficient;               /* p */
-  double *rhs, *c, *e, *le;          /* k each */
-  double *z_grad;                    /* k x d */
-  double *kernel_work;
-  oat_sums sums;
-  oat_gradient_sums gradient_sums;
-} sparse_objective;
-
-static sparse_objective *own(oat_objective *objective) { return (sparse_objective *)objective; }
+static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_objective *)objective; }
 
 static void sparse_destroy(oat_objective *objective) {
-  sparse_objective *o = own(objective);
+  oat_sparse_objective *o = own(objective);
   if (o->backend != NULL) {
     o->backend_table->close(o->backend);
   }
@@ -47,9 +31,21 @@ static double *take(double *base, size_t *used, size_t count) {
   return block;
 }
 
-/* Lays the arena out; called once to measure and once to place. */
-static size_t lay_out(sparse_objective *o, double *base) {
-  const size_t k = o->base.config.k, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p, kk = k * k;
+/* The sums are contiguous for the number of knots that there are now. */
+static void shape_sums(oat_sparse_objective *o) {
+  const size_t k = o->base.config.k, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p;
+  o->sums.count = k * k + k * width + width * width + OAT_SCALARS;
+  o->sums.vwr = o->sums.vwv + k * k;
+  o->sums.rwr = o->sums.vwr + k * width;
+  o->sums.scalar = o->sums.rwr + width * width;
+  o->gradient_sums.count = d + k * d + k * k;
+  o->gradient_sums.kernel.z = o->gradient_sums.kernel.log_lengthscale + d;
+  o->gradient_sums.s = o->gradient_sums.kernel.z + k * d;
+}
+
+/* Lays the arena out for the capacity; called once to measure and once to place. */
+static size_t lay_out(oat_sparse_objective *o, double *base) {
+  const size_t k = o->base.config.capacity, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p, kk = k * k;
   size_t used = 0;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
@@ -60,32 +56,33 @@ static size_t lay_out(sparse_objective *o, double *base) {
     *vectors[i] = take(base, &used, k);
   }
   o->c_all = take(base, &used, k * width);
-  o->gram = take(base, &used, width * width);
+  o->gram = take(base, &used, 2 * width * width);
   o->coefficient = take(base, &used, width);
   o->z_grad = take(base, &used, k * d);
   o->kernel_work = take(base, &used, oat_kernel_work(k, d));
-  o->sums.count = kk + k * width + width * width + OAT_SCALARS;
-  o->sums.vwv = take(base, &used, kk);
-  o->sums.vwr = take(base, &used, k * width);
-  o->sums.rwr = take(base, &used, width * width);
-  o->sums.scalar = take(base, &used, OAT_SCALARS);
-  o->gradient_sums.count = d + k * d + kk;
-  o->gradient_sums.kernel.log_lengthscale = take(base, &used, d);
-  o->gradient_sums.kernel.z = take(base, &used, k * d);
-  o->gradient_sums.s = take(base, &used, kk);
+  o->sums.vwv = take(base, &used, kk + k * width + width * width + OAT_SCALARS);
+  o->gradient_sums.kernel.log_lengthscale = take(base, &used, d + k * d + kk);
   return used;
 }
 
+static void sparse_resize(oat_objective *objective, size_t k) {
+  objective->config.k = k;
+  objective->factors.k = k;
+  shape_sums(own(objective));
+}
+
 static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
-  sparse_objective *o = NULL;
+  oat_sparse_objective *o = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, 1, sizeof *o, &o));
   o->base.table = &oat_objective_sparse;
   o->base.config = *config;
+  o->base.config.capacity = config->capacity > config->k ? config->capacity : config->k;
   o->backend_table = &oat_backend_cpu;
   TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
   lay_out(o, o->arena);
-  const oat_backend_config backend_config = {config->k, config->block, config->memory};
+  shape_sums(o);
+  const oat_backend_config backend_config = {o->base.config.capacity, config->block, config->memory};
   TRY(o->backend_table->open(ctx, &backend_config, &o->backend));
   TRY(o->backend_table->load_rows(ctx, o->backend, config->rows));
   o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
@@ -107,7 +104,7 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
 }
 
 /* L L^T = K(Z, Z) + jitter sigma^2 I */
-static oatgp_status factorise_kuu(sparse_objective *o, const oat_point *point) {
+static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
   const oat_covariance cov = covariance_at(config, point);
   oat_kernel_cross(&cov, knots_of(config, point), knots_of(config, point), o->l, config->k, o->kernel_work);
@@ -120,7 +117,7 @@ static oatgp_status factorise_kuu(sparse_objective *o, const oat_point *point) {
 
 /* LB LB^T = B. B is at least I, but when the signal is over 1e15 times the noise its sum has lost the I to rounding; then the
  * rounding error that the sum already has is added to its diagonal, and doubled until the factorisation goes through. */
-static oatgp_status factorise_b(sparse_objective *o) {
+static oatgp_status factorise_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   double largest = 0;
   memcpy(o->b, o->sums.vwv, k * k * sizeof *o->b);
@@ -145,14 +142,14 @@ static oatgp_status factorise_b(sparse_objective *o) {
 
 /* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c for the
  * residual y - m - H coefficient; returns sum w r^2 of that residual. */
-static oatgp_status solve_right_sides(sparse_objective *o, double *rwr) {
+static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   const size_t k = o->base.config.k, p = o->base.config.rows->p, width = 1 + p;
   const oat_view all = {o->c_all, k, width, k};
   memcpy(o->c_all, o->sums.vwr, k * width * sizeof *o->c_all);
   oat_solve_left(o->lb, k, OAT_PLAIN, all);
   memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
-  const oatgp_status status = oat_gls(p, o->gram, o->coefficient);
+  const oatgp_status status = oat_gls(p, o->gram, o->sums.rwr, o->coefficient);
   if (status != OATGP_OK) {
     return status;
   }
@@ -173,7 +170,7 @@ static oatgp_status solve_right_sides(sparse_objective *o, double *rwr) {
 }
 
 /* e = B^-1 b, le = L^-T e, binv = B^-1 */
-static void invert_b(sparse_objective *o) {
+static void invert_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   memcpy(o->e, o->c, k * sizeof *o->e);
   oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k});
@@ -185,7 +182,7 @@ static void invert_b(sparse_objective *o) {
 }
 
 /* m = (gamma I - B^-1 - e e^T) L^-1 */
-static void collapsed_product(sparse_objective *o, double gamma) {
+static void collapsed_product(oat_sparse_objective *o, double gamma) {
   const size_t k = o->base.config.k;
   for (size_t j = 0; j < k; j++) {
     for (size_t i = 0; i < k; i++) {
@@ -196,7 +193,7 @@ static void collapsed_product(sparse_objective *o, double gamma) {
 }
 
 /* S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
-static void collapsed_s(sparse_objective *o, double gamma) {
+static void collapsed_s(oat_sparse_objective *o, double gamma) {
   const size_t k = o->base.config.k;
   for (size_t j = 0; j < k; j++) {
     for (size_t i = 0; i < k; i++) {
@@ -207,7 +204,7 @@ static void collapsed_s(sparse_objective *o, double gamma) {
 }
 
 /* dKuu = sym(L^-T P L^-1), P the lower triangle of -S with half its diagonal; in place. */
-static void cholesky_adjoint(sparse_objective *o) {
+static void cholesky_adjoint(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   double *s = o->s;
   for (size_t j = 0; j < k; j++) {
@@ -227,7 +224,7 @@ static void cholesky_adjoint(sparse_objective *o) {
 }
 
 /* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. */
-static void add_kuu(sparse_objective *o, const oat_point *point, oat_kernel_gradient *total) {
+static void add_kuu(oat_sparse_objective *o, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
   const size_t k = config->k, count = k * config->rows->d;
   const oat_covariance cov = covariance_at(config, point);
@@ -247,7 +244,7 @@ static void add_kuu(sparse_objective *o, const oat_point *point, oat_kernel_grad
 }
 
 /* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. */
-static double collapsed_log_tau(const sparse_objective *o, bool trace, double rwr) {
+static double collapsed_log_tau(const oat_sparse_objective *o, bool trace, double rwr) {
   const size_t k = o->base.config.k;
   double trace_binv = 0;
   for (size_t i = 0; i < k; i++) {
@@ -257,7 +254,7 @@ static double collapsed_log_tau(const sparse_objective *o, bool trace, double rw
   return (double)k - trace_binv - (double)o->base.config.rows->n + quadratic + (trace ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
-static oatgp_status differentiate(sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr, oat_gradient *gradient) {
+static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr, oat_gradient *gradient) {
   const size_t k = sparse->k, d = o->base.config.rows->d;
   const bool collapsed = sparse->alpha == 0 && o->base.config.rows->noise_add == NULL;
   const double gamma = sparse->trace ? 1 : 0;
@@ -289,12 +286,17 @@ static oatgp_status differentiate(sparse_objective *o, const oat_sparse *sparse,
   return OATGP_OK;
 }
 
-static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
-  sparse_objective *o = own(objective);
-  const oat_objective_config *config = &objective->config;
+oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz) {
+  const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
-  const oat_sparse sparse = {covariance_at(config, point), config->k, point->z, o->l, point->theta[OAT_TAU],
-                             approx->power ? config->alpha : approx->alpha, approx->trace};
+  const double alpha = approx->power ? config->alpha : approx->alpha;
+  return (oat_sparse){covariance_at(config, point), config->k, point->z, ldz, o->l, point->theta[OAT_TAU], alpha, approx->trace};
+}
+
+static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
+  oat_sparse_objective *o = own(objective);
+  const oat_objective_config *config = &objective->config;
+  const oat_sparse sparse = oat_sparse_at(o, point, config->k);
   double rwr = 0;
   oatgp_status status = OATGP_OK;
   TRY(factorise_kuu(o, point));
@@ -311,4 +313,4 @@ done:
   return status;
 }
 
-const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy};
+const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy, sparse_resize};

@@ -5,37 +5,43 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/linalg.h"
 #include "optim/optim.h"
 
 /* Sufficient increase and curvature; the longest first step and the longest step, in the largest coordinate. */
 #define INCREASE 1e-4
 #define CURVATURE 0.9
-#define FIRST_STEP 0.2
+#define FIRST_STEP 0.5
 #define LONGEST_STEP 2.0
 
-/* State: number of pairs, then the pairs, newest first: s, y (n each) and s.y in `products`. */
+/* The state is a ring of the latest pairs: how many there are, the slot of the newest, then for each slot s.y, s and y (n each). */
 typedef struct memory {
-  double *pairs, *products, *s, *y;
+  double *pairs, *newest, *products, *s, *y;
 } memory;
 
 static memory memory_of(const oat_optim *optim) {
   const size_t n = optim->problem->n, history = optim->settings->history;
-  double *own = optim->own;
-  return (memory){own, own + 1, own + 1 + history, own + 1 + history + history * n};
+  double *own = optim->own, *products = own + 2, *s = products + history;
+  return (memory){own, own + 1, products, s, s + history * n};
 }
 
-static size_t state_size(size_t n, const oat_optim_settings *settings) { return 1 + settings->history * (2 * n + 1); }
+static size_t state_size(size_t n, const oat_optim_settings *settings) { return 2 + settings->history * (2 * n + 1); }
 
 static size_t scratch_size(size_t n, const oat_optim_settings *settings) {
   return 5 * n + settings->history; /* direction, trial x and gradient, kept x and gradient; the recursion's factors */
 }
 
-static double dot(size_t n, const double *x, const double *y) {
-  double sum = 0;
+/* Where the pair is that came `age` pairs before the newest. */
+static size_t slot(const oat_optim *optim, size_t age) {
+  const size_t history = optim->settings->history;
+  return ((size_t)*memory_of(optim).newest + history - age) % history;
+}
+
+/* y += a x */
+static void add(size_t n, double a, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) {
-    sum += x[i] * y[i];
+    y[i] += a * x[i];
   }
-  return sum;
 }
 
 static void free_gradient(const oat_optim *optim, double *direction) {
@@ -44,25 +50,25 @@ static void free_gradient(const oat_optim *optim, double *direction) {
   }
 }
 
-/* The two-loop recursion: direction = H g. */
+/* The two-loop recursion: direction = H g. O(pairs n). */
 static void multiply(const oat_optim *optim, double *direction, double *factor) {
   const memory m = memory_of(optim);
   const size_t n = optim->problem->n, pairs = (size_t)*m.pairs;
-  for (size_t p = 0; p < pairs; p++) {
-    factor[p] = dot(n, m.s + p * n, direction) / m.products[p];
+  for (size_t age = 0; age < pairs; age++) {
+    const size_t p = slot(optim, age);
+    factor[age] = oat_dot(n, m.s + p * n, direction) / m.products[p];
+    add(n, -factor[age], m.y + p * n, direction);
+  }
+  if (pairs > 0) {
+    const size_t p = slot(optim, 0);
+    const double *y = m.y + p * n, scale = m.products[p] / oat_dot(n, y, y);
     for (size_t i = 0; i < n; i++) {
-      direction[i] -= factor[p] * m.y[p * n + i];
+      direction[i] *= scale;
     }
   }
-  const double scale = pairs > 0 ? m.products[0] / dot(n, m.y, m.y) : 1;
-  for (size_t i = 0; i < n; i++) {
-    direction[i] *= scale;
-  }
-  for (size_t p = pairs; p-- > 0;) {
-    const double correction = factor[p] - dot(n, m.y + p * n, direction) / m.products[p];
-    for (size_t i = 0; i < n; i++) {
-      direction[i] += correction * m.s[p * n + i];
-    }
+  for (size_t age = pairs; age-- > 0;) {
+    const size_t p = slot(optim, age);
+    add(n, factor[age] - oat_dot(n, m.y + p * n, direction) / m.products[p], m.s + p * n, direction);
   }
 }
 
@@ -70,13 +76,13 @@ static void multiply(const oat_optim *optim, double *direction, double *factor) 
 static double choose_direction(oat_optim *optim, double *direction, double *factor) {
   const size_t n = optim->problem->n;
   free_gradient(optim, direction);
-  const double plain = dot(n, direction, direction);
+  const double plain = oat_dot(n, direction, direction);
   multiply(optim, direction, factor);
   for (size_t i = 0; i < n; i++) {
     direction[i] = oat_optim_held(optim, i) ? 0 : direction[i];
   }
-  const double slope = dot(n, direction, optim->gradient);
-  if (slope > 1e-12 * sqrt(plain * dot(n, direction, direction))) {
+  const double slope = oat_dot(n, direction, optim->gradient);
+  if (slope > 1e-12 * sqrt(plain * oat_dot(n, direction, direction))) {
     return slope;
   }
   *memory_of(optim).pairs = 0;
@@ -185,29 +191,27 @@ static bool search_line(search *s) {
   return s->low.t > 0;
 }
 
-/* Remembers s = x' - x and y = g - g' (the curvature of -F) unless they say that F bends upwards. */
+/* Remembers s = x' - x and y = g - g' (the curvature of -F), in the oldest pair's place when all are taken; not if they say that
+ * F bends upwards. */
 static void remember(oat_optim *optim, const double *x, const double *gradient) {
   const memory m = memory_of(optim);
-  const size_t n = optim->problem->n, history = optim->settings->history;
-  const size_t kept = fmin(*m.pairs, (double)history - 1) > 0 ? (size_t)fmin(*m.pairs, (double)history - 1) : 0;
-  double product = 0, square = 0;
+  const size_t n = optim->problem->n, history = optim->settings->history, next = ((size_t)*m.newest + 1) % history;
+  double *s = m.s + next * n, *y = m.y + next * n, product = 0, square = 0;
   for (size_t i = 0; i < n; i++) {
-    const double y = optim->gradient[i] - gradient[i];
-    product += (x[i] - optim->x[i]) * y;
-    square += y * y;
+    const double change = optim->gradient[i] - gradient[i];
+    product += (x[i] - optim->x[i]) * change;
+    square += change * change;
   }
   if (!(product > 1e-12 * square)) {
     return;
   }
-  memmove(m.s + n, m.s, kept * n * sizeof *m.s);
-  memmove(m.y + n, m.y, kept * n * sizeof *m.y);
-  memmove(m.products + 1, m.products, kept * sizeof *m.products);
   for (size_t i = 0; i < n; i++) {
-    m.s[i] = x[i] - optim->x[i];
-    m.y[i] = optim->gradient[i] - gradient[i];
+    s[i] = x[i] - optim->x[i];
+    y[i] = optim->gradient[i] - gradient[i];
   }
-  m.products[0] = product;
-  *m.pairs = (double)(kept + 1);
+  m.products[next] = product;
+  *m.newest = (double)next;
+  *m.pairs = fmin(*m.pairs + 1, (double)history);
 }
 
 static bool lbfgs_step(oat_optim *optim) {

@@ -65,30 +65,43 @@ bool oat_optim_held(const oat_optim *optim, size_t i) {
   return (x <= optim->problem->lower[i] && g < 0) || (x >= optim->problem->upper[i] && g > 0);
 }
 
-bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double *gradient) {
-  double *counter = optim->counter;
-  if (oat_optim_out_of_budget(optim)) {
-    return false;
+static bool all_finite(size_t n, const double *x) {
+  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(x[i])) {
+      return false;
+    }
   }
+  return true;
+}
+
+/* Evaluates whatever the budget says. */
+static bool evaluate(oat_optim *optim, const double *x, double *value, double *gradient) {
+  const oat_problem *problem = optim->problem;
+  double *counter = optim->counter;
   counter[OAT_EVALUATIONS]++;
-  if (optim->problem->evaluate(optim->problem->self, x, value, gradient) != OATGP_OK) {
+  if (problem->evaluate(problem->self, x, value, gradient) != OATGP_OK || !isfinite(*value) || !all_finite(problem->n, gradient)) {
     counter[OAT_REJECTED]++;
     return false;
   }
   if (*value > counter[OAT_BEST]) {
     counter[OAT_BEST] = *value;
-    memcpy(optim->best, x, optim->problem->n * sizeof *x);
+    memcpy(optim->best, x, problem->n * sizeof *x);
   }
   return true;
 }
 
+bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double *gradient) {
+  return !oat_optim_out_of_budget(optim) && evaluate(optim, x, value, gradient);
+}
+
+/* The start is evaluated even if the time is up already, so that there is a best point. */
 oatgp_status oat_optim_start(oat_optim *optim, const double *x) {
   memset(optim->state, 0, optim->state_count * sizeof *optim->state);
   for (size_t i = 0; i < optim->problem->n; i++) {
     optim->x[i] = oat_optim_clamp(optim->problem, i, x[i]);
   }
   optim->counter[OAT_BEST] = -HUGE_VAL;
-  if (!oat_optim_evaluate(optim, optim->x, &optim->counter[OAT_VALUE], optim->gradient)) {
+  if (!evaluate(optim, optim->x, &optim->counter[OAT_VALUE], optim->gradient)) {
     return OATGP_NUMERIC;
   }
   optim->recent[0] = optim->counter[OAT_VALUE];

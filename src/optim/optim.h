@@ -12,7 +12,7 @@ typedef struct oat_problem {
   size_t n;
   const double *lower, *upper; /* n each */
   const double *sign_weight;   /* n: weight of a change of sign in ADADELTA, 1/2 for parameters and 1 for knots in the paper */
-  /* Value and gradient; OATGP_NUMERIC rejects the point. */
+  /* Value and gradient. OATGP_NUMERIC, or a number that is not finite, rejects the point. */
   oatgp_status (*evaluate)(void *self, const double *x, double *value, double *gradient);
   void *self;
 } oat_problem;
@@ -62,7 +62,7 @@ oatgp_status oat_optim_start(oat_optim *optim, const double *x);
 void oat_optim_step(oat_optim *optim);
 void oat_optim_free(oat_optim *optim);
 
-/* For the methods: evaluates, counts, remembers the best; false if rejected, or if the time or the evaluations are used up. */
+/* For the methods: evaluates, counts, remembers the best; false if rejected, or if the evaluations are used up. */
 bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double *gradient);
 /* x moved into the bounds. */
 double oat_optim_clamp(const oat_problem *problem, size_t i, double x);
@@ -72,6 +72,6 @@ bool oat_optim_held(const oat_optim *optim, size_t i);
 /* Why to stop now, OATGP_STOP_NONE if there is no reason yet: every rule but the user's is here (stop.c). */
 oatgp_stop oat_optim_stop(const oat_optim *optim);
 double oat_optim_largest_derivative(const oat_optim *optim); /* of those not held by a bound */
-bool oat_optim_out_of_budget(const oat_optim *optim);        /* time or evaluations */
+bool oat_optim_out_of_budget(const oat_optim *optim);        /* of evaluations; the time is looked at between steps */
 
 #endif

@@ -20,7 +20,7 @@ static bool out_of_evaluations(const oat_optim *optim) {
   return optim->settings->max_eval > 0 && optim->counter[OAT_EVALUATIONS] >= optim->settings->max_eval;
 }
 
-bool oat_optim_out_of_budget(const oat_optim *optim) { return out_of_time(optim) || out_of_evaluations(optim); }
+bool oat_optim_out_of_budget(const oat_optim *optim) { return out_of_evaluations(optim); }
 
 /* The objective moved by less than obj_tol over the last `back` iterations. */
 static bool objective_rests(const oat_optim *optim, size_t back) {

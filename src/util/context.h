@@ -24,6 +24,14 @@ oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes);
 /* A note or a warning to the message sink. */
 void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) OAT_PRINTF(3, 4);
 
+/* At the beginning of a public function: without a context there is nowhere to put a sentence. */
+#define OAT_NEED_CONTEXT(ctx) \
+  do {                        \
+    if ((ctx) == NULL) {      \
+      return OATGP_ARGUMENT;  \
+    }                         \
+  } while (0)
+
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */
 #define TRY(call)                \
   do {                           \

@@ -11,15 +11,16 @@
 #include "linalg/linalg.h"
 #include "util/memory.h"
 
-enum { ROW_VECTORS = 5 };
+enum { ROW_VECTORS = 5, PANEL = 128 }; /* PANEL: candidates at a time */
 
 struct oat_backend {
   size_t block, max_knots;
   int64_t memory;
   oat_rows rows;
   double *cache;         /* V of all rows, block after block, or NULL */
-  bool cached;           /* the cache holds V of the latest pass 1 */
+  size_t cached;         /* number of knots of the V that the cache holds, 0 for none */
   double *v, *t;         /* block x K each */
+  double *panel;         /* block x PANEL */
   double *work;          /* of the kernel */
   double *row[ROW_VECTORS]; /* block each */
 };
@@ -46,6 +47,7 @@ static void cpu_close(oat_backend *backend) {
   free(backend->cache);
   free(backend->v);
   free(backend->t);
+  free(backend->panel);
   free(backend->work);
   for (int i = 0; i < ROW_VECTORS; i++) {
     free(backend->row[i]);
@@ -62,6 +64,7 @@ static oatgp_status cpu_open(oatgp_context *ctx, const oat_backend_config *confi
   backend->memory = config->memory;
   TRY(oat_new_matrix(ctx, backend->block, config->max_knots, &backend->v));
   TRY(oat_new_matrix(ctx, backend->block, config->max_knots, &backend->t));
+  TRY(oat_new_matrix(ctx, backend->block, PANEL, &backend->panel));
   for (int i = 0; i < ROW_VECTORS; i++) {
     TRY(oat_new_matrix(ctx, backend->block, 1, &backend->row[i]));
   }
@@ -78,7 +81,7 @@ static oatgp_status cpu_load_rows(oatgp_context *ctx, oat_backend *backend, cons
   free(backend->work);
   backend->cache = NULL;
   backend->work = NULL;
-  backend->cached = false;
+  backend->cached = 0;
   backend->rows = *rows;
   const double bytes = (double)rows->n * (double)backend->max_knots * sizeof(double);
   if (bytes <= (double)backend->memory) {
@@ -100,7 +103,7 @@ static void row_squares(oat_const_view v, double *q) {
 /* Kfu of the block, then V = Kfu L^-T. */
 static void make_v(const oat_backend *backend, const oat_sparse *sparse, oat_view v, size_t first) {
   const oat_points x = {backend->rows.x + first, v.rows, backend->rows.n};
-  const oat_points z = {sparse->z, sparse->k, sparse->k};
+  const oat_points z = {sparse->z, sparse->k, sparse->ldz};
   oat_kernel_cross(&sparse->cov, x, z, v.a, v.ld, backend->work);
   oat_solve_right(sparse->l, sparse->k, OAT_TRANSPOSED, v);
 }
@@ -109,12 +112,15 @@ static block get_block(const oat_backend *backend, const oat_sparse *sparse, siz
   const size_t left = backend->rows.n - first, n = left < backend->block ? left : backend->block;
   double *v = backend->cache != NULL ? backend->cache + first * sparse->k : backend->v;
   block b = {first, n, {v, n, sparse->k, n}, backend->row[0]};
-  if (!backend->cached) {
+  if (backend->cached != sparse->k) {
     make_v(backend, sparse, b.v, first);
   }
   row_squares(oat_as_const(b.v), backend->row[0]);
   return b;
 }
+
+/* After a loop over all blocks: V is there for the next one, until knots or parameters change. */
+static void keep_v(oat_backend *backend, const oat_sparse *sparse) { backend->cached = backend->cache != NULL ? sparse->k : 0; }
 
 static double noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
 
@@ -183,7 +189,7 @@ static void add_products(oat_backend *backend, const oat_sparse *sparse, const b
 
 static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oat_sums *sums) {
   memset(sums->vwv, 0, sums->count * sizeof *sums->vwv);
-  backend->cached = false;
+  backend->cached = 0;
   double *w = backend->row[1];
   for (size_t first = 0; first < backend->rows.n; first += backend->block) {
     const block b = get_block(backend, sparse, first);
@@ -191,7 +197,7 @@ static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oa
     add_right_sides(backend, &b, w, sums);
     add_products(backend, sparse, &b, w, sums);
   }
-  backend->cached = backend->cache != NULL;
+  keep_v(backend, sparse);
   return OATGP_OK;
 }
 
@@ -217,12 +223,17 @@ static void finish_collapsed(oat_view t, const double *w, const double *r, const
   }
 }
 
+/* w_i = 1 / n_i, for alpha = 0 */
+static void row_weights(oat_backend *backend, const oat_sparse *sparse, const block *b) {
+  for (size_t i = 0; i < b->n; i++) {
+    backend->row[1][i] = 1 / noise_of(&backend->rows, sparse->tau, b->first + i);
+  }
+}
+
 /* dKfu of a block when alpha = 0: one product with a K x K matrix. */
 static void collapsed_block(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, const block *b, oat_view t) {
   double *w = backend->row[1], *r = backend->row[2];
-  for (size_t i = 0; i < b->n; i++) {
-    w[i] = 1 / noise_of(&backend->rows, sparse->tau, b->first + i);
-  }
+  row_weights(backend, sparse, b);
   residuals(backend, b, adjoint->coefficient, r);
   oat_gemm(1, oat_as_const(b->v), OAT_PLAIN, oat_const_square(adjoint->product, sparse->k), OAT_PLAIN, 0, t);
   finish_collapsed(t, w, r, adjoint->le);
@@ -299,15 +310,53 @@ static oatgp_status cpu_pass2(oat_backend *backend, const oat_sparse *sparse, co
     } else {
       general_block(backend, sparse, adjoint, &b, t, sums);
     }
-    const oat_points x = {backend->rows.x + first, b.n, backend->rows.n}, z = {sparse->z, sparse->k, sparse->k};
+    const oat_points x = {backend->rows.x + first, b.n, backend->rows.n}, z = {sparse->z, sparse->k, sparse->ldz};
     oat_kernel_cross_adjoint(&sparse->cov, x, z, t.a, t.ld, backend->work, &sums->kernel);
   }
   return OATGP_OK;
 }
 
+/* E of a panel of candidates, then their sums; w and r of the block are in row[1] and row[2]. */
+static void weigh_panel(oat_backend *backend, const oat_sparse *sparse, const block *b, size_t first, oat_candidates *all) {
+  const size_t m = all->points.n, count = m - first < PANEL ? m - first : PANEL, k = sparse->k;
+  const double *w = backend->row[1], *r = backend->row[2];
+  const oat_points x = {backend->rows.x + b->first, b->n, backend->rows.n}, panel = {all->points.a + first, count, all->points.ld};
+  const oat_view e = {backend->panel, b->n, count, b->n};
+  oat_kernel_cross(&sparse->cov, x, panel, e.a, e.ld, backend->work);
+  oat_gemm(-1, oat_as_const(b->v), OAT_PLAIN, (oat_const_view){all->v + first, count, k, m}, OAT_TRANSPOSED, 1, e);
+  for (size_t c = 0; c < count; c++) {
+    double *column = e.a + c * e.ld, ee = 0, er = 0;
+    for (size_t i = 0; i < b->n; i++) {
+      const double we = w[i] * column[i];
+      ee += we * column[i];
+      er += we * r[i];
+      column[i] = we;
+    }
+    all->ee[first + c] += ee;
+    all->er[first + c] += er;
+  }
+  oat_gemm(1, oat_as_const(b->v), OAT_TRANSPOSED, oat_as_const(e), OAT_PLAIN, 1, (oat_view){all->ve + first * k, k, count, k});
+}
+
+/* 4 N K m flops and the kernel. V is that of the latest pass if it was kept and has as many knots. */
+static oatgp_status cpu_weigh(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates) {
+  const size_t m = candidates->points.n;
+  memset(candidates->ee, 0, m * (2 + sparse->k) * sizeof(double));
+  for (size_t first = 0; first < backend->rows.n; first += backend->block) {
+    const block b = get_block(backend, sparse, first);
+    row_weights(backend, sparse, &b);
+    residuals(backend, &b, candidates->coefficient, backend->row[2]);
+    for (size_t c = 0; c < m; c += PANEL) {
+      weigh_panel(backend, sparse, &b, c, candidates);
+    }
+  }
+  keep_v(backend, sparse);
+  return OATGP_OK;
+}
+
 static oatgp_status cpu_predict(oat_backend *backend, const oat_sparse *sparse, const double *lb, const double *c,
                                 const oat_row_predictions *out) {
-  backend->cached = false;
+  backend->cached = 0;
   for (size_t first = 0; first < backend->rows.n; first += backend->block) {
     const block b = get_block(backend, sparse, first);
     if (out->q != NULL) {
@@ -326,4 +375,4 @@ static oatgp_status cpu_predict(oat_backend *backend, const oat_sparse *sparse, 
   return OATGP_OK;
 }
 
-const oat_backend_table oat_backend_cpu = {"cpu", cpu_open, cpu_load_rows, cpu_pass1, cpu_pass2, cpu_predict, cpu_close};
+const oat_backend_table oat_backend_cpu = {"cpu", cpu_open, cpu_load_rows, cpu_pass1, cpu_pass2, cpu_weigh, cpu_predict, cpu_close};

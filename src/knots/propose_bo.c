@@ -1,0 +1,129 @@
+/* OAT-BO: Bayesian optimisation of the new knot over the training rows. `first_candidates` random rows are evaluated; then, until
+ * `candidates` have been, the surrogate is fitted to what is known and the row with the largest expected improvement is next. The best
+ * row evaluated is the proposal. The surrogate is not conditioned on the objective at existing knots (the change that the paper made for
+ * vfe) unless `condition` is set (the earlier way, for fic). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "knots/proposal.h"
+#include "knots/surrogate.h"
+#include "util/memory.h"
+
+typedef struct hunt {
+  oat_search *search;
+  oat_surrogate surrogate;
+  bool *known;       /* rows that were evaluated */
+  double *position;  /* d */
+  size_t tried, best;
+  double best_gain;
+} hunt;
+
+/* Evaluates rows; one that sits on a knot is known, but tells the surrogate nothing. */
+static oatgp_status look_at(hunt *h, size_t m, const size_t *row, double *gain) {
+  const oatgp_status status = oat_proposal_score(h->search, m, row, gain);
+  for (size_t i = 0; status == OATGP_OK && i < m; i++) {
+    h->known[row[i]] = true;
+    h->tried++;
+    if (gain[i] > -HUGE_VAL) {
+      oat_proposal_position(h->search, row[i], h->position);
+      oat_surrogate_add(&h->surrogate, h->position, gain[i]);
+    }
+    if (gain[i] > h->best_gain) {
+      h->best_gain = gain[i];
+      h->best = row[i];
+    }
+  }
+  return status;
+}
+
+static oatgp_status look_at_random(hunt *h, size_t m) {
+  const size_t n = h->search->objective->config.rows->n;
+  size_t *row = NULL;
+  double *gain = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(h->search->ctx, m, sizeof *row, &row));
+  TRY(oat_new_matrix(h->search->ctx, m, 1, &gain));
+  oat_rng_sample(&h->search->state.rng, n, m, row);
+  TRY(look_at(h, m, row, gain));
+done:
+  free(row);
+  free(gain);
+  return status;
+}
+
+/* The unknown row with the largest expected improvement; n if all are known. */
+static size_t most_promising(hunt *h) {
+  const size_t n = h->search->objective->config.rows->n;
+  size_t best = n;
+  double most = -1, mean, variance, improvement;
+  for (size_t i = 0; i < n; i++) {
+    if (h->known[i]) {
+      continue;
+    }
+    oat_proposal_position(h->search, i, h->position);
+    oat_surrogate_predict(&h->surrogate, h->position, &mean, &variance, &improvement);
+    if (improvement > most) {
+      most = improvement;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/* The earlier paper's way: an existing knot gains nothing. */
+static void add_existing_knots(hunt *h) {
+  const oat_search *s = h->search;
+  for (size_t i = 0; i < s->state.k; i++) {
+    for (size_t j = 0; j < s->mapping.d; j++) {
+      h->position[j] = s->point.z[i + j * s->state.k];
+    }
+    oat_surrogate_add(&h->surrogate, h->position, 0);
+  }
+}
+
+static oatgp_status search_rows(hunt *h) {
+  const oat_search_settings *settings = &h->search->settings;
+  const size_t n = h->search->objective->config.rows->n, most = settings->candidates < n ? settings->candidates : n;
+  oatgp_status status = OATGP_OK;
+  TRY(look_at_random(h, settings->first_candidates < most ? settings->first_candidates : most));
+  if (settings->condition) {
+    add_existing_knots(h);
+  }
+  while (h->tried < most) {
+    if (h->surrogate.n == 0) { /* nothing is known yet but rows on knots */
+      TRY(look_at_random(h, 1));
+      continue;
+    }
+    TRY(oat_surrogate_fit(&h->surrogate, settings->surrogate_sigma, settings->surrogate_lengthscale));
+    const size_t row = most_promising(h);
+    double gain;
+    if (row == n) {
+      break;
+    }
+    TRY(look_at(h, 1, &row, &gain));
+  }
+done:
+  return status;
+}
+
+static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
+  hunt h = {.search = s, .best_gain = -HUGE_VAL};
+  oatgp_status status = OATGP_OK;
+  (void)wanted;
+  TRY(oat_surrogate_open(s->ctx, s->settings.candidates + s->settings.max_knots + 1, s->mapping.d, &h.surrogate));
+  h.surrogate.jitter = s->settings.surrogate_jitter;
+  TRY(oat_new(s->ctx, s->objective->config.rows->n, sizeof *h.known, &h.known));
+  TRY(oat_new_matrix(s->ctx, s->mapping.d, 1, &h.position));
+  TRY(search_rows(&h));
+  batch->tried = (double)h.tried;
+  batch->predicted = h.best_gain;
+  batch->count = h.best_gain > -HUGE_VAL;
+  oat_proposal_position(s, h.best, batch->position);
+done:
+  oat_surrogate_close(&h.surrogate);
+  free(h.known);
+  free(h.position);
+  return status;
+}
+
+const oat_proposal oat_proposal_bo = {"oat-bo", propose};

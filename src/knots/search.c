@@ -1,0 +1,170 @@
+/* A fit in progress. */
+#include "knots/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+static size_t theta_count(const oat_search *s) { return oat_theta_count(s->mapping.kernel, s->mapping.d); }
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status new_point(const oat_search *s, oat_point *point) {
+  const oatgp_status status = oat_new_matrix(s->ctx, theta_count(s), 1, &point->theta);
+  return status == OATGP_OK ? oat_new_matrix(s->ctx, s->settings.max_knots, s->mapping.d, &point->z) : status;
+}
+
+oatgp_status oat_search_open(oat_search *s) {
+  const size_t n = theta_count(s) + s->settings.max_knots * s->mapping.d;
+  oatgp_status status = OATGP_OK;
+  TRY(new_point(s, &s->point));
+  TRY(new_point(s, &s->backup));
+  TRY(new_point(s, &s->trial));
+  TRY(oat_new_matrix(s->ctx, theta_count(s), 1, &s->gradient.theta));
+  TRY(oat_new_matrix(s->ctx, s->settings.max_knots, s->mapping.d, &s->gradient.z));
+  double **const vectors[] = {&s->lower, &s->upper, &s->sign_weight, &s->x};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    TRY(oat_new_matrix(s->ctx, n, 1, vectors[i]));
+  }
+done:
+  return status;
+}
+
+void oat_search_close(oat_search *s) {
+  double *const arrays[] = {s->point.theta,    s->point.z,    s->backup.theta, s->backup.z, s->trial.theta, s->trial.z,
+                            s->gradient.theta, s->gradient.z, s->lower,        s->upper,    s->sign_weight, s->x,
+                            s->resumed};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    free(arrays[i]);
+  }
+  oat_optim_free(s->optim);
+}
+
+void oat_search_copy(const oat_search *s, const oat_point *from, size_t k, oat_point *to) {
+  memcpy(to->theta, from->theta, theta_count(s) * sizeof(double));
+  if (k > 0) {
+    memcpy(to->z, from->z, k * s->mapping.d * sizeof(double));
+  }
+}
+
+/* ---- knots --------------------------------------------------------------------------------------------------------- */
+
+void oat_search_add_knot(oat_search *s, const double *position) {
+  const size_t k = s->state.k++;
+  for (size_t j = s->mapping.d; j-- > 0;) {
+    memmove(s->point.z + j * (k + 1), s->point.z + j * k, k * sizeof(double));
+    s->point.z[k + j * (k + 1)] = position[j];
+  }
+}
+
+void oat_search_truncate(oat_search *s, size_t k) {
+  for (size_t j = 1; j < s->mapping.d; j++) {
+    memmove(s->point.z + j * k, s->point.z + j * s->state.k, k * sizeof(double));
+  }
+  s->state.k = k;
+}
+
+static void use_knots(oat_search *s) {
+  if (s->objective->config.approx->sparse) {
+    oat_objective_resize(s->objective, s->state.k);
+  }
+}
+
+oatgp_status oat_search_evaluate(oat_search *s) {
+  use_knots(s);
+  s->state.evaluations++;
+  const oatgp_status status = oat_objective_evaluate(s->objective, &s->point, &s->state.value, NULL);
+  s->state.rejected += status == OATGP_NUMERIC;
+  return status;
+}
+
+oatgp_status oat_search_place(oat_search *s, const oat_point *from, size_t k) {
+  oat_search_copy(s, from, k, &s->point);
+  s->state.k = k;
+  s->state.kept = k;
+  return oat_search_evaluate(s);
+}
+
+/* ---- optimisation -------------------------------------------------------------------------------------------------- */
+
+bool oat_search_halted(const oat_search *s) { return s->state.stop == OATGP_STOP_TIME || s->state.stop == OATGP_STOP_USER; }
+
+static oatgp_status evaluate(void *self, const double *x, double *value, double *gradient) {
+  oat_search *s = self;
+  oat_gradient derivatives = {s->gradient.theta, s->mapping.first < s->mapping.k ? s->gradient.z : NULL};
+  oat_mapping_unpack(&s->mapping, x, &s->trial);
+  const oatgp_status status = oat_objective_evaluate(s->objective, &s->trial, value, &derivatives);
+  if (status == OATGP_OK) {
+    oat_mapping_gradient(&s->mapping, x, &derivatives, gradient);
+  }
+  return status;
+}
+
+/* Goes on where a checkpoint left off, or starts at the current model. */
+static oatgp_status begin(oat_search *s) {
+  const size_t n = s->problem.n, bytes = n * sizeof(double);
+  if (s->resumed == NULL) {
+    oat_mapping_pack(&s->mapping, &s->point, s->x);
+    oat_mapping_bounds(&s->mapping, s->x, s->lower, s->upper, s->sign_weight);
+    return oat_optim_start(s->optim, s->x);
+  }
+  if (s->resumed_count != s->optim->state_count + 2 * n) {
+    return oat_fail(s->ctx, OATGP_FORMAT, "the checkpoint does not fit these settings");
+  }
+  oat_mapping_bounds(&s->mapping, s->resumed + s->optim->state_count, s->lower, s->upper, s->sign_weight);
+  memcpy(s->lower, s->resumed + s->optim->state_count, bytes);
+  memcpy(s->upper, s->resumed + s->optim->state_count + n, bytes);
+  memcpy(s->optim->state, s->resumed, s->optim->state_count * sizeof(double));
+  free(s->resumed);
+  s->resumed = NULL;
+  return OATGP_OK;
+}
+
+/* The optimiser's best point becomes the current model. */
+static void conclude(oat_search *s, oatgp_stop stop) {
+  const double *counter = s->optim->counter;
+  if (counter[OAT_BEST] > -HUGE_VAL) {
+    oat_mapping_unpack(&s->mapping, s->optim->best, &s->point);
+    s->state.value = counter[OAT_BEST];
+  }
+  s->state.stop = stop;
+  s->state.iterations += counter[OAT_ITERATIONS];
+  s->state.evaluations += counter[OAT_EVALUATIONS];
+  s->state.rejected += counter[OAT_REJECTED];
+}
+
+static oatgp_stop run(oat_search *s) {
+  oatgp_stop stop = OATGP_STOP_NONE;
+  bool interrupted = s->report(s->self, s, OAT_SEARCH_STEP);
+  while (!interrupted && s->problem.n > 0 && (stop = oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
+    oat_optim_step(s->optim);
+    interrupted = s->report(s->self, s, OAT_SEARCH_STEP);
+  }
+  return interrupted ? OATGP_STOP_USER : stop;
+}
+
+oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
+  oatgp_status status = OATGP_OK;
+  const bool *free_parameters = s->mapping.free;
+  use_knots(s);
+  s->mapping.k = s->state.k;
+  s->mapping.first = s->settings.move ? first : s->state.k;
+  s->mapping.free = s->state.held ? s->none_free : free_parameters;
+  oat_search_copy(s, &s->point, s->state.k, &s->trial);
+  s->problem = (oat_problem){oat_mapping_count(&s->mapping), s->lower, s->upper, s->sign_weight, evaluate, s};
+  TRY(oat_optim_create(s->ctx, s->method, &s->problem, limits, &s->optim));
+  TRY(begin(s));
+  conclude(s, run(s));
+done:
+  if (status == OATGP_NUMERIC) { /* rejected at its start: nothing was gained, and that is all */
+    s->state.rejected++;
+    s->state.evaluations++;
+    status = OATGP_OK;
+  }
+  s->mapping.free = free_parameters;
+  oat_optim_free(s->optim);
+  s->optim = NULL;
+  return status;
+}

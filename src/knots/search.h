@@ -1,0 +1,86 @@
+/* A fit in progress: the current model, and the one way to improve it by an optimiser. What a search does is a strategy
+ * (strategy.h); how it proposes knots is a proposal (proposal.h). Everything that must survive an interruption is in `state`. */
+#ifndef OAT_SEARCH_H
+#define OAT_SEARCH_H
+
+#include "objective/params.h"
+#include "optim/optim.h"
+#include "util/rng.h"
+
+/* Where a search is. Between two phases, and within an optimisation between two steps, it can be saved and resumed. */
+typedef enum oat_phase {
+  OAT_PHASE_PARAMETERS, /* the parameters alone */
+  OAT_PHASE_PROPOSE,    /* about to propose knots */
+  OAT_PHASE_GROW,       /* the proposed knots are on trial */
+  OAT_PHASE_RELEASE,    /* parameters that were held are optimised */
+  OAT_PHASE_POLISH,     /* the last optimisation */
+  OAT_PHASE_DONE
+} oat_phase;
+
+typedef enum oat_search_event { OAT_SEARCH_START, OAT_SEARCH_STEP, OAT_SEARCH_PROPOSAL, OAT_SEARCH_KNOT, OAT_SEARCH_REFINE } oat_search_event;
+
+typedef struct oat_search_settings {
+  size_t max_knots, candidates, first_candidates, batch, gain_rows;
+  double tol_knot;
+  bool move, refine, restart_parameters, condition, guard, finish; /* finish: the parameters once more after growing */
+  double surrogate_sigma, surrogate_lengthscale, surrogate_jitter;
+} oat_search_settings;
+
+/* What a checkpoint holds of a search, besides point, backup and the optimiser's state. */
+typedef struct oat_search_state {
+  oat_phase phase, next;     /* next: after OAT_PHASE_RELEASE */
+  size_t k, kept;            /* knots now; those before the ones on trial */
+  size_t round;              /* of a strategy that repeats itself */
+  bool held;                 /* the parameters keep their start values for now */
+  double value, value_before; /* the objective now, and before the knots on trial */
+  double tried, predicted;   /* the latest proposal: candidates looked at, gain that it promised */
+  double iterations, evaluations, rejected;
+  oatgp_stop stop;
+  oat_rng rng;
+} oat_search_state;
+
+typedef struct oat_search oat_search;
+
+struct oat_search {
+  oatgp_context *ctx;
+  oat_objective *objective;
+  oat_mapping mapping;           /* k and first are set for each optimisation */
+  const oat_optim_method *method;
+  oat_optim_settings limits, inner; /* of a whole optimisation, and of one after each proposal */
+  oat_search_settings settings;
+  const oat_point *start;        /* parameters to restart from */
+  const bool *none_free;         /* as many as theta, all false */
+  /* Tells of an event; true asks to stop. */
+  bool (*report)(void *self, const oat_search *search, oat_search_event event);
+  void *self;
+
+  oat_search_state state;
+  oat_point point, backup;       /* the current model, and the one before the knots on trial; capacity max_knots */
+  oat_optim *optim;              /* the optimisation under way, or NULL */
+  double *lower, *upper, *sign_weight, *x;
+  oat_problem problem;
+  oat_gradient gradient;
+  oat_point trial;               /* the point under evaluation */
+  double *resumed;               /* state of the optimiser and its bounds to go on from, or NULL */
+  size_t resumed_count;
+};
+
+/* Allocates for max_knots; the fields up to `self` are set already. */
+oatgp_status oat_search_open(oat_search *search);
+void oat_search_close(oat_search *search);
+
+/* Makes `from` with k knots the current model and evaluates it. OATGP_NUMERIC if it cannot be. */
+oatgp_status oat_search_place(oat_search *search, const oat_point *from, size_t k);
+/* Optimises the parameters and the knots from `first` on, starting at the current model, which becomes the best point found. */
+oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_optim_settings *limits);
+/* The value at the current model, and its factors. */
+oatgp_status oat_search_evaluate(oat_search *search);
+/* Whether time, evaluations or the user end the search. */
+bool oat_search_halted(const oat_search *search);
+
+/* Adds a knot (d coordinates) to the current model, without evaluating it; removes knots from the end. */
+void oat_search_add_knot(oat_search *search, const double *position);
+void oat_search_truncate(oat_search *search, size_t k);
+void oat_search_copy(const oat_search *search, const oat_point *from, size_t k, oat_point *to);
+
+#endif

@@ -1,0 +1,66 @@
+/* The strategies, one row each, and the two simple ones. */
+#include "knots/strategy.h"
+
+#include <string.h>
+
+/* The parameters alone. */
+static oatgp_status run_fixed(const oat_strategy *strategy, oat_search *s) {
+  oatgp_status status = OATGP_OK;
+  (void)strategy;
+  if (s->state.phase == OAT_PHASE_PARAMETERS) {
+    TRY(oat_search_optimise(s, s->state.k, &s->limits));
+    s->state.phase = OAT_PHASE_POLISH;
+  }
+  TRY(oat_run_polish(s));
+done:
+  return status;
+}
+
+/* All knots and parameters at once. */
+static oatgp_status run_simultaneous(const oat_strategy *strategy, oat_search *s) {
+  (void)strategy;
+  s->state.phase = OAT_PHASE_POLISH;
+  const oatgp_status status = oat_search_optimise(s, 0, &s->limits);
+  s->state.phase = OAT_PHASE_DONE;
+  return status;
+}
+
+oatgp_status oat_run_polish(oat_search *s) {
+  oatgp_status status = OATGP_OK;
+  if (s->settings.refine && !oat_search_halted(s) && s->state.phase == OAT_PHASE_POLISH) {
+    const bool goes_on = s->resumed != NULL;
+    if (!goes_on && s->settings.restart_parameters) {
+      memcpy(s->point.theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof(double));
+    }
+    s->report(s->self, s, OAT_SEARCH_REFINE);
+    TRY(oat_search_optimise(s, 0, &s->limits));
+  } else if (s->settings.finish && !oat_search_halted(s) && s->state.phase == OAT_PHASE_POLISH) {
+    const oatgp_stop stop = s->state.stop;
+    TRY(oat_search_optimise(s, s->state.k, &s->limits));
+    s->state.stop = oat_search_halted(s) ? s->state.stop : stop;
+  }
+  s->state.phase = OAT_PHASE_DONE;
+done:
+  return status;
+}
+
+static const oat_strategy strategies[] = {
+    /* name          moves  needs  grows  proposal */
+    {"fixed", false, false, false, NULL, run_fixed},
+    {"simultaneous", true, true, false, NULL, run_simultaneous},
+    {"oat-bo", true, false, true, &oat_proposal_bo, oat_run_growing},
+    {"oat-rs", true, false, true, &oat_proposal_random, oat_run_growing},
+    {"oat-gain", true, false, true, &oat_proposal_gain, oat_run_growing},
+    {"variance", false, false, false, NULL, oat_run_variance},
+};
+
+const oat_strategy *oat_strategy_at(size_t index) { return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL; }
+
+const oat_strategy *oat_strategy_find(const char *name) {
+  for (size_t i = 0; oat_strategy_at(i) != NULL; i++) {
+    if (strcmp(strategies[i].name, name) == 0) {
+      return &strategies[i];
+    }
+  }
+  return NULL;
+}

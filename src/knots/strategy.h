@@ -1,0 +1,27 @@
+/* Strategies: how a fit finds its knots. One row each in strategy.c. */
+#ifndef OAT_STRATEGY_H
+#define OAT_STRATEGY_H
+
+#include "knots/proposal.h"
+
+typedef struct oat_strategy {
+  const char *name;
+  bool moves;                   /* it moves knots by their gradient (with a smooth kernel) */
+  bool needs_moving;            /* and is nothing without that */
+  bool grows;                   /* from the start up to max_knots */
+  const oat_proposal *proposal; /* of one that grows */
+  /* Runs the search from its phase to the end. */
+  oatgp_status (*run)(const struct oat_strategy *strategy, oat_search *search);
+} oat_strategy;
+
+const oat_strategy *oat_strategy_find(const char *name); /* NULL if there is none */
+const oat_strategy *oat_strategy_at(size_t index);       /* NULL past the end */
+
+/* One knot (or batch) at a time: the algorithm of the paper (oat.c). */
+oatgp_status oat_run_growing(const oat_strategy *strategy, oat_search *search);
+/* Greedy variance: the rows that the others explain least, chosen again when the parameters have moved (variance.c). */
+oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *search);
+/* The last phase of every strategy: all knots and parameters together if asked for, else the parameters alone after growing. */
+oatgp_status oat_run_polish(oat_search *search);
+
+#endif

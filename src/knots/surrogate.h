@@ -1,0 +1,30 @@
+/* The surrogate of OAT-BO: a noiseless GP for the objective as a function of the new knot, with covariance
+ * sigma^2 exp(-|x - x'|_1 / l) (the L1 norm) and, as its mean, the first value. */
+#ifndef OAT_SURROGATE_H
+#define OAT_SURROGATE_H
+
+#include "optim/optim.h"
+
+typedef struct oat_surrogate {
+  oatgp_context *ctx;
+  size_t n, capacity, d;
+  double *x, *y;        /* capacity x d (row after row), capacity */
+  double jitter;        /* on the diagonal in the likelihood; a thousandth of it in prediction */
+  double sigma, l;
+  double *k, *distance; /* n x n each */
+  double *a, *work;     /* K^-1 (y - mean), and scratch */
+} oat_surrogate;
+
+oatgp_status oat_surrogate_open(oatgp_context *ctx, size_t capacity, size_t d, oat_surrogate *surrogate);
+void oat_surrogate_close(oat_surrogate *surrogate);
+void oat_surrogate_add(oat_surrogate *surrogate, const double *x, double y);
+/* Maximum likelihood in log sigma and log l, from (sigma, l). O(n^3) an evaluation. */
+oatgp_status oat_surrogate_fit(oat_surrogate *surrogate, double sigma, double l);
+/* Log likelihood without -n/2 log 2 pi at (sigma, l), with its gradient in the logarithms; false if it cannot be factorised. */
+bool oat_surrogate_likelihood(oat_surrogate *surrogate, double sigma, double l, double *value, double *gradient);
+/* Gets ready to predict with sigma and l as they are. */
+oatgp_status oat_surrogate_condition(oat_surrogate *surrogate);
+/* Mean, variance and expected improvement over the largest y at one point. O(n^2). */
+void oat_surrogate_predict(oat_surrogate *surrogate, const double *x, double *mean, double *variance, double *improvement);
+
+#endif

@@ -1,0 +1,125 @@
+/* The exact gain of a further knot at fixed parameters, for the models with alpha = 0, in O(N K) for each candidate.
+ *
+ * A knot x* adds to V the row a = E / s*, E_i = k(x*, x_i) - v . v_i, s*^2 = k(x*, x*) + jitter - |v|^2, and to the factors
+ *   L: [v^T s*],   LB: [u^T gamma], u = LB^-1 sum w v a, gamma^2 = 1 + sum w a^2 - |u|^2,   c: (sum w r a - u . c) / gamma,
+ * so that F grows by -log gamma + c*^2 / 2, and for vfe by sum w a^2 / 2 more, since the trace shrinks. */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "objective/sparse.h"
+
+#define COINCIDENT 1e-6 /* of sigma^2: below this a candidate sits on a knot */
+
+/* What candidates need, carved out of `work`. */
+typedef struct bench {
+  double *v, *s2, *ee, *er, *ve, *kernel;
+} bench;
+
+size_t oat_gain_work(const oat_objective *objective, size_t m) {
+  const oat_objective_config *config = &objective->config;
+  return m * (2 * config->capacity + 3) + oat_kernel_work(m, config->rows->d);
+}
+
+static bench lay_out(const oat_objective *objective, size_t m, double *work) {
+  const size_t k = objective->config.k;
+  bench b = {.v = work};
+  b.s2 = b.v + m * k;
+  b.ee = b.s2 + m;
+  b.er = b.ee + m;
+  b.ve = b.er + m;
+  b.kernel = b.ve + m * k;
+  return b;
+}
+
+static double jitter_variance(const oat_objective *objective, const oat_point *point) {
+  return objective->config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+}
+
+/* v of every candidate and s*^2. */
+static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
+  const size_t m = candidates.n, k = objective->config.k;
+  const double sigma2 = sparse->cov.sigma * sparse->cov.sigma;
+  const oat_points z = {sparse->z, k, sparse->ldz};
+  oat_kernel_cross(&sparse->cov, candidates, z, b->v, m, b->kernel);
+  oat_solve_right(sparse->l, k, OAT_TRANSPOSED, (oat_view){b->v, m, k, m});
+  for (size_t i = 0; i < m; i++) {
+    b->s2[i] = sigma2 + delta;
+  }
+  for (size_t c = 0; c < k; c++) {
+    for (size_t i = 0; i < m; i++) {
+      b->s2[i] -= b->v[i + c * m] * b->v[i + c * m];
+    }
+  }
+}
+
+/* The new elements of the factors for one candidate, whose s* u is its column of ve. */
+typedef struct border {
+  double s, gamma, c, gain;
+} border;
+
+static border border_of(const oat_sparse_objective *o, const bench *b, size_t i) {
+  const size_t k = o->base.config.k;
+  const double s = sqrt(b->s2[i]), *u = b->ve + i * k, aa = b->ee[i] / b->s2[i];
+  const double gamma2 = fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1);
+  const double c = (b->er[i] - oat_dot(k, u, o->c)) / s / sqrt(gamma2);
+  const double trace = o->base.config.approx->trace ? 0.5 * aa : 0;
+  return (border){s, sqrt(gamma2), c, -0.5 * log(gamma2) + 0.5 * c * c + trace};
+}
+
+/* All sums over the rows, and ve <- LB^-1 ve. */
+static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
+  const size_t k = o->base.config.k;
+  whiten(&o->base, sparse, candidates, delta, b);
+  oat_candidates sums = {candidates, b->v, o->coefficient, b->ee, b->er, b->ve};
+  const oatgp_status status = o->backend_table->weigh(o->backend, sparse, &sums);
+  oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k});
+  return status;
+}
+
+static bool coincident(const oat_sparse *sparse, double s2, double delta) {
+  return !(s2 - delta > delta + COINCIDENT * sparse->cov.sigma * sparse->cov.sigma);
+}
+
+oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
+  oat_sparse_objective *o = (oat_sparse_objective *)objective;
+  const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
+  const double delta = jitter_variance(objective, point);
+  bench b = lay_out(objective, candidates.n, work);
+  const oatgp_status status = weigh(o, &sparse, candidates, delta, &b);
+  for (size_t i = 0; status == OATGP_OK && i < candidates.n; i++) {
+    gain[i] = coincident(&sparse, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, i).gain;
+  }
+  return status;
+}
+
+/* A k x k factor with leading dimension k becomes one of k + 1, whose new row is `row` (times scale) and `corner`. */
+static void grow_factor(double *l, size_t k, const double *row, double scale, double corner) {
+  const size_t n = k + 1;
+  for (size_t j = k; j-- > 0;) {
+    memmove(l + j * n, l + j * k, k * sizeof *l);
+    l[k + j * n] = scale * row[j];
+  }
+  memset(l + k * n, 0, n * sizeof *l);
+  l[k + k * n] = corner;
+}
+
+oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain) {
+  oat_sparse_objective *o = (oat_sparse_objective *)objective;
+  const size_t k = objective->config.k;
+  const oat_sparse sparse = oat_sparse_at(o, point, k + 1);
+  const double delta = jitter_variance(objective, point);
+  const oat_points added = {point->z + k, 1, k + 1};
+  bench b = lay_out(objective, 1, work);
+  const oatgp_status status = weigh(o, &sparse, added, delta, &b);
+  if (status != OATGP_OK || coincident(&sparse, b.s2[0], delta)) {
+    return status != OATGP_OK ? status : OATGP_NUMERIC;
+  }
+  const border new = border_of(o, &b, 0);
+  grow_factor(o->l, k, b.v, 1, new.s);
+  grow_factor(o->lb, k, b.ve, 1 / new.s, new.gamma);
+  o->c[k] = new.c;
+  *gain = new.gain;
+  objective->table->resize(objective, k + 1);
+  return OATGP_OK;
+}

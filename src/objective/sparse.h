@@ -1,0 +1,27 @@
+/* The state of the sparse objective, shared by sparse.c (evaluation) and gain.c (candidates for a new knot). */
+#ifndef OAT_SPARSE_H
+#define OAT_SPARSE_H
+
+#include "objective/objective.h"
+
+/* Arrays are laid out for the capacity; each is used with leading dimension k. */
+typedef struct oat_sparse_objective {
+  oat_objective base;
+  const oat_backend_table *backend_table;
+  oat_backend *backend;
+  double *arena;                     /* everything below */
+  double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
+  double *c_all;                     /* k x (1 + p): LB^-1 vwr */
+  double *gram;                      /* 2 of (1 + p) square */
+  double *coefficient;               /* p */
+  double *rhs, *c, *e, *le;          /* k each */
+  double *z_grad;                    /* k x d */
+  double *kernel_work;
+  oat_sums sums;
+  oat_gradient_sums gradient_sums;
+} oat_sparse_objective;
+
+/* The model at a point, for the backend; ldz is the leading dimension of the point's knots. */
+oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz);
+
+#endif

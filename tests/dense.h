@@ -1,0 +1,301 @@
+/* A second, slow implementation of every kernel and model to test the library against: dense N x N formulas, plain loops and long
+ * double. It shares no code and no table with the library: a kernel or a model that is registered there must get its row here.
+ *
+ *   S = Q + diag(lambda), Q = Kfu Kuu^-1 Kuf (full GP: S = K + noise);  F = log N(r - H beta; 0, S) + penalty
+ *   beta = (H^T S^-1 H)^-1 H^T S^-1 r;  posterior of f*: Q*f S^-1 (r - H beta) and P - Q*f S^-1 Qf*, where P is what the model
+ *   takes for the prior covariance: K**, Q** or Q** + diag(K** - Q**). All matrices are column-major. */
+#ifndef TEST_DENSE_H
+#define TEST_DENSE_H
+
+#include "objective/objective.h"
+#include "support.h"
+
+typedef long double real;
+
+/* ---- tables ------------------------------------------------------------------------------------------------------- */
+
+static inline real dense_se(real shape, real s) { return expl(-s / 2 + 0 * shape); }
+static inline real dense_exponential(real shape, real s) { return expl(-sqrtl(s) + 0 * shape); }
+static inline real dense_rq(real shape, real s) { return expl(-shape * log1pl(s / (2 * shape))); }
+
+static inline real dense_matern32(real shape, real s) {
+  const real a = sqrtl(3 * s) + 0 * shape;
+  return (1 + a) * expl(-a);
+}
+
+static inline real dense_matern52(real shape, real s) {
+  const real a = sqrtl(5 * s) + 0 * shape;
+  return (1 + a + a * a / 3) * expl(-a);
+}
+
+typedef real (*dense_profile)(real shape, real s);
+
+/* The profile of a kernel; the -ard form has the same. */
+static inline dense_profile dense_profile_of(const oat_kernel *kernel) {
+  static const struct {
+    const char *name;
+    dense_profile profile;
+  } rows[] = {
+      {"se", dense_se}, {"matern32", dense_matern32}, {"matern52", dense_matern52}, {"rq", dense_rq}, {"exponential", dense_exponential}};
+  const size_t length = strcspn(kernel->name, "-");
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    if (strlen(rows[i].name) == length && strncmp(rows[i].name, kernel->name, length) == 0) {
+      return rows[i].profile;
+    }
+  }
+  fail_msg("kernel %s has no formula in tests/dense.h: add its row", kernel->name);
+  return NULL;
+}
+
+typedef enum dense_prior { PRIOR_K, PRIOR_Q, PRIOR_Q_DIAGONAL } dense_prior;
+typedef enum dense_penalty { PENALTY_NONE, PENALTY_TRACE, PENALTY_POWER } dense_penalty;
+
+typedef struct dense_model {
+  const char *name;
+  bool sparse;
+  double alpha; /* negative: the setting */
+  dense_penalty penalty;
+  dense_prior prior;
+} dense_model;
+
+static inline const dense_model *dense_model_of(const oat_approx *approx) {
+  static const dense_model rows[] = {
+      {"full", false, 0, PENALTY_NONE, PRIOR_K},        {"dic", true, 0, PENALTY_NONE, PRIOR_Q},  {"dtc", true, 0, PENALTY_NONE, PRIOR_K},
+      {"vfe", true, 0, PENALTY_TRACE, PRIOR_K},         {"fitc", true, 1, PENALTY_NONE, PRIOR_K}, {"pep", true, -1, PENALTY_POWER, PRIOR_K},
+      {"fic", true, 1, PENALTY_NONE, PRIOR_Q_DIAGONAL},
+  };
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    if (strcmp(rows[i].name, approx->name) == 0) {
+      return &rows[i];
+    }
+  }
+  fail_msg("model %s has no row in tests/dense.h: add it", approx->name);
+  return NULL;
+}
+
+/* ---- linear algebra ----------------------------------------------------------------------------------------------- */
+
+static inline real *dense_new(size_t rows, size_t columns) {
+  real *a = calloc(rows * columns + 1, sizeof *a);
+  assert_non_null(a);
+  return a;
+}
+
+/* Lower factor in place. */
+static inline void dense_cholesky(size_t n, real *a) {
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = j; i < n; i++) {
+      real sum = a[i + j * n];
+      for (size_t l = 0; l < j; l++) {
+        sum -= a[i + l * n] * a[j + l * n];
+      }
+      if (i == j && !(sum > 0)) {
+        fail_msg("the reference met pivot %zu of %zu, which is %Lg", j + 1, n, sum);
+      }
+      a[i + j * n] = i == j ? sqrtl(sum) : sum / a[j + j * n];
+    }
+  }
+}
+
+/* b <- (L L^T)^-1 b for each of `columns` columns. */
+static inline void dense_solve(size_t n, const real *l, real *b, size_t columns) {
+  for (real *x = b; x < b + n * columns; x += n) {
+    for (size_t i = 0; i < n; i++) {
+      for (size_t j = 0; j < i; j++) {
+        x[i] -= l[i + j * n] * x[j];
+      }
+      x[i] /= l[i + i * n];
+    }
+    for (size_t i = n; i-- > 0;) {
+      for (size_t j = i + 1; j < n; j++) {
+        x[i] -= l[j + i * n] * x[j];
+      }
+      x[i] /= l[i + i * n];
+    }
+  }
+}
+
+static inline real dense_dot(size_t n, const real *a, const real *b) {
+  real sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+/* A^T B, of n rows each. */
+static inline real *dense_product(size_t n, const real *a, size_t rows, const real *b, size_t columns) {
+  real *c = dense_new(rows, columns);
+  for (size_t j = 0; j < columns; j++) {
+    for (size_t i = 0; i < rows; i++) {
+      c[i + j * rows] = dense_dot(n, a + i * n, b + j * n);
+    }
+  }
+  return c;
+}
+
+/* ---- the model at one point --------------------------------------------------------------------------------------- */
+
+/* k(x_i, z_c) as x.n x z.n matrix. */
+static inline real *dense_cross(const oat_covariance *cov, oat_points x, oat_points z) {
+  const dense_profile profile = dense_profile_of(cov->kernel);
+  real *k = dense_new(x.n, z.n);
+  for (size_t c = 0; c < z.n; c++) {
+    for (size_t i = 0; i < x.n; i++) {
+      real s = 0;
+      for (size_t j = 0; j < cov->d; j++) {
+        const real t = ((real)x.a[i + j * x.ld] - z.a[c + j * z.ld]) / cov->lengthscale[cov->kernel->ard ? j : 0];
+        s += t * t;
+      }
+      k[i + c * x.n] = (real)cov->sigma * cov->sigma * profile(cov->shape, s);
+    }
+  }
+  return k;
+}
+
+typedef struct dense {
+  const dense_model *model;
+  oat_covariance cov;
+  oat_points knots, rows;
+  size_t n, k, p;  /* k = 0 for the full GP */
+  real *kuu, *kuf; /* factor of Kuu with its jitter; k x n */
+  real *a;         /* k x n: Kuu^-1 Kuf */
+  real *noise;     /* n */
+  real *s;         /* n x n: factor of S */
+  real *pull;      /* n: S^-1 (r - H beta) */
+  real *beta;      /* p */
+  real value;
+} dense;
+
+static inline void dense_free(dense *m) {
+  real *const blocks[] = {m->kuu, m->kuf, m->a, m->noise, m->s, m->pull, m->beta};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+}
+
+static inline void dense_add_diagonal(size_t n, real *a, real value) {
+  for (size_t i = 0; i < n; i++) {
+    a[i * (n + 1)] += value;
+  }
+}
+
+/* Q or, for the full GP, K; not yet with the noise. */
+static inline void dense_explain(dense *m, double jitter) {
+  const real delta = (real)jitter * m->cov.sigma * m->cov.sigma;
+  if (m->k == 0) {
+    m->s = dense_cross(&m->cov, m->rows, m->rows);
+    dense_add_diagonal(m->n, m->s, delta);
+    return;
+  }
+  m->kuu = dense_cross(&m->cov, m->knots, m->knots);
+  dense_add_diagonal(m->k, m->kuu, delta);
+  dense_cholesky(m->k, m->kuu);
+  m->kuf = dense_cross(&m->cov, m->knots, m->rows);
+  m->a = dense_cross(&m->cov, m->knots, m->rows);
+  dense_solve(m->k, m->kuu, m->a, m->n);
+  m->s = dense_product(m->k, m->kuf, m->n, m->a, m->n);
+}
+
+/* Adds lambda to the diagonal of S; returns the penalty. */
+static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, real alpha) {
+  real penalty = 0;
+  m->noise = dense_new(m->n, 1);
+  for (size_t i = 0; i < m->n; i++) {
+    real *diagonal = m->s + i * (m->n + 1);
+    const real g = m->k > 0 ? (real)m->cov.sigma * m->cov.sigma - *diagonal : 0;
+    const real n =
+        (real)tau * tau * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+    m->noise[i] = n;
+    *diagonal += n + alpha * g;
+    if (m->model->penalty == PENALTY_TRACE) {
+      penalty -= g / (2 * n);
+    } else if (m->model->penalty == PENALTY_POWER) {
+      penalty -= (1 - alpha) / (2 * alpha) * log1pl(alpha * g / n);
+    }
+  }
+  return penalty;
+}
+
+/* beta, then pull; returns r'^T S^-1 r' of r' = r - H beta. S is a factor by now. */
+static inline real dense_least_squares(dense *m, const oat_rows *rows) {
+  const size_t n = m->n, p = m->p;
+  real *h = dense_new(n, 1 + p), *sh = dense_new(n, 1 + p);
+  for (size_t i = 0; i < n * (1 + p); i++) {
+    h[i] = sh[i] = rows->r[i];
+  }
+  dense_solve(n, m->s, sh, 1 + p);
+  real *gram = dense_product(n, h + n, p, sh + n, p);
+  m->beta = dense_product(n, h + n, p, sh, 1);
+  dense_cholesky(p, gram);
+  dense_solve(p, gram, m->beta, 1);
+  m->pull = dense_new(n, 1);
+  real sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    real residual = h[i];
+    m->pull[i] = sh[i];
+    for (size_t j = 0; j < p; j++) {
+      residual -= m->beta[j] * h[i + (1 + j) * n];
+      m->pull[i] -= m->beta[j] * sh[i + (1 + j) * n];
+    }
+    sum += residual * m->pull[i];
+  }
+  free(h);
+  free(sh);
+  free(gram);
+  return sum;
+}
+
+static inline dense dense_make(const oat_objective_config *config, const oat_point *point) {
+  const oat_rows *rows = config->rows;
+  dense m = {.model = dense_model_of(config->approx), .n = rows->n, .p = rows->p, .rows = {rows->x, rows->n, rows->n}};
+  m.cov = (oat_covariance){config->kernel, rows->d, point->theta[OAT_SIGMA], point->theta[OAT_SHAPE], point->theta + OAT_LENGTHSCALE};
+  m.k = m.model->sparse ? config->k : 0;
+  m.knots = (oat_points){point->z, m.k, m.k};
+  dense_explain(&m, config->jitter);
+  const real penalty = dense_add_noise(&m, rows, point->theta[OAT_TAU], m.model->alpha < 0 ? config->alpha : m.model->alpha);
+  dense_cholesky(m.n, m.s);
+  m.value = penalty - dense_least_squares(&m, rows) / 2;
+  for (size_t i = 0; i < m.n; i++) {
+    m.value -= logl(m.s[i * (m.n + 1)]) + logl(2 * acosl(-1)) / 2;
+  }
+  return m;
+}
+
+/* ---- posterior ---------------------------------------------------------------------------------------------------- */
+
+/* k(x_i, points) as the model has it: Qf*, n x m; and in *q, if that is not NULL, Q** (or K** for the full GP). */
+static inline real *dense_towards(const dense *m, oat_points points, real **q) {
+  if (m->k == 0) {
+    *q = dense_cross(&m->cov, points, points);
+    return dense_cross(&m->cov, m->rows, points);
+  }
+  real *kus = dense_cross(&m->cov, m->knots, points), *solved = dense_cross(&m->cov, m->knots, points);
+  dense_solve(m->k, m->kuu, solved, points.n);
+  *q = dense_product(m->k, kus, points.n, solved, points.n);
+  real *qfs = dense_product(m->k, m->kuf, m->n, solved, points.n);
+  free(kus);
+  free(solved);
+  return qfs;
+}
+
+/* Mean of f without H beta, and covariance, at the points. */
+static inline void dense_predict(const dense *m, oat_points points, real *mean, real *covariance) {
+  const size_t count = points.n;
+  real *q = NULL, *qfs = dense_towards(m, points, &q), *solved = dense_new(m->n, count), *prior = dense_cross(&m->cov, points, points);
+  memcpy(solved, qfs, m->n * count * sizeof *solved);
+  dense_solve(m->n, m->s, solved, count);
+  for (size_t j = 0; j < count; j++) {
+    mean[j] = dense_dot(m->n, qfs + j * m->n, m->pull);
+    for (size_t i = 0; i < count; i++) {
+      const bool whole = m->model->prior == PRIOR_K || (m->model->prior == PRIOR_Q_DIAGONAL && i == j);
+      covariance[i + j * count] = (whole ? prior : q)[i + j * count] - dense_dot(m->n, qfs + i * m->n, solved + j * m->n);
+    }
+  }
+  free(q);
+  free(qfs);
+  free(solved);
+  free(prior);
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* The gradient of every model with every kernel against central differences of sixth order, in all parameters and all knots. */
+#include "problem.h"
+
+enum { ROWS = 23, INPUTS = 2, KNOTS = 5 };
+
+/* d F / d log theta_i, or d F / d z_i for the places after theta. The step is small for sixth order because Matern 3/2 has a
+ * kink in its third derivative where a knot meets a row: there the error is of third order. */
+static double difference(oat_objective *objective, const oat_point *point, size_t theta_count, size_t index) {
+  static const double weight[] = {45.0 / 60, -9.0 / 60, 1.0 / 60};
+  const double step = 1e-4;
+  double *parameter = index < theta_count ? point->theta + index : point->z + (index - theta_count);
+  const double at = *parameter;
+  double sum = 0;
+  for (int m = 1; m <= (int)LENGTH(weight); m++) {
+    for (int side = -1; side <= 1; side += 2) {
+      double value = 0;
+      *parameter = index < theta_count ? at * exp(side * m * step) : at + side * m * step;
+      assert_int_equal(oat_objective_evaluate(objective, point, &value, NULL), OATGP_OK);
+      sum += side * weight[m - 1] * value;
+    }
+  }
+  *parameter = at;
+  return sum / step;
+}
+
+/* The largest error of a derivative, relative to it or to 1 % of the largest one. */
+static double gradient_against_differences(oatgp_context *ctx, const oat_objective_config *config, const oat_point *point) {
+  oat_objective *objective = NULL;
+  const size_t theta_count = oat_theta_count(config->kernel, config->rows->d);
+  double expected[MAX_PARAMETERS], largest = 0, worst = 0;
+  assert_int_equal(oat_objective_create(ctx, config, &objective), OATGP_OK);
+  const outcome o = evaluate_objective(objective, point);
+  for (size_t i = 0; i < o.count; i++) {
+    expected[i] = difference(objective, point, theta_count, i);
+    largest = fmax(largest, fabs(expected[i]));
+  }
+  for (size_t i = 0; i < o.count; i++) {
+    const double error = fabs(o.gradient[i] - expected[i]) / fmax(fabs(expected[i]), 0.01 * largest);
+    if (!(error <= 1e-6)) {
+      print_error("%s, %s, alpha %g, %zu coefficients, derivative %zu: %.12g, by differences %.12g\n", config->approx->name,
+                  config->kernel->name, config->alpha, config->rows->p, i, o.gradient[i], expected[i]);
+    }
+    worst = worse_of(worst, error);
+  }
+  oat_objective_free(objective);
+  return worst;
+}
+
+/* All kinds of row noise and of means. */
+static double check_model(oatgp_context *ctx, problem *p, const oat_kernel *kernel, variant v) {
+  const size_t bases[] = {0, 1, 1 + INPUTS};
+  const oat_point point = {p->theta, p->z};
+  double worst = 0;
+  for (row_noise noise = NOISE_PLAIN; noise < ROW_NOISES; noise++) {
+    for (size_t b = 0; b < LENGTH(bases); b++) {
+      const oat_rows rows = rows_of(p, noise, bases[b]);
+      const oat_objective_config config = config_of(&rows, kernel, v, p->k);
+      worst = worse_of(worst, gradient_against_differences(ctx, &config, &point));
+    }
+  }
+  return worst;
+}
+
+/* Other places: high signal and short lengthscales, low signal and long ones. */
+static void move_problem(problem *p, size_t place) {
+  static const double factor[][4] = {{1, 1, 1, 1}, {3, 0.2, 5, 0.5}, {0.4, 2, 0.2, 2}};
+  for (size_t i = 0; i < OAT_LENGTHSCALE + p->d; i++) {
+    p->theta[i] *= factor[place][i < OAT_LENGTHSCALE ? i : OAT_LENGTHSCALE];
+  }
+}
+
+static double check_place(oatgp_context *ctx, variant v, size_t place) {
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 11 + place);
+  double worst = 0;
+  move_problem(&p, place);
+  for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
+    worst = worse_of(worst, check_model(ctx, &p, oat_kernel_at(i), v));
+  }
+  free_problem(&p);
+  return worst;
+}
+
+static void differences(void **state) {
+  (void)state;
+  oatgp_context *ctx = oatgp_context_create();
+  double worst = 0;
+  variant v;
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    double worst_of_model = 0;
+    for (size_t place = 0; place < 3; place++) {
+      worst_of_model = worse_of(worst_of_model, check_place(ctx, v, place));
+    }
+    print_message("%-4s (alpha %g): gradient and differences agree to %.1e\n", v.approx->name, v.alpha, worst_of_model);
+    worst = worse_of(worst, worst_of_model);
+  }
+  assert_true(worst <= 1e-6);
+  oatgp_context_free(ctx);
+}
+
+/* The full GP's jitter is only there when its factorisation failed without, but then it is differentiated too. */
+static void full_with_jitter(void **state) {
+  (void)state;
+  oatgp_context *ctx = oatgp_context_create();
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 12);
+  const oat_point point = {p.theta, p.z};
+  const oat_rows rows = rows_of(&p, NOISE_BOTH, 1);
+  for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
+    oat_objective_config config = config_of(&rows, oat_kernel_at(i), (variant){oat_approx_find("full"), 0}, 0);
+    config.jitter = 0.05;
+    assert_true(gradient_against_differences(ctx, &config, &point) <= 1e-6);
+  }
+  free_problem(&p);
+  oatgp_context_free(ctx);
+}
+
+/* One input, one knot, and more knots than rows. */
+static void unusual_sizes(void **state) {
+  (void)state;
+  static const size_t sizes[][3] = {{9, 1, 1}, {4, 1, 7}, {2, 3, 1}, {70, 4, 2}};
+  oatgp_context *ctx = oatgp_context_create();
+  variant v;
+  for (size_t s = 0; s < LENGTH(sizes); s++) {
+    problem p = make_problem(sizes[s][0], sizes[s][1], sizes[s][2], 13 + s);
+    const oat_point point = {p.theta, p.z};
+    const oat_rows rows = rows_of(&p, NOISE_SCALED, 1);
+    for (size_t m = 0; variant_at(m, &v); m++) {
+      const oat_objective_config config = config_of(&rows, oat_kernel_find("matern52-ard"), v, p.k);
+      assert_true(gradient_against_differences(ctx, &config, &point) <= 1e-6);
+    }
+    free_problem(&p);
+  }
+  oatgp_context_free(ctx);
+}
+
+/* Leaving out the knots' derivatives changes none of the others. */
+static void parameters_alone(void **state) {
+  (void)state;
+  oatgp_context *ctx = oatgp_context_create();
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 14);
+  const oat_point point = {p.theta, p.z};
+  const oat_rows rows = rows_of(&p, NOISE_PLAIN, 0);
+  variant v;
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    const oat_kernel *kernel = oat_kernel_find("rq-ard");
+    const oat_objective_config config = config_of(&rows, kernel, v, p.k);
+    const outcome both = evaluate_once(&config, &point);
+    oat_objective *objective = NULL;
+    double theta[MAX_THETA], value = 0;
+    oat_gradient alone = {theta, NULL};
+    assert_int_equal(oat_objective_create(ctx, &config, &objective), OATGP_OK);
+    assert_int_equal(oat_objective_evaluate(objective, &point, &value, &alone), OATGP_OK);
+    assert_memory_equal(theta, both.gradient, oat_theta_count(kernel, p.d) * sizeof *theta);
+    oat_objective_free(objective);
+  }
+  free_problem(&p);
+  oatgp_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(differences),
+      cmocka_unit_test(full_with_jitter),
+      cmocka_unit_test(unusual_sizes),
+      cmocka_unit_test(parameters_alone),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
