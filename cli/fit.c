@@ -39,8 +39,19 @@ static void catch_signals(void) {
 /* ---- monitor ----------------------------------------------------------------------------------------------------- */
 
 static const char *event_word(oatgp_event_kind kind) {
-  static const char *const words[] = {[OATGP_EVENT_START] = "start", [OATGP_EVENT_STEP] = "step", [OATGP_EVENT_END] = "end"};
+  static const char *const words[] = {
+      [OATGP_EVENT_START] = "start", [OATGP_EVENT_STEP] = "step",     [OATGP_EVENT_PROPOSAL] = "proposal", [OATGP_EVENT_KEPT] = "kept",
+      [OATGP_EVENT_DROPPED] = "dropped", [OATGP_EVENT_REFINE] = "refine", [OATGP_EVENT_END] = "end",
+  };
   return words[kind];
+}
+
+/* What an event about new knots has besides. */
+static void put_knots(cli_json *json, const oatgp_event *event) {
+  cli_json_whole(json, "candidates", event->candidates);
+  cli_json_number(json, "predicted", event->predicted);
+  cli_json_number(json, "gain", event->gain);
+  cli_json_matrix(json, "positions", &(cli_matrix){event->added, event->inputs, event->positions});
 }
 
 /* A line of the trace. A trace that cannot be written is given up with a warning; the fit goes on. */
@@ -61,6 +72,9 @@ static void write_trace(watch *w, const oatgp_event *event) {
   cli_json_numbers(&json, "lengthscales", event->lengthscale_count, event->lengthscales);
   cli_json_whole(&json, "knots", (int64_t)event->knots);
   cli_json_text(&json, "stop", event->stop);
+  if (event->positions != NULL) {
+    put_knots(&json, event);
+  }
   if (cli_json_end(w->c, &json, w->trace, false) != OATGP_OK || fflush(w->trace) != 0) {
     cli_warn(w->c, "cannot write '%s': %s; the trace ends here", w->c->options.trace, strerror(errno));
     fclose(w->trace);

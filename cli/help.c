@@ -15,7 +15,7 @@ typedef struct heading {
 
 static const heading headings[] = {
     {"target", "Data"},         {"approx", "Model"}, {"sigma", "Parameters"},
-    {"select", "Optimisation"}, {"seed", "Machine"}, {"output", "Input and output"},
+    {"select", "Selection of knots"}, {"optimizer", "Optimisation"}, {"seed", "Machine"}, {"output", "Input and output"},
 };
 
 /* Prints words from `column` on, each further line indented to `indent`. */

@@ -291,8 +291,13 @@ oatgp_status cli_read_options(cli *c) {
   if (r.config != NULL) {
     TRY(cli_read_config(c, r.config));
   }
-  for (size_t i = 0; i < r.count; i++) {
-    TRY(cli_set_option(c, r.given[i].setting, r.given[i].value, "--"));
+  /* A preset sets other settings too, so it comes before them wherever it stands. */
+  for (int preset = 1; preset >= 0; preset--) {
+    for (size_t i = 0; i < r.count; i++) {
+      if ((strcmp(r.given[i].setting->name, "preset") == 0) == (preset == 1)) {
+        TRY(cli_set_option(c, r.given[i].setting, r.given[i].value, "--"));
+      }
+    }
   }
   if (!c->options.help) {
     TRY(check_positionals(c));

@@ -19,16 +19,22 @@ void cli_progress_begin(cli_progress *progress, cli *c) {
 
 void cli_progress_show(cli_progress *progress, const oatgp_event *event) {
   const double now = seconds_now();
+  if (event->kind == OATGP_EVENT_KEPT) {
+    progress->last_gain = event->gain;
+  }
   if (progress->c->options.quiet || event->kind != OATGP_EVENT_STEP || now < progress->next) {
     return;
   }
   progress->next = now + progress->pause;
-  char start[40] = "", line[512];
+  char start[40] = "", gain[40] = "", line[512];
   if (event->restart > 0) {
     snprintf(start, sizeof start, "restart %" PRId64 ", ", event->restart);
   }
-  snprintf(line, sizeof line, "%siteration %" PRId64 ", objective %.8g, best %.8g, %.1f s", start, event->iteration, event->objective,
-           event->best, now - progress->begin);
+  if (progress->last_gain > 0) {
+    snprintf(gain, sizeof gain, ", last gain %.3g", progress->last_gain);
+  }
+  snprintf(line, sizeof line, "%s%zu knots%s, iteration %" PRId64 ", objective %.8g, best %.8g, %.1f s", start, event->knots, gain,
+           event->iteration, event->objective, event->best, now - progress->begin);
   if (progress->terminal) {
     fprintf(stderr, "\r%-79.79s", line);
     fflush(stderr);

@@ -84,6 +84,7 @@ static void put_origin(cli_json *json, const report *r) {
   put_column(json, "weights", info->weights);
   put_column(json, "noise_variance", info->noise_variance);
   cli_json_object(json, "scaling", &scaling);
+  cli_json_matrix(json, "selection", &(cli_matrix){info->selection_count, 8 + info->d, info->selection});
   cli_json_matrix(json, "history", &(cli_matrix){info->history_count, 3, info->history});
 }
 

@@ -128,7 +128,15 @@ OATGP_API oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, siz
 
 typedef struct oatgp_model oatgp_model;
 
-typedef enum oatgp_event_kind { OATGP_EVENT_START, OATGP_EVENT_STEP, OATGP_EVENT_END } oatgp_event_kind;
+typedef enum oatgp_event_kind {
+  OATGP_EVENT_START,    /* of a start: its first evaluation */
+  OATGP_EVENT_STEP,     /* an iteration of the optimiser */
+  OATGP_EVENT_PROPOSAL, /* new knots are going to be tried */
+  OATGP_EVENT_KEPT,     /* they were kept */
+  OATGP_EVENT_DROPPED,  /* they were dropped */
+  OATGP_EVENT_REFINE,   /* all knots and parameters are going to be optimised together */
+  OATGP_EVENT_END
+} oatgp_event_kind;
 
 /* What the monitor sees. Pointers are valid during the call. All in the data's units, lengthscales in scaled units. */
 typedef struct oatgp_event {
@@ -140,9 +148,14 @@ typedef struct oatgp_event {
   const double *lengthscales;
   size_t knots;
   const char *stop; /* at the end: the word of the stop code, else NULL */
+  /* proposal, kept, dropped: */
+  size_t added, inputs;
+  const double *positions; /* added x inputs: the new knots in the data's units */
+  int64_t candidates;      /* looked at for the proposal */
+  double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
 } oatgp_event;
 
-/* Called at the start, after every iteration and at the end; a result other than 0 stops the fit with the best so far. */
+/* Called for every event; a result other than 0 stops the fit with the best so far. */
 typedef int (*oatgp_monitor_fn)(void *user, const oatgp_event *event);
 
 /* Fits a model. `knots` (may be NULL) holds starting knots in the data's units, or in scaled units with knots_scaled, and
@@ -180,6 +193,10 @@ typedef struct oatgp_model_info {
   oatgp_stop stop;
   size_t history_count;
   const double *history;      /* history_count x 3: evaluations, objective, seconds after each iteration of the best start */
+  double jitter_absolute;
+  size_t selection_count;
+  const double *selection;    /* selection_count x (8 + d): kept, knots, objective, gain, predicted gain, candidates, evaluations, seconds
+                                 and the position of every knot that was proposed */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);

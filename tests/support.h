@@ -38,10 +38,12 @@ static inline double relative_error(double a, double b) { return fabs(a - b) / f
 /* The larger error; NaN is the largest. */
 static inline double worse_of(double a, double b) { return isnan(a) || b <= a ? a : b; }
 
-/* Whether long double has more digits than double, here and now: not on all machines, and not under valgrind. */
-static inline int long_double_is_longer(void) {
+/* Skips the test where long double has no more digits than double: on some machines, and under valgrind. */
+static inline void need_long_double(void) {
   const volatile long double one = 1, small = 1e-18L;
-  return one + small > one;
+  if (one + small == one) {
+    skip();
+  }
 }
 
 static inline char *read_text(const char *path) {

@@ -148,7 +148,7 @@ for verb in fit predict score objective info; do
     check "this script uses --$option" grep -qE -e "--(no-)?$option([ =\"]|\$)" "$self"
   done
 done
-for title in Data Model Parameters Optimisation Machine "Input and output"; do says help.fit "$title:" "heading $title in fit --help"; done
+for title in Data Model Parameters "Selection of knots" Optimisation Machine "Input and output"; do says help.fit "$title:" "heading $title in fit --help"; done
 tr -s ' \n' ' ' <help.fit >help.text # lines are wrapped
 says help.text "(default 0.5, above 0 and at most 1)" "help shows default and open range"
 says help.text "(default 1e-6, from 0 to 1)" "help shows a closed range"
@@ -495,6 +495,52 @@ code=$?
 exits 0 "closed standard error"
 check "what would go there gets into no file" sh -c '! grep -q "^oatgp" closed.jsonl'
 
+# ---- selection of knots ----------------------------------------------------------------------------------------------
+
+grow="fit train.csv --target y --inputs a,b --knots 3 --max-knots 9 --candidates 8 --first-candidates 3 --inner-iter 5 --max-iter 20"
+for select in fixed simultaneous oat-bo oat-rs oat-gain variance; do
+  works "fit --select $select" $grow --select $select --json -o x.oatgp
+  check "$select: JSON says so" test "$(json select)" = "\"$select\""
+  works "$select: the model can be used" score x.oatgp test.csv
+done
+works "fit --batch --gain-rows --refine" $grow --select oat-gain --batch 3 --gain-rows 50 --refine --trace t.jsonl --json -o x.oatgp
+check "it grew to max-knots" test "$(json knots)" = 9
+for event in start proposal kept refine end; do check "the trace has $event" grep -q "\"event\":\"$event\"" t.jsonl; done
+grep '"event":"kept"' t.jsonl | head -1 >out
+check "a kept knot in the trace is valid JSON" valid_json out
+has_keys "it has its keys" candidates predicted gain positions knots objective evaluations seconds
+works "info of a grown model" info x.oatgp --json
+has_keys "info has the selection" selection history
+works "fit --tol-knot" $grow --select oat-rs --tol-knot 1e9 --json -o x.oatgp
+check "the first knot was dropped" test "$(json knots)$(json stop)" = '3"tol-knot"'
+works "fit --condition and the surrogate's settings" $grow --select oat-bo --approx fic --condition --surrogate-sigma 2 \
+  --surrogate-lengthscale 2 --surrogate-jitter 1e-4 --no-guard -o x.oatgp
+works "fit --preset paper, options beside it win" $grow --refine --restart-parameters --preset paper --jitter-absolute 1e-4 --json -o x.oatgp
+check "the preset chose oat-bo and ADADELTA" test "$(json select)$(json optimizer)" = '"oat-bo""adadelta"'
+check "max-knots is still 9" test "$(json knots)" -le 9
+refuses 2 "more than the 9 of max-knots" $grow --knots 10 --select oat-rs -o x.oatgp
+refuses 2 "not differentiable" $grow --select oat-rs --kernel exponential --refine -o x.oatgp
+
+# A fit that is killed goes on from its checkpoint to the same model.
+long="fit train.csv --target y --inputs a,b --knots 3 --max-knots 40 --select oat-bo --tol-knot 0 --quiet --json"
+works "fit without a break" $long -o whole.oatgp
+"$OATGP" $long --checkpoint check.point --checkpoint-seconds 0 -o part.oatgp >out 2>err &
+pid=$!
+tries=0
+while [ ! -s check.point ] && [ $tries -lt 100 ] && kill -0 $pid 2>/dev/null; do
+  sleep 0.05
+  tries=$((tries + 1))
+done
+kill -s KILL $pid 2>/dev/null
+wait $pid 2>/dev/null
+rm -f check.point.tmp.* # a killed process cannot tidy up
+works "fit --resume" $long --resume check.point -o resumed.oatgp
+works "predict with the model of the whole fit" predict whole.oatgp test.csv -o whole.csv
+works "predict with the model of the resumed fit" predict resumed.oatgp test.csv -o resumed.csv
+check "both predict the same, bit for bit" cmp whole.csv resumed.csv
+refuses 2 "resume with the same settings" $long --resume check.point --max-knots 39 -o x.oatgp
+refuses 1 "cannot read 'none'" $long --resume none -o x.oatgp
+
 # ---- signals -------------------------------------------------------------------------------------------------------
 
 for signal in INT TERM; do
@@ -508,7 +554,7 @@ for signal in INT TERM; do
     sleep 0.1
     tries=$((tries + 1))
   done
-  check "progress before SIG$signal" grep -q '^oatgp: iteration [0-9]*, objective ' err
+  check "progress before SIG$signal" grep -q '^oatgp: 20 knots, iteration [0-9]*, objective ' err
   check "the trace can be followed live" grep -q '"event":"step"' live.jsonl
   kill -s $signal $pid
   wait $pid

@@ -242,11 +242,13 @@ static void check_jitters(size_t inputs, double lengthscales, knot_order order) 
 
 static void two_inputs(void **state) {
   (void)state;
+  need_long_double();
   check_jitters(2, 3, AS_DRAWN);
 }
 
 static void one_input(void **state) {
   (void)state;
+  need_long_double();
   check_jitters(1, 1, SPREAD);
   check_jitters(1, 3, SPREAD);
 }
@@ -254,6 +256,7 @@ static void one_input(void **state) {
 /* Pairs of knots that almost meet. */
 static void close_pairs(void **state) {
   (void)state;
+  need_long_double();
   problem p = make_problem(ROWS, 2, KNOTS, 102);
   memset(p.noise_add, 0, p.n * sizeof *p.noise_add);
   for (size_t i = 0; i < KNOTS * p.d; i++) {
@@ -269,6 +272,7 @@ static void close_pairs(void **state) {
 /* The worst order. At the default jitter the derivatives still have four digits; they have none left at 1e-9. */
 static void sorted_knots(void **state) {
   (void)state;
+  need_long_double();
   problem p = make_problem(ROWS, 1, KNOTS, 101);
   memset(p.noise_add, 0, p.n * sizeof *p.noise_add);
   const setting s = {&p, 1e-6};
@@ -283,9 +287,5 @@ int main(void) {
       cmocka_unit_test(close_pairs),
       cmocka_unit_test(sorted_knots),
   };
-  if (!long_double_is_longer()) {
-    print_message("long double is no longer than double here: there is no reference\n");
-    return 77;
-  }
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

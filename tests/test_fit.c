@@ -309,7 +309,7 @@ static void knots_stay_in_their_box(void **state) {
 
 static void knot_words_are_checked(void **state) {
   scratch *s = *state;
-  const char *const wrong[] = {"0", "-3", "2.5", "kmeans:", "random:x", "kmean:5", "1000001", ""};
+  const char *const wrong[] = {"0", "-3", "2.5", "kmeans:", "random:x", "kmean:5", "1000001"};
   oatgp_data *data = motorcycle(s);
   for (size_t i = 0; i < LENGTH(wrong); i++) {
     oatgp_model *model = NULL;

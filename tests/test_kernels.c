@@ -86,9 +86,7 @@ static double worst_exp(double low, double high) {
 
 static void exp_accuracy(void **state) {
   (void)state;
-  if (!long_double_is_longer()) {
-    skip();
-  }
+  need_long_double();
   static const double ranges[][2] = {{-708, 0}, {0, 709}, {-1, 1}, {-1e-8, 1e-8}};
   for (size_t i = 0; i < LENGTH(ranges); i++) {
     const double worst = worst_exp(ranges[i][0], ranges[i][1]);
@@ -148,9 +146,7 @@ static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
 
 static void profiles(void **state) {
   (void)state;
-  if (!long_double_is_longer()) {
-    skip();
-  }
+  need_long_double();
   static const size_t lengths[] = {0, 1, 2, 3, 5, 8, 17, 255, 256, 257, LONGEST};
   static const double shapes[] = {0.05, 1, 3.7, 1e6};
   for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {

@@ -18,17 +18,18 @@ static oatgp_status check_problem(oatgp_context *ctx, const oatgp_data *data, co
 
 oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                        oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
-  oatgp_model *model = NULL;
+  char *text = NULL;
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
   TRY(check_problem(ctx, data, settings, out));
+  TRY(oat_settings_text(ctx, settings, &text));
   oat_set_blas_threads((int)settings->threads);
-  TRY(oat_fit(ctx, data, settings, knots, monitor, user, &model));
-  TRY(oat_settings_text(ctx, settings, &model->text[OAT_TEXT_SETTINGS]));
-  *out = model;
+  const oat_fit_request request = {data, settings, knots, monitor, user, text};
+  TRY(oat_fit(ctx, &request, out));
+  (*out)->text[OAT_TEXT_SETTINGS] = text;
   return OATGP_OK;
 done:
-  oatgp_model_free(model);
+  free(text);
   return status;
 }
 

@@ -54,6 +54,9 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .stop = (oatgp_stop)number[OAT_NUMBER_STOP],
       .history_count = model->history_count,
       .history = model->history,
+      .jitter_absolute = number[OAT_NUMBER_JITTER_ABSOLUTE],
+      .selection_count = model->selection_count,
+      .selection = model->selection,
   };
 }
 

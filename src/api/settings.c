@@ -1,5 +1,5 @@
 /* The settings: the table as data, defaults, one field from text, and the check of all fields. All rows come from
- * oatgp_settings.def; nothing here knows a setting by name. */
+ * oatgp_settings.def; only `preset`, which sets others, is known here by name. */
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
@@ -264,6 +264,26 @@ static oatgp_status set_number(oatgp_context *ctx, oatgp_settings *settings, con
   return status;
 }
 
+typedef struct preset_row {
+  const char *preset, *name, *value;
+} preset_row;
+
+static const preset_row presets[] = {
+#define OATGP_PRESET(preset, name, value) {#preset, #name, value},
+#include "oatgp_settings.def"
+};
+
+/* The one setting that sets others. */
+static oatgp_status apply_preset(oatgp_context *ctx, oatgp_settings *settings, const char *preset) {
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; status == OATGP_OK && i < sizeof presets / sizeof *presets; i++) {
+    if (strcmp(presets[i].preset, preset) == 0) {
+      status = oatgp_settings_set(ctx, settings, presets[i].name, presets[i].value);
+    }
+  }
+  return status;
+}
+
 oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value) {
   OAT_NEED_CONTEXT(ctx);
   if (settings == NULL || name == NULL || value == NULL) {
@@ -282,7 +302,7 @@ oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, co
     return set_number(ctx, settings, &g);
   }
   memcpy(field_of(settings, g.row), &value, sizeof value);
-  return OATGP_OK;
+  return strcmp(g.row->setting.name, "preset") == 0 ? apply_preset(ctx, settings, value) : OATGP_OK;
 }
 
 /* ---- all fields -------------------------------------------------------------------------------------------------- */

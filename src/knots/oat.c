@@ -68,7 +68,7 @@ done:
 static bool decide(oat_search *s) {
   const size_t added = s->state.k - s->state.kept;
   const bool keep = s->state.value > s->state.value_before + s->settings.tol_knot * (double)added;
-  s->report(s->self, s, OAT_SEARCH_KNOT);
+  s->report(s->self, s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
   if (!keep) {
     oat_search_copy(s, &s->backup, s->state.kept, &s->point);
     s->state.k = s->state.kept;

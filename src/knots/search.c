@@ -80,11 +80,11 @@ oatgp_status oat_search_evaluate(oat_search *s) {
   return status;
 }
 
-oatgp_status oat_search_place(oat_search *s, const oat_point *from, size_t k) {
+void oat_search_place(oat_search *s, const oat_point *from, size_t k) {
   oat_search_copy(s, from, k, &s->point);
   s->state.k = k;
   s->state.kept = k;
-  return oat_search_evaluate(s);
+  s->state.value = -HUGE_VAL;
 }
 
 /* ---- optimisation -------------------------------------------------------------------------------------------------- */
@@ -135,11 +135,15 @@ static void conclude(oat_search *s, oatgp_stop stop) {
   s->state.rejected += counter[OAT_REJECTED];
 }
 
-static oatgp_stop run(oat_search *s) {
+/* A resumed optimisation has reported where it is before it was saved. */
+static oatgp_stop run(oat_search *s, bool resumed) {
   oatgp_stop stop = OATGP_STOP_NONE;
-  bool interrupted = s->report(s->self, s, OAT_SEARCH_STEP);
+  s->derivative = oat_optim_largest_derivative(s->optim);
+  bool interrupted = !resumed && s->report(s->self, s, OAT_SEARCH_STEP);
   while (!interrupted && s->problem.n > 0 && (stop = oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
     oat_optim_step(s->optim);
+    oat_mapping_unpack(&s->mapping, s->optim->x, &s->trial);
+    s->derivative = oat_optim_largest_derivative(s->optim);
     interrupted = s->report(s->self, s, OAT_SEARCH_STEP);
   }
   return interrupted ? OATGP_STOP_USER : stop;
@@ -148,6 +152,7 @@ static oatgp_stop run(oat_search *s) {
 oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
   oatgp_status status = OATGP_OK;
   const bool *free_parameters = s->mapping.free;
+  const bool resumed = s->resumed != NULL;
   use_knots(s);
   s->mapping.k = s->state.k;
   s->mapping.first = s->settings.move ? first : s->state.k;
@@ -156,11 +161,12 @@ oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_se
   s->problem = (oat_problem){oat_mapping_count(&s->mapping), s->lower, s->upper, s->sign_weight, evaluate, s};
   TRY(oat_optim_create(s->ctx, s->method, &s->problem, limits, &s->optim));
   TRY(begin(s));
-  conclude(s, run(s));
+  conclude(s, run(s, resumed));
 done:
   if (status == OATGP_NUMERIC) { /* rejected at its start: nothing was gained, and that is all */
     s->state.rejected++;
     s->state.evaluations++;
+    s->state.stop = OATGP_STOP_STALLED;
     status = OATGP_OK;
   }
   s->mapping.free = free_parameters;

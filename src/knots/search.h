@@ -17,7 +17,7 @@ typedef enum oat_phase {
   OAT_PHASE_DONE
 } oat_phase;
 
-typedef enum oat_search_event { OAT_SEARCH_START, OAT_SEARCH_STEP, OAT_SEARCH_PROPOSAL, OAT_SEARCH_KNOT, OAT_SEARCH_REFINE } oat_search_event;
+typedef enum oat_search_event { OAT_SEARCH_STEP, OAT_SEARCH_PROPOSAL, OAT_SEARCH_KEPT, OAT_SEARCH_DROPPED, OAT_SEARCH_REFINE } oat_search_event;
 
 typedef struct oat_search_settings {
   size_t max_knots, candidates, first_candidates, batch, gain_rows;
@@ -57,6 +57,7 @@ struct oat_search {
   oat_search_state state;
   oat_point point, backup;       /* the current model, and the one before the knots on trial; capacity max_knots */
   oat_optim *optim;              /* the optimisation under way, or NULL */
+  double derivative;             /* the largest one after the latest step */
   double *lower, *upper, *sign_weight, *x;
   oat_problem problem;
   oat_gradient gradient;
@@ -69,8 +70,8 @@ struct oat_search {
 oatgp_status oat_search_open(oat_search *search);
 void oat_search_close(oat_search *search);
 
-/* Makes `from` with k knots the current model and evaluates it. OATGP_NUMERIC if it cannot be. */
-oatgp_status oat_search_place(oat_search *search, const oat_point *from, size_t k);
+/* Makes `from` with k knots the current model, without evaluating it. */
+void oat_search_place(oat_search *search, const oat_point *from, size_t k);
 /* Optimises the parameters and the knots from `first` on, starting at the current model, which becomes the best point found. */
 oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_optim_settings *limits);
 /* The value at the current model, and its factors. */

@@ -25,14 +25,19 @@ static oatgp_status run_simultaneous(const oat_strategy *strategy, oat_search *s
   return status;
 }
 
+static void begin_refinement(oat_search *s) {
+  if (s->settings.restart_parameters) {
+    memcpy(s->point.theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof(double));
+  }
+  s->report(s->self, s, OAT_SEARCH_REFINE);
+}
+
 oatgp_status oat_run_polish(oat_search *s) {
   oatgp_status status = OATGP_OK;
   if (s->settings.refine && !oat_search_halted(s) && s->state.phase == OAT_PHASE_POLISH) {
-    const bool goes_on = s->resumed != NULL;
-    if (!goes_on && s->settings.restart_parameters) {
-      memcpy(s->point.theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof(double));
+    if (s->resumed == NULL) {
+      begin_refinement(s);
     }
-    s->report(s->self, s, OAT_SEARCH_REFINE);
     TRY(oat_search_optimise(s, 0, &s->limits));
   } else if (s->settings.finish && !oat_search_halted(s) && s->state.phase == OAT_PHASE_POLISH) {
     const oatgp_stop stop = s->state.stop;

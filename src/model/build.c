@@ -8,14 +8,18 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
+void oat_fingerprint(const oatgp_data *data, char *text) {
+  uint64_t hash = oat_hash(OAT_HASH_START, data->x, data->n * data->d * sizeof(double));
+  hash = oat_hash(hash, data->y, data->n * sizeof(double));
+  snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
+}
+
 static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
   const oatgp_data *data = setup->data;
   const oatgp_settings *settings = setup->settings;
   oatgp_status status = OATGP_OK;
-  char fingerprint[32];
-  uint64_t hash = oat_hash(OAT_HASH_START, data->x, data->n * data->d * sizeof(double));
-  hash = oat_hash(hash, data->y, data->n * sizeof(double));
-  snprintf(fingerprint, sizeof fingerprint, "fnv1a-%016llx", (unsigned long long)hash);
+  char fingerprint[OAT_FINGERPRINT];
+  oat_fingerprint(data, fingerprint);
   const char *const texts[OAT_TEXTS] = {
       [OAT_TEXT_VERSION] = OAT_VERSION,          [OAT_TEXT_APPROX] = setup->approx->name,
       [OAT_TEXT_KERNEL] = setup->kernel->name,   [OAT_TEXT_OPTIMIZER] = settings->optimizer,
@@ -39,12 +43,13 @@ done:
   return status;
 }
 
-static void copy_numbers(const oat_setup *setup, double jitter, double value, oatgp_model *model) {
+static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, oatgp_model *model) {
   const oat_approx *approx = setup->approx;
   double *number = model->number;
   number[OAT_NUMBER_N] = (double)setup->rows.n;
   number[OAT_NUMBER_ALPHA] = approx->power ? setup->settings->alpha : approx->alpha;
-  number[OAT_NUMBER_JITTER] = jitter;
+  number[OAT_NUMBER_JITTER] = config->jitter;
+  number[OAT_NUMBER_JITTER_ABSOLUTE] = setup->approx->sparse ? setup->settings->jitter_absolute : 0;
   number[OAT_NUMBER_OBJECTIVE] = oat_setup_objective_value(setup, value);
   number[OAT_NUMBER_RESTARTS] = (double)setup->settings->restarts;
   number[OAT_NUMBER_SEED] = (double)setup->settings->seed;
@@ -107,7 +112,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   model->p = setup->rows.p;
   TRY(oat_model_allocate(ctx, model));
   TRY(copy_texts(ctx, setup, model));
-  copy_numbers(setup, objective->config.jitter, value, model);
+  copy_numbers(setup, &objective->config, value, model);
   copy_scaling(&setup->scaling, &model->scaling);
   copy_factors(objective, point, model);
   TRY(oat_model_finish(ctx, model));

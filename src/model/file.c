@@ -25,6 +25,7 @@ static const char *const number_names[OAT_NUMBERS] = {
     [OAT_NUMBER_N] = "n",
     [OAT_NUMBER_ALPHA] = "alpha",
     [OAT_NUMBER_JITTER] = "jitter",
+    [OAT_NUMBER_JITTER_ABSOLUTE] = "jitter_absolute",
     [OAT_NUMBER_OBJECTIVE] = "objective",
     [OAT_NUMBER_SECONDS] = "seconds",
     [OAT_NUMBER_ITERATIONS] = "iterations",
@@ -70,6 +71,7 @@ static size_t list_parts(const oatgp_model *m, part *parts) {
       {"noise", m->noise, k, 0},
       {"positions", m->positions, d, 0},
       {"history", m->history, 3 * m->history_count, 0},
+      {"selection", m->selection, (OAT_SELECTION_WIDTH + d) * m->selection_count, 0},
   };
   memcpy(parts, all, sizeof all);
   return sizeof all / sizeof *all;
@@ -211,7 +213,7 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
 /* d, k and p from the shapes; everything else must then agree with them. */
 static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
   const oat_tensor *z = oat_tensors_find(file, model->approx->sparse ? "knots" : "rows"), *p = oat_tensors_find(file, "coefficients");
-  const oat_tensor *history = oat_tensors_find(file, "history");
+  const oat_tensor *history = oat_tensors_find(file, "history"), *selection = oat_tensors_find(file, "selection");
   const size_t d = (size_t)cJSON_GetArraySize(names);
   if (d == 0 || z == NULL || z->rank != 2 || z->shape[1] != d || z->shape[0] == 0 || z->shape[0] > 100000 || p == NULL || p->rank != 1) {
     return wrong(ctx, file, "the sizes of its parts do not agree");
@@ -220,6 +222,7 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   model->k = z->shape[0];
   model->p = p->shape[0];
   model->history_count = history != NULL ? history->size / 3 : 0;
+  model->selection_count = selection != NULL ? selection->size / (OAT_SELECTION_WIDTH + d) : 0;
   if (model->p > 1 && model->p != 1 + d) {
     return wrong(ctx, file, "the sizes of its parts do not agree");
   }
@@ -266,6 +269,9 @@ static oatgp_status read_parts(oatgp_context *ctx, const oat_tensors *file, oatg
     TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
   }
   TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
+  if (model->selection_count > 0) {
+    TRY(oat_new_matrix(ctx, model->selection_count, OAT_SELECTION_WIDTH + model->d, &model->selection));
+  }
   const size_t count = list_parts(model, parts);
   for (size_t i = 0; i < count; i++) {
     TRY(read_part(ctx, file, &parts[i]));

@@ -28,6 +28,7 @@ enum {
   OAT_NUMBER_N,
   OAT_NUMBER_ALPHA,
   OAT_NUMBER_JITTER,
+  OAT_NUMBER_JITTER_ABSOLUTE,
   OAT_NUMBER_OBJECTIVE,
   OAT_NUMBER_SECONDS,
   OAT_NUMBER_ITERATIONS,
@@ -41,6 +42,19 @@ enum {
   OAT_NUMBER_HEADER,    /* whether input names came from a header */
   OAT_NUMBER_COLUMNS,   /* of the training file, or 0 */
   OAT_NUMBERS
+};
+
+/* Numbers of each row of the selection's record; the knot's position in the data's units follows. */
+enum {
+  OAT_SELECTION_KEPT,
+  OAT_SELECTION_KNOTS, /* that the model has with it */
+  OAT_SELECTION_OBJECTIVE,
+  OAT_SELECTION_GAIN,
+  OAT_SELECTION_PREDICTED, /* gain at fixed parameters that the proposal promised */
+  OAT_SELECTION_TRIED,     /* candidates looked at */
+  OAT_SELECTION_EVALUATIONS,
+  OAT_SELECTION_SECONDS,
+  OAT_SELECTION_WIDTH
 };
 
 struct oatgp_model {
@@ -61,6 +75,8 @@ struct oatgp_model {
   double *r, *noise;     /* full GP only, n: residual and the row's noise variance, scaled */
   double *history;       /* history_count x 3 */
   size_t history_count;
+  double *selection;     /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
+  size_t selection_count;
   double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
 };
 
@@ -73,9 +89,18 @@ void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, d
 /* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
 
+/* A fit, as the public function got it; settings_text has all settings as lines. */
+typedef struct oat_fit_request {
+  const oatgp_data *data;
+  const oatgp_settings *settings;
+  const oatgp_data *knots; /* or NULL */
+  oatgp_monitor_fn monitor;
+  void *user;
+  const char *settings_text;
+} oat_fit_request;
+
 /* The stages, called by the public functions after they have checked their arguments. */
-oatgp_status oat_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                     oatgp_monitor_fn monitor, void *user, oatgp_model **out);
+oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
 oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                           int with_gradient, oatgp_evaluation *out);
 oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path);

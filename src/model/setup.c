@@ -7,6 +7,7 @@
 
 #include "data/number.h"
 #include "knots/init.h"
+#include "knots/strategy.h"
 #include "util/machine.h"
 #include "util/memory.h"
 
@@ -115,9 +116,9 @@ typedef struct knot_spec {
   size_t k;
 } knot_spec;
 
-/* N, kmeans:N or random:N */
-static oatgp_status read_knot_spec(oatgp_context *ctx, const char *text, knot_spec *spec) {
-  const char *number = text;
+/* N, kmeans:N or random:N; the default depends on whether the knots are a start to grow from. */
+static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, knot_spec *spec) {
+  const char *given = setup->settings->knots, *text = *given != '\0' ? given : setup->grows ? "kmeans:5" : "kmeans:50", *number = text;
   double value = 0;
   spec->place = oat_knots_kmeans;
   if (strncmp(text, "kmeans:", 7) == 0) {
@@ -235,7 +236,7 @@ static void make_box(oat_setup *setup) {
 static oatgp_status draw_knots(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found) {
   const size_t n = setup->data->n;
   knot_spec spec = {0};
-  const oatgp_status status = read_knot_spec(ctx, setup->settings->knots, &spec);
+  const oatgp_status status = read_knot_spec(ctx, setup, &spec);
   if (status != OATGP_OK) {
     return status;
   }
@@ -254,7 +255,7 @@ static oatgp_status drawn_knots(oatgp_context *ctx, oat_setup *setup) {
   knot_spec spec = {0};
   oatgp_status status = OATGP_OK;
   size_t found = 0;
-  TRY(read_knot_spec(ctx, setup->settings->knots, &spec));
+  TRY(read_knot_spec(ctx, setup, &spec));
   setup->k = spec.k < setup->data->n ? spec.k : setup->data->n;
   TRY(oat_new_matrix(ctx, setup->k, setup->scaling.d, &setup->start.z));
   TRY(draw_knots(ctx, setup, setup->start.z, &found));
@@ -298,6 +299,15 @@ static void widen_box(oat_setup *setup) {
   }
 }
 
+static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
+  const size_t most = (size_t)setup->settings->max_knots;
+  setup->capacity = setup->grows ? most : setup->k;
+  if (setup->k > setup->capacity) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer", setup->k, most);
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status make_start(oatgp_context *ctx, oat_setup *setup, double spread) {
   const size_t d = setup->scaling.d, count = oat_theta_count(setup->kernel, d);
   oatgp_status status = OATGP_OK;
@@ -312,6 +322,7 @@ static oatgp_status make_start(oatgp_context *ctx, oat_setup *setup, double spre
   make_box(setup);
   if (setup->approx->sparse) {
     TRY(setup->knots != NULL ? given_knots(ctx, setup) : drawn_knots(ctx, setup));
+    TRY(set_capacity(ctx, setup));
     widen_box(setup);
   }
 done:
@@ -328,6 +339,7 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   *setup = (oat_setup){.data = data, .settings = settings, .knots = knots};
   setup->approx = oat_approx_find(settings->approx);
   setup->kernel = oat_kernel_find(settings->kernel);
+  setup->grows = oat_strategy_find(settings->select)->grows;
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
@@ -363,7 +375,18 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
   const int64_t memory = settings->memory > 0 ? settings->memory : oat_machine_memory() / 2;
   const double jitter = setup->approx->sparse ? settings->jitter : 0;
-  return (oat_objective_config){setup->approx, setup->kernel, &setup->rows, settings->alpha, jitter, setup->k, (size_t)settings->block, memory};
+  return (oat_objective_config){
+      .approx = setup->approx,
+      .kernel = setup->kernel,
+      .rows = &setup->rows,
+      .alpha = settings->alpha,
+      .jitter = settings->jitter_absolute > 0 ? 0 : jitter,
+      .k = setup->k,
+      .block = (size_t)settings->block,
+      .memory = memory,
+      .capacity = setup->capacity,
+      .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,
+  };
 }
 
 oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {

@@ -23,7 +23,8 @@ typedef struct oat_setup {
   double *low, *high; /* d: box of the knots */
   bool *free;         /* as many as theta */
   oat_point start;
-  size_t k;
+  bool grows;          /* the strategy adds knots */
+  size_t k, capacity;  /* knots of the start, and the most that the fit may have */
   const oatgp_data *knots; /* given by the caller, or NULL */
   oat_rng rng;
 } oat_setup;

@@ -32,10 +32,6 @@ static bench lay_out(const oat_objective *objective, size_t m, double *work) {
   return b;
 }
 
-static double jitter_variance(const oat_objective *objective, const oat_point *point) {
-  return objective->config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
-}
-
 /* v of every candidate and s*^2. */
 static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
   const size_t m = candidates.n, k = objective->config.k;
@@ -84,7 +80,7 @@ static bool coincident(const oat_sparse *sparse, double s2, double delta) {
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
-  const double delta = jitter_variance(objective, point);
+  const double delta = oat_jitter_variance(&objective->config, point);
   bench b = lay_out(objective, candidates.n, work);
   const oatgp_status status = weigh(o, &sparse, candidates, delta, &b);
   for (size_t i = 0; status == OATGP_OK && i < candidates.n; i++) {
@@ -108,7 +104,7 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const size_t k = objective->config.k;
   const oat_sparse sparse = oat_sparse_at(o, point, k + 1);
-  const double delta = jitter_variance(objective, point);
+  const double delta = oat_jitter_variance(&objective->config, point);
   const oat_points added = {point->z + k, 1, k + 1};
   bench b = lay_out(objective, 1, work);
   const oatgp_status status = weigh(o, &sparse, added, delta, &b);

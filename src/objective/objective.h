@@ -32,6 +32,7 @@ typedef struct oat_objective_config {
   size_t k, block;
   int64_t memory;
   size_t capacity;      /* most knots it can be resized to; 0 = k */
+  double jitter_absolute; /* added to Kuu as it is; sparse only */
 } oat_objective_config;
 
 /* What prediction needs of the latest evaluation, borrowed from the objective. */

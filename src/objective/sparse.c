@@ -109,7 +109,7 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
   const oat_covariance cov = covariance_at(config, point);
   oat_kernel_cross(&cov, knots_of(config, point), knots_of(config, point), o->l, config->k, o->kernel_work);
   for (size_t i = 0; i < config->k; i++) {
-    o->l[i * (config->k + 1)] += config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+    o->l[i * (config->k + 1)] += oat_jitter_variance(config, point);
   }
   o->base.pivot = oat_cholesky(config->k, o->l);
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;

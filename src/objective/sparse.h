@@ -21,6 +21,11 @@ typedef struct oat_sparse_objective {
   oat_gradient_sums gradient_sums;
 } oat_sparse_objective;
 
+/* What is added to the diagonal of Kuu. */
+static inline double oat_jitter_variance(const oat_objective_config *config, const oat_point *point) {
+  return config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + config->jitter_absolute;
+}
+
 /* The model at a point, for the backend; ldz is the leading dimension of the point's knots. */
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz);
 

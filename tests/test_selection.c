@@ -1,0 +1,414 @@
+/* Knot selection through the public functions: every strategy with every sparse model, the rule by which a knot is kept, records,
+ * interruption and resumption. */
+#include "fits.h"
+#include "knots/strategy.h"
+#include "objective/approx.h"
+
+/* What a monitor saw. */
+typedef struct watch {
+  size_t proposals, kept, dropped, refinements, calls, stop_after;
+  double last_kept, best_kept;
+  bool monotone, ordered, pending;
+} watch;
+
+static int observe(void *user, const oatgp_event *event) {
+  watch *w = user;
+  w->calls++;
+  if (event->kind == OATGP_EVENT_PROPOSAL) {
+    w->ordered = w->ordered && !w->pending;
+    w->pending = true;
+    w->proposals++;
+  }
+  if (event->kind == OATGP_EVENT_KEPT || event->kind == OATGP_EVENT_DROPPED) {
+    w->ordered = w->ordered && w->pending;
+    w->pending = false;
+    w->dropped += event->kind == OATGP_EVENT_DROPPED;
+  }
+  if (event->kind == OATGP_EVENT_KEPT) {
+    w->monotone = w->monotone && event->objective > w->last_kept && event->gain > 0;
+    w->last_kept = event->objective;
+    w->kept += event->added;
+  }
+  w->refinements += event->kind == OATGP_EVENT_REFINE;
+  return w->stop_after > 0 && w->calls >= w->stop_after;
+}
+
+static const watch fresh = {.monotone = true, .ordered = true, .last_kept = -HUGE_VAL};
+
+static oatgp_model *fit_watched(scratch *s, const oatgp_data *data, watch *w) {
+  oatgp_model *model = NULL;
+  *w = (watch){.monotone = true, .ordered = true, .last_kept = -HUGE_VAL, .stop_after = w->stop_after};
+  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, observe, w, &model));
+  return model;
+}
+
+/* Small enough for all combinations. */
+static void small_settings(scratch *s) {
+  oatgp_settings_default(&s->settings);
+  s->settings.max_knots = 9;
+  s->settings.candidates = 8;
+  s->settings.first_candidates = 3;
+  s->settings.max_iter = 15;
+  s->settings.inner_iter = 5;
+}
+
+/* One input, every strategy and every sparse model: a model no worse than its start, within its limits. */
+static void every_strategy_with_every_model(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  for (size_t i = 0; oat_strategy_at(i) != NULL; i++) {
+    for (size_t m = 0; oat_approx_at(m) != NULL; m++) {
+      small_settings(s);
+      s->settings.select = oat_strategy_at(i)->name;
+      s->settings.approx = oat_approx_at(m)->name;
+      s->settings.knots = oat_strategy_at(i)->grows ? "kmeans:3" : "kmeans:7";
+      s->settings.refine = i % 2 == 0;
+      oatgp_model *model = fit_sanely(s, data, NULL);
+      const oatgp_model_info info = info_of(model);
+      assert_true(info.knots <= 9);
+      assert_true(!oat_approx_at(m)->sparse || info.knots >= 3);
+      assert_true(info.objective >= info.history[1] - 1e-9);
+      oatgp_model_free(model);
+    }
+  }
+  oatgp_data_free(data);
+}
+
+/* Kernels that are not smooth keep proposed knots on rows of the data. */
+static void exponential_kernel_does_not_move_knots(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  small_settings(s);
+  s->settings.kernel = "exponential";
+  s->settings.select = "oat-gain";
+  s->settings.knots = "random:2";
+  oatgp_model *model = fit_sanely(s, data, NULL);
+  const oatgp_model_info info = info_of(model);
+  double knots[16];
+  must(s, oatgp_model_knots(s->ctx, model, knots, NULL, NULL));
+  for (size_t i = 0; i < info.knots; i++) {
+    double nearest = HUGE_VAL;
+    for (size_t j = 0; j < data->n; j++) {
+      nearest = fmin(nearest, fabs(data->x[j] - knots[i]));
+    }
+    assert_true(nearest < 1e-12 * 100);
+  }
+  oatgp_model_free(model);
+  s->settings.refine = 1;
+  model = NULL;
+  assert_int_equal(oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), OATGP_ARGUMENT);
+  assert_non_null(strstr(oatgp_last_error(s->ctx), "not differentiable"));
+  oatgp_data_free(data);
+}
+
+static void knots_are_kept_by_the_rule(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  static const char *const growing[] = {"oat-bo", "oat-rs", "oat-gain"};
+  for (size_t i = 0; i < LENGTH(growing); i++) {
+    watch w = fresh;
+    small_settings(s);
+    s->settings.select = growing[i];
+    s->settings.knots = "kmeans:4";
+    s->settings.tol_knot = 1e6;
+    oatgp_model *model = fit_watched(s, data, &w);
+    assert_int_equal(info_of(model).knots, 4);
+    assert_int_equal(info_of(model).stop, OATGP_STOP_TOL_KNOT);
+    assert_int_equal(w.proposals, 1);
+    assert_int_equal(w.dropped, 1);
+    assert_int_equal(w.kept, 0);
+    assert_int_equal(info_of(model).selection_count, 1);
+    assert_true(info_of(model).selection[0] == 0);
+    oatgp_model_free(model);
+
+    s->settings.tol_knot = 1e-3;
+    model = fit_watched(s, data, &w);
+    assert_int_equal(info_of(model).stop, OATGP_STOP_MAX_KNOTS);
+    assert_int_equal(info_of(model).knots, 9);
+    assert_int_equal(w.kept, 5);
+    assert_true(w.monotone && w.ordered);
+    assert_int_equal(info_of(model).selection_count, w.kept + w.dropped);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(data);
+}
+
+/* A batch is kept or dropped as a whole, and one more row of the record stands for each of its knots. */
+static void batches(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  watch w = fresh;
+  small_settings(s);
+  s->settings.select = "oat-gain";
+  s->settings.knots = "kmeans:3";
+  s->settings.max_knots = 20;
+  s->settings.batch = 4;
+  oatgp_model *model = fit_watched(s, data, &w);
+  const oatgp_model_info info = info_of(model);
+  assert_int_equal(w.proposals, 5);
+  assert_int_equal(info.knots, 20);
+  assert_int_equal(info.selection_count, 17);
+  assert_true(w.monotone);
+  for (size_t i = 0; i < info.selection_count; i++) {
+    const double *row = info.selection + i * (8 + info.d);
+    assert_true(row[0] == 1 && row[1] == (double)(4 + i));
+    assert_true(row[3] >= row[4] - 1e-6); /* optimising never loses what the proposal promised */
+  }
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+static void refinement_raises_the_objective(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  watch w = fresh;
+  small_settings(s);
+  s->settings.select = "oat-rs";
+  s->settings.max_iter = 60;
+  oatgp_model *plain = fit_watched(s, data, &w);
+  assert_int_equal(w.refinements, 0);
+  s->settings.refine = 1;
+  oatgp_model *refined = fit_watched(s, data, &w);
+  assert_int_equal(w.refinements, 1);
+  assert_true(info_of(refined).objective > info_of(plain).objective);
+  s->settings.restart_parameters = 1;
+  oatgp_model *restarted = fit_watched(s, data, &w);
+  assert_true(isfinite(info_of(restarted).objective));
+  oatgp_model_free(plain);
+  oatgp_model_free(refined);
+  oatgp_model_free(restarted);
+  oatgp_data_free(data);
+}
+
+/* Duplicate rows: no two knots of the result coincide, nothing fails. */
+static void duplicate_rows_give_no_coincident_knots(void **state) {
+  scratch *s = *state;
+  double x[90], y[90], knots[16];
+  for (size_t i = 0; i < 90; i++) {
+    x[i] = (double)(i / 3);
+    y[i] = sin(0.4 * x[i]) + 0.1 * (double)(i % 3);
+  }
+  oatgp_data *data = make_data(s, 90, 1, x, y);
+  small_settings(s);
+  s->settings.select = "oat-gain";
+  s->settings.batch = 3;
+  oatgp_model *model = fit_sanely(s, data, NULL);
+  const size_t k = info_of(model).knots;
+  must(s, oatgp_model_knots(s->ctx, model, knots, NULL, NULL));
+  for (size_t i = 0; i < k; i++) {
+    for (size_t j = 0; j < i; j++) {
+      assert_true(fabs(knots[i] - knots[j]) > 1e-6);
+    }
+  }
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* A fast wave on few knots: without the guard everything becomes noise. */
+static void guard_against_all_noise(void **state) {
+  scratch *s = *state;
+  enum { N = 300 };
+  double x[N], y[N];
+  oat_rng rng;
+  oat_rng_seed(&rng, 7);
+  for (size_t i = 0; i < N; i++) {
+    x[i] = 10 * oat_rng_uniform(&rng);
+    y[i] = sin(6 * x[i]) + 0.1 * oat_rng_normal(&rng);
+  }
+  oatgp_data *data = make_data(s, N, 1, x, y);
+  oatgp_settings_default(&s->settings);
+  s->settings.select = "oat-gain";
+  s->settings.knots = "kmeans:2";
+  s->settings.lengthscale = "0.1";
+  s->settings.max_knots = 60;
+  s->settings.guard = 0;
+  oatgp_model *without = must_fit(s, data, NULL);
+  s->settings.guard = 1;
+  oatgp_model *with = must_fit(s, data, NULL);
+  assert_true(info_of(with).objective > info_of(without).objective - 1e-6);
+  assert_true(info_of(with).tau < 0.2);
+  oatgp_model_free(without);
+  oatgp_model_free(with);
+  oatgp_data_free(data);
+}
+
+static void more_start_knots_than_allowed(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  oatgp_model *model = NULL;
+  small_settings(s);
+  s->settings.select = "oat-rs";
+  s->settings.knots = "kmeans:10";
+  assert_int_equal(oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), OATGP_ARGUMENT);
+  assert_non_null(strstr(oatgp_last_error(s->ctx), "max-knots"));
+  oatgp_data_free(data);
+}
+
+/* ---- the same again ----------------------------------------------------------------------------------------------------- */
+
+static void expect_same_model(scratch *s, const oatgp_data *data, const oatgp_model *a, const oatgp_model *b) {
+  const oatgp_model_info first = info_of(a), second = info_of(b);
+  assert_int_equal(first.knots, second.knots);
+  assert_true(first.objective == second.objective);
+  assert_int_equal(first.evaluations, second.evaluations);
+  assert_int_equal(first.iterations, second.iterations);
+  assert_int_equal(first.stop, second.stop);
+  assert_int_equal(first.history_count, second.history_count);
+  assert_int_equal(first.selection_count, second.selection_count);
+  double *p = must_predict(s, a, data), *q = must_predict(s, b, data);
+  assert_memory_equal(p, q, 3 * oatgp_data_rows(data) * sizeof *p);
+  free(p);
+  free(q);
+}
+
+static void same_seed_same_bits(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  for (size_t i = 0; oat_strategy_at(i) != NULL; i++) {
+    small_settings(s);
+    s->settings.select = oat_strategy_at(i)->name;
+    s->settings.knots = "kmeans:4";
+    oatgp_model *first = must_fit(s, data, NULL), *second = must_fit(s, data, NULL);
+    expect_same_model(s, data, first, second);
+    oatgp_model_free(first);
+    oatgp_model_free(second);
+  }
+  oatgp_data_free(data);
+}
+
+/* Stopped after any number of events, a fit goes on from its checkpoint to the very same model. */
+static void resumed_fit_is_the_same(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  static const size_t stops[] = {1, 2, 9, 17, 30, 47};
+  for (size_t i = 0; oat_strategy_at(i) != NULL; i++) {
+    small_settings(s);
+    s->settings.select = oat_strategy_at(i)->name;
+    s->settings.knots = "kmeans:4";
+    s->settings.refine = 1;
+    s->settings.restarts = 1;
+    s->settings.optimizer = i % 2 == 0 ? "lbfgs" : "adadelta";
+    oatgp_model *whole = must_fit(s, data, NULL);
+    for (size_t j = 0; j < LENGTH(stops); j++) {
+      watch w = {.stop_after = stops[j]};
+      s->settings.checkpoint = s->path;
+      s->settings.resume = "";
+      oatgp_model *part = fit_watched(s, data, &w);
+      const bool stopped = info_of(part).stop == OATGP_STOP_USER;
+      oatgp_model_free(part);
+      if (!stopped) {
+        continue;
+      }
+      s->settings.checkpoint = "";
+      s->settings.resume = s->path;
+      oatgp_model *resumed = must_fit(s, data, NULL);
+      expect_same_model(s, data, whole, resumed);
+      oatgp_model_free(resumed);
+    }
+    oatgp_model_free(whole);
+  }
+  oatgp_data_free(data);
+}
+
+static void checkpoint_of_something_else(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s), *other = motorcycle(s);
+  oatgp_model *model = NULL;
+  watch w = {.stop_after = 5};
+  small_settings(s);
+  s->settings.select = "oat-rs";
+  s->settings.checkpoint = s->path;
+  oatgp_model_free(fit_watched(s, data, &w));
+  s->settings.checkpoint = "";
+  s->settings.resume = s->path;
+  assert_int_equal(oatgp_fit(s->ctx, other, &s->settings, NULL, NULL, NULL, &model), OATGP_DATA);
+  assert_non_null(strstr(oatgp_last_error(s->ctx), "other data"));
+  s->settings.tol_knot = 0.5;
+  assert_int_equal(oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), OATGP_ARGUMENT);
+  assert_non_null(strstr(oatgp_last_error(s->ctx), "tol_knot = 0.5"));
+  s->settings.tol_knot = 1e-3;
+  write_text(s, "not a checkpoint");
+  assert_int_equal(oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), OATGP_FORMAT);
+  s->settings.resume = "";
+  oatgp_model *saved = must_fit(s, data, NULL);
+  must(s, oatgp_model_save(s->ctx, saved, s->path));
+  s->settings.resume = s->path;
+  assert_int_equal(oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), OATGP_FORMAT);
+  assert_non_null(strstr(oatgp_last_error(s->ctx), "not a checkpoint"));
+  oatgp_model_free(saved);
+  oatgp_data_free(data);
+  oatgp_data_free(other);
+}
+
+/* A checkpoint that cannot be written costs a warning, not the fit. */
+static void checkpoint_on_a_full_disk(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  small_settings(s);
+  s->settings.select = "oat-rs";
+  s->settings.checkpoint = "/dev/full";
+  s->settings.checkpoint_seconds = 0;
+  s->said[0] = '\0';
+  oatgp_model *model = must_fit(s, data, NULL);
+  assert_non_null(strstr(s->said, "warning no checkpoint"));
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* The record of the selection survives the model file. */
+static void record_is_stored(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  small_settings(s);
+  s->settings.select = "oat-gain";
+  oatgp_model *model = must_fit(s, data, NULL), *loaded = NULL;
+  must(s, oatgp_model_save(s->ctx, model, s->path));
+  must(s, oatgp_model_load(s->ctx, s->path, &loaded));
+  const oatgp_model_info a = info_of(model), b = info_of(loaded);
+  assert_true(a.selection_count > 0);
+  assert_int_equal(a.selection_count, b.selection_count);
+  assert_memory_equal(a.selection, b.selection, a.selection_count * (8 + a.d) * sizeof *a.selection);
+  oatgp_model_free(model);
+  oatgp_model_free(loaded);
+  oatgp_data_free(data);
+}
+
+/* --preset paper sets what the paper's experiments had, and what is set after it wins. */
+static void preset_of_the_paper(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  oatgp_settings_default(&s->settings);
+  must(s, oatgp_settings_set(s->ctx, &s->settings, "preset", "paper"));
+  assert_string_equal(s->settings.select, "oat-bo");
+  assert_string_equal(s->settings.optimizer, "adadelta");
+  assert_true(s->settings.epsilon == 1e-4 && s->settings.obj_tol == 1e-3 && s->settings.max_knots == 80);
+  must(s, oatgp_settings_set(s->ctx, &s->settings, "max_knots", "7"));
+  must(s, oatgp_settings_set(s->ctx, &s->settings, "jitter_absolute", "1e-3"));
+  oatgp_model *model = fit_sanely(s, data, NULL);
+  assert_true(info_of(model).knots <= 7);
+  assert_true(info_of(model).jitter == 0 && info_of(model).jitter_absolute == 1e-3);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+#define selection_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      selection_test(every_strategy_with_every_model),
+      selection_test(exponential_kernel_does_not_move_knots),
+      selection_test(knots_are_kept_by_the_rule),
+      selection_test(batches),
+      selection_test(refinement_raises_the_objective),
+      selection_test(duplicate_rows_give_no_coincident_knots),
+      selection_test(guard_against_all_noise),
+      selection_test(more_start_knots_than_allowed),
+      selection_test(same_seed_same_bits),
+      selection_test(resumed_fit_is_the_same),
+      selection_test(checkpoint_of_something_else),
+      selection_test(checkpoint_on_a_full_disk),
+      selection_test(record_is_stored),
+      selection_test(preset_of_the_paper),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
