@@ -308,6 +308,22 @@ static void fitting_sparse_models(void **state) {
   }
 }
 
+static void selecting_knots(void **state) {
+  world *w = *state;
+  static const char *const strategies[] = {"oat-bo", "oat-rs", "oat-gain", "variance"};
+  for (size_t i = 0; i < LENGTH(strategies); i++) {
+    w->s->settings.select = strategies[i];
+    w->s->settings.knots = "2";
+    w->s->settings.max_knots = 5;
+    w->s->settings.candidates = 4;
+    w->s->settings.first_candidates = 2;
+    w->s->settings.batch = 2;
+    w->s->settings.inner_iter = 2;
+    w->s->settings.refine = 1;
+    fail_each_allocation(w, fit_script);
+  }
+}
+
 static void fitting_the_full_model(void **state) {
   world *w = *state;
   w->s->settings.approx = "full";
@@ -414,6 +430,7 @@ int main(void) {
       WITH_WORLD(reading_npy),
       WITH_WORLD(writing),
       WITH_WORLD(fitting_sparse_models),
+      WITH_WORLD(selecting_knots),
       WITH_WORLD(fitting_the_full_model),
       WITH_WORLD(fitting_with_weights),
       WITH_WORLD(evaluating),

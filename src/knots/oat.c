@@ -56,8 +56,8 @@ static oatgp_status propose(const oat_proposal *proposal, oat_search *s) {
     oat_search_add_knot(s, batch.position + i * s->mapping.d);
   }
   s->state.phase = batch.count > 0 ? OAT_PHASE_GROW : OAT_PHASE_POLISH;
-  if (batch.count > 0 && s->report(s->self, s, OAT_SEARCH_PROPOSAL)) {
-    s->state.stop = OATGP_STOP_USER;
+  if (batch.count > 0) {
+    oat_search_tell(s, OAT_SEARCH_PROPOSAL);
   }
 done:
   free(batch.position);
@@ -68,7 +68,7 @@ done:
 static bool decide(oat_search *s) {
   const size_t added = s->state.k - s->state.kept;
   const bool keep = s->state.value > s->state.value_before + s->settings.tol_knot * (double)added;
-  s->report(s->self, s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
+  oat_search_tell(s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
   if (!keep) {
     oat_search_copy(s, &s->backup, s->state.kept, &s->point);
     s->state.k = s->state.kept;

@@ -91,6 +91,12 @@ void oat_search_place(oat_search *s, const oat_point *from, size_t k) {
 
 bool oat_search_halted(const oat_search *s) { return s->state.stop == OATGP_STOP_TIME || s->state.stop == OATGP_STOP_USER; }
 
+void oat_search_tell(oat_search *s, oat_search_event event) {
+  if (s->report(s->self, s, event)) {
+    s->state.stop = OATGP_STOP_USER;
+  }
+}
+
 static oatgp_status evaluate(void *self, const double *x, double *value, double *gradient) {
   oat_search *s = self;
   oat_gradient derivatives = {s->gradient.theta, s->mapping.first < s->mapping.k ? s->gradient.z : NULL};

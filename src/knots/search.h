@@ -76,7 +76,9 @@ void oat_search_place(oat_search *search, const oat_point *from, size_t k);
 oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_optim_settings *limits);
 /* The value at the current model, and its factors. */
 oatgp_status oat_search_evaluate(oat_search *search);
-/* Whether time, evaluations or the user end the search. */
+/* Reports; a request to stop halts the search. */
+void oat_search_tell(oat_search *search, oat_search_event event);
+/* Whether time or the user end the search. */
 bool oat_search_halted(const oat_search *search);
 
 /* Adds a knot (d coordinates) to the current model, without evaluating it; removes knots from the end. */

@@ -25,27 +25,46 @@ static oatgp_status run_simultaneous(const oat_strategy *strategy, oat_search *s
   return status;
 }
 
+/* Remembers the model before the refinement, in case it ends lower, and restarts the parameters if asked for. */
 static void begin_refinement(oat_search *s) {
-  if (s->settings.restart_parameters) {
+  oat_search_tell(s, OAT_SEARCH_REFINE);
+  oat_search_copy(s, &s->point, s->state.k, &s->backup);
+  s->state.value_before = s->state.value;
+  if (s->settings.restart_parameters && !oat_search_halted(s)) {
     memcpy(s->point.theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof(double));
   }
-  s->report(s->self, s, OAT_SEARCH_REFINE);
+}
+
+static oatgp_status refine(oat_search *s) {
+  oatgp_status status = OATGP_OK;
+  if (s->resumed == NULL) {
+    begin_refinement(s);
+  }
+  if (!oat_search_halted(s)) {
+    TRY(oat_search_optimise(s, 0, &s->limits));
+  }
+  if (s->state.value < s->state.value_before) {
+    oat_search_copy(s, &s->backup, s->state.k, &s->point);
+    s->state.value = s->state.value_before;
+  }
+done:
+  return status;
+}
+
+/* The parameters once more; why the growing ended stays the reason of the stop. */
+static oatgp_status finish(oat_search *s) {
+  const oatgp_stop stop = s->state.stop;
+  const oatgp_status status = oat_search_optimise(s, s->state.k, &s->limits);
+  s->state.stop = oat_search_halted(s) ? s->state.stop : stop;
+  return status;
 }
 
 oatgp_status oat_run_polish(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  if (s->settings.refine && !oat_search_halted(s) && s->state.phase == OAT_PHASE_POLISH) {
-    if (s->resumed == NULL) {
-      begin_refinement(s);
-    }
-    TRY(oat_search_optimise(s, 0, &s->limits));
-  } else if (s->settings.finish && !oat_search_halted(s) && s->state.phase == OAT_PHASE_POLISH) {
-    const oatgp_stop stop = s->state.stop;
-    TRY(oat_search_optimise(s, s->state.k, &s->limits));
-    s->state.stop = oat_search_halted(s) ? s->state.stop : stop;
+  if (!oat_search_halted(s) && (s->settings.refine || s->settings.finish)) {
+    status = s->settings.refine ? refine(s) : finish(s);
   }
   s->state.phase = OAT_PHASE_DONE;
-done:
   return status;
 }
 

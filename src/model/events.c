@@ -135,7 +135,7 @@ void oat_fit_tell_end(oat_fit_run *f) {
 static bool report_step(oat_fit_run *f) {
   const oatgp_event event = basic_event(f, f->started ? OATGP_EVENT_STEP : OATGP_EVENT_START);
   f->started = true;
-  f->trouble = record_step(f);
+  f->trouble = f->trouble == OATGP_OK ? record_step(f) : f->trouble;
   return tell(f, &event);
 }
 
@@ -165,7 +165,7 @@ bool oat_fit_report(void *self, const oat_search *s, oat_search_event event) {
     const oatgp_event refine = basic_event(f, OATGP_EVENT_REFINE);
     stop = tell(f, &refine);
   } else {
-    f->trouble = record_knots(f, event == OAT_SEARCH_KEPT);
+    f->trouble = f->trouble == OATGP_OK ? record_knots(f, event == OAT_SEARCH_KEPT) : f->trouble;
     stop = tell_knots(f, event == OAT_SEARCH_KEPT ? OATGP_EVENT_KEPT : OATGP_EVENT_DROPPED);
   }
   if (event == OAT_SEARCH_STEP || event == OAT_SEARCH_PROPOSAL) {
