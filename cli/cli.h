@@ -88,7 +88,6 @@ void *cli_new(cli *c, size_t count, size_t size, oatgp_status *status);
 oatgp_status cli_read_options(cli *c);
 /* The row of that name (dashes or underscores) that belongs to the verb, or NULL. */
 const oatgp_setting *cli_find_option(const cli_verb *verb, const char *name);
-bool cli_has_verb(const oatgp_setting *setting, const char *verb);
 /* Sets the option; `where` ("--" or "file:3: ") comes before the sentence of a refusal. */
 oatgp_status cli_set_option(cli *c, const oatgp_setting *setting, const char *value, const char *where);
 /* Refuses a name that the verb does not have: which verbs have it, or which name is like it. */

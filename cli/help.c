@@ -98,7 +98,7 @@ static void print_options(const cli_verb *verb) {
   for (size_t i = 0; i < oatgp_setting_count(); i++) {
     const oatgp_setting *s = oatgp_setting_at(i);
     title = heading_at(s->name, title);
-    if (!cli_has_verb(s, verb->name)) {
+    if (!oatgp_setting_has_verb(s, verb->name)) {
       continue;
     }
     if (strcmp(title, printed) != 0) {

@@ -54,61 +54,14 @@ static bool same_name(const char *name, const char *other) {
   return strcmp(a, b) == 0;
 }
 
-bool cli_has_verb(const oatgp_setting *setting, const char *verb) {
-  const size_t length = strlen(verb);
-  for (const char *word = setting->verbs; word != NULL; word = strchr(word, ',')) {
-    word += *word == ',';
-    if (strncmp(word, verb, length) == 0 && (word[length] == ',' || word[length] == '\0')) {
-      return true;
-    }
-  }
-  return false;
-}
-
 const oatgp_setting *cli_find_option(const cli_verb *verb, const char *name) {
   for (size_t i = 0; i < oatgp_setting_count(); i++) {
     const oatgp_setting *setting = oatgp_setting_at(i);
-    if (same_name(setting->name, name) && cli_has_verb(setting, verb->name)) {
+    if (same_name(setting->name, name) && oatgp_setting_has_verb(setting, verb->name)) {
       return setting;
     }
   }
   return NULL;
-}
-
-/* Letters to insert, delete or replace to make b of a. */
-static size_t edit_distance(const char *a, const char *b) {
-  size_t cost[LONGEST_NAME + 1];
-  const size_t length = strnlen(b, LONGEST_NAME);
-  for (size_t j = 0; j <= length; j++) {
-    cost[j] = j;
-  }
-  for (size_t i = 0; i < LONGEST_NAME && a[i] != '\0'; i++) {
-    size_t diagonal = cost[0];
-    cost[0] = i + 1;
-    for (size_t j = 0; j < length; j++) {
-      const size_t replaced = diagonal + (a[i] != b[j]);
-      const size_t shifted = 1 + (cost[j] < cost[j + 1] ? cost[j] : cost[j + 1]);
-      diagonal = cost[j + 1];
-      cost[j + 1] = replaced < shifted ? replaced : shifted;
-    }
-  }
-  return cost[length];
-}
-
-/* The verb's option most like the name, dashed, into `out`. */
-static void nearest_option(const cli_verb *verb, const char *name, char *out, size_t size) {
-  size_t least = SIZE_MAX;
-  char wanted[LONGEST_NAME], candidate[LONGEST_NAME];
-  cli_dashed(name, wanted, sizeof wanted);
-  for (size_t i = 0; i < oatgp_setting_count(); i++) {
-    const oatgp_setting *setting = oatgp_setting_at(i);
-    cli_dashed(setting->name, candidate, sizeof candidate);
-    const size_t distance = edit_distance(wanted, candidate);
-    if (cli_has_verb(setting, verb->name) && distance < least) {
-      least = distance;
-      snprintf(out, size, "%s", candidate);
-    }
-  }
 }
 
 oatgp_status cli_refuse_option(cli *c, const char *name, const char *where) {
@@ -118,8 +71,8 @@ oatgp_status cli_refuse_option(cli *c, const char *name, const char *where) {
       return cli_usage_error(c, "%s%s is not an option of %s, but of %s", where, name, c->verb->name, setting->verbs);
     }
   }
-  char nearest[LONGEST_NAME] = "";
-  nearest_option(c->verb, name, nearest, sizeof nearest);
+  char nearest[LONGEST_NAME];
+  cli_dashed(oatgp_setting_nearest(name, c->verb->name)->name, nearest, sizeof nearest);
   const char *dashes = strcmp(where, "--") == 0 ? where : "";
   return cli_usage_error(c, "%s%s is not an option of %s; did you mean %s%s?", where, name, c->verb->name, dashes, nearest);
 }

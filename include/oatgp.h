@@ -85,6 +85,9 @@ typedef struct oatgp_setting {
 
 OATGP_API size_t oatgp_setting_count(void);
 OATGP_API const oatgp_setting *oatgp_setting_at(size_t index); /* NULL past the end */
+OATGP_API int oatgp_setting_has_verb(const oatgp_setting *setting, const char *verb);
+/* The setting whose name is most like this one, for a suggestion: among the options of a verb, or, with NULL, the library's. */
+OATGP_API const oatgp_setting *oatgp_setting_nearest(const char *name, const char *verb);
 
 OATGP_API void oatgp_settings_default(oatgp_settings *settings);
 /* Sets one field from text ("1e-3", "yes", "512M"). Unknown names, malformed text and values out of range are refused. */

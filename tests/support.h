@@ -46,6 +46,9 @@ static inline void need_long_double(void) {
   }
 }
 
+/* Valgrind is 50 times slower and calls what the threads of the BLAS hold at the end lost. */
+static inline int under_valgrind(void) { return getenv("OATGP_TEST_VALGRIND") != NULL; }
+
 static inline char *read_text(const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) {

@@ -35,6 +35,7 @@ static size_t kernel_count(void) {
 /* Every model with every kernel, without and with row noise, without and with a mean, in one count. */
 static bool config_at(size_t index, const problem *p, oat_rows *rows, oat_objective_config *config) {
   variant v = {NULL, 0};
+  index *= under_valgrind() ? 5 : 1;
   if (!variant_at(index / 4 / kernel_count(), &v)) {
     return false;
   }
@@ -131,6 +132,9 @@ static void knot_order(void **state) {
 /* Large enough for the BLAS to use its threads. */
 static void threads(void **state) {
   (void)state;
+  if (under_valgrind()) {
+    skip();
+  }
   problem p = make_problem(1200, 2, 60, 96);
   const oat_point point = {p.theta, p.z};
   differences worst = {0, 0};

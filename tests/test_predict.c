@@ -239,7 +239,7 @@ static void parts_agree(void **state) {
 
 /* Mean and covariance of many draws, within five standard errors. */
 static void check_draws(scratch *s, const oatgp_model *model, const oatgp_data *data) {
-  enum { DRAWS = 20000 };
+  enum { DRAWS = 5000 };
   double *draws = new_doubles(DRAWS * POINTS), joint[POINTS * POINTS], *all = must_predict(s, model, data);
   must(s, oatgp_predict_samples(s->ctx, model, data, DRAWS, 7, draws));
   must(s, oatgp_predict_covariance(s->ctx, model, data, joint));
@@ -283,14 +283,15 @@ static void draws(void **state) {
 static void machine_settings(void **state) {
   scratch *s = *state;
   static const int64_t blocks[] = {0, 1, 7, 64, 1000}, memories[] = {1 << 26, 1};
-  problem p = make_problem(400, INPUTS, 20, 116);
+  const size_t threads = under_valgrind() ? 1 : 3;
+  problem p = make_problem(under_valgrind() ? 50 : 400, INPUTS, 20, 116);
   char text[256];
   variant v;
   for (size_t m = 0; variant_at(m, &v); m++) {
     fix_everything(s, oat_kernel_find("rq-ard"), v, &p, text);
     oatgp_data *data = problem_data(s, &p, NOISE_PLAIN);
     double *usual = NULL;
-    for (size_t t = 0; t < LENGTH(blocks) * LENGTH(memories) * 3; t++) {
+    for (size_t t = 0; t < LENGTH(blocks) * LENGTH(memories) * threads; t++) {
       s->settings.block = blocks[t % LENGTH(blocks)];
       s->settings.memory = memories[v.approx->sparse ? t / LENGTH(blocks) % LENGTH(memories) : 0];
       s->settings.threads = 1 + (int64_t)(t / LENGTH(blocks) / LENGTH(memories));

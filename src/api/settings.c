@@ -96,14 +96,26 @@ static size_t edit_distance(const char *a, const char *b) {
   return cost[length];
 }
 
-static const row *nearest_row(const char *name) {
-  const row *nearest = NULL;
+int oatgp_setting_has_verb(const oatgp_setting *setting, const char *verb) {
+  const size_t length = strlen(verb);
+  for (const char *word = setting->verbs; word != NULL; word = strchr(word, ',')) {
+    word += *word == ',';
+    if (strncmp(word, verb, length) == 0 && (word[length] == ',' || word[length] == '\0')) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+const oatgp_setting *oatgp_setting_nearest(const char *name, const char *verb) {
+  const oatgp_setting *nearest = NULL;
   size_t least = SIZE_MAX;
   for (const row *r = rows; r < rows + row_count; r++) {
-    const size_t distance = r->setting.in_command_only ? SIZE_MAX : edit_distance(name, r->setting.name);
+    const bool among = verb == NULL ? !r->setting.in_command_only : oatgp_setting_has_verb(&r->setting, verb) != 0;
+    const size_t distance = among ? edit_distance(name, r->setting.name) : SIZE_MAX;
     if (distance < least) {
       least = distance;
-      nearest = r;
+      nearest = &r->setting;
     }
   }
   return nearest;
@@ -123,7 +135,7 @@ static oatgp_status find_row(oatgp_context *ctx, const char *name, const row **o
   if (in_command) {
     return oat_fail(ctx, OATGP_ARGUMENT, "'%s' is an option of the command, not a setting", name);
   }
-  return oat_fail(ctx, OATGP_ARGUMENT, "there is no setting '%s'; the nearest name is '%s'", name, nearest_row(name)->setting.name);
+  return oat_fail(ctx, OATGP_ARGUMENT, "there is no setting '%s'; the nearest name is '%s'", name, oatgp_setting_nearest(name, NULL)->name);
 }
 
 /* ---- values from text -------------------------------------------------------------------------------------------- */

@@ -96,9 +96,7 @@ done:
 }
 
 static oatgp_status release(oat_search *s) {
-  const oatgp_stop stop = s->state.stop;
-  const oatgp_status status = oat_search_optimise(s, s->state.k, &s->limits);
-  s->state.stop = oat_search_halted(s) ? s->state.stop : stop;
+  const oatgp_status status = oat_search_settle(s);
   s->state.phase = s->state.next;
   return status;
 }

@@ -180,3 +180,10 @@ done:
   s->optim = NULL;
   return status;
 }
+
+oatgp_status oat_search_settle(oat_search *s) {
+  const oatgp_stop stop = s->state.stop;
+  const oatgp_status status = oat_search_optimise(s, s->state.k, &s->limits);
+  s->state.stop = oat_search_halted(s) ? s->state.stop : stop;
+  return status;
+}

@@ -74,6 +74,8 @@ void oat_search_close(oat_search *search);
 void oat_search_place(oat_search *search, const oat_point *from, size_t k);
 /* Optimises the parameters and the knots from `first` on, starting at the current model, which becomes the best point found. */
 oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_optim_settings *limits);
+/* The parameters alone, after growing: why that ended stays the reason of the stop. */
+oatgp_status oat_search_settle(oat_search *search);
 /* The value at the current model, and its factors. */
 oatgp_status oat_search_evaluate(oat_search *search);
 /* Reports; a request to stop halts the search. */

@@ -51,18 +51,10 @@ done:
   return status;
 }
 
-/* The parameters once more; why the growing ended stays the reason of the stop. */
-static oatgp_status finish(oat_search *s) {
-  const oatgp_stop stop = s->state.stop;
-  const oatgp_status status = oat_search_optimise(s, s->state.k, &s->limits);
-  s->state.stop = oat_search_halted(s) ? s->state.stop : stop;
-  return status;
-}
-
 oatgp_status oat_run_polish(oat_search *s) {
   oatgp_status status = OATGP_OK;
   if (!oat_search_halted(s) && (s->settings.refine || s->settings.finish)) {
-    status = s->settings.refine ? refine(s) : finish(s);
+    status = s->settings.refine ? refine(s) : oat_search_settle(s);
   }
   s->state.phase = OAT_PHASE_DONE;
   return status;
