@@ -206,7 +206,8 @@ OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *
 OATGP_API const char *oatgp_model_input_name(const oatgp_model *model, size_t input); /* NULL past the end */
 /* A text kept in the model file, such as the command line that made it. */
 OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command);
-/* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. */
+/* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. Knots that were given to the fit
+ * come first, in the order in which they were given. */
 OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
 
 /* The file appears whole or not at all (written beside, synced, renamed). */

@@ -402,6 +402,29 @@ static void many_rows_are_represented_by_some(void **state) {
 
 #define WITH_PROBLEM(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* Every knot once, each the farthest from those before it. */
+static void spread_order(void **state) {
+  (void)state;
+  oatgp_context *ctx = oatgp_context_create();
+  const double z[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, spread = 2;
+  size_t order[LENGTH(z)], seen[LENGTH(z)] = {0};
+  assert_int_equal(oat_knots_spread(ctx, z, LENGTH(z), 1, &spread, order), OATGP_OK);
+  const size_t expected[] = {4, 0, 8, 2, 6};
+  for (size_t i = 0; i < LENGTH(expected); i++) {
+    assert_int_equal(order[i], expected[i]);
+  }
+  for (size_t i = 0; i < LENGTH(z); i++) {
+    seen[order[i]]++;
+  }
+  for (size_t i = 0; i < LENGTH(z); i++) {
+    assert_int_equal(seen[i], 1);
+  }
+  const double same[] = {1, 1, 1};
+  assert_int_equal(oat_knots_spread(ctx, same, 3, 1, &spread, order), OATGP_OK);
+  assert_int_equal(order[0] + order[1] + order[2], 3);
+  oatgp_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(generator_has_the_published_numbers),
@@ -419,6 +442,7 @@ int main(void) {
       WITH_PROBLEM(more_knots_than_rows),
       WITH_PROBLEM(one_knot_is_the_mean),
       WITH_PROBLEM(many_rows_are_represented_by_some),
+      cmocka_unit_test(spread_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,17 @@ static double deceitful(size_t n, const double *x, double *gradient) {
   return value;
 }
 
+/* Maxima 0 at +-5 in every variable; near 0 it bends upwards. */
+static double two_hills(size_t n, const double *x, double *gradient) {
+  double value = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double a = x[i] * x[i] - 25;
+    value -= a * a / 100;
+    gradient[i] = -a * x[i] / 25;
+  }
+  return value;
+}
+
 static double slope(size_t n, const double *x, double *gradient) {
   (void)n;
   *gradient = 1e-3;
@@ -400,6 +411,20 @@ static void lbfgs_one_variable(void **state) {
     assert_near(s.optim->best[0], 1, 1e-7);
     close_subject(&s);
   }
+}
+
+/* From where the curvature has the wrong sign. */
+static void lbfgs_from_a_valley(void **state) {
+  (void)state;
+  subject s;
+  const double start[] = {0.01, -0.02, 0.3, -1};
+  open_subject(&s, two_hills, LENGTH(start));
+  run(&s, "lbfgs", start);
+  for (size_t i = 0; i < LENGTH(start); i++) {
+    assert_near(s.optim->best[i], start[i] > 0 ? 5 : -5, 1e-6);
+  }
+  assert_true(s.calls < 60);
+  close_subject(&s);
 }
 
 /* A single pair of steps must do, too. */
@@ -643,6 +668,22 @@ static void every_reason_to_stop(void **state) {
   }
 }
 
+/* The objective must rest for `patience` iterations, also at the very start. */
+static void patience(void **state) {
+  (void)state;
+  static const char *const methods[] = {"lbfgs", "adadelta"};
+  for (size_t i = 1; i < 8; i++) {
+    subject s;
+    const double start = 0;
+    open_subject(&s, slope, 1);
+    s.settings.obj_tol = 0.1;
+    s.settings.patience = i;
+    assert_int_equal(run(&s, methods[i % 2], &start), OATGP_STOP_OBJECTIVE);
+    assert_int_equal(s.optim->counter[OAT_ITERATIONS], i);
+    close_subject(&s);
+  }
+}
+
 static void limits_are_exact(void **state) {
   (void)state;
   static const char *const methods[] = {"lbfgs", "adadelta"};
@@ -817,6 +858,7 @@ int main(void) {
       cmocka_unit_test(lbfgs_rosenbrock),
       cmocka_unit_test(lbfgs_bad_condition),
       cmocka_unit_test(lbfgs_one_variable),
+      cmocka_unit_test(lbfgs_from_a_valley),
       cmocka_unit_test(lbfgs_shortest_history),
       cmocka_unit_test(maximum_at_a_bound),
       cmocka_unit_test(many_bounds),
@@ -828,6 +870,7 @@ int main(void) {
       cmocka_unit_test(rejected_start),
       cmocka_unit_test(numbers_that_are_not_finite),
       cmocka_unit_test(every_reason_to_stop),
+      cmocka_unit_test(patience),
       cmocka_unit_test(limits_are_exact),
       cmocka_unit_test(time_limit),
       cmocka_unit_test(best_point_is_kept),

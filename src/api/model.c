@@ -78,6 +78,9 @@ oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, con
   return status;
 }
 
+/* The place of knot i among those that the user sees. */
+static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
+
 /* Posterior mean and sd of f at the knots, into whichever of the two is wanted. */
 static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
   double *means = NULL, *sds = NULL;
@@ -86,11 +89,13 @@ static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model,
   TRY(oat_new_matrix(ctx, model->k, 1, &sds));
   oat_set_blas_threads(oat_threads(ctx));
   TRY(oat_predict_knots(ctx, model, means, sds));
-  if (mean != NULL) {
-    memcpy(mean, means, model->k * sizeof *mean);
-  }
-  if (sd != NULL) {
-    memcpy(sd, sds, model->k * sizeof *sd);
+  for (size_t i = 0; i < model->k; i++) {
+    if (mean != NULL) {
+      mean[knot_place(model, i)] = means[i];
+    }
+    if (sd != NULL) {
+      sd[knot_place(model, i)] = sds[i];
+    }
   }
 done:
   free(means);
@@ -106,7 +111,7 @@ oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, dou
   const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
   for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
     for (size_t j = 0; j < model->d; j++) {
-      knots[i * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
     }
   }
   return status;

@@ -197,3 +197,53 @@ oatgp_status oat_knots_random(oatgp_context *ctx, const oat_knot_start *start, o
   free(chosen);
   return OATGP_OK;
 }
+
+static double squared_distance(const double *z, size_t k, size_t d, const double *spread, size_t a, size_t b) {
+  double sum = 0;
+  for (size_t j = 0; j < d; j++) {
+    const double t = (z[a + j * k] - z[b + j * k]) / spread[j];
+    sum += t * t;
+  }
+  return sum;
+}
+
+/* The knot with the smallest largest distance to the others. */
+static size_t middle_knot(const double *z, size_t k, size_t d, const double *spread) {
+  size_t best = 0;
+  double least = HUGE_VAL;
+  for (size_t i = 0; i < k; i++) {
+    double farthest = 0;
+    for (size_t j = 0; j < k; j++) {
+      farthest = fmax(farthest, squared_distance(z, k, d, spread, i, j));
+    }
+    if (farthest < least) {
+      least = farthest;
+      best = i;
+    }
+  }
+  return best;
+}
+
+oatgp_status oat_knots_spread(oatgp_context *ctx, const double *z, size_t k, size_t d, const double *spread, size_t *order) {
+  double *nearest = NULL;
+  const oatgp_status status = oat_new_matrix(ctx, k, 1, &nearest);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < k; i++) {
+    nearest[i] = HUGE_VAL;
+  }
+  size_t next = middle_knot(z, k, d, spread);
+  for (size_t i = 0; i < k; i++) {
+    order[i] = next;
+    nearest[next] = -1; /* taken */
+    for (size_t j = 0; j < k; j++) {
+      nearest[j] = nearest[j] < 0 ? -1 : fmin(nearest[j], squared_distance(z, k, d, spread, order[i], j));
+    }
+    for (size_t j = 0; j < k; j++) {
+      next = nearest[j] > nearest[next] ? j : next;
+    }
+  }
+  free(nearest);
+  return OATGP_OK;
+}

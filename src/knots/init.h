@@ -21,4 +21,9 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
 /* k different rows at random. */
 oatgp_status oat_knots_random(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found);
 
+/* An order in which each knot is far from those before it: order[i] is the knot that comes i-th, beginning with the one nearest to the
+ * middle. The Cholesky factor of Kuu is a good one in that order; in a sorted one its early pivots are small, and knot gradients lose
+ * digits. z is k x d, column-major. O(k^2 d). */
+oatgp_status oat_knots_spread(oatgp_context *ctx, const double *z, size_t k, size_t d, const double *spread, size_t *order);
+
 #endif

@@ -43,6 +43,18 @@ done:
   return status;
 }
 
+/* Knots that were given keep the places that they had there; those that were added follow. */
+static oatgp_status copy_order(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+  if (setup->order == NULL || model->k < setup->knots->n) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_new_matrix(ctx, model->k, 1, &model->order);
+  for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
+    model->order[i] = (double)(i < setup->knots->n ? setup->order[i] : i);
+  }
+  return status;
+}
+
 static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, oatgp_model *model) {
   const oat_approx *approx = setup->approx;
   double *number = model->number;
@@ -113,6 +125,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(oat_model_allocate(ctx, model));
   TRY(copy_texts(ctx, setup, model));
   copy_numbers(setup, &objective->config, value, model);
+  TRY(copy_order(ctx, setup, model));
   copy_scaling(&setup->scaling, &model->scaling);
   copy_factors(objective, point, model);
   TRY(oat_model_finish(ctx, model));

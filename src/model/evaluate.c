@@ -32,7 +32,8 @@ static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const o
   if (gradient->z != NULL) {
     TRY(oat_new_matrix(ctx, k, d, &out->d_knots));
     for (size_t i = 0; i < k * d; i++) {
-      out->d_knots[(i % k) * d + i / k] = gradient->z[i];
+      const size_t place = setup->order != NULL ? setup->order[i % k] : i % k;
+      out->d_knots[place * d + i / k] = gradient->z[i];
     }
   }
 done:

@@ -70,6 +70,7 @@ static size_t list_parts(const oatgp_model *m, part *parts) {
       {"residuals", m->r, k, 0},
       {"noise", m->noise, k, 0},
       {"positions", m->positions, d, 0},
+      {"knot_order", m->order, k, 0},
       {"history", m->history, 3 * m->history_count, 0},
       {"selection", m->selection, (OAT_SELECTION_WIDTH + d) * m->selection_count, 0},
   };
@@ -268,6 +269,9 @@ static oatgp_status read_parts(oatgp_context *ctx, const oat_tensors *file, oatg
   if (oat_tensors_find(file, "positions") != NULL) {
     TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
   }
+  if (oat_tensors_find(file, "knot_order") != NULL) {
+    TRY(oat_new_matrix(ctx, model->k, 1, &model->order));
+  }
   TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
   if (model->selection_count > 0) {
     TRY(oat_new_matrix(ctx, model->selection_count, OAT_SELECTION_WIDTH + model->d, &model->selection));
@@ -295,6 +299,24 @@ static bool all_positions(const oatgp_model *model) {
     good = good && model->positions[j] >= 1 && model->positions[j] <= model->number[OAT_NUMBER_COLUMNS];
   }
   return good;
+}
+
+/* Whether the places of the knots are 0 .. k - 1 in some order. */
+static oatgp_status check_order(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+  bool *seen = NULL, good = true;
+  if (model->order == NULL) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_new(ctx, model->k, sizeof *seen, &seen);
+  for (size_t i = 0; status == OATGP_OK && good && i < model->k; i++) {
+    const double place = model->order[i];
+    good = place >= 0 && place < (double)model->k && place == floor(place) && !seen[(size_t)place];
+    if (good) {
+      seen[(size_t)place] = true;
+    }
+  }
+  free(seen);
+  return good ? status : wrong(ctx, file, "the order of its knots is none");
 }
 
 static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
@@ -327,6 +349,7 @@ oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **
   TRY(read_names(ctx, &file, names, model));
   TRY(read_parts(ctx, &file, model));
   TRY(check_parts(ctx, &file, model));
+  TRY(check_order(ctx, &file, model));
   TRY(oat_model_finish(ctx, model));
   *out = model;
   model = NULL;

@@ -20,7 +20,7 @@ void oatgp_model_free(oatgp_model *model) {
   free(model->names);
   oat_scaling_clear(&model->scaling);
   double *const arrays[] = {model->positions, model->theta, model->z,     model->l,       model->lb,     model->c,           model->coefficient,
-                            model->sums,      model->r,     model->noise, model->history, model->selection, model->slopes, model->lengthscales};
+                            model->sums,      model->r,     model->noise, model->history, model->selection, model->order, model->slopes, model->lengthscales};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

@@ -68,6 +68,7 @@ struct oatgp_model {
   double *positions;     /* d: columns in the training file, from 1, or NULL */
   double *theta;         /* scaled target */
   double *z;             /* k x d, scaled: knots, or all rows of the full GP */
+  double *order;         /* k: the place of each knot in the order that the user sees; NULL if it is this one */
   double *l, *lb, *c;    /* factors; lb NULL for the full GP */
   double *coefficient;   /* p */
   double *sums;          /* sums of pass 1, NULL for the full GP */

@@ -299,6 +299,29 @@ static void widen_box(oat_setup *setup) {
   }
 }
 
+/* Puts the knots into an order that is good for the factor of Kuu; who gave them will see them in his own. */
+static oatgp_status order_knots(oatgp_context *ctx, oat_setup *setup) {
+  const size_t k = setup->k, d = setup->scaling.d;
+  size_t *order = NULL;
+  double *z = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, k, sizeof *order, &order));
+  TRY(oat_new_matrix(ctx, k, d, &z));
+  TRY(oat_knots_spread(ctx, setup->start.z, k, d, setup->scaling.spread, order));
+  for (size_t i = 0; i < k * d; i++) {
+    z[i] = setup->start.z[order[i % k] + i / k * k];
+  }
+  memcpy(setup->start.z, z, k * d * sizeof *z);
+  if (setup->knots != NULL) {
+    setup->order = order;
+    order = NULL;
+  }
+done:
+  free(order);
+  free(z);
+  return status;
+}
+
 static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
   const size_t most = (size_t)setup->settings->max_knots;
   setup->capacity = setup->grows ? most : setup->k;
@@ -323,6 +346,7 @@ static oatgp_status make_start(oatgp_context *ctx, oat_setup *setup, double spre
   if (setup->approx->sparse) {
     TRY(setup->knots != NULL ? given_knots(ctx, setup) : drawn_knots(ctx, setup));
     TRY(set_capacity(ctx, setup));
+    TRY(order_knots(ctx, setup));
     widen_box(setup);
   }
 done:
@@ -409,5 +433,6 @@ void oat_setup_clear(oat_setup *setup) {
     free(arrays[i]);
   }
   free(setup->free);
+  free(setup->order);
   *setup = (oat_setup){0};
 }

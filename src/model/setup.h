@@ -26,6 +26,7 @@ typedef struct oat_setup {
   bool grows;          /* the strategy adds knots */
   size_t k, capacity;  /* knots of the start, and the most that the fit may have */
   const oatgp_data *knots; /* given by the caller, or NULL */
+  size_t *order;           /* of knots that were given, as many: the place that each had there; NULL for others */
   oat_rng rng;
 } oat_setup;
 
