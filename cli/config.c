@@ -59,7 +59,8 @@ static void cut_comment(char *line) {
   }
 }
 
-static oatgp_status read_line(cli *c, char *line, const char *where) {
+/* `count` is the number of settings before this line. */
+static oatgp_status read_line(cli *c, char *line, const char *where, size_t *count) {
   cut_comment(line);
   char *name = trim(line);
   if (*name == '\0') {
@@ -78,12 +79,16 @@ static oatgp_status read_line(cli *c, char *line, const char *where) {
   if (strcmp(setting->name, "config") == 0 || strcmp(setting->name, "help") == 0) {
     return cli_usage_error(c, "%s%s cannot be set in a config file", where, name);
   }
+  if (strcmp(setting->name, "preset") == 0 && *count > 0) {
+    return cli_usage_error(c, "%spreset must come before the other settings, which it would undo", where);
+  }
+  ++*count;
   return cli_set_option(c, setting, trim(equals + 1), where);
 }
 
 oatgp_status cli_read_config(cli *c, const char *path) {
   oatgp_status status = read_text(c, path, &c->config_text);
-  size_t number = 1;
+  size_t number = 1, count = 0;
   for (char *line = c->config_text; status == OATGP_OK && line != NULL; number++) {
     char where[LONGEST_WHERE];
     char *end = strchr(line, '\n');
@@ -91,7 +96,7 @@ oatgp_status cli_read_config(cli *c, const char *path) {
       *end = '\0';
     }
     snprintf(where, sizeof where, "%s:%zu: ", path, number);
-    status = read_line(c, line, where);
+    status = read_line(c, line, where, &count);
     line = end != NULL ? end + 1 : NULL;
   }
   return status;

@@ -121,7 +121,7 @@ static oatgp_status open_trace(watch *w) {
   if (*path == '\0') {
     return OATGP_OK;
   }
-  w->trace = fopen(path, "w");
+  w->trace = fopen(path, *w->c->settings.resume != '\0' ? "a" : "w"); /* a resumed fit goes on with its trace */
   return w->trace != NULL ? OATGP_OK : cli_fail(w->c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 

@@ -52,6 +52,7 @@ static void put_model(cli_json *json, const report *r) {
     cli_json_numbers(json, "slopes", info->d, info->slopes);
   }
   cli_json_number(json, "jitter", info->jitter);
+  cli_json_number(json, "jitter_absolute", info->jitter_absolute);
 }
 
 static void put_training(cli_json *json, const report *r) {
@@ -149,6 +150,9 @@ static void print_model(const report *r) {
     print_by_input("slopes", r, info->d, info->slopes);
   }
   print_number("jitter", info->jitter);
+  if (info->jitter_absolute > 0) {
+    print_number("  absolute", info->jitter_absolute);
+  }
 }
 
 static void print_training(const report *r) {

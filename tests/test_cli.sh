@@ -518,6 +518,11 @@ works "fit --condition and the surrogate's settings" $grow --select oat-bo --app
 works "fit --preset paper, options beside it win" $grow --refine --restart-parameters --preset paper --jitter-absolute 1e-4 --json -o x.oatgp
 check "the preset chose oat-bo and ADADELTA" test "$(json select)$(json optimizer)" = '"oat-bo""adadelta"'
 check "max-knots is still 9" test "$(json knots)" -le 9
+printf "kernel = rq\npreset = paper\n" >late.config
+refuses 2 "late.config:2: preset must come before" $grow --config late.config -o x.oatgp
+printf "preset = paper\nkernel = rq\n" >early.config
+works "a preset in a config file" $grow --config early.config --json -o x.oatgp
+check "the line after it wins" test "$(json kernel)" = '"rq"'
 refuses 2 "more than the 9 of max-knots" $grow --knots 10 --select oat-rs -o x.oatgp
 refuses 2 "not differentiable" $grow --select oat-rs --kernel exponential --refine -o x.oatgp
 

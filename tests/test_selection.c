@@ -189,18 +189,24 @@ static void duplicate_rows_give_no_coincident_knots(void **state) {
     y[i] = sin(0.4 * x[i]) + 0.1 * (double)(i % 3);
   }
   oatgp_data *data = make_data(s, 90, 1, x, y);
-  small_settings(s);
-  s->settings.select = "oat-gain";
-  s->settings.batch = 3;
-  oatgp_model *model = fit_sanely(s, data, NULL);
-  const size_t k = info_of(model).knots;
-  must(s, oatgp_model_knots(s->ctx, model, knots, NULL, NULL));
-  for (size_t i = 0; i < k; i++) {
-    for (size_t j = 0; j < i; j++) {
-      assert_true(fabs(knots[i] - knots[j]) > 1e-6);
+  for (size_t m = 0; oat_approx_at(m) != NULL; m++) {
+    small_settings(s);
+    s->settings.approx = oat_approx_at(m)->name;
+    s->settings.select = m % 2 == 0 ? "oat-gain" : "oat-rs";
+    s->settings.candidates = 90;
+    s->settings.batch = 3;
+    oatgp_model *model = fit_sanely(s, data, NULL);
+    const size_t k = info_of(model).knots;
+    if (oat_approx_at(m)->sparse) {
+      must(s, oatgp_model_knots(s->ctx, model, knots, NULL, NULL));
     }
+    for (size_t i = 0; i < k; i++) {
+      for (size_t j = 0; j < i; j++) {
+        assert_true(fabs(knots[i] - knots[j]) > 1e-6);
+      }
+    }
+    oatgp_model_free(model);
   }
-  oatgp_model_free(model);
   oatgp_data_free(data);
 }
 
@@ -229,6 +235,118 @@ static void guard_against_all_noise(void **state) {
   assert_true(info_of(with).tau < 0.2);
   oatgp_model_free(without);
   oatgp_model_free(with);
+  oatgp_data_free(data);
+}
+
+/* Pure noise: the parameters that were held are let go wherever the search ends, and the noise optimum is not lost. */
+static void held_parameters_are_let_go(void **state) {
+  scratch *s = *state;
+  enum { N = 200 };
+  double x[N], y[N];
+  oat_rng rng;
+  oat_rng_seed(&rng, 11);
+  for (size_t i = 0; i < N; i++) {
+    x[i] = oat_rng_uniform(&rng);
+    y[i] = oat_rng_normal(&rng);
+  }
+  oatgp_data *data = make_data(s, N, 1, x, y);
+  static const int64_t most[] = {5, 8, 30};
+  for (size_t i = 0; i < LENGTH(most); i++) {
+    watch w = {.stop_after = 0};
+    oatgp_settings_default(&s->settings);
+    s->settings.select = "oat-gain";
+    s->settings.max_knots = most[i];
+    s->settings.guard = 0;
+    oatgp_model *without = must_fit(s, data, NULL);
+    s->settings.guard = 1;
+    oatgp_model *with = must_fit(s, data, NULL);
+    assert_true(info_of(with).objective > info_of(without).objective - 0.5);
+    w.stop_after = 60; /* somewhere in the middle */
+    oatgp_model *stopped = fit_watched(s, data, &w);
+    assert_true(info_of(stopped).objective > info_of(without).objective - 0.5);
+    oatgp_model_free(without);
+    oatgp_model_free(with);
+    oatgp_model_free(stopped);
+  }
+  oatgp_data_free(data);
+}
+
+/* The guard does not depend on the size of the weights. */
+static void weights_do_not_mislead_the_guard(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  double weight[512], objective[3];
+  static const double sizes[] = {1e-3, 1, 1e3};
+  for (size_t i = 0; i < LENGTH(sizes); i++) {
+    for (size_t j = 0; j < data->n; j++) {
+      weight[j] = sizes[i];
+    }
+    must(s, oatgp_data_set_weights(s->ctx, data, weight));
+    oatgp_settings_default(&s->settings);
+    s->settings.select = "oat-gain";
+    s->settings.kernel = "se";
+    s->settings.max_knots = 20;
+    oatgp_model *model = must_fit(s, data, NULL);
+    assert_int_equal(info_of(model).knots, 20);
+    objective[i] = info_of(model).objective;
+    oatgp_model_free(model);
+  }
+  assert_near(objective[0], objective[1], 1e-2);
+  assert_near(objective[2], objective[1], 1e-2);
+  oatgp_data_free(data);
+}
+
+/* Greedy variance gets back to the number of knots asked for when the lengthscale has become short. */
+static void variance_keeps_its_number_of_knots(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  oatgp_settings_default(&s->settings);
+  s->settings.select = "variance";
+  s->settings.knots = "30";
+  oatgp_model *model = must_fit(s, data, NULL);
+  assert_true(info_of(model).knots > 20);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* Limits hold for the whole search, also when there is nothing to optimise. */
+static void limits_hold_for_the_search(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  oatgp_settings_default(&s->settings);
+  s->settings.select = "oat-gain";
+  s->settings.max_eval = 40;
+  oatgp_model *model = must_fit(s, data, NULL);
+  assert_int_equal(info_of(model).stop, OATGP_STOP_EVALUATIONS);
+  assert_true(info_of(model).evaluations <= 45);
+  oatgp_model_free(model);
+  oatgp_settings_default(&s->settings);
+  s->settings.select = "oat-rs";
+  s->settings.kernel = "exponential";
+  s->settings.fix = "sigma, tau, lengthscale";
+  s->settings.time_limit = 1e-9;
+  model = must_fit(s, data, NULL);
+  assert_int_equal(info_of(model).stop, OATGP_STOP_TIME);
+  assert_int_equal(info_of(model).knots, 5);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* More than there is: limits that exceed the data cost nothing. */
+static void generous_limits(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 12, 1, 0.1, 3);
+  static const char *const growing[] = {"oat-bo", "oat-gain"};
+  for (size_t i = 0; i < LENGTH(growing); i++) {
+    oatgp_settings_default(&s->settings);
+    s->settings.select = growing[i];
+    s->settings.max_knots = 100000;
+    s->settings.candidates = 1000000;
+    s->settings.tol_knot = 0;
+    oatgp_model *model = fit_sanely(s, data, NULL);
+    assert_true(info_of(model).knots <= 12);
+    oatgp_model_free(model);
+  }
   oatgp_data_free(data);
 }
 
@@ -402,6 +520,11 @@ int main(void) {
       selection_test(refinement_raises_the_objective),
       selection_test(duplicate_rows_give_no_coincident_knots),
       selection_test(guard_against_all_noise),
+      selection_test(held_parameters_are_let_go),
+      selection_test(weights_do_not_mislead_the_guard),
+      selection_test(variance_keeps_its_number_of_knots),
+      selection_test(limits_hold_for_the_search),
+      selection_test(generous_limits),
       selection_test(more_start_knots_than_allowed),
       selection_test(same_seed_same_bits),
       selection_test(resumed_fit_is_the_same),

@@ -21,6 +21,13 @@ typedef struct oat_rows {
   const double *noise_add;   /* n, or NULL for 0 */
 } oat_rows;
 
+/* What tau^2 is multiplied by in the noise variance of row i, and that variance. */
+static inline double oat_noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
+
+static inline double oat_noise_variance(const oat_rows *rows, double tau, size_t i) {
+  return tau * tau * oat_noise_scale(rows, i) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+}
+
 typedef struct oat_backend_config {
   size_t max_knots; /* most knots of any pass */
   size_t block;     /* rows at a time, 0 = chosen from max_knots */

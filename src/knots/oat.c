@@ -10,31 +10,42 @@
 #include "knots/strategy.h"
 #include "util/memory.h"
 
-/* With few knots the optimum of the parameters can be one where everything is noise; a model grown from there never
- * recovers. If the first optimisation ends there, the parameters are held at their start values until there are this many knots. */
+/* With few knots the optimum of the parameters can be one where everything is noise, and a model grown from there never
+ * recovers. If the first optimisation ends there, the parameters are held at their start values until there are this many knots;
+ * should the end be lower all the same, the optimum that was left is the result. */
 enum { GUARD_KNOTS = 20 };
 #define NOISE_NATS 1e-3 /* per row: all that such a model has over a constant with noise */
 
 /* The largest objective of a constant with noise, at its best tau. */
 static double noise_objective(const oat_search *s) {
   const oat_rows *rows = s->objective->config.rows;
-  double sum = 0;
+  double squares = 0, logarithms = 0;
   for (size_t i = 0; i < rows->n; i++) {
-    sum += rows->r[i] * rows->r[i] / (rows->noise_scale != NULL ? rows->noise_scale[i] : 1);
+    const double scale = oat_noise_scale(rows, i);
+    squares += rows->r[i] * rows->r[i] / scale;
+    logarithms += log(scale);
   }
-  const double n = (double)rows->n, variance = fmax(sum / n, 1e-300);
-  return -0.5 * n * (log(2 * 3.14159265358979323846 * variance) + 1);
+  const double n = (double)rows->n, variance = fmax(squares / n, 1e-300);
+  return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + logarithms);
+}
+
+static bool all_is_noise(const oat_search *s) {
+  const oat_rows *rows = s->objective->config.rows;
+  return rows->noise_add == NULL && s->state.value < noise_objective(s) + NOISE_NATS * (double)rows->n;
 }
 
 static oatgp_status fit_parameters(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  const double noise = noise_objective(s), margin = NOISE_NATS * (double)s->objective->config.rows->n;
   TRY(oat_search_optimise(s, s->state.k, &s->limits));
-  if (s->settings.guard && s->objective->config.rows->noise_add == NULL && s->state.value < noise + margin) {
+  if (s->settings.guard && !oat_search_halted(s) && all_is_noise(s)) {
+    oat_search_copy(s, &s->point, s->state.k, &s->fallback);
+    s->state.fallback_value = s->state.value;
+    s->state.fallback_k = s->state.k;
     oat_search_copy(s, s->start, s->state.k, &s->point);
     TRY(oat_search_evaluate(s));
     s->state.held = true;
   }
+  s->state.phase = s->state.k < s->settings.max_knots ? OAT_PHASE_PROPOSE : OAT_PHASE_POLISH;
 done:
   return status;
 }
@@ -47,17 +58,18 @@ static oatgp_status propose(const oat_proposal *proposal, oat_search *s) {
   TRY(oat_new_matrix(s->ctx, wanted, s->mapping.d, &batch.position));
   TRY(oat_search_evaluate(s));
   TRY(proposal->propose(s, wanted, &batch));
-  oat_search_copy(s, &s->point, s->state.k, &s->backup);
-  s->state.kept = s->state.k;
-  s->state.value_before = s->state.value;
+  oat_search_mark(s);
   s->state.tried = batch.tried;
   s->state.predicted = batch.predicted;
   for (size_t i = 0; i < batch.count; i++) {
     oat_search_add_knot(s, batch.position + i * s->mapping.d);
   }
-  s->state.phase = batch.count > 0 ? OAT_PHASE_GROW : OAT_PHASE_POLISH;
   if (batch.count > 0) {
+    s->state.phase = OAT_PHASE_GROW;
     oat_search_tell(s, OAT_SEARCH_PROPOSAL);
+  } else {
+    s->state.phase = OAT_PHASE_POLISH;
+    s->state.stop = OATGP_STOP_CANDIDATES;
   }
 done:
   free(batch.position);
@@ -70,29 +82,23 @@ static bool decide(oat_search *s) {
   const bool keep = s->state.value > s->state.value_before + s->settings.tol_knot * (double)added;
   oat_search_tell(s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
   if (!keep) {
-    oat_search_copy(s, &s->backup, s->state.kept, &s->point);
-    s->state.k = s->state.kept;
-    s->state.value = s->state.value_before;
+    oat_search_revert(s);
   }
   s->state.kept = s->state.k;
   return keep;
 }
 
 static oatgp_status grow(oat_search *s) {
-  oatgp_status status = OATGP_OK;
-  TRY(oat_search_optimise(s, s->state.kept, &s->inner));
-  const oatgp_stop stop = s->state.stop;
-  const bool kept = decide(s);
-  const bool full = s->state.k >= s->settings.max_knots;
-  s->state.stop = oat_search_halted(s) ? s->state.stop : full ? OATGP_STOP_MAX_KNOTS : !kept ? OATGP_STOP_TOL_KNOT : stop;
-  s->state.phase = kept && !full ? OAT_PHASE_PROPOSE : OAT_PHASE_POLISH;
-  if (s->state.held && (s->state.k >= GUARD_KNOTS || s->state.phase == OAT_PHASE_POLISH)) {
-    s->state.held = false;
-    s->state.next = s->state.phase;
-    s->state.phase = OAT_PHASE_RELEASE;
+  const oatgp_status status = oat_search_optimise(s, s->state.kept, &s->inner);
+  if (status != OATGP_OK) {
+    return status;
   }
-done:
-  return status;
+  const bool kept = decide(s), full = s->state.k >= s->settings.max_knots;
+  if (!oat_search_halted(s) && (full || !kept)) {
+    s->state.stop = full ? OATGP_STOP_MAX_KNOTS : OATGP_STOP_TOL_KNOT;
+  }
+  s->state.phase = kept && !full ? OAT_PHASE_PROPOSE : OAT_PHASE_POLISH;
+  return OATGP_OK;
 }
 
 static oatgp_status release(oat_search *s) {
@@ -101,19 +107,51 @@ static oatgp_status release(oat_search *s) {
   return status;
 }
 
+/* Parameters that are held are let go when there are enough knots or growing is over; a knot that was dropped while they were held
+ * says nothing of those to come. */
+static void release_when_due(oat_search *s) {
+  if (!s->state.held || (s->state.k < GUARD_KNOTS && s->state.phase != OAT_PHASE_POLISH)) {
+    return;
+  }
+  const bool dropped = s->state.phase == OAT_PHASE_POLISH && s->state.stop == OATGP_STOP_TOL_KNOT;
+  s->state.held = false;
+  s->state.next = dropped ? OAT_PHASE_PROPOSE : s->state.phase;
+  s->state.phase = OAT_PHASE_RELEASE;
+}
+
+static oatgp_status step(const oat_strategy *strategy, oat_search *s) {
+  switch (s->state.phase) {
+    case OAT_PHASE_PARAMETERS:
+      return fit_parameters(s);
+    case OAT_PHASE_PROPOSE:
+      return propose(strategy->proposal, s);
+    case OAT_PHASE_GROW:
+      return grow(s);
+    default:
+      return release(s);
+  }
+}
+
+/* The optimum that was left, if nothing better came. */
+static void fall_back(oat_search *s) {
+  if (s->state.fallback_value > s->state.value) {
+    oat_search_copy(s, &s->fallback, s->state.fallback_k, &s->point);
+    s->state.k = s->state.fallback_k;
+    s->state.value = s->state.fallback_value;
+  }
+}
+
 oatgp_status oat_run_growing(const oat_strategy *strategy, oat_search *s) {
   oatgp_status status = OATGP_OK;
-  if (s->state.phase == OAT_PHASE_PARAMETERS) {
-    TRY(fit_parameters(s));
-    s->state.phase = s->state.k < s->settings.max_knots ? OAT_PHASE_PROPOSE : OAT_PHASE_POLISH;
-  }
   while (!oat_search_halted(s) && s->state.phase < OAT_PHASE_POLISH) {
-    TRY(s->state.phase == OAT_PHASE_PROPOSE ? propose(strategy->proposal, s) : s->state.phase == OAT_PHASE_GROW ? grow(s) : release(s));
+    TRY(step(strategy, s));
+    release_when_due(s);
   }
-  if (oat_search_halted(s) && s->state.phase == OAT_PHASE_GROW) {
+  if (s->state.phase == OAT_PHASE_GROW) { /* halted with knots on trial */
     decide(s);
   }
   TRY(oat_run_polish(s));
+  fall_back(s);
 done:
   return status;
 }

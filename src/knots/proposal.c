@@ -18,32 +18,16 @@ bool oat_proposal_exact(const oat_search *s) {
   return !approx->power && approx->alpha == 0;
 }
 
-/* All at once by the rank-one formula. */
-static oatgp_status score_exactly(oat_search *s, size_t m, const size_t *row, double *gain) {
-  const oat_rows *rows = s->objective->config.rows;
-  double *points = NULL, *work = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(s->ctx, m, rows->d, &points));
-  TRY(oat_new_matrix(s->ctx, oat_gain_work(s->objective, m), 1, &work));
-  for (size_t j = 0; j < rows->d; j++) {
-    for (size_t i = 0; i < m; i++) {
-      points[i + j * m] = rows->x[row[i] + j * rows->n];
-    }
-  }
-  TRY(oat_objective_gains(s->objective, &s->point, (oat_points){points, m, m}, work, gain));
-done:
-  free(points);
-  free(work);
-  return status;
-}
-
-/* One evaluation of the objective for each; the current model is evaluated again at the end. */
-static oatgp_status score_by_evaluation(oat_search *s, size_t m, const size_t *row, double *gain) {
+/* One evaluation of the objective for each that is not on a knot; the current model is evaluated again at the end. */
+static oatgp_status evaluate_each(oat_search *s, size_t m, const size_t *row, double *gain) {
   const double before = s->state.value;
   double *position = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(s->ctx, s->mapping.d, 1, &position));
   for (size_t i = 0; i < m; i++) {
+    if (gain[i] == -HUGE_VAL) {
+      continue;
+    }
     oat_proposal_position(s, row[i], position);
     oat_search_add_knot(s, position);
     gain[i] = oat_search_evaluate(s) == OATGP_OK ? s->state.value - before : -HUGE_VAL;
@@ -56,5 +40,23 @@ done:
 }
 
 oatgp_status oat_proposal_score(oat_search *s, size_t m, const size_t *row, double *gain) {
-  return oat_proposal_exact(s) ? score_exactly(s, m, row, gain) : score_by_evaluation(s, m, row, gain);
+  const oat_rows *rows = s->objective->config.rows;
+  double *points = NULL, *work = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(s->ctx, m, rows->d, &points));
+  TRY(oat_new_matrix(s->ctx, oat_gain_work(s->objective, m), 1, &work));
+  for (size_t i = 0; i < m * rows->d; i++) {
+    points[i] = rows->x[row[i % m] + i / m * rows->n];
+  }
+  const oat_points candidates = {points, m, m};
+  if (oat_proposal_exact(s)) {
+    TRY(oat_objective_gains(s->objective, &s->point, candidates, work, gain));
+  } else {
+    oat_objective_mark_coincident(s->objective, &s->point, candidates, work, gain);
+    TRY(evaluate_each(s, m, row, gain));
+  }
+done:
+  free(points);
+  free(work);
+  return status;
 }

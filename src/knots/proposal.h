@@ -14,7 +14,8 @@ typedef struct oat_batch {
 
 typedef struct oat_proposal {
   const char *name;
-  /* Fills in up to `wanted` knots for the current model, which has been evaluated; count 0 if there is no candidate. */
+  /* Fills in up to `wanted` knots (only oat-gain makes more than one) for the current model, which has been evaluated; count 0 if there
+   * is no candidate. */
   oatgp_status (*propose)(oat_search *search, size_t wanted, oat_batch *batch);
 } oat_proposal;
 

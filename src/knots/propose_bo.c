@@ -110,7 +110,8 @@ static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
   hunt h = {.search = s, .best_gain = -HUGE_VAL};
   oatgp_status status = OATGP_OK;
   (void)wanted;
-  TRY(oat_surrogate_open(s->ctx, s->settings.candidates + s->settings.max_knots + 1, s->mapping.d, &h.surrogate));
+  const size_t n = s->objective->config.rows->n, most = s->settings.candidates < n ? s->settings.candidates : n;
+  TRY(oat_surrogate_open(s->ctx, most + (s->settings.condition ? s->state.k : 0), s->mapping.d, &h.surrogate));
   h.surrogate.jitter = s->settings.surrogate_jitter;
   TRY(oat_new(s->ctx, s->objective->config.rows->n, sizeof *h.known, &h.known));
   TRY(oat_new_matrix(s->ctx, s->mapping.d, 1, &h.position));

@@ -3,7 +3,6 @@
  * choice, with the factors grown by one row, before any parameter moves. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "knots/proposal.h"
 #include "util/memory.h"

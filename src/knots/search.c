@@ -21,6 +21,7 @@ oatgp_status oat_search_open(oat_search *s) {
   oatgp_status status = OATGP_OK;
   TRY(new_point(s, &s->point));
   TRY(new_point(s, &s->backup));
+  TRY(new_point(s, &s->fallback));
   TRY(new_point(s, &s->trial));
   TRY(oat_new_matrix(s->ctx, theta_count(s), 1, &s->gradient.theta));
   TRY(oat_new_matrix(s->ctx, s->settings.max_knots, s->mapping.d, &s->gradient.z));
@@ -35,7 +36,7 @@ done:
 void oat_search_close(oat_search *s) {
   double *const arrays[] = {s->point.theta,    s->point.z,    s->backup.theta, s->backup.z, s->trial.theta, s->trial.z,
                             s->gradient.theta, s->gradient.z, s->lower,        s->upper,    s->sign_weight, s->x,
-                            s->resumed};
+                            s->resumed,        s->fallback.theta, s->fallback.z};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -85,11 +86,27 @@ void oat_search_place(oat_search *s, const oat_point *from, size_t k) {
   s->state.k = k;
   s->state.kept = k;
   s->state.value = -HUGE_VAL;
+  s->state.value_before = -HUGE_VAL;
+  s->state.fallback_value = -HUGE_VAL;
+}
+
+void oat_search_mark(oat_search *s) {
+  oat_search_copy(s, &s->point, s->state.k, &s->backup);
+  s->state.kept = s->state.k;
+  s->state.value_before = s->state.value;
+}
+
+void oat_search_revert(oat_search *s) {
+  oat_search_copy(s, &s->backup, s->state.kept, &s->point);
+  s->state.k = s->state.kept;
+  s->state.value = s->state.value_before;
 }
 
 /* ---- optimisation -------------------------------------------------------------------------------------------------- */
 
-bool oat_search_halted(const oat_search *s) { return s->state.stop == OATGP_STOP_TIME || s->state.stop == OATGP_STOP_USER; }
+bool oat_search_halted(const oat_search *s) {
+  return s->state.stop == OATGP_STOP_TIME || s->state.stop == OATGP_STOP_EVALUATIONS || s->state.stop == OATGP_STOP_USER;
+}
 
 void oat_search_tell(oat_search *s, oat_search_event event) {
   if (s->report(s->self, s, event)) {
@@ -146,16 +163,29 @@ static oatgp_stop run(oat_search *s, bool resumed) {
   oatgp_stop stop = OATGP_STOP_NONE;
   s->derivative = oat_optim_largest_derivative(s->optim);
   bool interrupted = !resumed && s->report(s->self, s, OAT_SEARCH_STEP);
-  while (!interrupted && s->problem.n > 0 && (stop = oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
+  while (!interrupted && (stop = oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
     oat_optim_step(s->optim);
     oat_mapping_unpack(&s->mapping, s->optim->x, &s->trial);
     s->derivative = oat_optim_largest_derivative(s->optim);
     interrupted = s->report(s->self, s, OAT_SEARCH_STEP);
   }
+  if (s->problem.n == 0 && stop == OATGP_STOP_GRADIENT) {
+    stop = OATGP_STOP_NONE; /* there was nothing to optimise */
+  }
   return interrupted ? OATGP_STOP_USER : stop;
 }
 
+/* The evaluations that are left of max_eval, which is for the whole search. */
+static oat_optim_settings limits_left(const oat_search *s, const oat_optim_settings *limits) {
+  oat_optim_settings left = *limits;
+  if (limits->max_eval > 0) {
+    left.max_eval = fmax(limits->max_eval - s->state.evaluations, 1);
+  }
+  return left;
+}
+
 oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
+  const oat_optim_settings left = limits_left(s, limits);
   oatgp_status status = OATGP_OK;
   const bool *free_parameters = s->mapping.free;
   const bool resumed = s->resumed != NULL;
@@ -165,7 +195,7 @@ oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_se
   s->mapping.free = s->state.held ? s->none_free : free_parameters;
   oat_search_copy(s, &s->point, s->state.k, &s->trial);
   s->problem = (oat_problem){oat_mapping_count(&s->mapping), s->lower, s->upper, s->sign_weight, evaluate, s};
-  TRY(oat_optim_create(s->ctx, s->method, &s->problem, limits, &s->optim));
+  TRY(oat_optim_create(s->ctx, s->method, &s->problem, &left, &s->optim));
   TRY(begin(s));
   conclude(s, run(s, resumed));
 done:

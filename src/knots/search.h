@@ -32,7 +32,9 @@ typedef struct oat_search_state {
   size_t k, kept;            /* knots now; those before the ones on trial */
   size_t round;              /* of a strategy that repeats itself */
   bool held;                 /* the parameters keep their start values for now */
-  double value, value_before; /* the objective now, and before the knots on trial */
+  double value, value_before; /* the objective now, and that of the model to go back to */
+  size_t fallback_k;         /* a model that was left for a better one to come */
+  double fallback_value;     /* -HUGE_VAL if there is none */
   double tried, predicted;   /* the latest proposal: candidates looked at, gain that it promised */
   double iterations, evaluations, rejected;
   oatgp_stop stop;
@@ -55,7 +57,7 @@ struct oat_search {
   void *self;
 
   oat_search_state state;
-  oat_point point, backup;       /* the current model, and the one before the knots on trial; capacity max_knots */
+  oat_point point, backup, fallback; /* the current model, the one to go back to, the one that was left; capacity max_knots */
   oat_optim *optim;              /* the optimisation under way, or NULL */
   double derivative;             /* the largest one after the latest step */
   double *lower, *upper, *sign_weight, *x;
@@ -78,9 +80,12 @@ oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_opt
 oatgp_status oat_search_settle(oat_search *search);
 /* The value at the current model, and its factors. */
 oatgp_status oat_search_evaluate(oat_search *search);
+/* Remembers the current model; goes back to it. The knots from state.kept on are then on trial. */
+void oat_search_mark(oat_search *search);
+void oat_search_revert(oat_search *search);
 /* Reports; a request to stop halts the search. */
 void oat_search_tell(oat_search *search, oat_search_event event);
-/* Whether time or the user end the search. */
+/* Whether time, evaluations or the user end the search. */
 bool oat_search_halted(const oat_search *search);
 
 /* Adds a knot (d coordinates) to the current model, without evaluating it; removes knots from the end. */

@@ -28,8 +28,7 @@ static oatgp_status run_simultaneous(const oat_strategy *strategy, oat_search *s
 /* Remembers the model before the refinement, in case it ends lower, and restarts the parameters if asked for. */
 static void begin_refinement(oat_search *s) {
   oat_search_tell(s, OAT_SEARCH_REFINE);
-  oat_search_copy(s, &s->point, s->state.k, &s->backup);
-  s->state.value_before = s->state.value;
+  oat_search_mark(s);
   if (s->settings.restart_parameters && !oat_search_halted(s)) {
     memcpy(s->point.theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof(double));
   }
@@ -44,8 +43,7 @@ static oatgp_status refine(oat_search *s) {
     TRY(oat_search_optimise(s, 0, &s->limits));
   }
   if (s->state.value < s->state.value_before) {
-    oat_search_copy(s, &s->backup, s->state.k, &s->point);
-    s->state.value = s->state.value_before;
+    oat_search_revert(s);
   }
 done:
   return status;
@@ -61,13 +59,13 @@ oatgp_status oat_run_polish(oat_search *s) {
 }
 
 static const oat_strategy strategies[] = {
-    /* name          moves  needs  grows  proposal */
-    {"fixed", false, false, false, NULL, run_fixed},
-    {"simultaneous", true, true, false, NULL, run_simultaneous},
-    {"oat-bo", true, false, true, &oat_proposal_bo, oat_run_growing},
-    {"oat-rs", true, false, true, &oat_proposal_random, oat_run_growing},
-    {"oat-gain", true, false, true, &oat_proposal_gain, oat_run_growing},
-    {"variance", false, false, false, NULL, oat_run_variance},
+    /* name, must move knots, grows, proposal */
+    {"fixed", false, false, NULL, run_fixed},
+    {"simultaneous", true, false, NULL, run_simultaneous},
+    {"oat-bo", false, true, &oat_proposal_bo, oat_run_growing},
+    {"oat-rs", false, true, &oat_proposal_random, oat_run_growing},
+    {"oat-gain", false, true, &oat_proposal_gain, oat_run_growing},
+    {"variance", false, false, NULL, oat_run_variance},
 };
 
 const oat_strategy *oat_strategy_at(size_t index) { return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL; }

@@ -6,8 +6,7 @@
 
 typedef struct oat_strategy {
   const char *name;
-  bool moves;                   /* it moves knots by their gradient (with a smooth kernel) */
-  bool needs_moving;            /* and is nothing without that */
+  bool needs_moving;            /* it is nothing without moving knots by their gradient */
   bool grows;                   /* from the start up to max_knots */
   const oat_proposal *proposal; /* of one that grows */
   /* Runs the search from its phase to the end. */

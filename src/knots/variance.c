@@ -3,7 +3,6 @@
  * choice is kept only if the objective is higher. O(n K^2) a choice, with n at most VARIANCE_ROWS random rows. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "knots/strategy.h"
 #include "linalg/linalg.h"
@@ -30,7 +29,7 @@ static oatgp_status make_pivots(oat_search *s, pivots *p) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.n = rows->n < VARIANCE_ROWS ? rows->n : VARIANCE_ROWS, .d = rows->d, .k = s->state.k};
+  *p = (pivots){.n = rows->n < VARIANCE_ROWS ? rows->n : VARIANCE_ROWS, .d = rows->d, .k = s->settings.max_knots};
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
   TRY(oat_new_matrix(s->ctx, p->n, p->k, &p->factor));
@@ -93,24 +92,16 @@ static size_t choose(pivots *p, const oat_covariance *cov, oat_point *point) {
 
 /* Makes the greedy choice the current model, on trial. */
 static oatgp_status choose_again(oat_search *s) {
-  const double *theta = s->point.theta;
-  const oat_covariance cov = {s->mapping.kernel, s->mapping.d, theta[OAT_SIGMA], theta[OAT_SHAPE], theta + OAT_LENGTHSCALE};
+  const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->point.theta);
   pivots p = {0};
   oatgp_status status = OATGP_OK;
   TRY(make_pivots(s, &p));
-  oat_search_copy(s, &s->point, s->state.k, &s->backup);
-  s->state.kept = s->state.k;
-  s->state.value_before = s->state.value;
+  oat_search_mark(s);
+  s->state.k = p.k;
   oat_search_truncate(s, choose(&p, &cov, &s->point));
 done:
   free_pivots(&p);
   return status;
-}
-
-static void go_back(oat_search *s) {
-  oat_search_copy(s, &s->backup, s->state.kept, &s->point);
-  s->state.k = s->state.kept;
-  s->state.value = s->state.value_before;
 }
 
 oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
@@ -121,7 +112,7 @@ oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
       TRY(choose_again(s));
       const oatgp_status evaluated = oat_search_evaluate(s);
       if (s->state.round > 0 && (evaluated != OATGP_OK || s->state.value <= s->state.value_before + s->settings.tol_knot)) {
-        go_back(s);
+        oat_search_revert(s);
         break;
       }
       TRY(evaluated);
@@ -130,6 +121,9 @@ oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
     s->state.round++;
   }
   s->state.phase = oat_search_halted(s) ? s->state.phase : OAT_PHASE_POLISH;
+  if (s->state.k < s->settings.max_knots) {
+    oat_say(s->ctx, OATGP_NOTE, "%zu knots instead of %zu: they explain all other rows to rounding", s->state.k, s->settings.max_knots);
+  }
   TRY(oat_run_polish(s));
 done:
   return status;

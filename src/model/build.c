@@ -11,6 +11,12 @@
 void oat_fingerprint(const oatgp_data *data, char *text) {
   uint64_t hash = oat_hash(OAT_HASH_START, data->x, data->n * data->d * sizeof(double));
   hash = oat_hash(hash, data->y, data->n * sizeof(double));
+  if (data->weight != NULL) {
+    hash = oat_hash(hash, data->weight, data->n * sizeof(double));
+  }
+  if (data->noise != NULL) {
+    hash = oat_hash(hash, data->noise, data->n * sizeof(double));
+  }
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
 }
 
@@ -83,14 +89,13 @@ static void copy_scaling(const oat_scaling *from, oat_scaling *to) {
 
 /* The full GP keeps its rows: inputs, residuals from the prior mean, noise. */
 static void copy_rows(const oat_rows *rows, oatgp_model *model) {
-  const double tau2 = model->theta[OAT_TAU] * model->theta[OAT_TAU];
   memcpy(model->z, rows->x, rows->n * rows->d * sizeof *model->z);
   for (size_t i = 0; i < rows->n; i++) {
     model->r[i] = rows->r[i];
     for (size_t j = 0; j < rows->p; j++) {
       model->r[i] -= model->coefficient[j] * rows->r[i + (1 + j) * rows->n];
     }
-    model->noise[i] = tau2 * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+    model->noise[i] = oat_noise_variance(rows, model->theta[OAT_TAU], i);
   }
 }
 

@@ -9,7 +9,7 @@
 oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective, const oat_point *point,
                              oatgp_model **out);
 
-/* A text that tells data apart: a hash of inputs and target. */
+/* A text that tells data apart: a hash of inputs, target, weights and noise variances. */
 #define OAT_FINGERPRINT 32
 void oat_fingerprint(const oatgp_data *data, char *text);
 

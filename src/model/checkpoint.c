@@ -14,7 +14,7 @@
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
-enum { RNG_WORDS = 8, NUMBERS = 32 };
+enum { NUMBERS = 40 };
 
 /* Every number that is not an array, in a fixed order: `visit` copies one between the fit and the file. */
 typedef void (*visit_fn)(double *stored, double *value);
@@ -51,6 +51,8 @@ static void visit_numbers(oat_fit_run *f, visit_fn visit, double *stored) {
   VISIT(oatgp_stop, state->stop);
   visit(&stored[at++], &state->value);
   visit(&stored[at++], &state->value_before);
+  VISIT(size_t, state->fallback_k);
+  visit(&stored[at++], &state->fallback_value);
   visit(&stored[at++], &state->tried);
   visit(&stored[at++], &state->predicted);
   visit(&stored[at++], &state->iterations);
@@ -78,7 +80,7 @@ typedef struct array {
   size_t count;
 } array;
 
-enum { ARRAYS = 8 };
+enum { ARRAYS = 10 };
 
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
@@ -86,6 +88,7 @@ static void list_arrays(const oat_fit_run *f, array *list) {
       {"point_theta", f->search.point.theta, theta}, {"point_knots", f->search.point.z, z},
       {"backup_theta", f->search.backup.theta, theta}, {"backup_knots", f->search.backup.z, z},
       {"start_theta", f->start.theta, theta}, {"start_knots", f->start.z, z},
+      {"fallback_theta", f->search.fallback.theta, theta}, {"fallback_knots", f->search.fallback.z, z},
       {"best_theta", f->best.point.theta, theta}, {"best_knots", f->best.point.z, z},
   };
   memcpy(list, all, sizeof all);
@@ -131,13 +134,14 @@ oatgp_status oat_checkpoint_write(oat_fit_run *f) {
   double numbers[NUMBERS] = {0}, seconds = oat_fit_seconds(f);
   array arrays[ARRAYS];
   named_log logs[LOGS];
-  char fingerprint[OAT_FINGERPRINT];
   oatgp_status status = OATGP_OK;
   visit_numbers(f, store, numbers);
-  oat_fingerprint(f->setup.data, fingerprint);
+  if (*f->fingerprint == '\0') {
+    oat_fingerprint(f->setup.data, f->fingerprint);
+  }
   TRY(oat_tensors_set(f->ctx, &file, "format", FORMAT));
   TRY(oat_tensors_set(f->ctx, &file, "format_version", FORMAT_VERSION));
-  TRY(oat_tensors_set(f->ctx, &file, "data_fingerprint", fingerprint));
+  TRY(oat_tensors_set(f->ctx, &file, "data_fingerprint", f->fingerprint));
   TRY(oat_tensors_set(f->ctx, &file, "settings", f->request->settings_text));
   TRY(oat_tensors_add(f->ctx, &file, "numbers", NUMBERS, 0, numbers));
   TRY(oat_tensors_add(f->ctx, &file, "seconds", 1, 0, &seconds));
@@ -226,9 +230,10 @@ static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, 
 
 static oatgp_status check_numbers(const oat_fit_run *f, const char *path) {
   const oat_search_state *state = &f->search.state;
-  const bool sane = state->k <= f->setup.capacity && state->kept <= state->k && f->best.k <= f->setup.capacity &&
+  const bool sane = state->phase <= OAT_PHASE_DONE && state->next <= OAT_PHASE_DONE && state->stop <= OATGP_STOP_TOL_KNOT &&
+                    f->best.stop <= OATGP_STOP_TOL_KNOT && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity && state->kept <= state->k && f->best.k <= f->setup.capacity &&
                     (!f->setup.approx->sparse || state->k > 0);
-  return sane ? OATGP_OK : oat_fail(f->ctx, OATGP_FORMAT, "%s is damaged: its numbers of knots do not fit", path);
+  return sane ? OATGP_OK : oat_fail(f->ctx, OATGP_FORMAT, "%s is damaged: its numbers do not fit", path);
 }
 
 oatgp_status oat_checkpoint_read(oat_fit_run *f) {

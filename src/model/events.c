@@ -24,7 +24,8 @@ static double value_now(const oat_search *s) { return s->optim != NULL ? s->opti
 
 static double best_now(const oat_fit_run *f) {
   const oat_search *s = &f->search;
-  return fmax(f->best.value, s->optim != NULL ? s->optim->counter[OAT_BEST] : s->state.value);
+  const double behind = fmax(s->state.value_before, s->state.fallback_value); /* models that it can go back to */
+  return fmax(fmax(f->best.value, behind), s->optim != NULL ? s->optim->counter[OAT_BEST] : s->state.value);
 }
 
 /* ---- records --------------------------------------------------------------------------------------------------------- */

@@ -105,6 +105,11 @@ done:
 
 /* ---- the starts ------------------------------------------------------------------------------------------------------ */
 
+/* Ends the fit, not only a start of it. */
+static bool ends_all(const oat_fit_run *f) {
+  return f->search.state.stop == OATGP_STOP_TIME || f->search.state.stop == OATGP_STOP_USER;
+}
+
 /* After one start: counts, and keeps its model if it is the best so far. */
 static void conclude(oat_fit_run *f) {
   const oat_search_state *state = &f->search.state;
@@ -119,7 +124,7 @@ static void conclude(oat_fit_run *f) {
     oat_search_copy(&f->search, &f->search.point, state->k, &f->best.point);
     f->best.trail = f->trail;
     f->trail = trail;
-  } else if (oat_search_halted(&f->search)) {
+  } else if (ends_all(f)) {
     f->best.stop = state->stop;
   }
 }
@@ -155,7 +160,7 @@ static oatgp_status run_all(oat_fit_run *f, bool resumed) {
     begin(f);
   }
   TRY(run(f));
-  while (f->restart < (double)f->setup.settings->restarts && !oat_search_halted(&f->search)) {
+  while (f->restart < (double)f->setup.settings->restarts && !ends_all(f)) {
     f->restart++;
     TRY(oat_setup_shake(f->ctx, &f->setup, &f->start));
     begin(f);

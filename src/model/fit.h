@@ -45,6 +45,7 @@ typedef struct oat_fit_run {
   oat_best best;
   oat_trail trail;
   double *positions;                        /* scratch for events */
+  char fingerprint[OAT_FINGERPRINT];        /* of the data; made for the first checkpoint */
 } oat_fit_run;
 
 /* The search's report: records, tells the monitor, saves the checkpoint when it is due. */

@@ -70,18 +70,14 @@ done:
   return status;
 }
 
-static oat_covariance covariance_of(const oatgp_model *model) {
-  return (oat_covariance){model->kernel, model->d, model->theta[OAT_SIGMA], model->theta[OAT_SHAPE], model->theta + OAT_LENGTHSCALE};
-}
-
 oat_sparse oat_model_sparse(const oatgp_model *model) {
-  return (oat_sparse){covariance_of(model), model->k, model->z, model->k, model->l, model->theta[OAT_TAU], 0, false};
+  return (oat_sparse){oat_covariance_at(model->kernel, model->d, model->theta), model->k, model->z, model->k, model->l, model->theta[OAT_TAU], 0, false};
 }
 
 /* L L^T = K + jitter + noise, c = L^-1 r */
 static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
-  const oat_covariance cov = covariance_of(model);
+  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
   const oat_points x = {model->z, n, n};
   const double sigma = model->theta[OAT_SIGMA];
   double *work = NULL;

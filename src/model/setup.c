@@ -82,6 +82,13 @@ static oatgp_status read_fixed(void *self, const char *part, size_t length) {
   static const char *const names[] = {[OAT_SIGMA] = "sigma", [OAT_TAU] = "tau", [OAT_SHAPE] = "shape", [OAT_LENGTHSCALE] = "lengthscale"};
   list_reader *reader = self;
   oat_setup *setup = reader->setup;
+  while (length > 0 && *part == ' ') {
+    part++;
+    length--;
+  }
+  while (length > 0 && part[length - 1] == ' ') {
+    length--;
+  }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strlen(names[i]) == length && strncmp(names[i], part, length) == 0) {
       const size_t end = i < OAT_LENGTHSCALE ? i + 1 : oat_theta_count(setup->kernel, setup->scaling.d);
@@ -324,7 +331,8 @@ done:
 
 static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
   const size_t most = (size_t)setup->settings->max_knots;
-  setup->capacity = setup->grows ? most : setup->k;
+  const size_t rows = setup->data->n > setup->k ? setup->data->n : setup->k;
+  setup->capacity = !setup->grows ? setup->k : most < rows ? most : rows;
   if (setup->k > setup->capacity) {
     return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer", setup->k, most);
   }

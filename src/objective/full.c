@@ -70,8 +70,6 @@ done:
   return status;
 }
 
-static double noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
-
 /* Columns first .. first + count - 1, rows from `first` on: the part of the lower triangle in these columns. */
 static oat_points rows_from(const oat_rows *rows, size_t first, size_t count) { return (oat_points){rows->x + first, count, rows->n}; }
 
@@ -85,8 +83,7 @@ static void build(full_objective *o, const oat_covariance *cov, const oat_point 
     oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
   }
   for (size_t i = 0; i < n; i++) {
-    o->k[i * (n + 1)] += o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + point->theta[OAT_TAU] * point->theta[OAT_TAU] * noise_scale(rows, i) +
-                         (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+    o->k[i * (n + 1)] += o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + oat_noise_variance(rows, point->theta[OAT_TAU], i);
   }
 }
 
@@ -135,7 +132,7 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
     const size_t columns = panel_width(n, first), height = n - first;
     fill_panel(o, first, columns);
     for (size_t c = 0; c < columns; c++) {
-      d_noise += o->panel[c * (height + 1)] * noise_scale(rows, first + c);
+      d_noise += o->panel[c * (height + 1)] * oat_noise_scale(rows, first + c);
       d_diagonal += o->panel[c * (height + 1)];
     }
     oat_kernel_cross_adjoint(cov, rows_from(rows, first, height), rows_from(rows, first, columns), o->panel, height, o->work, &sums);
@@ -148,13 +145,13 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
 static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   full_objective *o = own(objective);
   const oat_rows *rows = objective->config.rows;
-  const oat_covariance cov = {objective->config.kernel, rows->d, point->theta[OAT_SIGMA], point->theta[OAT_SHAPE], point->theta + OAT_LENGTHSCALE};
+  const oat_covariance cov = oat_covariance_at(objective->config.kernel, rows->d, point->theta);
   build(o, &cov, point);
   objective->pivot = oat_cholesky(rows->n, o->k);
   if (objective->pivot != 0 || solve_right_sides(o) != OATGP_OK) {
     return OATGP_NUMERIC;
   }
-  *value = -0.5 * ((double)rows->n * log(2 * 3.14159265358979323846) + oat_dot(rows->n, o->c, o->c)) - oat_log_diagonal(rows->n, o->k);
+  *value = -0.5 * ((double)rows->n * log(OAT_TWO_PI) + oat_dot(rows->n, o->c, o->c)) - oat_log_diagonal(rows->n, o->k);
   if (gradient != NULL) {
     differentiate(o, &cov, point, gradient);
   }

@@ -77,6 +77,16 @@ static bool coincident(const oat_sparse *sparse, double s2, double delta) {
   return !(s2 - delta > delta + COINCIDENT * sparse->cov.sigma * sparse->cov.sigma);
 }
 
+void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
+  const oat_sparse sparse = oat_sparse_at((oat_sparse_objective *)objective, point, objective->config.k);
+  const double delta = oat_jitter_variance(&objective->config, point);
+  bench b = lay_out(objective, candidates.n, work);
+  whiten(objective, &sparse, candidates, delta, &b);
+  for (size_t i = 0; i < candidates.n; i++) {
+    gain[i] = coincident(&sparse, b.s2[i], delta) ? -HUGE_VAL : 0;
+  }
+}
+
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);

@@ -20,6 +20,13 @@ typedef struct oat_gradient {
   double *theta, *z;
 } oat_gradient;
 
+#define OAT_TWO_PI 6.283185307179586476925
+
+/* The covariance at theta. */
+static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
+  return (oat_covariance){kernel, d, theta[OAT_SIGMA], theta[OAT_SHAPE], theta + OAT_LENGTHSCALE};
+}
+
 /* Length of theta. */
 static inline size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
 
@@ -70,11 +77,14 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
 /* Changes the number of knots, up to the capacity. The next evaluation must have that many. */
 void oat_objective_resize(oat_objective *objective, size_t k);
-/* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it again: for
+/* What the objective would gain by each candidate as a further knot at these parameters, exactly (with an estimated mean: at its present
+ * coefficients, so that the gain is at least this), without evaluating it again: for
  * dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on a knot (its variance
  * given the knots is at most the jitter plus 1e-6 sigma^2). O(N K m). `gain` has m values; `work` oat_gain_work doubles. */
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
 size_t oat_gain_work(const oat_objective *objective, size_t m);
+/* For any sparse model: sets `gain` to -HUGE_VAL for the candidates that sit on a knot in that sense, to 0 for the others. O(K^2 m). */
+void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
 /* Adds the last knot of the point, which has one more than the latest evaluation, to the factors: one new row each for L, LB and c,
  * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot. */
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);

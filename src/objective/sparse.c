@@ -95,10 +95,6 @@ done:
   return status;
 }
 
-static oat_covariance covariance_at(const oat_objective_config *config, const oat_point *point) {
-  return (oat_covariance){config->kernel, config->rows->d, point->theta[OAT_SIGMA], point->theta[OAT_SHAPE], point->theta + OAT_LENGTHSCALE};
-}
-
 static oat_points knots_of(const oat_objective_config *config, const oat_point *point) {
   return (oat_points){point->z, config->k, config->k};
 }
@@ -106,7 +102,7 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
 /* L L^T = K(Z, Z) + jitter sigma^2 I */
 static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
-  const oat_covariance cov = covariance_at(config, point);
+  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
   oat_kernel_cross(&cov, knots_of(config, point), knots_of(config, point), o->l, config->k, o->kernel_work);
   for (size_t i = 0; i < config->k; i++) {
     o->l[i * (config->k + 1)] += oat_jitter_variance(config, point);
@@ -227,7 +223,7 @@ static void cholesky_adjoint(oat_sparse_objective *o) {
 static void add_kuu(oat_sparse_objective *o, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
   const size_t k = config->k, count = k * config->rows->d;
-  const oat_covariance cov = covariance_at(config, point);
+  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
   oat_kernel_gradient part = *total;
   part.z = total->z != NULL ? o->z_grad : NULL;
   memset(o->z_grad, 0, count * sizeof *o->z_grad);
@@ -290,7 +286,7 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
   const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
   const double alpha = approx->power ? config->alpha : approx->alpha;
-  return (oat_sparse){covariance_at(config, point), config->k, point->z, ldz, o->l, point->theta[OAT_TAU], alpha, approx->trace};
+  return (oat_sparse){oat_covariance_at(config->kernel, config->rows->d, point->theta), config->k, point->z, ldz, o->l, point->theta[OAT_TAU], alpha, approx->trace};
 }
 
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
@@ -304,7 +300,7 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   TRY(factorise_b(o));
   TRY(solve_right_sides(o, &rwr));
   const double *scalar = o->sums.scalar;
-  *value = -0.5 * ((double)config->rows->n * log(2 * 3.14159265358979323846) + scalar[OAT_LOG_LAMBDA] + rwr) -
+  *value = -0.5 * ((double)config->rows->n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + rwr) -
            oat_log_diagonal(config->k, o->lb) + 0.5 * oat_dot(config->k, o->c, o->c) + scalar[OAT_PENALTY];
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));

@@ -122,12 +122,6 @@ static block get_block(const oat_backend *backend, const oat_sparse *sparse, siz
 /* After a loop over all blocks: V is there for the next one, until knots or parameters change. */
 static void keep_v(oat_backend *backend, const oat_sparse *sparse) { backend->cached = backend->cache != NULL ? sparse->k : 0; }
 
-static double noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
-
-static double noise_of(const oat_rows *rows, double tau, size_t i) {
-  return tau * tau * noise_scale(rows, i) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
-}
-
 /* g_i is never negative but for rounding. */
 static double residual_variance(const oat_sparse *sparse, double q) { return fmax(sparse->cov.sigma * sparse->cov.sigma - q, 0); }
 
@@ -142,7 +136,7 @@ static double penalty(const oat_sparse *sparse, double g, double n) {
 /* w_i of the block's rows, and the scalar sums. */
 static void add_scalars(const oat_backend *backend, const oat_sparse *sparse, const block *b, double *w, double *scalar) {
   for (size_t i = 0; i < b->n; i++) {
-    const double n = noise_of(&backend->rows, sparse->tau, b->first + i);
+    const double n = oat_noise_variance(&backend->rows, sparse->tau, b->first + i);
     const double g = residual_variance(sparse, b->q[i]), lambda = n + sparse->alpha * g;
     w[i] = 1 / lambda;
     scalar[OAT_LOG_LAMBDA] += log(lambda);
@@ -226,7 +220,7 @@ static void finish_collapsed(oat_view t, const double *w, const double *r, const
 /* w_i = 1 / n_i, for alpha = 0 */
 static void row_weights(oat_backend *backend, const oat_sparse *sparse, const block *b) {
   for (size_t i = 0; i < b->n; i++) {
-    backend->row[1][i] = 1 / noise_of(&backend->rows, sparse->tau, b->first + i);
+    backend->row[1][i] = 1 / oat_noise_variance(&backend->rows, sparse->tau, b->first + i);
   }
 }
 
@@ -244,7 +238,7 @@ static void row_adjoints(oat_backend *backend, const oat_sparse *sparse, const b
   double *w = backend->row[1], *r = backend->row[2], *ve = backend->row[3], *dg = backend->row[4];
   const double alpha = sparse->alpha, tau2 = sparse->tau * sparse->tau;
   for (size_t i = 0; i < b->n; i++) {
-    const double n = noise_of(&backend->rows, sparse->tau, b->first + i), g = residual_variance(sparse, b->q[i]);
+    const double n = oat_noise_variance(&backend->rows, sparse->tau, b->first + i), g = residual_variance(sparse, b->q[i]);
     const double lambda = n + alpha * g, rest = r[i] - ve[i];
     w[i] = 1 / lambda;
     const double d_lambda = -0.5 * w[i] * (1 - w[i] * (vbv[i] + rest * rest));
@@ -252,7 +246,7 @@ static void row_adjoints(oat_backend *backend, const oat_sparse *sparse, const b
     dg[i] = alpha * d_lambda + pen_g;
     const double dn = d_lambda - pen_g * g / n;
     sums->dg += dg[i];
-    sums->dn += dn * tau2 * noise_scale(&backend->rows, b->first + i);
+    sums->dn += dn * tau2 * oat_noise_scale(&backend->rows, b->first + i);
   }
 }
 
