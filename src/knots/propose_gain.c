@@ -7,7 +7,8 @@
 #include "knots/proposal.h"
 #include "util/memory.h"
 
-enum { SHORT_LIST = 16 }; /* candidates kept for each knot of a batch */
+/* Candidates whose gain is taken again after each choice of a batch. */
+static size_t short_list(size_t wanted) { return 16 + 2 * wanted; }
 
 typedef struct ranked {
   size_t row;
@@ -99,7 +100,7 @@ static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
   qsort(list, m, sizeof *list, by_gain);
   batch->tried = (double)m;
   if (wanted > 1 && oat_proposal_exact(s)) {
-    TRY(fill_batch(s, list, m < SHORT_LIST * wanted ? m : SHORT_LIST * wanted, wanted, batch));
+    TRY(fill_batch(s, list, m < short_list(wanted) ? m : short_list(wanted), wanted, batch));
   } else if (list[0].gain > -HUGE_VAL) {
     batch->count = 1;
     batch->predicted = list[0].gain;
