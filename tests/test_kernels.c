@@ -73,11 +73,11 @@ static double worst_exp(double low, double high) {
   fill_uniform(&rng, POINTS, low, high, x);
   x[0] = low;
   x[1] = high;
-  oat_exp(POINTS, x, y);
+  oat_exp(POINTS, 1, x, y);
   for (size_t i = 0; i < POINTS; i++) {
     worst = worse_of(worst, ulps(y[i], expl(x[i])));
   }
-  oat_exp(POINTS, x, x); /* in place */
+  oat_exp(POINTS, 1, x, x); /* in place */
   assert_memory_equal(x, y, POINTS * sizeof *x);
   free(x);
   free(y);
@@ -100,7 +100,7 @@ static void exp_edges(void **state) {
   const double x[] = {nextafter(-708, -709), -709, -745.2, -1e5, -1e300, -DBL_MAX, -INFINITY, 0, -0.0, NAN, 710, INFINITY, -708};
   double y[LENGTH(x)];
   for (size_t shift = 0; shift < LENGTH(x); shift++) { /* in vectors and in their remainders */
-    oat_exp(LENGTH(x) - shift, x + shift, y + shift);
+    oat_exp(LENGTH(x) - shift, 1, x + shift, y + shift);
     for (size_t i = shift; i < 7; i++) {
       assert_true(y[i] == 0);
     }

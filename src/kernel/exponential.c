@@ -8,9 +8,9 @@
 static void profile(size_t n, double shape, const double *s, double *phi) {
   (void)shape;
   for (size_t i = 0; i < n; i++) {
-    phi[i] = -sqrt(s[i]);
+    phi[i] = sqrt(s[i]);
   }
-  oat_exp(n, phi, phi);
+  oat_exp(n, -1, phi, phi);
 }
 
 static void slopes(size_t n, double shape, const double *s, double *phi, double *d_s, double *d_shape) {

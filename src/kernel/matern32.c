@@ -12,7 +12,7 @@ static void evaluate(size_t n, const double *s, double *phi, double *decay) {
   for (size_t i = 0; i < n; i++) {
     phi[i] = 1 - decay[i];
   }
-  oat_exp(n, decay, decay);
+  oat_exp(n, 1, decay, decay);
   for (size_t i = 0; i < n; i++) {
     phi[i] *= decay[i];
   }

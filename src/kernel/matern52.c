@@ -10,10 +10,7 @@ static void slopes(size_t n, double shape, const double *s, double *phi, double 
   for (size_t i = 0; i < n; i++) {
     d_s[i] = sqrt(5 * s[i]);
   }
-  for (size_t i = 0; i < n; i++) {
-    phi[i] = -d_s[i];
-  }
-  oat_exp(n, phi, phi);
+  oat_exp(n, -1, d_s, phi);
   for (size_t i = 0; i < n; i++) {
     const double a = d_s[i], decay = phi[i];
     phi[i] = (1 + a + a * a / 3) * decay;

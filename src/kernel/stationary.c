@@ -24,9 +24,7 @@ void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, dou
     axes.z = z.a + c;
     oat_distances(x.n, &axes, s);
     cov->kernel->profile(x.n, cov->shape, s, column);
-    for (size_t i = 0; i < x.n; i++) {
-      column[i] *= sigma2;
-    }
+    oat_scale(x.n, sigma2, column);
   }
 }
 

@@ -38,9 +38,9 @@ static inline double exp_one(double x) {
 }
 
 OAT_CLONES
-void oat_exp(size_t n, const double *x, double *y) {
+void oat_exp(size_t n, double a, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) {
-    y[i] = exp_one(x[i]);
+    y[i] = exp_one(a * x[i]);
   }
 }
 
@@ -123,5 +123,26 @@ OAT_CLONES
 void oat_multiply(size_t n, double a, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) {
     y[i] *= a * x[i];
+  }
+}
+
+OAT_CLONES
+void oat_scale(size_t n, double a, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] *= a;
+  }
+}
+
+OAT_CLONES
+void oat_add_squares(size_t n, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] += x[i] * x[i];
+  }
+}
+
+OAT_CLONES
+void oat_weigh_sum(size_t n, const double *w, double a, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] = w[i] * (y[i] + a * x[i]);
   }
 }

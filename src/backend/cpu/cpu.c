@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "kernel/vector.h"
 #include "linalg/linalg.h"
 #include "util/memory.h"
 
@@ -29,7 +30,7 @@ struct oat_backend {
 typedef struct block {
   size_t first, n;
   oat_view v;
-  const double *q; /* |v_i|^2 */
+  const double *q; /* |v_i|^2, if asked for */
 } block;
 
 static size_t choose_block(const oat_backend_config *config) {
@@ -93,10 +94,7 @@ static oatgp_status cpu_load_rows(oatgp_context *ctx, oat_backend *backend, cons
 static void row_squares(oat_const_view v, double *q) {
   memset(q, 0, v.rows * sizeof *q);
   for (size_t c = 0; c < v.columns; c++) {
-    const double *column = v.a + c * v.ld;
-    for (size_t i = 0; i < v.rows; i++) {
-      q[i] += column[i] * column[i];
-    }
+    oat_add_squares(v.rows, v.a + c * v.ld, q);
   }
 }
 
@@ -115,6 +113,12 @@ static block get_block(const oat_backend *backend, const oat_sparse *sparse, siz
   if (backend->cached != sparse->k) {
     make_v(backend, sparse, b.v, first);
   }
+  return b;
+}
+
+/* The same with |v_i|^2. */
+static block get_block_with_q(const oat_backend *backend, const oat_sparse *sparse, size_t first) {
+  const block b = get_block(backend, sparse, first);
   row_squares(oat_as_const(b.v), backend->row[0]);
   return b;
 }
@@ -186,7 +190,7 @@ static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oa
   backend->cached = 0;
   double *w = backend->row[1];
   for (size_t first = 0; first < backend->rows.n; first += backend->block) {
-    const block b = get_block(backend, sparse, first);
+    const block b = get_block_with_q(backend, sparse, first);
     add_scalars(backend, sparse, &b, w, sums->scalar);
     add_right_sides(backend, &b, w, sums);
     add_products(backend, sparse, &b, w, sums);
@@ -210,10 +214,7 @@ static void residuals(const oat_backend *backend, const block *b, const double *
 /* T <- diag(w) (T + r le^T) */
 static void finish_collapsed(oat_view t, const double *w, const double *r, const double *le) {
   for (size_t c = 0; c < t.columns; c++) {
-    double *column = t.a + c * t.ld;
-    for (size_t i = 0; i < t.rows; i++) {
-      column[i] = w[i] * (column[i] + r[i] * le[c]);
-    }
+    oat_weigh_sum(t.rows, w, le[c], r, t.a + c * t.ld);
   }
 }
 
@@ -297,7 +298,7 @@ static void clear_gradient(oat_gradient_sums *sums) {
 static oatgp_status cpu_pass2(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums) {
   clear_gradient(sums);
   for (size_t first = 0; first < backend->rows.n; first += backend->block) {
-    const block b = get_block(backend, sparse, first);
+    const block b = adjoint->collapsed ? get_block(backend, sparse, first) : get_block_with_q(backend, sparse, first);
     const oat_view t = {backend->t, b.n, sparse->k, b.n};
     if (adjoint->collapsed) {
       collapsed_block(backend, sparse, adjoint, &b, t);
@@ -352,7 +353,7 @@ static oatgp_status cpu_predict(oat_backend *backend, const oat_sparse *sparse, 
                                 const oat_row_predictions *out) {
   backend->cached = 0;
   for (size_t first = 0; first < backend->rows.n; first += backend->block) {
-    const block b = get_block(backend, sparse, first);
+    const block b = get_block_with_q(backend, sparse, first);
     if (out->q != NULL) {
       memcpy(out->q + first, b.q, b.n * sizeof(double));
     }
