@@ -77,9 +77,10 @@ static void measure(oatgp_context *ctx, shape s, const char *kernel, size_t roun
     ours[i] = evaluation_seconds(objective, &point, &gradient);
   }
   const double seconds = median(ours, rounds), least = median(floor, rounds);
-  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"approx\": \"vfe\", \"kernel\": \"%s\", \"what\": \"value+gradient\", \"threads\": 1, "
-         "\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n",
-         s.n, s.k, s.d, kernel, seconds, least, seconds / least);
+  printf(
+      "{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"approx\": \"vfe\", \"kernel\": \"%s\", \"what\": \"value+gradient\", \"threads\": 1, "
+      "\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n",
+      s.n, s.k, s.d, kernel, seconds, least, seconds / least);
   fflush(stdout);
   oat_objective_free(objective);
   double *const blocks[] = {x, r, z, v, t, square, d_z, ours, floor};

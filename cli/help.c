@@ -14,8 +14,13 @@ typedef struct heading {
 } heading;
 
 static const heading headings[] = {
-    {"target", "Data"},         {"approx", "Model"}, {"sigma", "Parameters"},
-    {"select", "Selection of knots"}, {"optimizer", "Optimisation"}, {"seed", "Machine"}, {"output", "Input and output"},
+    {"target", "Data"},
+    {"approx", "Model"},
+    {"sigma", "Parameters"},
+    {"select", "Selection of knots"},
+    {"optimizer", "Optimisation"},
+    {"seed", "Machine"},
+    {"output", "Input and output"},
 };
 
 /* Prints words from `column` on, each further line indented to `indent`. */

@@ -9,7 +9,7 @@ typedef struct cli_progress {
   bool terminal;
   double begin, next; /* seconds: when the fit began, when the next line is due */
   double pause;       /* seconds between lines */
-  double last_gain;      /* of the latest knot that was kept */
+  double last_gain;   /* of the latest knot that was kept */
 } cli_progress;
 
 void cli_progress_begin(cli_progress *progress, cli *c);

@@ -34,9 +34,9 @@ typedef enum oatgp_stop {
 #include "oatgp_status.def"
 } oatgp_stop;
 
-OATGP_API const char *oatgp_version(void);                       /* "0.1.0" */
+OATGP_API const char *oatgp_version(void); /* "0.1.0" */
 OATGP_API const char *oatgp_status_sentence(oatgp_status status);
-OATGP_API const char *oatgp_stop_word(oatgp_stop stop);          /* "objective" */
+OATGP_API const char *oatgp_stop_word(oatgp_stop stop); /* "objective" */
 OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
 
 /* ---- context: the last error and where notes go --------------------------------------------------------------- */
@@ -68,18 +68,25 @@ typedef struct oatgp_settings {
 #include "oatgp_settings.def"
 } oatgp_settings;
 
-typedef enum oatgp_type { OATGP_TYPE_REAL, OATGP_TYPE_INT, OATGP_TYPE_BYTES, OATGP_TYPE_FLAG, OATGP_TYPE_CHOICE, OATGP_TYPE_TEXT } oatgp_type;
+typedef enum oatgp_type {
+  OATGP_TYPE_REAL,
+  OATGP_TYPE_INT,
+  OATGP_TYPE_BYTES,
+  OATGP_TYPE_FLAG,
+  OATGP_TYPE_CHOICE,
+  OATGP_TYPE_TEXT
+} oatgp_type;
 
 /* One row of the table, for front ends. */
 typedef struct oatgp_setting {
-  const char *name;      /* with underscores */
+  const char *name; /* with underscores */
   oatgp_type type;
-  int in_command_only;   /* an option of the command, not a field of the struct */
-  const char *value;     /* default, as text */
+  int in_command_only; /* an option of the command, not a field of the struct */
+  const char *value;   /* default, as text */
   double lowest, highest;
-  const char *choices;   /* "a|b|c" or NULL */
-  const char *verbs;     /* "fit,objective" */
-  const char *argument;  /* "COL", NULL for a flag */
+  const char *choices;  /* "a|b|c" or NULL */
+  const char *verbs;    /* "fit,objective" */
+  const char *argument; /* "COL", NULL for a flag */
   const char *help;
 } oatgp_setting;
 
@@ -185,20 +192,21 @@ OATGP_API void oatgp_evaluation_clear(oatgp_evaluation *evaluation); /* frees it
 /* What a model is and how it came about. Texts and arrays belong to the model. Everything is in the data's units;
  * lengthscales are in scaled units. */
 typedef struct oatgp_model_info {
-  const char *version, *approx, *kernel, *optimizer, *select, *target, *mean_kind, *command, *settings, *fingerprint, *weights, *noise_variance;
+  const char *version, *approx, *kernel, *optimizer, *select, *target, *mean_kind, *command, *settings, *fingerprint, *weights,
+      *noise_variance;
   double alpha, objective, sigma, tau, shape, jitter, seconds;
-  double mean;                /* prior mean; of a linear mean, its value at the mean of the inputs */
-  const double *slopes;       /* of a linear mean, one for each input, else NULL */
+  double mean;          /* prior mean; of a linear mean, its value at the mean of the inputs */
+  const double *slopes; /* of a linear mean, one for each input, else NULL */
   size_t n, d, knots, lengthscale_count;
   const double *lengthscales;
   const double *input_centre, *input_scale; /* inputs are centred and divided by these */
   int64_t iterations, evaluations, rejected, restarts, seed;
   oatgp_stop stop;
   size_t history_count;
-  const double *history;      /* history_count x 3: evaluations, objective, seconds after each iteration of the best start */
+  const double *history; /* history_count x 3: evaluations, objective, seconds after each iteration of the best start */
   double jitter_absolute;
   size_t selection_count;
-  const double *selection;    /* selection_count x (8 + d): kept, knots, objective, gain, predicted gain, candidates, evaluations, seconds
+  const double *selection; /* selection_count x (8 + d): kept, knots, objective, gain, predicted gain, candidates, evaluations, seconds
                                  and the position of every knot that was proposed */
 } oatgp_model_info;
 
@@ -237,8 +245,8 @@ OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_mod
 
 typedef struct oatgp_scores {
   size_t n;
-  double rmse, srmse;          /* srmse = rmse / sd(y of these rows); NaN for fewer than two rows or a constant y */
-  double mnlp, mean_nlp;       /* median and mean of -log p(y_i) */
+  double rmse, srmse;    /* srmse = rmse / sd(y of these rows); NaN for fewer than two rows or a constant y */
+  double mnlp, mean_nlp; /* median and mean of -log p(y_i) */
   double coverage50, coverage80, coverage90, coverage95, coverage99;
   double aukl_latent, aukl_observation; /* mean KL(against || model) of f and of y; NaN without `against` */
 } oatgp_scores;

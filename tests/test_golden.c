@@ -53,8 +53,8 @@ static void check_record(oatgp_context *ctx, const problem *p, const cJSON *reco
   const oat_kernel *kernel = oat_kernel_find(json_text(record, "kernel"));
   assert_non_null(approx);
   assert_non_null(kernel);
-  const oat_objective_config config = {approx, kernel, &p->rows, json_number(record, "alpha"), approx->sparse ? json_number(record, "jitter") : 0,
-                                       p->z.rows, 0, 1 << 20};
+  const oat_objective_config config = {
+      approx, kernel, &p->rows, json_number(record, "alpha"), approx->sparse ? json_number(record, "jitter") : 0, p->z.rows, 0, 1 << 20};
   const oat_point point = {theta, p->z.a};
   oat_gradient gradient = {d_theta, approx->sparse ? d_z : NULL};
   oat_objective *objective = NULL;

@@ -42,7 +42,7 @@ typedef struct oat_sparse {
   size_t ldz;
   const double *l; /* k x k, Cholesky factor of Kuu */
   double tau, alpha;
-  bool trace;      /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
+  bool trace; /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
 } oat_sparse;
 
 /* Sums of pass 1. The arrays are one block of `count` doubles that starts at vwv. */

@@ -5,10 +5,10 @@
 #include "data/data.h"
 
 typedef struct oat_scaling {
-  size_t d;               /* inputs that are kept: those that vary */
-  size_t *column;         /* d: which of the data's inputs each is */
-  double *centre, *scale; /* d */
-  double *middle, *spread; /* d: mean and sd of x' over the training rows: 0 and 1 when inputs are standardised */
+  size_t d;                 /* inputs that are kept: those that vary */
+  size_t *column;           /* d: which of the data's inputs each is */
+  double *centre, *scale;   /* d */
+  double *middle, *spread;  /* d: mean and sd of x' over the training rows: 0 and 1 when inputs are standardised */
   double *lowest, *highest; /* d: range of x' */
 } oat_scaling;
 

@@ -13,10 +13,10 @@ enum { MAX_ITERATIONS = 300 };
 /* The rows that take part, in units of the spread, and for each its nearest knot so far. */
 typedef struct clusters {
   size_t n, d, k;
-  double *x;        /* n x d, column-major */
-  double *centre;   /* k x d, column-major */
-  double *distance; /* n: squared, to the nearest knot */
-  double *work;     /* n */
+  double *x;                /* n x d, column-major */
+  double *centre;           /* k x d, column-major */
+  double *distance;         /* n: squared, to the nearest knot */
+  double *work;             /* n */
   size_t *nearest, *before; /* n: the nearest knot now and in the round before */
   size_t *size;             /* k: rows of each knot */
 } clusters;

@@ -7,9 +7,9 @@
 /* Knots that are proposed: count of them, d coordinates each, one knot after the other. */
 typedef struct oat_batch {
   size_t count;
-  double *position;  /* room for `wanted` knots */
-  double tried;      /* candidates looked at */
-  double predicted;  /* gain at fixed parameters, all of them together */
+  double *position; /* room for `wanted` knots */
+  double tried;     /* candidates looked at */
+  double predicted; /* gain at fixed parameters, all of them together */
 } oat_batch;
 
 typedef struct oat_proposal {

@@ -12,8 +12,8 @@
 typedef struct hunt {
   oat_search *search;
   oat_surrogate surrogate;
-  bool *known;       /* rows that were evaluated */
-  double *position;  /* d */
+  bool *known;      /* rows that were evaluated */
+  double *position; /* d */
   size_t tried, best;
   double best_gain;
 } hunt;

@@ -17,7 +17,13 @@ typedef enum oat_phase {
   OAT_PHASE_DONE
 } oat_phase;
 
-typedef enum oat_search_event { OAT_SEARCH_STEP, OAT_SEARCH_PROPOSAL, OAT_SEARCH_KEPT, OAT_SEARCH_DROPPED, OAT_SEARCH_REFINE } oat_search_event;
+typedef enum oat_search_event {
+  OAT_SEARCH_STEP,
+  OAT_SEARCH_PROPOSAL,
+  OAT_SEARCH_KEPT,
+  OAT_SEARCH_DROPPED,
+  OAT_SEARCH_REFINE
+} oat_search_event;
 
 typedef struct oat_search_settings {
   size_t max_knots, candidates, first_candidates, batch, gain_rows;
@@ -28,14 +34,14 @@ typedef struct oat_search_settings {
 
 /* What a checkpoint holds of a search, besides point, backup and the optimiser's state. */
 typedef struct oat_search_state {
-  oat_phase phase, next;     /* next: after OAT_PHASE_RELEASE */
-  size_t k, kept;            /* knots now; those before the ones on trial */
-  size_t round;              /* of a strategy that repeats itself */
-  bool held;                 /* the parameters keep their start values for now */
+  oat_phase phase, next;      /* next: after OAT_PHASE_RELEASE */
+  size_t k, kept;             /* knots now; those before the ones on trial */
+  size_t round;               /* of a strategy that repeats itself */
+  bool held;                  /* the parameters keep their start values for now */
   double value, value_before; /* the objective now, and that of the model to go back to */
-  size_t fallback_k;         /* a model that was left for a better one to come */
-  double fallback_value;     /* -HUGE_VAL if there is none */
-  double tried, predicted;   /* the latest proposal: candidates looked at, gain that it promised */
+  size_t fallback_k;          /* a model that was left for a better one to come */
+  double fallback_value;      /* -HUGE_VAL if there is none */
+  double tried, predicted;    /* the latest proposal: candidates looked at, gain that it promised */
   double iterations, evaluations, rejected;
   oatgp_stop stop;
   oat_rng rng;
@@ -46,25 +52,25 @@ typedef struct oat_search oat_search;
 struct oat_search {
   oatgp_context *ctx;
   oat_objective *objective;
-  oat_mapping mapping;           /* k and first are set for each optimisation */
+  oat_mapping mapping; /* k and first are set for each optimisation */
   const oat_optim_method *method;
   oat_optim_settings limits, inner; /* of a whole optimisation, and of one after each proposal */
   oat_search_settings settings;
-  const oat_point *start;        /* parameters to restart from */
-  const bool *none_free;         /* as many as theta, all false */
+  const oat_point *start; /* parameters to restart from */
+  const bool *none_free;  /* as many as theta, all false */
   /* Tells of an event; true asks to stop. */
   bool (*report)(void *self, const oat_search *search, oat_search_event event);
   void *self;
 
   oat_search_state state;
   oat_point point, backup, fallback; /* the current model, the one to go back to, the one that was left; capacity max_knots */
-  oat_optim *optim;              /* the optimisation under way, or NULL */
-  double derivative;             /* the largest one after the latest step */
+  oat_optim *optim;                  /* the optimisation under way, or NULL */
+  double derivative;                 /* the largest one after the latest step */
   double *lower, *upper, *sign_weight, *x;
   oat_problem problem;
   oat_gradient gradient;
-  oat_point trial;               /* the point under evaluation */
-  double *resumed;               /* state of the optimiser and its bounds to go on from, or NULL */
+  oat_point trial; /* the point under evaluation */
+  double *resumed; /* state of the optimiser and its bounds to go on from, or NULL */
   size_t resumed_count;
 };
 

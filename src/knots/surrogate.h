@@ -8,8 +8,8 @@
 typedef struct oat_surrogate {
   oatgp_context *ctx;
   size_t n, capacity, d;
-  double *x, *y;        /* capacity x d (row after row), capacity */
-  double jitter;        /* on the diagonal in the likelihood; a thousandth of it in prediction */
+  double *x, *y; /* capacity x d (row after row), capacity */
+  double jitter; /* on the diagonal in the likelihood; a thousandth of it in prediction */
   double sigma, l;
   double *k, *distance; /* n x n each */
   double *a, *work;     /* K^-1 (y - mean), and scratch */

@@ -12,9 +12,9 @@ enum { VARIANCE_ROWS = 20000, MAX_ROUNDS = 20 };
 
 typedef struct pivots {
   size_t n, d, k;
-  double *x;        /* n x d, column-major: the rows that take part */
-  double *left;     /* n: variance not explained yet */
-  double *factor;   /* n x k */
+  double *x;      /* n x d, column-major: the rows that take part */
+  double *left;   /* n: variance not explained yet */
+  double *factor; /* n x k */
   double *column, *work, *row;
 } pivots;
 

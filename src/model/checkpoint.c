@@ -24,11 +24,11 @@ static void store(double *stored, double *value) { *stored = *value; }
 static void load(double *stored, double *value) { *value = *stored; }
 
 /* A number of another type goes through a double. */
-#define VISIT(type, place)                   \
-  do {                                       \
-    double number = (double)(place);         \
-    visit(&stored[at++], &number);           \
-    (place) = (type)number;                  \
+#define VISIT(type, place)           \
+  do {                               \
+    double number = (double)(place); \
+    visit(&stored[at++], &number);   \
+    (place) = (type)number;          \
   } while (0)
 
 /* A 64-bit word as two halves, which doubles hold exactly. */
@@ -85,11 +85,16 @@ enum { ARRAYS = 10 };
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
   const array all[ARRAYS] = {
-      {"point_theta", f->search.point.theta, theta}, {"point_knots", f->search.point.z, z},
-      {"backup_theta", f->search.backup.theta, theta}, {"backup_knots", f->search.backup.z, z},
-      {"start_theta", f->start.theta, theta}, {"start_knots", f->start.z, z},
-      {"fallback_theta", f->search.fallback.theta, theta}, {"fallback_knots", f->search.fallback.z, z},
-      {"best_theta", f->best.point.theta, theta}, {"best_knots", f->best.point.z, z},
+      {"point_theta", f->search.point.theta, theta},
+      {"point_knots", f->search.point.z, z},
+      {"backup_theta", f->search.backup.theta, theta},
+      {"backup_knots", f->search.backup.z, z},
+      {"start_theta", f->start.theta, theta},
+      {"start_knots", f->start.z, z},
+      {"fallback_theta", f->search.fallback.theta, theta},
+      {"fallback_knots", f->search.fallback.z, z},
+      {"best_theta", f->best.point.theta, theta},
+      {"best_knots", f->best.point.z, z},
   };
   memcpy(list, all, sizeof all);
 }
@@ -178,8 +183,8 @@ static oatgp_status compare_settings(oatgp_context *ctx, const char *before, con
   while (*before != '\0' && *now != '\0') {
     const size_t a = strcspn(before, "\n"), b = strcspn(now, "\n");
     if ((a != b || strncmp(before, now, a) != 0) && !may_differ(now)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings", (int)a, before,
-                      (int)b, now);
+      return oat_fail(ctx, OATGP_ARGUMENT, "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings", (int)a,
+                      before, (int)b, now);
     }
     before += a + (before[a] != '\0');
     now += b + (now[b] != '\0');
@@ -231,8 +236,8 @@ static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, 
 static oatgp_status check_numbers(const oat_fit_run *f, const char *path) {
   const oat_search_state *state = &f->search.state;
   const bool sane = state->phase <= OAT_PHASE_DONE && state->next <= OAT_PHASE_DONE && state->stop <= OATGP_STOP_TOL_KNOT &&
-                    f->best.stop <= OATGP_STOP_TOL_KNOT && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity && state->kept <= state->k && f->best.k <= f->setup.capacity &&
-                    (!f->setup.approx->sparse || state->k > 0);
+                    f->best.stop <= OATGP_STOP_TOL_KNOT && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity &&
+                    state->kept <= state->k && f->best.k <= f->setup.capacity && (!f->setup.approx->sparse || state->k > 0);
   return sane ? OATGP_OK : oat_fail(f->ctx, OATGP_FORMAT, "%s is damaged: its numbers do not fit", path);
 }
 

@@ -18,7 +18,9 @@ static oatgp_status new_row(oatgp_context *ctx, oat_log *log, double **row) {
 
 /* ---- numbers of a search in the middle of an optimisation or between two --------------------------------------------- */
 
-static double counted(const oat_search *s, double total, int counter) { return total + (s->optim != NULL ? s->optim->counter[counter] : 0); }
+static double counted(const oat_search *s, double total, int counter) {
+  return total + (s->optim != NULL ? s->optim->counter[counter] : 0);
+}
 
 static double value_now(const oat_search *s) { return s->optim != NULL ? s->optim->counter[OAT_VALUE] : s->state.value; }
 

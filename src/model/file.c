@@ -15,10 +15,12 @@
 #define FORMAT_VERSION "1"
 
 static const char *const text_keys[OAT_TEXTS] = {
-    [OAT_TEXT_VERSION] = "version",   [OAT_TEXT_APPROX] = "approx",           [OAT_TEXT_KERNEL] = "kernel",
-    [OAT_TEXT_OPTIMIZER] = "optimizer", [OAT_TEXT_SELECT] = "select",         [OAT_TEXT_TARGET] = "target",
-    [OAT_TEXT_MEAN] = "mean",         [OAT_TEXT_COMMAND] = "command",         [OAT_TEXT_SETTINGS] = "settings",
-    [OAT_TEXT_FINGERPRINT] = "data_fingerprint", [OAT_TEXT_WEIGHTS] = "weights", [OAT_TEXT_NOISE] = "noise_variance",
+    [OAT_TEXT_VERSION] = "version",   [OAT_TEXT_APPROX] = "approx",
+    [OAT_TEXT_KERNEL] = "kernel",     [OAT_TEXT_OPTIMIZER] = "optimizer",
+    [OAT_TEXT_SELECT] = "select",     [OAT_TEXT_TARGET] = "target",
+    [OAT_TEXT_MEAN] = "mean",         [OAT_TEXT_COMMAND] = "command",
+    [OAT_TEXT_SETTINGS] = "settings", [OAT_TEXT_FINGERPRINT] = "data_fingerprint",
+    [OAT_TEXT_WEIGHTS] = "weights",   [OAT_TEXT_NOISE] = "noise_variance",
 };
 
 static const char *const number_names[OAT_NUMBERS] = {
@@ -152,7 +154,8 @@ static oatgp_status check_format(oatgp_context *ctx, const oat_tensors *file) {
     return oat_fail(ctx, OATGP_FORMAT, "%s is not an oatgp model file", file->path);
   }
   if (version == NULL || strcmp(version, FORMAT_VERSION) != 0) {
-    return oat_fail(ctx, OATGP_FORMAT, "%s has format version %s, and this oatgp reads version " FORMAT_VERSION ": it was written by another version of oatgp",
+    return oat_fail(ctx, OATGP_FORMAT,
+                    "%s has format version %s, and this oatgp reads version " FORMAT_VERSION ": it was written by another version of oatgp",
                     file->path, version != NULL ? version : "(none)");
   }
   return OATGP_OK;
@@ -323,10 +326,10 @@ static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, con
   if (!all_positions(model)) {
     return wrong(ctx, file, "an input is in a column that its file does not have");
   }
-  const bool sane = all_positive(oat_theta_count(model->kernel, model->d), model->theta, 1) &&
-                    all_positive(model->d, model->scaling.scale, 1) && all_positive(model->d, model->scaling.spread, 1) &&
-                    (!model->approx->sparse ||
-                     (all_positive(model->k, model->l, model->k + 1) && all_positive(model->k, model->lb, model->k + 1)));
+  const bool sane =
+      all_positive(oat_theta_count(model->kernel, model->d), model->theta, 1) && all_positive(model->d, model->scaling.scale, 1) &&
+      all_positive(model->d, model->scaling.spread, 1) &&
+      (!model->approx->sparse || (all_positive(model->k, model->l, model->k + 1) && all_positive(model->k, model->lb, model->k + 1)));
   return sane ? OATGP_OK : wrong(ctx, file, "a number that must be positive is not");
 }
 

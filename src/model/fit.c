@@ -84,7 +84,8 @@ static oatgp_status make_search(oat_fit_run *f) {
   TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->positions));
   s->ctx = f->ctx;
   s->objective = f->objective;
-  s->mapping = (oat_mapping){setup->kernel, d, 0, setup->free, 0, box_named(setup->settings->knot_box), setup->scaling.spread, setup->low, setup->high};
+  s->mapping = (oat_mapping){setup->kernel,         d,          0,          setup->free, 0, box_named(setup->settings->knot_box),
+                             setup->scaling.spread, setup->low, setup->high};
   s->method = oat_optim_find(setup->settings->optimizer);
   s->limits = optimiser_limits(f);
   s->inner = s->limits;
@@ -106,9 +107,7 @@ done:
 /* ---- the starts ------------------------------------------------------------------------------------------------------ */
 
 /* Ends the fit, not only a start of it. */
-static bool ends_all(const oat_fit_run *f) {
-  return f->search.state.stop == OATGP_STOP_TIME || f->search.state.stop == OATGP_STOP_USER;
-}
+static bool ends_all(const oat_fit_run *f) { return f->search.state.stop == OATGP_STOP_TIME || f->search.state.stop == OATGP_STOP_USER; }
 
 /* After one start: counts, and keeps its model if it is the best so far. */
 static void conclude(oat_fit_run *f) {

@@ -35,17 +35,17 @@ typedef struct oat_fit_run {
   const oat_strategy *strategy;
   oat_objective *objective;
   oat_search search;
-  oat_point start;                          /* of the present start */
+  oat_point start; /* of the present start */
   bool *none_free;
-  bool started;                             /* the present start has reported */
-  double began;                             /* on the clock, earlier parts of a resumed fit taken off */
-  double saved;                             /* when the checkpoint was written */
-  oatgp_status trouble;                     /* of a report */
+  bool started;                                      /* the present start has reported */
+  double began;                                      /* on the clock, earlier parts of a resumed fit taken off */
+  double saved;                                      /* when the checkpoint was written */
+  oatgp_status trouble;                              /* of a report */
   double restart, iterations, evaluations, rejected; /* the counts: of all starts before this one */
   oat_best best;
   oat_trail trail;
-  double *positions;                        /* scratch for events */
-  char fingerprint[OAT_FINGERPRINT];        /* of the data; made for the first checkpoint */
+  double *positions;                 /* scratch for events */
+  char fingerprint[OAT_FINGERPRINT]; /* of the data; made for the first checkpoint */
 } oat_fit_run;
 
 /* The search's report: records, tells the monitor, saves the checkpoint when it is due. */

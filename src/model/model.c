@@ -19,8 +19,9 @@ void oatgp_model_free(oatgp_model *model) {
   }
   free(model->names);
   oat_scaling_clear(&model->scaling);
-  double *const arrays[] = {model->positions, model->theta, model->z,     model->l,       model->lb,     model->c,           model->coefficient,
-                            model->sums,      model->r,     model->noise, model->history, model->selection, model->order, model->slopes, model->lengthscales};
+  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,      model->lb,
+                            model->c,         model->coefficient, model->sums,  model->r,      model->noise,
+                            model->history,   model->selection,   model->order, model->slopes, model->lengthscales};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -71,7 +72,8 @@ done:
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {
-  return (oat_sparse){oat_covariance_at(model->kernel, model->d, model->theta), model->k, model->z, model->k, model->l, model->theta[OAT_TAU], 0, false};
+  return (oat_sparse){
+      oat_covariance_at(model->kernel, model->d, model->theta), model->k, model->z, model->k, model->l, model->theta[OAT_TAU], 0, false};
 }
 
 /* L L^T = K + jitter + noise, c = L^-1 r */

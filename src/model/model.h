@@ -37,10 +37,10 @@ enum {
   OAT_NUMBER_RESTARTS,
   OAT_NUMBER_SEED,
   OAT_NUMBER_STOP,
-  OAT_NUMBER_MEAN,      /* subtracted from y */
-  OAT_NUMBER_Y_SCALE,   /* then y was divided by this */
-  OAT_NUMBER_HEADER,    /* whether input names came from a header */
-  OAT_NUMBER_COLUMNS,   /* of the training file, or 0 */
+  OAT_NUMBER_MEAN,    /* subtracted from y */
+  OAT_NUMBER_Y_SCALE, /* then y was divided by this */
+  OAT_NUMBER_HEADER,  /* whether input names came from a header */
+  OAT_NUMBER_COLUMNS, /* of the training file, or 0 */
   OAT_NUMBERS
 };
 
@@ -62,21 +62,21 @@ struct oatgp_model {
   const oat_kernel *kernel;
   char *text[OAT_TEXTS]; /* may be NULL */
   double number[OAT_NUMBERS];
-  size_t d, k, p;        /* inputs, knots (rows for the full GP), coefficients of the mean */
-  oat_scaling scaling;   /* of d inputs; column is 0, 1, .. */
-  char **names;          /* d */
-  double *positions;     /* d: columns in the training file, from 1, or NULL */
-  double *theta;         /* scaled target */
-  double *z;             /* k x d, scaled: knots, or all rows of the full GP */
-  double *order;         /* k: the place of each knot in the order that the user sees; NULL if it is this one */
-  double *l, *lb, *c;    /* factors; lb NULL for the full GP */
-  double *coefficient;   /* p */
-  double *sums;          /* sums of pass 1, NULL for the full GP */
+  size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
+  oat_scaling scaling; /* of d inputs; column is 0, 1, .. */
+  char **names;        /* d */
+  double *positions;   /* d: columns in the training file, from 1, or NULL */
+  double *theta;       /* scaled target */
+  double *z;           /* k x d, scaled: knots, or all rows of the full GP */
+  double *order;       /* k: the place of each knot in the order that the user sees; NULL if it is this one */
+  double *l, *lb, *c;  /* factors; lb NULL for the full GP */
+  double *coefficient; /* p */
+  double *sums;        /* sums of pass 1, NULL for the full GP */
   size_t sums_count;
-  double *r, *noise;     /* full GP only, n: residual and the row's noise variance, scaled */
-  double *history;       /* history_count x 3 */
+  double *r, *noise; /* full GP only, n: residual and the row's noise variance, scaled */
+  double *history;   /* history_count x 3 */
   size_t history_count;
-  double *selection;     /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
+  double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
   double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
 };

@@ -334,7 +334,8 @@ static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
   const size_t rows = setup->data->n > setup->k ? setup->data->n : setup->k;
   setup->capacity = !setup->grows ? setup->k : most < rows ? most : rows;
   if (setup->k > setup->capacity) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer", setup->k, most);
+    return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer",
+                    setup->k, most);
   }
   return OATGP_OK;
 }
@@ -435,8 +436,8 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) { return
 
 void oat_setup_clear(oat_setup *setup) {
   oat_scaling_clear(&setup->scaling);
-  double *const arrays[] = {setup->x, setup->r, setup->noise_scale, setup->noise_add, setup->low, setup->high, setup->start.theta,
-                            setup->start.z};
+  double *const arrays[] = {setup->x,   setup->r,    setup->noise_scale, setup->noise_add,
+                            setup->low, setup->high, setup->start.theta, setup->start.z};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

@@ -23,8 +23,8 @@ typedef struct oat_setup {
   double *low, *high; /* d: box of the knots */
   bool *free;         /* as many as theta */
   oat_point start;
-  bool grows;          /* the strategy adds knots */
-  size_t k, capacity;  /* knots of the start, and the most that the fit may have */
+  bool grows;              /* the strategy adds knots */
+  size_t k, capacity;      /* knots of the start, and the most that the fit may have */
   const oatgp_data *knots; /* given by the caller, or NULL */
   size_t *order;           /* of knots that were given, as many: the place that each had there; NULL for others */
   oat_rng rng;

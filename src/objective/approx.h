@@ -10,10 +10,10 @@ typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDU
 
 typedef struct oat_approx {
   const char *name;
-  bool sparse;       /* has knots */
-  bool power;        /* alpha is the setting, not the number below */
-  double alpha;      /* lambda_i = n_i + alpha g_i */
-  bool trace;        /* penalty -1/2 sum g_i / n_i */
+  bool sparse;  /* has knots */
+  bool power;   /* alpha is the setting, not the number below */
+  double alpha; /* lambda_i = n_i + alpha g_i */
+  bool trace;   /* penalty -1/2 sum g_i / n_i */
   oat_residual residual;
 } oat_approx;
 

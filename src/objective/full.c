@@ -13,10 +13,10 @@ enum { PANEL = 64 }; /* columns of K at a time in the adjoint */
 
 typedef struct full_objective {
   oat_objective base;
-  double *k;           /* n x n: K + noise, then its factor, then its inverse */
-  double *panel;       /* n x PANEL */
-  double *c_all;       /* n x (1 + p): L^-1 R */
-  double *c, *a;       /* n: L^-1 r, K^-1 r */
+  double *k;     /* n x n: K + noise, then its factor, then its inverse */
+  double *panel; /* n x PANEL */
+  double *c_all; /* n x (1 + p): L^-1 R */
+  double *c, *a; /* n: L^-1 r, K^-1 r */
   double *gram, *coefficient;
   double *work;
 } full_objective;
@@ -35,10 +35,11 @@ static void full_destroy(oat_objective *objective) {
 static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *config) {
   const double n = (double)config->rows->n, bytes = 8 * n * n;
   if (bytes > (double)config->memory || n > 46340) {
-    return oat_fail(ctx, OATGP_DATA,
-                    "the full GP of %.0f rows needs %.2f GiB for its matrix, and %.2f GiB may be used: raise --memory or take a sparse model, "
-                    "such as --approx vfe",
-                    n, bytes / 1073741824, (double)config->memory / 1073741824);
+    return oat_fail(
+        ctx, OATGP_DATA,
+        "the full GP of %.0f rows needs %.2f GiB for its matrix, and %.2f GiB may be used: raise --memory or take a sparse model, "
+        "such as --approx vfe",
+        n, bytes / 1073741824, (double)config->memory / 1073741824);
   }
   return OATGP_OK;
 }
@@ -83,7 +84,8 @@ static void build(full_objective *o, const oat_covariance *cov, const oat_point 
     oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
   }
   for (size_t i = 0; i < n; i++) {
-    o->k[i * (n + 1)] += o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + oat_noise_variance(rows, point->theta[OAT_TAU], i);
+    o->k[i * (n + 1)] +=
+        o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + oat_noise_variance(rows, point->theta[OAT_TAU], i);
   }
 }
 

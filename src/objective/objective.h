@@ -38,7 +38,7 @@ typedef struct oat_objective_config {
   double jitter;        /* relative to sigma^2, on Kuu (sparse) or on K (full) */
   size_t k, block;
   int64_t memory;
-  size_t capacity;      /* most knots it can be resized to; 0 = k */
+  size_t capacity;        /* most knots it can be resized to; 0 = k */
   double jitter_absolute; /* added to Kuu as it is; sparse only */
 } oat_objective_config;
 
@@ -67,7 +67,7 @@ extern const oat_objective_table oat_objective_sparse, oat_objective_full;
 struct oat_objective {
   const oat_objective_table *table;
   oat_objective_config config;
-  size_t pivot;         /* of the latest failed factorisation, from 1 */
+  size_t pivot; /* of the latest failed factorisation, from 1 */
   oat_factors factors;
 };
 

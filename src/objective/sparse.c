@@ -250,7 +250,8 @@ static double collapsed_log_tau(const oat_sparse_objective *o, bool trace, doubl
   return (double)k - trace_binv - (double)o->base.config.rows->n + quadratic + (trace ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
-static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr, oat_gradient *gradient) {
+static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
+                                  oat_gradient *gradient) {
   const size_t k = sparse->k, d = o->base.config.rows->d;
   const bool collapsed = sparse->alpha == 0 && o->base.config.rows->noise_add == NULL;
   const double gamma = sparse->trace ? 1 : 0;
@@ -286,7 +287,14 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
   const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
   const double alpha = approx->power ? config->alpha : approx->alpha;
-  return (oat_sparse){oat_covariance_at(config->kernel, config->rows->d, point->theta), config->k, point->z, ldz, o->l, point->theta[OAT_TAU], alpha, approx->trace};
+  return (oat_sparse){oat_covariance_at(config->kernel, config->rows->d, point->theta),
+                      config->k,
+                      point->z,
+                      ldz,
+                      o->l,
+                      point->theta[OAT_TAU],
+                      alpha,
+                      approx->trace};
 }
 
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
@@ -300,8 +308,8 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   TRY(factorise_b(o));
   TRY(solve_right_sides(o, &rwr));
   const double *scalar = o->sums.scalar;
-  *value = -0.5 * ((double)config->rows->n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + rwr) -
-           oat_log_diagonal(config->k, o->lb) + 0.5 * oat_dot(config->k, o->c, o->c) + scalar[OAT_PENALTY];
+  *value = -0.5 * ((double)config->rows->n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + rwr) - oat_log_diagonal(config->k, o->lb) +
+           0.5 * oat_dot(config->k, o->c, o->c) + scalar[OAT_PENALTY];
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));
   }

@@ -18,12 +18,12 @@ typedef struct oat_problem {
 } oat_problem;
 
 typedef struct oat_optim_settings {
-  size_t history, line_search;        /* L-BFGS */
-  double decay, epsilon, eta;         /* ADADELTA */
-  double max_iter, max_eval;          /* max_eval 0: no limit */
+  size_t history, line_search; /* L-BFGS */
+  double decay, epsilon, eta;  /* ADADELTA */
+  double max_iter, max_eval;   /* max_eval 0: no limit */
   double obj_tol, grad_tol;
   size_t patience;
-  double deadline;                    /* on the clock of oat_seconds, 0: none */
+  double deadline; /* on the clock of oat_seconds, 0: none */
 } oat_optim_settings;
 
 typedef struct oat_optim oat_optim;
@@ -46,11 +46,11 @@ struct oat_optim {
   const oat_problem *problem;
   const oat_optim_settings *settings;
   size_t state_count;
-  double *state;                     /* copy it out and in to save and resume; the rest points into it */
-  double *counter;                   /* OAT_COUNTERS */
-  double *x, *gradient, *best;       /* n each: the iterate, its gradient, the best point so far */
-  double *recent;                    /* patience + 1 latest objective values, newest at iteration % (patience + 1) */
-  double *own;                       /* the method's */
+  double *state;               /* copy it out and in to save and resume; the rest points into it */
+  double *counter;             /* OAT_COUNTERS */
+  double *x, *gradient, *best; /* n each: the iterate, its gradient, the best point so far */
+  double *recent;              /* patience + 1 latest objective values, newest at iteration % (patience + 1) */
+  double *own;                 /* the method's */
   double *scratch;
 };
 

@@ -33,12 +33,12 @@ void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) OAT
   } while (0)
 
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */
-#define TRY(call)                \
-  do {                           \
-    status = (call);             \
-    if (status != OATGP_OK) {    \
-      goto done;                 \
-    }                            \
+#define TRY(call)             \
+  do {                        \
+    status = (call);          \
+    if (status != OATGP_OK) { \
+      goto done;              \
+    }                         \
   } while (0)
 
 #endif

@@ -18,11 +18,11 @@ struct oat_backend {
   size_t block, max_knots;
   int64_t memory;
   oat_rows rows;
-  double *cache;         /* V of all rows, block after block, or NULL */
-  size_t cached;         /* number of knots of the V that the cache holds, 0 for none */
-  double *v, *t;         /* block x K each */
-  double *panel;         /* block x PANEL */
-  double *work;          /* of the kernel */
+  double *cache;            /* V of all rows, block after block, or NULL */
+  size_t cached;            /* number of knots of the V that the cache holds, 0 for none */
+  double *v, *t;            /* block x K each */
+  double *panel;            /* block x PANEL */
+  double *work;             /* of the kernel */
   double *row[ROW_VECTORS]; /* block each */
 };
 
