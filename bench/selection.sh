@@ -14,18 +14,18 @@ options() { # NAME: what it adds to the fit
   grow="--knots $start --knots-scaled --max-knots 80"
   case $1 in
     oat-bo | oat-rs | oat-gain) echo "--select $1 $grow" ;;
-    oat-gain-25) echo "--select oat-gain --batch 25 --inner-iter 5 $grow" ;;
+    oat-gain-20) echo "--select oat-gain --batch 20 --inner-iter 10 $grow" ;;
     oat-gain-refined) echo "--select oat-gain $grow --refine" ;;
-    oat-gain-25-refined) echo "--select oat-gain --batch 25 --inner-iter 5 $grow --refine" ;;
-    oat-gain-25-quick) echo "--select oat-gain --batch 25 --inner-iter 5 $grow --refine --obj-tol 0.1" ;;
+    oat-gain-20-refined) echo "--select oat-gain --batch 20 --inner-iter 10 $grow --refine" ;;
+    oat-gain-20-quick) echo "--select oat-gain --batch 20 --inner-iter 10 $grow --refine --obj-tol 0.1" ;;
     variance | simultaneous) echo "--select $1 --knots 80" ;;
     paper) echo "--preset paper --jitter-absolute $jitter $grow" ;;
     paper-rs) echo "--preset paper --select oat-rs --jitter-absolute $jitter $grow" ;;
   esac
 }
-names="oat-bo oat-rs oat-gain oat-gain-25 variance simultaneous oat-gain-refined oat-gain-25-refined oat-gain-25-quick paper paper-rs"
+names="oat-bo oat-rs oat-gain oat-gain-20 variance simultaneous oat-gain-refined oat-gain-20-refined oat-gain-20-quick paper paper-rs"
 
-field() { tr -d '\n' <"$1" | sed -n "s/.*\"$2\":[[:space:]]*\\([-+0-9.eE]*\\).*/\\1/p"; }
+field() { { tr -d '\n' <"$1"; echo; } | sed -n "s/.*\"$2\":[[:space:]]*\\([-+0-9.eE]*\\).*/\\1/p"; }
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 round=1
