@@ -85,11 +85,11 @@ typedef struct oat_row_predictions {
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate that the
  * knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block that starts at ee. */
 typedef struct oat_candidates {
-  oat_points points;         /* m of them */
-  const double *v;           /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */
-  const double *coefficient; /* of the mean's basis, subtracted from r */
-  double *ee, *er;           /* m: sum w E^2, sum w r E */
-  double *ve;                /* k x m: sum w V E */
+  oat_points points; /* m of them */
+  const double *v;   /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */
+  double *ee;        /* m: sum w E^2 */
+  double *er;        /* m x (1 + p): sum w r E, for the residual and the columns of the mean's basis */
+  double *ve;        /* k x m: sum w V E */
 } oat_candidates;
 
 typedef struct oat_backend oat_backend;

@@ -146,3 +146,15 @@ void oat_weigh_sum(size_t n, const double *w, double a, const double *x, double 
     y[i] = w[i] * (y[i] + a * x[i]);
   }
 }
+
+OAT_CLONES
+double oat_weighted_squares(size_t n, const double *w, double *y) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    const double wy = w[i] * y[i];
+    sum += wy * y[i];
+    y[i] = wy;
+  }
+  return sum;
+}

@@ -28,6 +28,8 @@ void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first,
 double oat_sum_products(size_t n, const double *x, const double *y);
 /* y_i *= a x_i */
 void oat_multiply(size_t n, double a, const double *x, double *y);
+/* sum w_i y_i^2; y_i becomes w_i y_i */
+double oat_weighted_squares(size_t n, const double *w, double *y);
 /* y_i *= a */
 void oat_scale(size_t n, double a, double *y);
 /* y_i += x_i^2 */

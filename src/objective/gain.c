@@ -1,8 +1,9 @@
 /* The exact gain of a further knot at fixed parameters, for the models with alpha = 0, in O(N K) for each candidate.
  *
  * A knot x* adds to V the row a = E / s*, E_i = k(x*, x_i) - v . v_i, s*^2 = k(x*, x*) + jitter - |v|^2, and to the factors
- *   L: [v^T s*],   LB: [u^T gamma], u = LB^-1 sum w v a, gamma^2 = 1 + sum w a^2 - |u|^2,   c: (sum w r a - u . c) / gamma,
- * so that F grows by -log gamma + c*^2 / 2, and for vfe by sum w a^2 / 2 more, since the trace shrinks. */
+ *   L: [v^T s*],   LB: [u^T gamma], u = LB^-1 sum w v a, gamma^2 = 1 + sum w a^2 - |u|^2,   c: c* = (sum w r a - u . c) / gamma,
+ * so that F grows by -log gamma + c*^2 / 2, and for vfe by sum w a^2 / 2 more, since the trace shrinks. An estimated mean moves too: with
+ * h the new row of LB^-1 V W H for its basis H, and A = H^T S^-1 H, c*^2 becomes c*^2 / (1 - h^T A^-1 h). */
 #include <math.h>
 #include <string.h>
 
@@ -14,21 +15,28 @@
 /* What candidates need, carved out of `work`. */
 typedef struct bench {
   double *v, *s2, *ee, *er, *ve, *kernel;
+  double *factor; /* p x p, of A */
+  double *row;    /* 1 + p: the new row of LB^-1 V W R, R = [r, H] */
+  double *pull;   /* p: A^-1 h */
 } bench;
 
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
-  return m * (2 * config->capacity + 3) + oat_kernel_work(m, config->rows->d);
+  const size_t width = 1 + config->rows->p;
+  return m * (2 * config->capacity + 2 + width) + width * (width + 2) + oat_kernel_work(m, config->rows->d);
 }
 
 static bench lay_out(const oat_objective *objective, size_t m, double *work) {
-  const size_t k = objective->config.k;
+  const size_t k = objective->config.k, width = 1 + objective->config.rows->p;
   bench b = {.v = work};
   b.s2 = b.v + m * k;
   b.ee = b.s2 + m;
   b.er = b.ee + m;
-  b.ve = b.er + m;
-  b.kernel = b.ve + m * k;
+  b.ve = b.er + m * width;
+  b.factor = b.ve + m * k;
+  b.row = b.factor + width * width;
+  b.pull = b.row + width;
+  b.kernel = b.pull + width;
   return b;
 }
 
@@ -49,25 +57,43 @@ static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat
   }
 }
 
-/* The new elements of the factors for one candidate, whose s* u is its column of ve. */
+/* The new elements of the factors for one candidate, whose s* u is its column of ve; also its `row` and `pull`. */
 typedef struct border {
-  double s, gamma, c, gain;
+  double s, gamma, c, shrink, gain; /* shrink: 1 - h^T A^-1 h */
 } border;
 
-static border border_of(const oat_sparse_objective *o, const bench *b, size_t i) {
-  const size_t k = o->base.config.k;
+static border border_of(const oat_sparse_objective *o, const bench *b, size_t m, size_t i) {
+  const size_t k = o->base.config.k, p = o->base.config.rows->p;
   const double s = sqrt(b->s2[i]), *u = b->ve + i * k, aa = b->ee[i] / b->s2[i];
-  const double gamma2 = fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1);
-  const double c = (b->er[i] - oat_dot(k, u, o->c)) / s / sqrt(gamma2);
-  const double trace = o->base.config.approx->trace ? 0.5 * aa : 0;
-  return (border){s, sqrt(gamma2), c, -0.5 * log(gamma2) + 0.5 * c * c + trace};
+  const double gamma = sqrt(fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1)), trace = o->base.config.approx->trace ? 0.5 * aa : 0;
+  for (size_t l = 0; l <= p; l++) {
+    b->row[l] = (b->er[i + l * m] - oat_dot(k, u, o->c_all + l * k)) / s / gamma;
+  }
+  memcpy(b->pull, b->row + 1, p * sizeof *b->pull);
+  oat_solve_left(b->factor, p, OAT_PLAIN, (oat_view){b->pull, p, 1, p});
+  const double shrink = fmax(1 - oat_dot(p, b->pull, b->pull), 1e-12);
+  oat_solve_left(b->factor, p, OAT_TRANSPOSED, (oat_view){b->pull, p, 1, p});
+  const double c = b->row[0] - oat_dot(p, b->row + 1, o->coefficient);
+  return (border){s, gamma, c, shrink, -log(gamma) + 0.5 * c * c / shrink + trace};
+}
+
+/* The factor of A; a basis that is singular to rounding is taken as one that stays. */
+static void factorise_basis(const oat_sparse_objective *o, bench *b) {
+  const size_t p = o->base.config.rows->p;
+  memcpy(b->factor, o->basis, p * p * sizeof *b->factor);
+  if (p > 0 && oat_cholesky(p, b->factor) != 0) {
+    for (size_t i = 0; i < p * p; i++) {
+      b->factor[i] = i % (p + 1) == 0 ? HUGE_VAL : 0;
+    }
+  }
 }
 
 /* All sums over the rows, and ve <- LB^-1 ve. */
 static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
   const size_t k = o->base.config.k;
   whiten(&o->base, sparse, candidates, delta, b);
-  oat_candidates sums = {candidates, b->v, o->coefficient, b->ee, b->er, b->ve};
+  factorise_basis(o, b);
+  oat_candidates sums = {candidates, b->v, b->ee, b->er, b->ve};
   const oatgp_status status = o->backend_table->weigh(o->backend, sparse, &sums);
   oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k});
   return status;
@@ -94,7 +120,7 @@ oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *poin
   bench b = lay_out(objective, candidates.n, work);
   const oatgp_status status = weigh(o, &sparse, candidates, delta, &b);
   for (size_t i = 0; status == OATGP_OK && i < candidates.n; i++) {
-    gain[i] = coincident(&sparse, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, i).gain;
+    gain[i] = coincident(&sparse, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
   }
   return status;
 }
@@ -110,6 +136,25 @@ static void grow_factor(double *l, size_t k, const double *row, double scale, do
   l[k + k * n] = corner;
 }
 
+/* The new row of LB^-1 V W R; the mean's coefficients move by -c* A^-1 h / shrink, and c with them. */
+static void grow_right_sides(oat_sparse_objective *o, const bench *b, const border *new) {
+  const size_t k = o->base.config.k, p = o->base.config.rows->p, n = k + 1;
+  for (size_t l = p + 1; l-- > 0;) {
+    memmove(o->c_all + l * n, o->c_all + l * k, k * sizeof *o->c_all);
+    o->c_all[k + l * n] = b->row[l];
+  }
+  memcpy(o->c, o->c_all, n * sizeof *o->c);
+  for (size_t l = 0; l < p; l++) {
+    o->coefficient[l] -= new->c / new->shrink * b->pull[l];
+    for (size_t i = 0; i < n; i++) {
+      o->c[i] -= o->coefficient[l] * o->c_all[i + (1 + l) * n];
+    }
+  }
+  for (size_t i = 0; i < p * p; i++) {
+    o->basis[i] -= b->row[1 + i % p] * b->row[1 + i / p];
+  }
+}
+
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const size_t k = objective->config.k;
@@ -121,10 +166,10 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   if (status != OATGP_OK || coincident(&sparse, b.s2[0], delta)) {
     return status != OATGP_OK ? status : OATGP_NUMERIC;
   }
-  const border new = border_of(o, &b, 0);
+  const border new = border_of(o, &b, 1, 0);
   grow_factor(o->l, k, b.v, 1, new.s);
   grow_factor(o->lb, k, b.ve, 1 / new.s, new.gamma);
-  o->c[k] = new.c;
+  grow_right_sides(o, &b, &new);
   *gain = new.gain;
   objective->table->resize(objective, k + 1);
   return OATGP_OK;

@@ -77,8 +77,7 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
 /* Changes the number of knots, up to the capacity. The next evaluation must have that many. */
 void oat_objective_resize(oat_objective *objective, size_t k);
-/* What the objective would gain by each candidate as a further knot at these parameters, exactly (with an estimated mean: at its present
- * coefficients, so that the gain is at least this), without evaluating it again: for
+/* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it again: for
  * dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on a knot (its variance
  * given the knots is at most the jitter plus 1e-6 sigma^2). O(N K m). `gain` has m values; `work` oat_gain_work doubles. */
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);

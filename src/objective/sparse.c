@@ -58,6 +58,7 @@ static size_t lay_out(oat_sparse_objective *o, double *base) {
   o->c_all = take(base, &used, k * width);
   o->gram = take(base, &used, 2 * width * width);
   o->coefficient = take(base, &used, width);
+  o->basis = take(base, &used, width * width);
   o->z_grad = take(base, &used, k * d);
   o->kernel_work = take(base, &used, oat_kernel_work(k, d));
   o->sums.vwv = take(base, &used, kk + k * width + width * width + OAT_SCALARS);
@@ -145,6 +146,9 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   oat_solve_left(o->lb, k, OAT_PLAIN, all);
   memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
+  for (size_t i = 0; i < p * p; i++) {
+    o->basis[i] = o->gram[1 + i % p + (1 + i / p) * width];
+  }
   const oatgp_status status = oat_gls(p, o->gram, o->sums.rwr, o->coefficient);
   if (status != OATGP_OK) {
     return status;

@@ -14,6 +14,7 @@ typedef struct oat_sparse_objective {
   double *c_all;                     /* k x (1 + p): LB^-1 vwr */
   double *gram;                      /* 2 of (1 + p) square */
   double *coefficient;               /* p */
+  double *basis;                     /* p x p: H^T S^-1 H of the mean's basis H */
   double *rhs, *c, *e, *le;          /* k each */
   double *z_grad;                    /* k x d */
   double *kernel_work;

@@ -311,24 +311,20 @@ static oatgp_status cpu_pass2(oat_backend *backend, const oat_sparse *sparse, co
   return OATGP_OK;
 }
 
-/* E of a panel of candidates, then their sums; w and r of the block are in row[1] and row[2]. */
+/* E of a panel of candidates, then their sums; w of the block is in row[1]. */
 static void weigh_panel(oat_backend *backend, const oat_sparse *sparse, const block *b, size_t first, oat_candidates *all) {
   const size_t m = all->points.n, count = m - first < PANEL ? m - first : PANEL, k = sparse->k;
-  const double *w = backend->row[1], *r = backend->row[2];
-  const oat_points x = {backend->rows.x + b->first, b->n, backend->rows.n}, panel = {all->points.a + first, count, all->points.ld};
+  const oat_rows *rows = &backend->rows;
+  const oat_points x = {rows->x + b->first, b->n, rows->n}, panel = {all->points.a + first, count, all->points.ld};
   const oat_view e = {backend->panel, b->n, count, b->n};
   oat_kernel_cross(&sparse->cov, x, panel, e.a, e.ld, backend->work);
   oat_gemm(-1, oat_as_const(b->v), OAT_PLAIN, (oat_const_view){all->v + first, count, k, m}, OAT_TRANSPOSED, 1, e);
   for (size_t c = 0; c < count; c++) {
-    double *column = e.a + c * e.ld, ee = 0, er = 0;
-    for (size_t i = 0; i < b->n; i++) {
-      const double we = w[i] * column[i];
-      ee += we * column[i];
-      er += we * r[i];
-      column[i] = we;
+    double *column = e.a + c * e.ld;
+    all->ee[first + c] += oat_weighted_squares(b->n, backend->row[1], column); /* column becomes w E */
+    for (size_t l = 0; l <= rows->p; l++) {
+      all->er[first + c + l * m] += oat_sum_products(b->n, column, rows->r + l * rows->n + b->first);
     }
-    all->ee[first + c] += ee;
-    all->er[first + c] += er;
   }
   oat_gemm(1, oat_as_const(b->v), OAT_TRANSPOSED, oat_as_const(e), OAT_PLAIN, 1, (oat_view){all->ve + first * k, k, count, k});
 }
@@ -336,11 +332,10 @@ static void weigh_panel(oat_backend *backend, const oat_sparse *sparse, const bl
 /* 4 N K m flops and the kernel. V is that of the latest pass if it was kept and has as many knots. */
 static oatgp_status cpu_weigh(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates) {
   const size_t m = candidates->points.n;
-  memset(candidates->ee, 0, m * (2 + sparse->k) * sizeof(double));
+  memset(candidates->ee, 0, m * (2 + backend->rows.p + sparse->k) * sizeof(double));
   for (size_t first = 0; first < backend->rows.n; first += backend->block) {
     const block b = get_block(backend, sparse, first);
     row_weights(backend, sparse, &b);
-    residuals(backend, &b, candidates->coefficient, backend->row[2]);
     for (size_t c = 0; c < m; c += PANEL) {
       weigh_panel(backend, sparse, &b, c, candidates);
     }
