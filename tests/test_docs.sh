@@ -2,7 +2,7 @@
 # docs/options.md is what the table of settings says now, and every file that the documents link to is there.
 set -u
 failures=0
-if ! "$PROJECT_DIR/script/docs" --print >options.md || ! cmp -s options.md "$PROJECT_DIR/docs/options.md"; then
+if ! "$PROJECT_DIR/script/docs" --print >"$TMPDIR/options.md" || ! cmp -s "$TMPDIR/options.md" "$PROJECT_DIR/docs/options.md"; then
   echo "FAILED  docs/options.md is not up to date: run script/docs"
   failures=1
 fi
