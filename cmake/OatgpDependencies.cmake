@@ -1,4 +1,4 @@
-# What oatgp links to: oatgp_numerics (BLAS, LAPACK, zlib, cJSON, libm) for the library, oatgp_json (cJSON) for the command.
+# What oatgp links to: oatgp_numerics (BLAS, LAPACK, zlib, cJSON, OpenMP, libm) for the library, oatgp_json (cJSON) for the command.
 # Also OATGP_PRIVATE_LIBS, the same as -l options for the pkg-config file.
 include(CheckFunctionExists)
 
@@ -16,6 +16,15 @@ find_package(ZLIB REQUIRED)
 
 add_library(oatgp_numerics INTERFACE)
 target_link_libraries(oatgp_numerics INTERFACE LAPACK::LAPACK BLAS::BLAS ZLIB::ZLIB m)
+
+# Threads over blocks of rows; without OpenMP there is one.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(OpenMP QUIET COMPONENTS C)
+target_link_libraries(oatgp_numerics INTERFACE Threads::Threads)
+if(OpenMP_C_FOUND)
+  target_link_libraries(oatgp_numerics INTERFACE OpenMP::OpenMP_C)
+endif()
 
 set(CMAKE_REQUIRED_LIBRARIES LAPACK::LAPACK BLAS::BLAS)
 check_function_exists(openblas_set_num_threads OATGP_HAVE_OPENBLAS_THREADS)
@@ -45,7 +54,7 @@ target_link_libraries(oatgp_numerics INTERFACE oatgp_json)
 
 # "/usr/lib/libopenblas.so" -> "-lopenblas", with -L when the linker would not look there by itself.
 set(OATGP_PRIVATE_LIBS "")
-foreach(library ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES} ${ZLIB_LIBRARIES} ${CJSON_LIBRARY} -lm)
+foreach(library ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES} ${ZLIB_LIBRARIES} ${CJSON_LIBRARY} ${OpenMP_C_LIBRARIES} -lm)
   if(library MATCHES "^-")
     set(option ${library})
   else()

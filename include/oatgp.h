@@ -52,7 +52,7 @@ OATGP_API void oatgp_context_free(oatgp_context *ctx);
 OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 /* Notes and warnings (dropped rows, a raised jitter ...) go to fn; NULL, the default, discards them. */
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
-/* Threads of the linear algebra in calls that take no settings (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
+/* Threads of calls that take no settings (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
 
 /* ---- settings ------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,11 @@
 #include "linalg/linalg.h"
 #include "model/model.h"
 
+/* A sparse model works in threads over blocks of rows, with one thread of the BLAS in each; the full GP is the BLAS's own work. */
+static void set_threads(const oatgp_settings *settings) {
+  oat_set_blas_threads(oat_approx_find(settings->approx)->sparse ? 1 : (int)settings->threads);
+}
+
 static oatgp_status check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
   if (data == NULL || settings == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "data, settings and the place of the result must not be NULL");
@@ -23,7 +28,7 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   OAT_NEED_CONTEXT(ctx);
   TRY(check_problem(ctx, data, settings, out));
   TRY(oat_settings_text(ctx, settings, &text));
-  oat_set_blas_threads((int)settings->threads);
+  set_threads(settings);
   const oat_fit_request request = {data, settings, knots, monitor, user, text};
   TRY(oat_fit(ctx, &request, out));
   (*out)->text[OAT_TEXT_SETTINGS] = text;
@@ -40,7 +45,7 @@ oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oa
   if (status != OATGP_OK) {
     return status;
   }
-  oat_set_blas_threads((int)settings->threads);
+  set_threads(settings);
   return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
 }
 

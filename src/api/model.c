@@ -87,7 +87,7 @@ static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model,
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, model->k, 1, &means));
   TRY(oat_new_matrix(ctx, model->k, 1, &sds));
-  oat_set_blas_threads(oat_threads(ctx));
+  oat_set_blas_threads(1);
   TRY(oat_predict_knots(ctx, model, means, sds));
   for (size_t i = 0; i < model->k; i++) {
     if (mean != NULL) {
@@ -170,7 +170,7 @@ static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *mode
   if (model == NULL || data == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
   }
-  oat_set_blas_threads(oat_threads(ctx));
+  oat_set_blas_threads(1);
   return OATGP_OK;
 }
 

@@ -417,6 +417,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
       .k = setup->k,
       .block = (size_t)settings->block,
       .memory = memory,
+      .threads = (int)settings->threads,
       .capacity = setup->capacity,
       .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,
   };

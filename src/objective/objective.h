@@ -39,6 +39,7 @@ typedef struct oat_objective_config {
   size_t k, block;
   int64_t memory;
   size_t capacity;        /* most knots it can be resized to; 0 = k */
+  int threads;            /* of the passes over the rows; 0 stands for 1 */
   double jitter_absolute; /* added to Kuu as it is; sparse only */
 } oat_objective_config;
 

@@ -1,0 +1,99 @@
+/* The number of threads changes no bit of a sparse model: objective, gradient, selected knots, final model, predictions. A forked child
+ * works on one thread instead of waiting for threads that it does not have. */
+#include "fits.h"
+
+#include <sys/wait.h>
+
+static const int64_t counts[] = {1, 2, 3, 7, 16};
+
+enum { ROWS = 3000, INPUTS = 2 };
+
+static void expect_same_numbers(size_t n, const double *a, const double *b) { assert_memory_equal(a, b, n * sizeof *a); }
+
+static void evaluations_have_the_same_bits(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 1);
+  static const char *const models[] = {"vfe", "fitc", "pep", "dtc"};
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    oatgp_evaluation first = {0};
+    for (size_t i = 0; i < LENGTH(counts); i++) {
+      oatgp_evaluation other = {0};
+      s->settings.approx = models[m];
+      s->settings.threads = counts[i];
+      s->settings.memory = m % 2 == 0 ? 1 : 0; /* with and without V kept */
+      must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 1, i == 0 ? &first : &other));
+      if (i > 0) {
+        assert_true(first.objective == other.objective);
+        assert_true(first.d_log_sigma == other.d_log_sigma && first.d_log_tau == other.d_log_tau);
+        expect_same_numbers(first.lengthscale_count, first.d_log_lengthscales, other.d_log_lengthscales);
+        expect_same_numbers(first.knots * first.inputs, first.d_knots, other.d_knots);
+      }
+      oatgp_evaluation_clear(&other);
+    }
+    oatgp_evaluation_clear(&first);
+  }
+  oatgp_data_free(data);
+}
+
+static void fits_have_the_same_bits(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 2);
+  static const char *const ways[] = {"simultaneous", "oat-gain", "oat-bo"};
+  for (size_t w = 0; w < LENGTH(ways); w++) {
+    double *first = NULL, knots[2][64];
+    for (size_t i = 0; i < LENGTH(counts); i++) {
+      s->settings.select = ways[w];
+      s->settings.knots = "6";
+      s->settings.max_knots = 12;
+      s->settings.max_iter = 8;
+      s->settings.candidates = 10;
+      s->settings.batch = 2;
+      s->settings.threads = counts[i];
+      oatgp_context_set_threads(s->ctx, (int)counts[i]);
+      oatgp_model *model = must_fit(s, data, NULL);
+      double *all = must_predict(s, model, data);
+      must(s, oatgp_model_knots(s->ctx, model, knots[i > 0], NULL, NULL));
+      if (i == 0) {
+        first = all;
+      } else {
+        expect_same_numbers(3 * ROWS, first, all);
+        expect_same_numbers(info_of(model).knots * INPUTS, knots[0], knots[1]);
+        free(all);
+      }
+      oatgp_model_free(model);
+    }
+    free(first);
+  }
+  oatgp_data_free(data);
+}
+
+static void a_forked_child_works(void **state) {
+  scratch *s = *state;
+  if (under_valgrind()) {
+    skip();
+  }
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 3);
+  oatgp_evaluation before = {0}, after = {0};
+  s->settings.threads = 2;
+  must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &before));
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    const oatgp_status status = oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &after);
+    _exit(status == OATGP_OK && after.objective == before.objective ? 0 : 1);
+  }
+  int result = -1;
+  assert_int_equal(waitpid(child, &result, 0), child);
+  assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+  oatgp_evaluation_clear(&before);
+  oatgp_data_free(data);
+}
+
+#define threads_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {threads_test(evaluations_have_the_same_bits), threads_test(fits_have_the_same_bits),
+                                     threads_test(a_forked_child_works)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
