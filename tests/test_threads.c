@@ -6,7 +6,7 @@
 
 static const int64_t counts[] = {1, 2, 3, 7, 16};
 
-enum { ROWS = 3000, INPUTS = 2 };
+enum { ROWS = 600, INPUTS = 2, BLOCK = 50 }; /* more blocks than threads */
 
 static void expect_same_numbers(size_t n, const double *a, const double *b) { assert_memory_equal(a, b, n * sizeof *a); }
 
@@ -20,6 +20,7 @@ static void evaluations_have_the_same_bits(void **state) {
       oatgp_evaluation other = {0};
       s->settings.approx = models[m];
       s->settings.threads = counts[i];
+      s->settings.block = BLOCK;
       s->settings.memory = m % 2 == 0 ? 1 : 0; /* with and without V kept */
       must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 1, i == 0 ? &first : &other));
       if (i > 0) {
@@ -49,6 +50,7 @@ static void fits_have_the_same_bits(void **state) {
       s->settings.candidates = 10;
       s->settings.batch = 2;
       s->settings.threads = counts[i];
+      s->settings.block = BLOCK;
       oatgp_context_set_threads(s->ctx, (int)counts[i]);
       oatgp_model *model = must_fit(s, data, NULL);
       double *all = must_predict(s, model, data);
@@ -75,6 +77,7 @@ static void a_forked_child_works(void **state) {
   oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 3);
   oatgp_evaluation before = {0}, after = {0};
   s->settings.threads = 2;
+  s->settings.block = BLOCK;
   must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &before));
   const pid_t child = fork();
   assert_true(child >= 0);

@@ -57,7 +57,7 @@ if quietly "pkg-config, shared" $CC -std=c17 $(pkg-config --cflags oatgp) "$here
 fi
 # shellcheck disable=SC2046
 if quietly "pkg-config, static" $CC -std=c17 $(pkg-config --cflags oatgp) "$here/consumer.c" -o "$TMPDIR/by_static" \
-  "$libdir/liboatgp.a" $(pkg-config --static --libs-only-l oatgp | sed 's/-loatgp//'); then
+  "$libdir/liboatgp.a" $(pkg-config --static --libs oatgp | sed 's/-loatgp//'); then
   runs pkg-config-static "$TMPDIR/by_static"
 fi
 [ "$(pkg-config --modversion oatgp)" = "$version" ] || fail "pkg-config gives version $(pkg-config --modversion oatgp)"
