@@ -151,6 +151,17 @@ static oatgp_status run(oat_fit_run *f) {
   return status;
 }
 
+/* Where a factorisation only just went through when the jitter was settled, it may fail at the same start with another rounding error. */
+static oatgp_status run_again_with_jitter(oat_fit_run *f) {
+  oatgp_status status = OATGP_OK;
+  while (status == OATGP_OK && f->best.value == -HUGE_VAL && !ends_all(f) && oat_objective_raise_jitter(f->objective)) {
+    oat_say(f->ctx, OATGP_WARNING, "the start could not be evaluated again: jitter raised to %g for this fit", f->objective->config.jitter);
+    begin(f);
+    status = run(f);
+  }
+  return status;
+}
+
 /* The start, then the further starts. */
 static oatgp_status run_all(oat_fit_run *f, bool resumed) {
   oatgp_status status = OATGP_OK;
@@ -159,6 +170,7 @@ static oatgp_status run_all(oat_fit_run *f, bool resumed) {
     begin(f);
   }
   TRY(run(f));
+  TRY(run_again_with_jitter(f));
   while (f->restart < (double)f->setup.settings->restarts && !ends_all(f)) {
     f->restart++;
     TRY(oat_setup_shake(f->ctx, &f->setup, &f->start));

@@ -46,14 +46,20 @@ oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *p
   return status;
 }
 
+bool oat_objective_raise_jitter(oat_objective *objective) {
+  double *jitter = &objective->config.jitter;
+  const bool can = *jitter < HIGHEST_RUNG;
+  *jitter = can ? fmin(fmax(10 * *jitter, LOWEST_RUNG), HIGHEST_RUNG) : *jitter;
+  return can;
+}
+
 oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, oat_gradient *gradient) {
   double value;
-  const double given = objective->config.jitter;
-  double *jitter = &objective->config.jitter;
+  const double given = objective->config.jitter, *jitter = &objective->config.jitter;
   oatgp_status status;
-  while ((status = oat_objective_evaluate(objective, start, &value, gradient)) == OATGP_NUMERIC && *jitter < HIGHEST_RUNG) {
-    *jitter = fmin(fmax(10 * *jitter, LOWEST_RUNG), HIGHEST_RUNG);
-  }
+  do {
+    status = oat_objective_evaluate(objective, start, &value, gradient);
+  } while (status == OATGP_NUMERIC && oat_objective_raise_jitter(objective));
   if (status == OATGP_OK && *jitter > given) {
     oat_say(ctx, OATGP_WARNING, "the covariance could not be factorised with jitter %g: raised to %g for this fit", given, *jitter);
   }
