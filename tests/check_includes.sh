@@ -6,9 +6,10 @@ cd "${1:-$(dirname -- "$0")/..}"
 
 find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk '
   BEGIN {
-    count = split("util linalg data kernel backend objective optim knots model api", order, " ")
+    count = split("util plot linalg data kernel backend objective optim knots model api", order, " ")
     for (i = 1; i <= count; i++) { rank[order[i]] = i }
     optim_may["util"]; optim_may["linalg"]; optim_may["optim"]
+    plot_user["plot"]; plot_user["model"]; plot_user["api"]
   }
 
   function offence(why) {
@@ -25,8 +26,8 @@ find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk '
   function is_public() { return path ~ /^(oatgp\.h|oatgp_settings\.def|oatgp_status\.def)$/ }
 
   function check_command() {
-    if (!is_public() && (path ~ /\// || !is_file("cli/" path))) {
-      offence("the command uses the public headers and its own only")
+    if (!is_public() && path != "plot/plot.h" && (path ~ /\// || !is_file("cli/" path))) {
+      offence("the command uses the public headers, its own and plot/plot.h only")
     }
   }
 
@@ -44,6 +45,8 @@ find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk '
       offence("src/" to " is above src/" from)
     } else if (from == "optim" && !(to in optim_may)) {
       offence("src/optim knows of src/util and src/linalg only")
+    } else if (to == "plot" && !(from in plot_user)) {
+      offence("src/plot is for src/model, src/api and cli")
     }
   }
 

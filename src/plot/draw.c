@@ -1,0 +1,243 @@
+/* The figure as SVG: surroundings, axes and grids; marks draw themselves (marks.c). */
+#include "plot/figure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/file.h"
+
+/* ---- one panel ----------------------------------------------------------------------------------------------------- */
+
+static void draw_rectangle(oat_string *svg, const char *class, oat_box box) {
+  oat_svg_begin(svg, "rect");
+  if (class != NULL) {
+    oat_svg_word(svg, "class", class);
+  }
+  oat_svg_value(svg, "x", box.left);
+  oat_svg_value(svg, "y", box.top);
+  oat_svg_value(svg, "width", box.right - box.left);
+  oat_svg_value(svg, "height", box.bottom - box.top);
+  oat_svg_end(svg);
+}
+
+static void add_stroke(oat_string *svg, double x, double y, char command, double length) {
+  oat_string_add(svg, "M");
+  oat_svg_pair(svg, x, y);
+  oat_string_print(svg, "%c", command);
+  oat_svg_number(svg, length);
+}
+
+/* Lines across the panel at the ticks that have a label or a name. */
+static void draw_grid(oat_string *svg, const oat_panel *panel) {
+  const oat_box box = panel->box;
+  oat_string_add(svg, "<path class=\"grid\" d=\"");
+  for (size_t i = 0; i < panel->ticks[OAT_X].n; i++) {
+    if (!panel->ticks[OAT_X].tick[i].minor) {
+      add_stroke(svg, panel->ticks[OAT_X].tick[i].at, box.bottom, 'V', box.top);
+    }
+  }
+  for (size_t i = 0; i < panel->ticks[OAT_Y].n; i++) {
+    if (!panel->ticks[OAT_Y].tick[i].minor) {
+      add_stroke(svg, box.left, panel->ticks[OAT_Y].tick[i].at, 'H', box.right);
+    }
+  }
+  oat_string_add(svg, "\"/>\n");
+}
+
+static void draw_tick_label(oat_string *svg, const oat_panel *panel, oat_direction direction, const oat_tick *tick) {
+  const bool tilted = panel->ticks[direction].tilted;
+  const double away = OAT_TICK_LENGTH + 2;
+  oat_label l = {.text = tick->name != NULL ? tick->name : tick->digits, .power = tick->power, .class = "tick"};
+  if (direction == OAT_Y) {
+    l.x = panel->box.left - away;
+    l.y = tick->at + 0.35 * OAT_TICK_SIZE;
+    l.anchor = OAT_END;
+  } else {
+    l.x = tick->at + (tilted ? 2 : 0);
+    l.y = panel->box.bottom + away + (tilted ? 0.6 : 0.8) * OAT_TICK_SIZE;
+    l.anchor = tilted ? OAT_END : OAT_MIDDLE;
+    l.turn = tilted ? OAT_TILT : 0;
+  }
+  if (l.text[0] != '\0') {
+    oat_svg_label(svg, &l);
+  }
+}
+
+static void draw_axis(oat_string *svg, const oat_panel *panel, oat_direction direction) {
+  const oat_ticks *const ticks = &panel->ticks[direction];
+  oat_string_add(svg, "<path class=\"frame\" d=\"");
+  for (size_t i = 0; i < ticks->n; i++) {
+    const double length = ticks->tick[i].minor ? OAT_TICK_LENGTH / 2.0 : OAT_TICK_LENGTH;
+    if (direction == OAT_X) {
+      add_stroke(svg, ticks->tick[i].at, panel->box.bottom, 'v', length);
+    } else {
+      add_stroke(svg, panel->box.left, ticks->tick[i].at, 'h', -length);
+    }
+  }
+  oat_string_add(svg, "\"/>\n");
+  for (size_t i = 0; i < ticks->n; i++) {
+    draw_tick_label(svg, panel, direction, &ticks->tick[i]);
+  }
+}
+
+/* The panel's own labels stand outside its ticks, at the outer side of the margin of their column or row. */
+static void draw_panel_labels(oat_string *svg, const oat_panel *panel) {
+  const oat_box box = panel->box;
+  const double middle_x = (box.left + box.right) / 2, middle_y = (box.top + box.bottom) / 2;
+  if (panel->title != NULL) {
+    oat_svg_label(svg, &(oat_label){.text = panel->title, .class = "title", .x = middle_x, .y = box.top - 4.5, .anchor = OAT_MIDDLE});
+  }
+  if (panel->axis[OAT_X].label != NULL && oat_panel_shows_axis(panel, OAT_X)) {
+    oat_svg_label(svg, &(oat_label){.text = panel->axis[OAT_X].label, .x = middle_x, .y = panel->label_y, .anchor = OAT_MIDDLE});
+  }
+  if (panel->axis[OAT_Y].label != NULL && oat_panel_shows_axis(panel, OAT_Y)) {
+    oat_svg_label(svg,
+                  &(oat_label){.text = panel->axis[OAT_Y].label, .x = panel->label_x, .y = middle_y, .turn = -90, .anchor = OAT_MIDDLE});
+  }
+}
+
+static void draw_panel(const oat_canvas *canvas) {
+  oat_string *const svg = canvas->svg;
+  const oat_panel *const panel = canvas->panel;
+  oat_string_print(svg, "<clipPath id=\"%s-%zu-%zu\">", canvas->prefix, panel->row, panel->column);
+  draw_rectangle(svg, NULL, panel->box);
+  oat_string_add(svg, "</clipPath>\n");
+  draw_grid(svg, panel);
+  for (size_t i = 0; i < panel->n_marks; i++) {
+    oat_mark_draw(canvas, &panel->marks[i]);
+  }
+  draw_rectangle(svg, "frame", panel->box);
+  for (int d = OAT_X; d <= OAT_Y; d++) {
+    if (oat_panel_shows_axis(panel, (oat_direction)d)) {
+      draw_axis(svg, panel, (oat_direction)d);
+    }
+  }
+  draw_panel_labels(svg, panel);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+static void draw_head(const oat_figure *figure, const char *prefix, oat_string *svg) {
+  oat_string_print(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" role=\"img\" aria-labelledby=\"%s-title %s-desc\"", prefix,
+                   prefix, prefix);
+  oat_string_add(svg, " viewBox=\"0 0 ");
+  oat_svg_pair(svg, figure->width, figure->height);
+  oat_string_add(svg, "\" width=\"");
+  oat_svg_number(svg, figure->width);
+  oat_string_add(svg, "pt\" height=\"");
+  oat_svg_number(svg, figure->height);
+  oat_string_print(svg, "pt\" style=\"max-width:100%%;height:auto\">\n<title id=\"%s-title\">", prefix);
+  oat_svg_text(svg, figure->title);
+  oat_string_print(svg, "</title>\n<desc id=\"%s-desc\">", prefix);
+  oat_svg_text(svg, figure->description);
+  oat_string_add(svg, "</desc>\n");
+  oat_style_sheet(svg, prefix);
+  draw_rectangle(svg, "bg", (oat_box){0, 0, figure->width, figure->height});
+}
+
+static void draw_grid_titles(const oat_figure *figure, const oat_layout *layout, oat_string *svg) {
+  for (size_t i = 0; i < figure->columns; i++) {
+    const oat_box box = figure->panels[i].box;
+    if (figure->column_title[i] != NULL) {
+      oat_svg_label(svg, &(oat_label){.text = figure->column_title[i],
+                                      .class = "title",
+                                      .x = (box.left + box.right) / 2,
+                                      .y = layout->column_title_y,
+                                      .anchor = OAT_MIDDLE});
+    }
+  }
+  for (size_t i = 0; i < figure->rows; i++) {
+    const oat_box box = figure->panels[i * figure->columns].box;
+    if (figure->row_title[i] != NULL) {
+      oat_svg_label(svg, &(oat_label){.text = figure->row_title[i],
+                                      .class = "title",
+                                      .x = layout->row_title_x,
+                                      .y = (box.top + box.bottom) / 2,
+                                      .turn = 90,
+                                      .anchor = OAT_MIDDLE});
+    }
+  }
+}
+
+static void draw_figure_labels(const oat_figure *figure, const oat_layout *layout, oat_string *svg) {
+  const oat_box area = layout->area;
+  const double middle_x = (area.left + area.right) / 2, middle_y = (area.top + area.bottom) / 2;
+  if (figure->heading != NULL) {
+    oat_svg_label(svg, &(oat_label){.text = figure->heading, .class = "title", .x = area.left, .y = layout->heading_y});
+  }
+  if (figure->axis_label[OAT_X] != NULL) {
+    oat_svg_label(svg, &(oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y, .anchor = OAT_MIDDLE});
+  }
+  if (figure->axis_label[OAT_Y] != NULL) {
+    oat_svg_label(svg,
+                  &(oat_label){.text = figure->axis_label[OAT_Y], .x = layout->label_x, .y = middle_y, .turn = -90, .anchor = OAT_MIDDLE});
+  }
+}
+
+/* Inside a panel the legend lies on what is drawn there, on a ground that lets little through. */
+static void draw_legend(const oat_figure *figure, const oat_key *key, const oat_layout *layout, oat_string *svg) {
+  if (key->n > 0 && figure->legend.place == OAT_LEGEND_INSIDE) {
+    const oat_box ground = {layout->key_left - 4, layout->key_top - 1, layout->key_left + (double)key->columns * key->cell_width - 5,
+                            layout->key_top + (double)key->rows * key->cell_height + 1};
+    oat_string_add(svg, "<g opacity=\".85\">\n");
+    draw_rectangle(svg, "bg", ground);
+    oat_string_add(svg, "</g>\n");
+  }
+  oat_key_draw(svg, key, layout->key_left, layout->key_top);
+}
+
+static void draw_figure(const oat_figure *figure, const char *prefix, const oat_key *key, oat_string *svg) {
+  draw_head(figure, prefix, svg);
+  for (size_t i = 0; i < figure->rows * figure->columns; i++) {
+    if (oat_panel_is_used(&figure->panels[i])) {
+      draw_panel(&(oat_canvas){svg, &figure->panels[i], prefix});
+    }
+  }
+  draw_grid_titles(figure, &figure->layout, svg);
+  draw_figure_labels(figure, &figure->layout, svg);
+  draw_legend(figure, key, &figure->layout, svg);
+  oat_string_add(svg, "</svg>\n");
+}
+
+static oatgp_status check_prefix(oatgp_context *ctx, const char *prefix) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const size_t first = strspn(prefix, letters);
+  const char *rest = prefix + first;
+  while (*rest != '\0' && strchr("0123456789-_", *rest) != NULL) {
+    rest++;
+    rest += strspn(rest, letters);
+  }
+  if (first == 0 || *rest != '\0') {
+    return oat_fail(ctx, OATGP_ARGUMENT, "'%s' cannot begin the ids of a figure: it must be a letter, then letters, digits, - or _",
+                    prefix);
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_figure_svg(oat_figure *figure, const char *prefix, oat_string *out) {
+  oat_key key = {0};
+  oatgp_status status;
+  TRY(out->status);
+  TRY(check_prefix(figure->ctx, prefix));
+  TRY(oat_key_make(figure, figure->width - 20, &key));
+  TRY(oat_figure_lay_out(figure, &key));
+  draw_figure(figure, prefix, &key, out);
+  status = out->status;
+done:
+  free(key.entries);
+  return status;
+}
+
+oatgp_status oat_figure_write(oat_figure *figure, const char *path) {
+  oat_string svg = {.ctx = figure->ctx};
+  oat_file file = {0};
+  oatgp_status status;
+  TRY(oat_figure_svg(figure, "figure", &svg));
+  TRY(oat_file_open(figure->ctx, path, &file));
+  fwrite(svg.text, 1, svg.length, file.stream); /* closing finds what failed */
+  TRY(oat_file_close(figure->ctx, &file, OATGP_OK));
+done:
+  oat_string_free(&svg);
+  return status;
+}

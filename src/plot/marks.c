@@ -1,0 +1,567 @@
+/* Marks: how each kind is stored, what it covers and how it is drawn. A kind is a row of the table at the end. */
+#include "plot/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+/* ---- adding -------------------------------------------------------------------------------------------------------- */
+
+/* The arrays of a mark before they are copied: n values each, but `x_more` more of x. */
+typedef struct arrays {
+  const double *x, *y, *z;
+  size_t x_more;
+} arrays;
+
+static oatgp_status copy_values(oatgp_context *ctx, size_t n, const double *values, double **out) {
+  if (values == NULL) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_new(ctx, n, sizeof **out, out);
+  if (status == OATGP_OK && n > 0) {
+    memcpy(*out, values, n * sizeof **out);
+  }
+  return status;
+}
+
+static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
+  const struct {
+    const char *name;
+    double value, most;
+  } fields[] = {{"colour", style->colour, OAT_COLOURS - 1},
+                {"dash", style->dash, OAT_DASHES - 1},
+                {"shape", style->shape, OAT_SHAPES - 1},
+                {"anchor", style->anchor, OAT_END},
+                {"width", style->width, 100},
+                {"size", style->size, 100},
+                {"opacity", style->opacity, 1}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (!(fields[i].value >= 0 && fields[i].value <= fields[i].most)) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "the %s of a mark must be from 0 to %g, not %g", fields[i].name, fields[i].most,
+                      fields[i].value);
+    }
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status copy_style(oatgp_context *ctx, const oat_style *style, oat_mark *mark) {
+  oatgp_status status;
+  char *label = NULL, *tooltip = NULL;
+  mark->style = *style;
+  mark->style.label = mark->style.tooltip = NULL;
+  TRY(oat_copy_text(ctx, style->label, &label));
+  mark->style.label = label;
+  TRY(oat_copy_text(ctx, style->tooltip, &tooltip));
+  mark->style.tooltip = tooltip;
+done:
+  return status;
+}
+
+/* `mark` has kind, place and n; the rest comes from the others. */
+static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark mark, arrays a, const char *text) {
+  if (panel == NULL) {
+    return OATGP_ARGUMENT;
+  }
+  oatgp_context *const ctx = panel->figure->ctx;
+  oatgp_status status;
+  TRY(check_style(ctx, style));
+  TRY(oat_grow(ctx, panel->n_marks + 1, sizeof *panel->marks, &panel->mark_capacity, &panel->marks));
+  TRY(copy_style(ctx, style, &mark));
+  TRY(copy_values(ctx, mark.n + a.x_more, a.x, &mark.x));
+  TRY(copy_values(ctx, mark.n, a.y, &mark.y));
+  TRY(copy_values(ctx, mark.n, a.z, &mark.z));
+  TRY(oat_copy_text(ctx, text, &mark.text));
+  panel->marks[panel->n_marks++] = mark;
+  return OATGP_OK;
+done:
+  oat_mark_free(&mark);
+  return status;
+}
+
+void oat_mark_free(oat_mark *mark) {
+  char *label, *tooltip;
+  memcpy(&label, &mark->style.label, sizeof label);
+  memcpy(&tooltip, &mark->style.tooltip, sizeof tooltip);
+  free(label);
+  free(tooltip);
+  free(mark->x);
+  free(mark->y);
+  free(mark->z);
+  free(mark->text);
+}
+
+oatgp_status oat_panel_line(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_LINE, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_band(oat_panel *panel, const oat_style *style, size_t n, const double *x, oat_limits y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BAND, .n = n}, (arrays){.x = x, .y = y.low, .z = y.high}, NULL);
+}
+
+oatgp_status oat_panel_columns(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_COLUMNS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_bars(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BARS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_steps(oat_panel *panel, const oat_style *style, size_t n, const double *edges, const double *heights) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_STEPS, .n = n}, (arrays){.x = edges, .y = heights, .x_more = 1}, NULL);
+}
+
+oatgp_status oat_panel_rule(oat_panel *panel, const oat_style *style, oat_direction direction, double at) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RULE, .place = (int)direction, .n = 1}, (arrays){.x = &at}, NULL);
+}
+
+oatgp_status oat_panel_rug(oat_panel *panel, const oat_style *style, oat_edge edge, size_t n, const double *at) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RUG, .place = (int)edge, .n = n}, (arrays){.x = at}, NULL);
+}
+
+oatgp_status oat_panel_text(oat_panel *panel, const oat_style *style, double x, double y, const char *text) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TEXT, .n = 1}, (arrays){.x = &x, .y = &y}, text);
+}
+
+oatgp_status oat_panel_note(oat_panel *panel, const oat_style *style, oat_corner corner, const char *text) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_NOTE, .place = (int)corner}, (arrays){0}, text);
+}
+
+/* ---- what they cover ----------------------------------------------------------------------------------------------- */
+
+typedef struct reach {
+  oat_direction direction;
+  oat_scale_kind kind;
+  oat_range *range;
+} reach;
+
+static void take(const reach *r, size_t n, const double *values) { oat_range_take(r->range, r->kind, n, values); }
+
+static void extend_points(const oat_mark *mark, const reach *r) { take(r, mark->n, r->direction == OAT_X ? mark->x : mark->y); }
+
+static void extend_band(const oat_mark *mark, const reach *r) {
+  extend_points(mark, r);
+  if (r->direction == OAT_Y) {
+    take(r, mark->n, mark->z);
+  }
+}
+
+/* Lengths are seen from 0, which a logarithmic axis has not. */
+static void take_lengths(const reach *r, size_t n, const double *lengths) {
+  const double zero = 0;
+  take(r, n, lengths);
+  take(r, 1, &zero);
+  r->range->base = true;
+}
+
+static double bar_width(const oat_mark *mark) { return mark->style.width > 0 ? mark->style.width : 0.7; }
+
+static void extend_bars(const oat_mark *mark, const reach *r) {
+  const oat_direction along = mark->kind == OAT_MARK_COLUMNS ? OAT_Y : OAT_X;
+  if (r->direction == along) {
+    take_lengths(r, mark->n, along == OAT_Y ? mark->y : mark->x);
+    return;
+  }
+  const double *const at = along == OAT_Y ? mark->x : mark->y;
+  for (size_t i = 0; i < mark->n; i++) {
+    const double ends[] = {at[i] - bar_width(mark) / 2, at[i] + bar_width(mark) / 2};
+    take(r, 2, ends);
+  }
+}
+
+static void extend_steps(const oat_mark *mark, const reach *r) {
+  if (r->direction == OAT_X) {
+    take(r, mark->n + 1, mark->x);
+  } else {
+    take_lengths(r, mark->n, mark->y);
+  }
+}
+
+static void extend_rule(const oat_mark *mark, const reach *r) {
+  if (mark->place == (int)r->direction) {
+    take(r, 1, mark->x);
+  }
+}
+
+static void extend_rug(const oat_mark *mark, const reach *r) {
+  const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
+  if (level == (r->direction == OAT_X)) {
+    take(r, mark->n, mark->x);
+  }
+}
+
+static void extend_note(const oat_mark *mark, const reach *r) {
+  (void)mark;
+  (void)r;
+}
+
+/* ---- drawing: what all use ----------------------------------------------------------------------------------------- */
+
+/* Paths leave the page where limits are set, but need not go on to where the numbers lose their digits. */
+static double place(const oat_canvas *canvas, oat_direction direction, double value) {
+  const double at = oat_scale_place(&canvas->panel->scale[direction], value);
+  return isnan(at) ? at : fmin(fmax(at, -1e5), 1e5);
+}
+
+static void colour_class(oat_string *svg, const char *also, char use, oat_colour colour) {
+  oat_string_print(svg, " class=\"%s%c%d\"", also, use, (int)colour);
+}
+
+static double opacity(const oat_mark *mark, double otherwise) { return mark->style.opacity > 0 ? mark->style.opacity : otherwise; }
+
+static void begin_stroke(oat_string *svg, const oat_mark *mark) {
+  static const char *const dashes[OAT_DASHES] = {NULL, "4.5 3", "0.1 2.6", "6 2.6 0.1 2.6"};
+  const double width = mark->style.width > 0 ? mark->style.width : 1.2, fade = opacity(mark, 1);
+  oat_svg_begin(svg, "path");
+  colour_class(svg, "line ", 's', mark->style.colour);
+  oat_svg_value(svg, "stroke-width", width);
+  if (dashes[mark->style.dash] != NULL) {
+    oat_svg_word(svg, "stroke-dasharray", dashes[mark->style.dash]);
+  }
+  if (fade < 1) {
+    oat_svg_value(svg, "stroke-opacity", fade);
+  }
+}
+
+static void begin_fill(oat_string *svg, const oat_mark *mark, double otherwise) {
+  const double fade = opacity(mark, otherwise);
+  oat_svg_begin(svg, "path");
+  colour_class(svg, "", 'f', mark->style.colour);
+  if (fade < 1) {
+    oat_svg_value(svg, "fill-opacity", fade);
+  }
+}
+
+static void clip(const oat_canvas *canvas) {
+  oat_string_print(canvas->svg, " clip-path=\"url(#%s-%zu-%zu)\"", canvas->prefix, canvas->panel->row, canvas->panel->column);
+}
+
+static void end_path(oat_string *svg, const oat_mark *mark) {
+  oat_string_add(svg, "\"");
+  oat_svg_leaf(svg, "path", mark->style.tooltip);
+}
+
+static void begin_data(oat_string *svg) { oat_string_add(svg, " d=\""); }
+
+/* ---- drawing: points ----------------------------------------------------------------------------------------------- */
+
+/* A shape is a walk, in units of half its size: (m)ove, (l)ine, (a)rc of radius 1, (z) close. */
+typedef struct walk {
+  char command;
+  double x, y;
+} walk;
+
+static const struct {
+  bool filled;
+  walk steps[6];
+} shapes[OAT_SHAPES] = {
+    [OAT_CIRCLE] = {true, {{'m', -1, 0}, {'a', 2, 0}, {'a', -2, 0}, {'z', 0, 0}}},
+    [OAT_RING] = {false, {{'m', -1, 0}, {'a', 2, 0}, {'a', -2, 0}, {'z', 0, 0}}},
+    [OAT_SQUARE] = {true, {{'m', -.9, -.9}, {'l', 1.8, 0}, {'l', 0, 1.8}, {'l', -1.8, 0}, {'z', 0, 0}}},
+    [OAT_TRIANGLE] = {true, {{'m', 0, -1.2}, {'l', 1.2, 2.1}, {'l', -2.4, 0}, {'z', 0, 0}}},
+    [OAT_TRIANGLE_DOWN] = {true, {{'m', 0, 1.2}, {'l', 1.2, -2.1}, {'l', -2.4, 0}, {'z', 0, 0}}},
+    [OAT_DIAMOND] = {true, {{'m', 0, -1.3}, {'l', 1.3, 1.3}, {'l', -1.3, 1.3}, {'l', -1.3, -1.3}, {'z', 0, 0}}},
+    [OAT_PLUS] = {false, {{'m', -1.15, 0}, {'l', 2.3, 0}, {'m', -1.15, -1.15}, {'l', 0, 2.3}}},
+    [OAT_CROSS] = {false, {{'m', -.95, -.95}, {'l', 1.9, 1.9}, {'m', 0, -1.9}, {'l', -1.9, 1.9}}},
+};
+
+static oat_shape shape_of(const oat_mark *mark) { return mark->style.shape != OAT_NO_SHAPE ? mark->style.shape : OAT_CIRCLE; }
+
+static double point_size(const oat_mark *mark) { return mark->style.size > 0 ? mark->style.size : 4.5; }
+
+static void add_point(oat_string *svg, const oat_mark *mark, double x, double y) {
+  const double half = point_size(mark) / 2;
+  oat_string_add(svg, "M");
+  oat_svg_pair(svg, x, y);
+  for (const walk *step = shapes[shape_of(mark)].steps; step->command != '\0'; step++) {
+    oat_string_print(svg, "%c", step->command);
+    if (step->command == 'a') {
+      oat_svg_pair(svg, half, half);
+      oat_string_add(svg, " 0 1 0 ");
+    }
+    if (step->command == 'z') {
+      break;
+    }
+    oat_svg_pair(svg, half * step->x, half * step->y);
+  }
+}
+
+static void begin_points(oat_string *svg, const oat_mark *mark) {
+  if (shapes[shape_of(mark)].filled) {
+    begin_fill(svg, mark, 1);
+  } else {
+    oat_svg_begin(svg, "path");
+    colour_class(svg, "line ", 's', mark->style.colour);
+    oat_svg_value(svg, "stroke-width", fmax(0.8, 0.28 * point_size(mark)));
+  }
+  begin_data(svg);
+}
+
+/* Points are drawn whole or not at all, so they are not clipped. */
+static void add_if_inside(const oat_canvas *canvas, const oat_mark *mark, double x, double y) {
+  const oat_box box = canvas->panel->box;
+  if (x >= box.left - 0.01 && x <= box.right + 0.01 && y >= box.top - 0.01 && y <= box.bottom + 0.01) {
+    add_point(canvas->svg, mark, x, y);
+  }
+}
+
+static void draw_points(const oat_canvas *canvas, const oat_mark *mark) {
+  begin_points(canvas->svg, mark);
+  for (size_t i = 0; i < mark->n; i++) {
+    add_if_inside(canvas, mark, place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_Y, mark->y[i]));
+  }
+  end_path(canvas->svg, mark);
+}
+
+static void draw_rug(const oat_canvas *canvas, const oat_mark *mark) {
+  const oat_box box = canvas->panel->box;
+  const double inset = point_size(mark) / 2 + 2.5;
+  const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
+  begin_points(canvas->svg, mark);
+  for (size_t i = 0; i < mark->n; i++) {
+    const double at = place(canvas, level ? OAT_X : OAT_Y, mark->x[i]);
+    const double x = level ? at : mark->place == OAT_LEFT ? box.left + inset : box.right - inset;
+    const double y = !level ? at : mark->place == OAT_TOP ? box.top + inset : box.bottom - inset;
+    add_if_inside(canvas, mark, x, y);
+  }
+  end_path(canvas->svg, mark);
+}
+
+/* ---- drawing: lines and bands -------------------------------------------------------------------------------------- */
+
+/* A path in progress. Points that would be written with the same digits are written once. */
+typedef struct pen {
+  oat_string *svg;
+  size_t run; /* points since the last break */
+  double x, y;
+} pen;
+
+static void pen_to(pen *p, double x, double y) {
+  const double hundredth_x = round(100 * x), hundredth_y = round(100 * y);
+  if (p->run > 0 && hundredth_x == p->x && hundredth_y == p->y) {
+    return;
+  }
+  oat_string_add(p->svg, p->run == 0 ? "M" : p->run == 1 ? "L" : " ");
+  oat_svg_pair(p->svg, x, y);
+  p->x = hundredth_x;
+  p->y = hundredth_y;
+  p->run++;
+}
+
+/* A point alone is a line of no length, which the round ends of the stroke make a dot. */
+static void pen_up(pen *p) {
+  if (p->run == 1) {
+    oat_string_add(p->svg, "h0");
+  }
+  p->run = 0;
+}
+
+static void draw_line(const oat_canvas *canvas, const oat_mark *mark) {
+  pen p = {.svg = canvas->svg};
+  begin_stroke(canvas->svg, mark);
+  clip(canvas);
+  begin_data(canvas->svg);
+  for (size_t i = 0; i < mark->n; i++) {
+    const double x = place(canvas, OAT_X, mark->x[i]), y = place(canvas, OAT_Y, mark->y[i]);
+    if (isnan(x) || isnan(y)) {
+      pen_up(&p);
+    } else {
+      pen_to(&p, x, y);
+    }
+  }
+  pen_up(&p);
+  end_path(canvas->svg, mark);
+  if (mark->style.shape != OAT_NO_SHAPE) {
+    draw_points(canvas, mark);
+  }
+}
+
+static bool band_is_there(const oat_canvas *canvas, const oat_mark *mark, size_t i) {
+  return !isnan(place(canvas, OAT_X, mark->x[i])) && !isnan(place(canvas, OAT_Y, mark->y[i])) && !isnan(place(canvas, OAT_Y, mark->z[i]));
+}
+
+/* Each run of finite values: to the right along the upper limit and back along the lower. */
+static void draw_band(const oat_canvas *canvas, const oat_mark *mark) {
+  begin_fill(canvas->svg, mark, 0.22);
+  clip(canvas);
+  begin_data(canvas->svg);
+  for (size_t i = 0, end; i < mark->n; i = end + 1) {
+    pen p = {.svg = canvas->svg};
+    for (end = i; end < mark->n && band_is_there(canvas, mark, end); end++) {
+      pen_to(&p, place(canvas, OAT_X, mark->x[end]), place(canvas, OAT_Y, mark->z[end]));
+    }
+    for (size_t k = end; k > i; k--) {
+      pen_to(&p, place(canvas, OAT_X, mark->x[k - 1]), place(canvas, OAT_Y, mark->y[k - 1]));
+    }
+    if (end > i) {
+      oat_string_add(canvas->svg, "z");
+    }
+  }
+  end_path(canvas->svg, mark);
+}
+
+static void draw_rule(const oat_canvas *canvas, const oat_mark *mark) {
+  const oat_box box = canvas->panel->box;
+  const double at = place(canvas, (oat_direction)mark->place, mark->x[0]);
+  if (isnan(at)) {
+    return;
+  }
+  pen p = {.svg = canvas->svg};
+  begin_stroke(canvas->svg, mark);
+  clip(canvas);
+  begin_data(canvas->svg);
+  if (mark->place == OAT_X) {
+    pen_to(&p, at, box.bottom);
+    pen_to(&p, at, box.top);
+  } else {
+    pen_to(&p, box.left, at);
+    pen_to(&p, box.right, at);
+  }
+  end_path(canvas->svg, mark);
+}
+
+/* ---- drawing: bars ------------------------------------------------------------------------------------------------- */
+
+/* Where bars begin: at 0, or at the end of an axis that has no 0. */
+static double base(const oat_canvas *canvas, oat_direction along) {
+  const oat_scale *const scale = &canvas->panel->scale[along];
+  return scale->kind == OAT_LOG10 ? scale->from : place(canvas, along, 0);
+}
+
+static void add_bar(oat_string *svg, const double x[2], const double y[2]) {
+  pen p = {.svg = svg};
+  for (int corner = 0; corner < 4; corner++) {
+    pen_to(&p, x[corner == 1 || corner == 2], y[corner >= 2]);
+  }
+  oat_string_add(svg, "z");
+}
+
+static void draw_bars(const oat_canvas *canvas, const oat_mark *mark) {
+  const oat_direction along = mark->kind == OAT_MARK_COLUMNS ? OAT_Y : OAT_X, across = along == OAT_Y ? OAT_X : OAT_Y;
+  const double *const at = along == OAT_Y ? mark->x : mark->y, *const length = along == OAT_Y ? mark->y : mark->x;
+  const double half = bar_width(mark) / 2;
+  begin_fill(canvas->svg, mark, 1);
+  clip(canvas);
+  begin_data(canvas->svg);
+  for (size_t i = 0; i < mark->n; i++) {
+    const double sides[] = {place(canvas, across, at[i] - half), place(canvas, across, at[i] + half)};
+    const double ends[] = {base(canvas, along), place(canvas, along, length[i])};
+    if (!isnan(sides[0] + sides[1] + ends[0] + ends[1])) {
+      add_bar(canvas->svg, along == OAT_Y ? sides : ends, along == OAT_Y ? ends : sides);
+    }
+  }
+  end_path(canvas->svg, mark);
+}
+
+/* A height that cannot be drawn is a gap down to the base. */
+static void draw_steps(const oat_canvas *canvas, const oat_mark *mark) {
+  pen p = {.svg = canvas->svg};
+  const double floor_y = base(canvas, OAT_Y);
+  begin_stroke(canvas->svg, mark);
+  clip(canvas);
+  begin_data(canvas->svg);
+  for (size_t i = 0; i < mark->n; i++) {
+    const double left = place(canvas, OAT_X, mark->x[i]), right = place(canvas, OAT_X, mark->x[i + 1]);
+    const double y = place(canvas, OAT_Y, mark->y[i]), height = isnan(y) ? floor_y : y;
+    if (isnan(left) || isnan(right)) {
+      pen_up(&p);
+      continue;
+    }
+    if (p.run == 0) {
+      pen_to(&p, left, floor_y);
+    }
+    pen_to(&p, left, height);
+    pen_to(&p, right, height);
+    if (i + 1 == mark->n) {
+      pen_to(&p, right, floor_y);
+    }
+  }
+  pen_up(&p);
+  end_path(canvas->svg, mark);
+}
+
+/* ---- drawing: text ------------------------------------------------------------------------------------------------- */
+
+static void add_text(oat_string *svg, const oat_mark *mark, oat_anchor anchor, double x, double y) {
+  const char class[] = {'f', (char)('0' + mark->style.colour), '\0'};
+  if (mark->text != NULL) {
+    oat_svg_label(svg, &(oat_label){.text = mark->text, .class = class, .x = x, .y = y, .anchor = anchor});
+  }
+}
+
+static void draw_text(const oat_canvas *canvas, const oat_mark *mark) {
+  const double x = place(canvas, OAT_X, mark->x[0]), y = place(canvas, OAT_Y, mark->y[0]);
+  if (!isnan(x) && !isnan(y)) {
+    add_text(canvas->svg, mark, mark->style.anchor, x, y + 0.35 * OAT_LABEL_SIZE);
+  }
+}
+
+static void draw_note(const oat_canvas *canvas, const oat_mark *mark) {
+  const oat_box box = canvas->panel->box;
+  const bool right = mark->place == OAT_TOP_RIGHT || mark->place == OAT_BOTTOM_RIGHT;
+  const bool top = mark->place == OAT_TOP_LEFT || mark->place == OAT_TOP_RIGHT;
+  add_text(canvas->svg, mark, right ? OAT_END : OAT_START, right ? box.right - 5 : box.left + 5, top ? box.top + 11.5 : box.bottom - 6);
+}
+
+/* ---- samples in the legend ----------------------------------------------------------------------------------------- */
+
+static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) {
+  begin_points(svg, mark);
+  add_point(svg, mark, x + OAT_KEY_WIDTH / 2.0, y);
+  end_path(svg, mark);
+}
+
+static void key_line(oat_string *svg, const oat_mark *mark, double x, double y) {
+  pen p = {.svg = svg};
+  begin_stroke(svg, mark);
+  begin_data(svg);
+  pen_to(&p, x, y);
+  pen_to(&p, x + OAT_KEY_WIDTH, y);
+  end_path(svg, mark);
+  if (mark->kind == OAT_MARK_LINE && mark->style.shape != OAT_NO_SHAPE) {
+    key_point(svg, mark, x, y);
+  }
+}
+
+static void key_area(oat_string *svg, const oat_mark *mark, double x, double y) {
+  const bool is_band = mark->kind == OAT_MARK_BAND;
+  const double indent = is_band ? 0 : 4.5, xs[] = {x + indent, x + OAT_KEY_WIDTH - indent}, ys[] = {y - 4, y + 4};
+  begin_fill(svg, mark, is_band ? 0.22 : 1);
+  begin_data(svg);
+  add_bar(svg, xs, ys);
+  end_path(svg, mark);
+}
+
+static void key_none(oat_string *svg, const oat_mark *mark, double x, double y) {
+  (void)svg;
+  (void)mark;
+  (void)x;
+  (void)y;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  void (*extend)(const oat_mark *mark, const reach *r);
+  void (*draw)(const oat_canvas *canvas, const oat_mark *mark);
+  void (*key)(oat_string *svg, const oat_mark *mark, double x, double y);
+} kinds[OAT_MARK_KINDS] = {
+    [OAT_MARK_BAND] = {extend_band, draw_band, key_area},        [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area},
+    [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},        [OAT_MARK_STEPS] = {extend_steps, draw_steps, key_line},
+    [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},        [OAT_MARK_LINE] = {extend_points, draw_line, key_line},
+    [OAT_MARK_POINTS] = {extend_points, draw_points, key_point}, [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},
+    [OAT_MARK_TEXT] = {extend_points, draw_text, key_none},      [OAT_MARK_NOTE] = {extend_note, draw_note, key_none},
+};
+
+void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range) {
+  kinds[mark->kind].extend(mark, &(reach){direction, kind, range});
+}
+
+void oat_mark_draw(const oat_canvas *canvas, const oat_mark *mark) { kinds[mark->kind].draw(canvas, mark); }
+
+void oat_mark_key(oat_string *svg, const oat_mark *mark, double x, double y) { kinds[mark->kind].key(svg, mark, x, y); }

@@ -1,0 +1,202 @@
+/* The writer: a growing string, and the elements, numbers and texts of SVG in it. Nothing here depends on the locale. */
+#include "plot/svg.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+/* ---- the string ---------------------------------------------------------------------------------------------------- */
+
+void oat_string_free(oat_string *string) {
+  free(string->text);
+  *string = (oat_string){.ctx = string->ctx};
+}
+
+static void add_bytes(oat_string *string, const char *bytes, size_t count) {
+  if (string->status == OATGP_OK) {
+    string->status = oat_grow(string->ctx, string->length + count + 1, 1, &string->capacity, &string->text);
+  }
+  if (string->status == OATGP_OK) {
+    memcpy(string->text + string->length, bytes, count);
+    string->length += count;
+    string->text[string->length] = '\0';
+  }
+}
+
+void oat_string_add(oat_string *string, const char *text) { add_bytes(string, text, strlen(text)); }
+
+void oat_string_print(oat_string *string, const char *format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  if (length > 0 && string->status == OATGP_OK) {
+    string->status = oat_grow(string->ctx, string->length + (size_t)length + 1, 1, &string->capacity, &string->text);
+    if (string->status == OATGP_OK) {
+      vsnprintf(string->text + string->length, (size_t)length + 1, format, again);
+      string->length += (size_t)length;
+    }
+  }
+  va_end(again);
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------------- */
+
+/* Reads one character of UTF-8 and moves on; bytes that are none, one at a time, give 0xFFFD. Overlong forms, surrogates and values
+ * over 0x10FFFF are none. */
+static uint32_t next_character(const unsigned char **cursor) {
+  static const struct {
+    unsigned char mask, lead;
+    uint32_t least;
+  } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+  const unsigned char first = *(*cursor)++;
+  for (size_t more = 0; more < sizeof forms / sizeof *forms; more++) {
+    if ((first & forms[more].mask) != forms[more].lead) {
+      continue;
+    }
+    uint32_t value = first & (unsigned char)~forms[more].mask;
+    size_t k = 0;
+    for (; k < more && ((*cursor)[k] & 0xc0) == 0x80; k++) { /* the 0 at the end is no such byte */
+      value = value << 6 | ((*cursor)[k] & 0x3f);
+    }
+    if (k < more || value < forms[more].least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
+      return 0xfffd;
+    }
+    *cursor += more;
+    return value;
+  }
+  return 0xfffd;
+}
+
+static bool is_allowed(uint32_t c) { return c >= 0x20 ? c != 0x7f && c != 0xfffd && c != 0xfffe && c != 0xffff : c == '\t' || c == '\n'; }
+
+static const char *escape_of(uint32_t c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      return is_allowed(c) ? NULL : "\xef\xbf\xbd";
+  }
+}
+
+void oat_svg_text(oat_string *svg, const char *text) {
+  const unsigned char *cursor = (const unsigned char *)text;
+  while (*cursor != '\0') {
+    const char *const start = (const char *)cursor;
+    const char *const escape = escape_of(next_character(&cursor));
+    if (escape != NULL) {
+      oat_string_add(svg, escape);
+    } else {
+      add_bytes(svg, start, (size_t)((const char *)cursor - start));
+    }
+  }
+}
+
+/* In units of the font's size, about those of Helvetica and Arial; the wider fonts are allowed for at the end. */
+static double character_width(uint32_t c) {
+  if (c < 0x80) {
+    const char as_text[] = {(char)c, '\0'};
+    return strpbrk(as_text, "fijltIr.,:;!|'()[]/ -\\`\"{}") != NULL ? 0.31
+           : strpbrk(as_text, "mwMW%@") != NULL                     ? 0.88
+           : c >= 'A' && c <= 'Z'                                   ? 0.7
+                                                                    : 0.56;
+  }
+  const bool combining = c >= 0x300 && c < 0x370;
+  return combining ? 0 : c < 0x2e80 ? 0.62 : 1;
+}
+
+double oat_svg_width(const char *text, double size) {
+  const unsigned char *cursor = (const unsigned char *)text;
+  double width = 0;
+  while (*cursor != '\0') {
+    width += character_width(next_character(&cursor));
+  }
+  return 1.08 * width * size;
+}
+
+/* ---- numbers and elements ------------------------------------------------------------------------------------------ */
+
+void oat_svg_number(oat_string *svg, double value) {
+  const long long hundredths = llround(fmin(fmax(value, -1e9), 1e9) * 100), size = llabs(hundredths);
+  const char *const sign = hundredths < 0 ? "-" : "";
+  if (size % 100 == 0) {
+    oat_string_print(svg, "%s%lld", sign, size / 100);
+  } else if (size % 10 == 0) {
+    oat_string_print(svg, "%s%lld.%lld", sign, size / 100, size % 100 / 10);
+  } else {
+    oat_string_print(svg, "%s%lld.%02lld", sign, size / 100, size % 100);
+  }
+}
+
+void oat_svg_pair(oat_string *svg, double x, double y) {
+  oat_svg_number(svg, x);
+  oat_string_add(svg, " ");
+  oat_svg_number(svg, y);
+}
+
+void oat_svg_begin(oat_string *svg, const char *name) { oat_string_print(svg, "<%s", name); }
+
+void oat_svg_word(oat_string *svg, const char *attribute, const char *value) {
+  oat_string_print(svg, " %s=\"", attribute);
+  oat_svg_text(svg, value);
+  oat_string_add(svg, "\"");
+}
+
+void oat_svg_value(oat_string *svg, const char *attribute, double value) {
+  oat_string_print(svg, " %s=\"", attribute);
+  oat_svg_number(svg, value);
+  oat_string_add(svg, "\"");
+}
+
+void oat_svg_end(oat_string *svg) { oat_string_add(svg, "/>\n"); }
+
+void oat_svg_leaf(oat_string *svg, const char *name, const char *tooltip) {
+  if (tooltip == NULL) {
+    oat_svg_end(svg);
+    return;
+  }
+  oat_string_add(svg, "><title>");
+  oat_svg_text(svg, tooltip);
+  oat_string_print(svg, "</title></%s>\n", name);
+}
+
+void oat_svg_label(oat_string *svg, const oat_label *label) {
+  static const char *const anchors[] = {NULL, "middle", "end"};
+  oat_svg_begin(svg, "text");
+  if (label->class != NULL) {
+    oat_svg_word(svg, "class", label->class);
+  }
+  oat_svg_value(svg, "x", label->x);
+  oat_svg_value(svg, "y", label->y);
+  if (anchors[label->anchor] != NULL) {
+    oat_svg_word(svg, "text-anchor", anchors[label->anchor]);
+  }
+  if (label->turn != 0) {
+    oat_string_add(svg, " transform=\"rotate(");
+    oat_svg_number(svg, label->turn);
+    oat_string_add(svg, " ");
+    oat_svg_pair(svg, label->x, label->y);
+    oat_string_add(svg, ")\"");
+  }
+  oat_string_add(svg, ">");
+  oat_svg_text(svg, label->text);
+  if (label->power != NULL && label->power[0] != '\0') {
+    oat_string_print(svg, "<tspan dy=\"-3\" font-size=\"70%%\">%s</tspan>", label->power);
+  }
+  oat_string_add(svg, "</text>\n");
+}

@@ -1,0 +1,51 @@
+/* The writer: a growing string, and the elements, numbers and texts of SVG in it. */
+#ifndef OAT_SVG_H
+#define OAT_SVG_H
+
+#include <stddef.h>
+
+#include "util/context.h"
+
+/* Begin with (oat_string){.ctx = ctx}. The first failure is kept and later additions do nothing, so that it is enough to look at
+ * `status` once, at the end. */
+typedef struct oat_string {
+  oatgp_context *ctx;
+  oatgp_status status;
+  char *text; /* NULL as long as nothing was added */
+  size_t length, capacity;
+} oat_string;
+
+void oat_string_free(oat_string *string);
+void oat_string_add(oat_string *string, const char *text);
+/* For letters and whole numbers only: how printf writes others depends on the locale. */
+void oat_string_print(oat_string *string, const char *format, ...) OAT_PRINTF(2, 3);
+
+/* Text with the characters that mean something in XML replaced, and what XML does not allow at all as U+FFFD. */
+void oat_svg_text(oat_string *svg, const char *text);
+/* A number with at most two decimals, and none that are not needed. */
+void oat_svg_number(oat_string *svg, double value);
+/* Two numbers, for a path. */
+void oat_svg_pair(oat_string *svg, double x, double y);
+
+/* <name, then attributes, then oat_svg_end for one that is empty, or oat_svg_leaf for one with a tooltip or NULL. */
+void oat_svg_begin(oat_string *svg, const char *name);
+void oat_svg_word(oat_string *svg, const char *attribute, const char *value);
+void oat_svg_value(oat_string *svg, const char *attribute, double value);
+void oat_svg_end(oat_string *svg);
+void oat_svg_leaf(oat_string *svg, const char *name, const char *tooltip);
+
+/* The side of a text that is at its position. */
+typedef enum oat_anchor { OAT_START, OAT_MIDDLE, OAT_END } oat_anchor;
+
+/* A line of text as an element. */
+typedef struct oat_label {
+  const char *text, *power, *class; /* power: a superscript after the text. It and class: NULL for none */
+  double x, y, turn;                /* of the base line; turned about (x, y), in degrees clockwise */
+  oat_anchor anchor;
+} oat_label;
+void oat_svg_label(oat_string *svg, const oat_label *label);
+
+/* How wide a text is at most in the usual fonts without serifs, at a size. An estimate: the fonts of the reader are not known. */
+double oat_svg_width(const char *text, double size);
+
+#endif
