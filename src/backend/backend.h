@@ -43,7 +43,8 @@ typedef struct oat_sparse {
   size_t ldz;
   const double *l; /* k x k, Cholesky factor of Kuu */
   double tau, alpha;
-  bool trace; /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
+  bool trace;  /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
+  bool slopes; /* a pass 2 will follow: pass 1 may keep what that needs */
 } oat_sparse;
 
 /* Sums of pass 1. The arrays are one block of `count` doubles that starts at vwv. */
@@ -67,7 +68,7 @@ typedef struct oat_adjoint {
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
 } oat_adjoint;
 
-/* Sums of pass 2. The arrays are one block of `count` doubles that starts at kernel.log_lengthscale. */
+/* Sums of pass 2. The arrays are one block of `count` doubles that starts at kernel.log_lengthscale; collapsed it ends before s. */
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */

@@ -5,19 +5,18 @@
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 
-static void profile(size_t n, double shape, const double *s, double *phi) {
-  (void)shape;
+static void profile(size_t n, oat_profile_at at, const double *s, double *k) {
   for (size_t i = 0; i < n; i++) {
-    phi[i] = sqrt(s[i]);
+    k[i] = sqrt(s[i]);
   }
-  oat_exp(n, -1, phi, phi);
+  oat_exp(n, -1, at.sigma2, k, k);
 }
 
-static void slopes(size_t n, double shape, const double *s, double *phi, double *d_s, double *d_shape) {
+static void slopes(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape) {
   (void)d_shape;
-  profile(n, shape, s, phi);
+  profile(n, at, s, k);
   for (size_t i = 0; i < n; i++) {
-    d_s[i] = s[i] > 0 ? -0.5 * phi[i] / sqrt(s[i]) : 0;
+    slope[i] = s[i] > 0 ? -0.5 * k[i] / sqrt(s[i]) : 0;
   }
 }
 

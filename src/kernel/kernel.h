@@ -8,16 +8,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The parameters of a profile. */
+typedef struct oat_profile_at {
+  double sigma2, shape;
+} oat_profile_at;
+
 typedef struct oat_kernel {
   const char *name;
   bool ard;       /* a lengthscale for each input */
   bool has_shape; /* has the parameter `shape` */
   bool smooth;    /* differentiable where two points meet, so that knots can be moved by their gradient */
-  /* phi(s_i); phi may be s */
-  void (*profile)(size_t n, double shape, const double *s, double *phi);
-  /* also d phi / d s (its limit times s must be right at s = 0), and d phi / d log shape if has_shape */
-  void (*slopes)(size_t n, double shape, const double *s, double *phi, double *d_s, double *d_shape);
+  /* k_i = sigma2 phi(s_i); k may be s */
+  void (*profile)(size_t n, oat_profile_at at, const double *s, double *k);
+  /* also slope_i = sigma2 d phi / d s (its limit times s must be right at s = 0), and d k / d log shape if has_shape and d_shape is not
+   * NULL; none of them is s */
+  void (*slopes)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);
 } oat_kernel;
+
+/* For kernels whose slopes come with k at no cost: the profile from them. */
+typedef void (*oat_slopes_fn)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);
+void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, const double *s, double *k);
 
 const oat_kernel *oat_kernel_find(const char *name); /* NULL if there is none */
 const oat_kernel *oat_kernel_at(size_t index);       /* NULL past the end */
@@ -38,19 +48,22 @@ typedef struct oat_points {
 
 /* Sums that the adjoint adds to. */
 typedef struct oat_kernel_gradient {
-  double log_sigma, log_shape;
+  double log_shape;
   double *log_lengthscale; /* as many as lengthscales */
   double *z;               /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
 
-/* Doubles of scratch that the two functions below need for so many points x. */
-static inline size_t oat_kernel_work(size_t n, size_t d) { return 4 * n + 3 * d; }
+/* Doubles of scratch that the functions below need for so many points x and z. */
+static inline size_t oat_kernel_work(size_t n, size_t m, size_t d) { return n * (d + 5) + m * (2 * d + 1) + 4 * d; }
 
-/* k[i + c * ldk] = k(x_i, z_c), x.n rows. O(x.n z.n d). */
-void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ldk, double *work);
-/* Adds sum_ic g_ic d k(x_i, z_c) / d(parameters, z_c) for a given g (x.n x z.n). x is taken as fixed: for a symmetric
- * matrix K(Z, Z) with symmetric g the derivative in Z is twice what is added here. */
-void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ldg, double *work,
-                              oat_kernel_gradient *gradient);
+/* k[i + c * ld] = k(x_i, z_c), x.n rows. O(x.n z.n d). */
+void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ld, double *work);
+/* Also slope[i + c * ld] = sigma^2 phi'(s), for the adjoint. */
+void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work);
+/* Adds sum_ic g_ic d k(x_i, z_c) / d(lengthscales, shape, z_c) for a given g (x.n x z.n) and the slopes from above; g is destroyed. (The
+ * derivative in log sigma is 2 sum g k.) x is taken as fixed: for a symmetric matrix K(Z, Z) with symmetric g the derivative in Z is twice
+ * what is added here. O(x.n z.n d). */
+void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
+                              double *work, oat_kernel_gradient *gradient);
 
 #endif

@@ -3,31 +3,23 @@
 
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
+#include "oat_config.h"
 
-static void slopes(size_t n, double shape, const double *s, double *phi, double *d_s, double *d_shape) {
-  (void)shape;
+OAT_CLONES
+static void slopes(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape) {
   (void)d_shape;
   for (size_t i = 0; i < n; i++) {
-    d_s[i] = sqrt(5 * s[i]);
+    k[i] = sqrt(5 * s[i]);
   }
-  oat_exp(n, -1, d_s, phi);
+  oat_exp(n, -1, at.sigma2, k, slope);
   for (size_t i = 0; i < n; i++) {
-    const double a = d_s[i], decay = phi[i];
-    phi[i] = (1 + a + a * a / 3) * decay;
-    d_s[i] = -(5.0 / 6) * (1 + a) * decay;
+    const double a = k[i], decay = slope[i];
+    k[i] = (1 + a + a * a / 3) * decay;
+    slope[i] = -(5.0 / 6) * (1 + a) * decay;
   }
 }
 
-static void profile(size_t n, double shape, const double *s, double *phi) {
-  double d_s[256], copy[256];
-  for (size_t i = 0; i < n; i += 256) {
-    const size_t count = n - i < 256 ? n - i : 256;
-    slopes(count, shape, s + i, copy, d_s, NULL);
-    for (size_t j = 0; j < count; j++) {
-      phi[i + j] = copy[j];
-    }
-  }
-}
+static void profile(size_t n, oat_profile_at at, const double *s, double *k) { oat_profile_by_slopes(slopes, n, at, s, k); }
 
 const oat_kernel oat_kernel_matern52 = {"matern52", false, false, true, profile, slopes};
 const oat_kernel oat_kernel_matern52_ard = {"matern52-ard", true, false, true, profile, slopes};

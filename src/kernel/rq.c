@@ -1,22 +1,28 @@
 /* Rational quadratic: phi(s) = (1 + u)^-a, u = s / (2 a), a the shape; towards large a it is the squared exponential.
  * d phi / d s = -phi / (2 (1 + u));  d phi / d log a = a phi (u / (1 + u) - log(1 + u)). */
-#include <math.h>
-
 #include "kernel/kernel.h"
+#include "kernel/vector.h"
+#include "oat_config.h"
 
-static void profile(size_t n, double shape, const double *s, double *phi) {
+/* slope holds log(1 + u) on the way. */
+OAT_CLONES
+static void slopes(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape) {
+  oat_log1p(n, 0.5 / at.shape, s, slope);
+  oat_exp(n, -at.shape, at.sigma2, slope, k);
+  if (d_shape != NULL) {
+    for (size_t i = 0; i < n; i++) {
+      const double u = s[i] / (2 * at.shape);
+      d_shape[i] = at.shape * k[i] * (u / (1 + u) - slope[i]);
+    }
+  }
   for (size_t i = 0; i < n; i++) {
-    phi[i] = exp(-shape * log1p(s[i] / (2 * shape)));
+    slope[i] = -0.5 * k[i] / (1 + s[i] / (2 * at.shape));
   }
 }
 
-static void slopes(size_t n, double shape, const double *s, double *phi, double *d_s, double *d_shape) {
-  for (size_t i = 0; i < n; i++) {
-    const double u = s[i] / (2 * shape), log_base = log1p(u);
-    phi[i] = exp(-shape * log_base);
-    d_s[i] = -0.5 * phi[i] / (1 + u);
-    d_shape[i] = shape * phi[i] * (u / (1 + u) - log_base);
-  }
+static void profile(size_t n, oat_profile_at at, const double *s, double *k) {
+  oat_log1p(n, 0.5 / at.shape, s, k);
+  oat_exp(n, -at.shape, at.sigma2, k, k);
 }
 
 const oat_kernel oat_kernel_rq = {"rq", false, true, true, profile, slopes};

@@ -2,17 +2,11 @@
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 
-static void profile(size_t n, double shape, const double *s, double *phi) {
-  (void)shape;
-  oat_exp(n, -0.5, s, phi);
-}
+static void profile(size_t n, oat_profile_at at, const double *s, double *k) { oat_exp(n, -0.5, at.sigma2, s, k); }
 
-static void slopes(size_t n, double shape, const double *s, double *phi, double *d_s, double *d_shape) {
+static void slopes(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape) {
   (void)d_shape;
-  profile(n, shape, s, phi);
-  for (size_t i = 0; i < n; i++) {
-    d_s[i] = -0.5 * phi[i];
-  }
+  oat_exp_twice(n, -0.5, at.sigma2, -0.5 * at.sigma2, s, k, slope);
 }
 
 const oat_kernel oat_kernel_se = {"se", false, false, true, profile, slopes};

@@ -1,61 +1,218 @@
-/* What all kernels share: scaled squared distances, and the adjoint of k = sigma^2 phi(s) in all parameters and points.
+/* What all kernels share: scaled squared distances, and the adjoint of k = sigma^2 phi(s) in lengthscales, shape and points.
  *
  * With h = g sigma^2 phi'(s):  d log l_j = -2 sum h (x_j - z_j)^2 / l_j^2,  d z_j = -2 sum h (x_j - z_j) / l_j^2.
- * Differences are formed first and squared then: no digits are lost for points far from the origin. */
+ * Wherever the points are, no digits are lost if differences are formed first. It is faster to divide all points by the lengthscales
+ * before, or to multiply the squares out, for matrix products; where some points lie r lengthscales from others that costs r or r^2
+ * rounding errors, so it is done only where r is small. */
+#include <math.h>
+#include <string.h>
+
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
+#include "linalg/linalg.h"
 
-static size_t lengthscales_of(const oat_covariance *cov) { return cov->kernel->ard ? cov->d : 1; }
+enum { WORTH_SCALING = 4, MANY_INPUTS = 12 }; /* from here on a product is the faster way to distances */
+#define NEAR 16.0                             /* largest coordinate, in lengthscales, for differences of scaled points */
+#define NEAR_SQUARED 32.0                     /* largest squared norm, in lengthscales, for distances by a product */
+#define NEAR_COORDINATE 100.0                 /* largest coordinate, in lengthscales, for derivatives by a product */
+
+/* ---- the points in units of the lengthscales ----------------------------------------------------------------------------- */
+
+/* Both sets around the first z (so that moving all points moves no bit), column-major without gaps. */
+typedef struct frame {
+  double *x, *z;
+  double *x2;     /* room for squared norms */
+  double largest; /* of the coordinates */
+} frame;
+
+static double lengthscale_of(const oat_covariance *cov, size_t j) { return cov->lengthscale[cov->kernel->ard ? j : 0]; }
+
+static void take_points(frame *f, const oat_covariance *cov, oat_points from, const double *middle, double *to) {
+  for (size_t j = 0; j < cov->d; j++) {
+    const double most = oat_standardise(from.n, middle[j], 1 / lengthscale_of(cov, j), from.a + j * from.ld, to + j * from.n);
+    f->largest = fmax(f->largest, most);
+  }
+}
+
+/* Finds the squared norms of the points x, for distances by a product; returns the largest. */
+static double largest_norm(frame *f, size_t n, size_t d) {
+  double largest = 0;
+  memset(f->x2, 0, n * sizeof *f->x2);
+  for (size_t j = 0; j < d; j++) {
+    oat_add_squares(n, f->x + j * n, f->x2);
+  }
+  for (size_t i = 0; i < n; i++) {
+    largest = fmax(largest, f->x2[i]);
+  }
+  return largest;
+}
+
+static frame frame_of(const oat_covariance *cov, oat_points x, oat_points z, double *work) {
+  const size_t d = cov->d;
+  double *middle = work;
+  frame f = {.x = middle + d, .x2 = middle + d + x.n * d, .z = middle + d + x.n * (d + 1)};
+  for (size_t j = 0; j < d; j++) {
+    middle[j] = z.a[j * z.ld];
+  }
+  take_points(&f, cov, x, middle, f.x);
+  take_points(&f, cov, z, middle, f.z);
+  return f;
+}
+
+/* What is left of the scratch. */
+static double *after_frame(double *work, oat_points x, oat_points z, size_t d) { return work + d + x.n * (d + 1) + z.n * d; }
+
+/* ---- the covariance ------------------------------------------------------------------------------------------------- */
 
 /* The inputs of x and z with weights 1 / l^2, which go into `weight`. */
 static oat_axes axes_of(const oat_covariance *cov, oat_points x, oat_points z, double *weight) {
-  for (size_t j = 0; j < lengthscales_of(cov); j++) {
+  for (size_t j = 0; j < (cov->kernel->ard ? cov->d : 1); j++) {
     weight[j] = 1 / (cov->lengthscale[j] * cov->lengthscale[j]);
   }
   return (oat_axes){cov->d, x.a, x.ld, z.a, z.ld, weight, !cov->kernel->ard};
 }
 
-void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ldk, double *work) {
-  const double sigma2 = cov->sigma * cov->sigma;
-  double *s = work, *weight = work + 4 * x.n;
-  oat_axes axes = axes_of(cov, x, z, weight);
-  for (size_t c = 0; c < z.n; c++) {
-    double *column = k + c * ldk;
-    axes.z = z.a + c;
-    oat_distances(x.n, &axes, s);
-    cov->kernel->profile(x.n, cov->shape, s, column);
-    oat_scale(x.n, sigma2, column);
+static oat_profile_at profile_at(const oat_covariance *cov) { return (oat_profile_at){cov->sigma * cov->sigma, cov->shape}; }
+
+/* k and, if wanted, the slopes, from the squared distances of one column. */
+static void fill_column(const oat_covariance *cov, size_t n, const double *s, double *k, double *slope) {
+  if (slope != NULL) {
+    cov->kernel->slopes(n, profile_at(cov), s, k, slope, NULL);
+  } else {
+    cov->kernel->profile(n, profile_at(cov), s, k);
   }
 }
 
-/* What point c adds, given the sums over x of h (x - z) and h (x - z)^2. */
-static void add_point(const oat_covariance *cov, const oat_axes *axes, size_t c, const double *moments, oat_kernel_gradient *gradient) {
+/* Column by column; `axes` are those of the points as they are, or scaled. */
+static void cross_by_differences(const oat_covariance *cov, oat_axes axes, oat_view k, double *slope, double *s) {
+  const double *z = axes.z;
+  for (size_t c = 0; c < k.columns; c++) {
+    axes.z = z + c;
+    oat_distances(k.rows, &axes, s);
+    fill_column(cov, k.rows, s, k.a + c * k.ld, slope != NULL ? slope + c * k.ld : NULL);
+  }
+}
+
+/* |x|^2 + |z|^2 - 2 x . z */
+static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view k, double *slope, double *s) {
+  const oat_const_view x = {f->x, k.rows, cov->d, k.rows}, z = {f->z, k.columns, cov->d, k.columns};
+  oat_gemm(-2, x, OAT_PLAIN, z, OAT_TRANSPOSED, 0, k);
+  for (size_t c = 0; c < k.columns; c++) {
+    double z2 = 0;
+    for (size_t j = 0; j < cov->d; j++) {
+      z2 += f->z[c + j * k.columns] * f->z[c + j * k.columns];
+    }
+    oat_add_norms(k.rows, k.a + c * k.ld, z2, f->x2, s);
+    fill_column(cov, k.rows, s, k.a + c * k.ld, slope != NULL ? slope + c * k.ld : NULL);
+  }
+}
+
+void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work) {
+  const oat_view all = {k, x.n, z.n, ld};
+  if (z.n >= WORTH_SCALING && x.a != z.a) {
+    frame f = frame_of(cov, x, z, work);
+    double *s = after_frame(work, x, z, cov->d);
+    if (cov->d >= MANY_INPUTS && largest_norm(&f, x.n, cov->d) <= NEAR_SQUARED) {
+      cross_by_product(cov, &f, all, slope, s);
+      return;
+    }
+    if (f.largest <= NEAR) {
+      cross_by_differences(cov, (oat_axes){cov->d, f.x, x.n, f.z, z.n, NULL, false}, all, slope, s);
+      return;
+    }
+  }
+  cross_by_differences(cov, axes_of(cov, x, z, work), all, slope, work + cov->d);
+}
+
+void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ld, double *work) {
+  oat_kernel_cross_slopes(cov, x, z, k, NULL, ld, work);
+}
+
+void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, const double *s, double *k) {
+  double k_part[256], slope[256];
+  for (size_t i = 0; i < n; i += 256) {
+    const size_t count = n - i < 256 ? n - i : 256;
+    slopes(count, at, s + i, k_part, slope, NULL);
+    memcpy(k + i, k_part, count * sizeof *k);
+  }
+}
+
+/* ---- its adjoint ------------------------------------------------------------------------------------------------------ */
+
+static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
+                      oat_kernel_gradient *gradient) {
+  double *s = work, *k = s + x.n, *slope = k + x.n, *d_shape = slope + x.n, *weight = d_shape + x.n;
+  oat_axes axes = axes_of(cov, x, z, weight);
+  for (size_t c = 0; c < z.n; c++) {
+    axes.z = z.a + c;
+    oat_distances(x.n, &axes, s);
+    cov->kernel->slopes(x.n, profile_at(cov), s, k, slope, d_shape);
+    gradient->log_shape += oat_sum_products(x.n, g + c * ld, d_shape);
+  }
+}
+
+/* From the sums over x of h (x - z) and h (x - z)^2 for each z. */
+static void add_by_differences(const oat_covariance *cov, oat_points x, oat_points z, oat_const_view h, double *work,
+                               oat_kernel_gradient *gradient) {
   const size_t d = cov->d;
-  for (size_t j = 0; j < d; j++) {
-    const size_t l = axes->single ? 0 : j;
-    if (gradient->z != NULL) {
-      gradient->z[c + j * axes->ldz] -= 2 * axes->w[l] * moments[j];
+  double *weight = work, *first = weight + d, *second = first + d;
+  oat_axes axes = axes_of(cov, x, z, weight);
+  for (size_t c = 0; c < z.n; c++) {
+    axes.z = z.a + c;
+    oat_moments(x.n, &axes, h.a + c * h.ld, first, second);
+    for (size_t j = 0; j < d; j++) {
+      const size_t l = axes.single ? 0 : j;
+      gradient->log_lengthscale[l] -= 2 * weight[l] * second[j];
+      if (gradient->z != NULL) {
+        gradient->z[c + j * z.ld] -= 2 * weight[l] * first[j];
+      }
     }
-    gradient->log_lengthscale[l] -= 2 * axes->w[l] * moments[d + j];
   }
 }
 
-void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ldg, double *work,
-                              oat_kernel_gradient *gradient) {
-  const double sigma2 = cov->sigma * cov->sigma;
-  double *s = work, *phi = s + x.n, *d_s = phi + x.n, *d_shape = d_s + x.n, *weight = d_shape + x.n, *moments = weight + cov->d;
-  oat_axes axes = axes_of(cov, x, z, weight);
+/* Sums of h, the points in units of the lengthscales: over x for each z, over z for each x, and of h x over x (z.n x d). */
+typedef struct sums {
+  double *over_x, *over_z, *moment;
+} sums;
+
+/* h = g slope, in place, and its sums. */
+static void multiply(const oat_covariance *cov, const frame *f, oat_view g, const double *slope, const sums *s) {
+  const oat_const_view x = {f->x, g.rows, cov->d, g.rows};
+  memset(s->over_z, 0, g.rows * sizeof *s->over_z);
+  for (size_t c = 0; c < g.columns; c++) {
+    s->over_x[c] = oat_multiply(g.rows, slope + c * g.ld, g.a + c * g.ld, s->over_z);
+  }
+  oat_gemm(1, oat_as_const(g), OAT_TRANSPOSED, x, OAT_PLAIN, 0, (oat_view){s->moment, g.columns, cov->d, g.columns});
+}
+
+/* For one input: sum h (x - z)^2 = sum over x of x^2 (sum h) - 2 sum over z of z (sum h x) + sum over z of z^2 (sum h). */
+static void add_input(const oat_covariance *cov, const frame *f, size_t j, const sums *s, oat_points x, oat_points z,
+                      oat_kernel_gradient *gradient) {
+  const double *at = f->z + j * z.n, *moment = s->moment + j * z.n, l = lengthscale_of(cov, j);
+  double sum = oat_sum_squares(x.n, s->over_z, f->x + j * x.n);
   for (size_t c = 0; c < z.n; c++) {
-    const double *column = g + c * ldg;
-    axes.z = z.a + c;
-    oat_distances(x.n, &axes, s);
-    cov->kernel->slopes(x.n, cov->shape, s, phi, d_s, d_shape);
-    gradient->log_sigma += 2 * sigma2 * oat_sum_products(x.n, column, phi);
-    if (cov->kernel->has_shape) {
-      gradient->log_shape += sigma2 * oat_sum_products(x.n, column, d_shape);
+    sum += at[c] * (at[c] * s->over_x[c] - 2 * moment[c]);
+    if (gradient->z != NULL) {
+      gradient->z[c + j * z.ld] -= 2 / l * (moment[c] - at[c] * s->over_x[c]);
     }
-    oat_multiply(x.n, sigma2, column, d_s);
-    oat_moments(x.n, &axes, d_s, moments, moments + cov->d);
-    add_point(cov, &axes, c, moments, gradient);
+  }
+  gradient->log_lengthscale[cov->kernel->ard ? j : 0] -= 2 * sum;
+}
+
+void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
+                              double *work, oat_kernel_gradient *gradient) {
+  if (cov->kernel->has_shape) {
+    add_shape(cov, x, z, g, ld, work, gradient);
+  }
+  const frame f = frame_of(cov, x, z, work);
+  double *rest = after_frame(work, x, z, cov->d);
+  const sums s = {.over_z = rest, .over_x = rest + x.n, .moment = rest + x.n + z.n};
+  multiply(cov, &f, (oat_view){g, x.n, z.n, ld}, slope, &s);
+  if (f.largest > NEAR_COORDINATE) {
+    add_by_differences(cov, x, z, (oat_const_view){g, x.n, z.n, ld}, work, gradient);
+    return;
+  }
+  for (size_t j = 0; j < cov->d; j++) {
+    add_input(cov, &f, j, &s, x, z, gradient);
   }
 }

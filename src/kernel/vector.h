@@ -5,11 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* y_i = exp(a x_i); y may be x. Within 2 ulp of exp of the rounded product for |a x| <= 708; 0 below -708; above 709 it stays exp(709),
- * which no kernel needs. NaN stays NaN. */
-void oat_exp(size_t n, double a, const double *x, double *y);
+/* y_i = b exp(a x_i); y may be x. The exponential is within 2 ulp of that of the rounded product for |a x| <= 708, and 0 below -708; products
+ * above 709 are not for it. NaN stays NaN. */
+void oat_exp(size_t n, double a, double b, const double *x, double *y);
+/* The same, and y2_i = c exp(a x_i); neither is x. */
+void oat_exp_twice(size_t n, double a, double b, double c, const double *x, double *y, double *y2);
 
-/* Points x (input j at x + j * ldx) and one other point z (input j at z[j * ldz]); w are weights of the d inputs, or one for all. */
+/* y_i = log(1 + a x_i) for a x_i >= 0, within 3 ulp; y may be x. NaN stays NaN. */
+void oat_log1p(size_t n, double a, const double *x, double *y);
+
+/* Points x (input j at x + j * ldx) and one other point z (input j at z[j * ldz]); w are weights of the d inputs, or one for all, or NULL
+ * for 1. */
 typedef struct oat_axes {
   size_t d;
   const double *x;
@@ -26,15 +32,21 @@ void oat_distances(size_t n, const oat_axes *axes, double *s);
 void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first, double *second);
 /* sum x_i y_i */
 double oat_sum_products(size_t n, const double *x, const double *y);
-/* y_i *= a x_i */
-void oat_multiply(size_t n, double a, const double *x, double *y);
+/* y_i *= x_i, sum_i += y_i; returns the sum of all y_i */
+double oat_multiply(size_t n, const double *x, double *y, double *sum);
+/* y_i = a (x_i - middle); returns the largest |y_i| */
+double oat_standardise(size_t n, double middle, double a, const double *x, double *y);
+/* s_i = y_i + z2 + x2_i, but not below 0 */
+void oat_add_norms(size_t n, const double *y, double z2, const double *x2, double *s);
+/* sum w_i x_i^2 */
+double oat_sum_squares(size_t n, const double *w, const double *x);
 /* sum w_i y_i^2; y_i becomes w_i y_i */
 double oat_weighted_squares(size_t n, const double *w, double *y);
-/* y_i *= a */
-void oat_scale(size_t n, double a, double *y);
 /* y_i += x_i^2 */
 void oat_add_squares(size_t n, const double *x, double *y);
-/* y_i = w_i (y_i + a x_i) */
-void oat_weigh_sum(size_t n, const double *w, double a, const double *x, double *y);
+/* y_i = a x_i */
+void oat_scaled_copy(size_t n, double a, const double *x, double *y);
+/* y_i *= w_i */
+void oat_weigh(size_t n, const double *w, double *y);
 
 #endif

@@ -34,7 +34,7 @@ static oatgp_status make_pivots(oat_search *s, pivots *p) {
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
   TRY(oat_new_matrix(s->ctx, p->n, p->k, &p->factor));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->column));
-  TRY(oat_new_matrix(s->ctx, oat_kernel_work(p->n, p->d), 1, &p->work));
+  TRY(oat_new_matrix(s->ctx, oat_kernel_work(p->n, 1, p->d), 1, &p->work));
   TRY(oat_new_matrix(s->ctx, p->k, 1, &p->row));
   TRY(oat_new(s->ctx, p->n, sizeof *chosen, &chosen));
   oat_rng_sample(&s->state.rng, rows->n, p->n, chosen);

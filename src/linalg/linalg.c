@@ -2,6 +2,7 @@
 #include "linalg/linalg.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */
 extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *,
@@ -10,6 +11,9 @@ extern void dsyrk_(const char *, const char *, const int *, const int *, const d
                    double *, const int *, size_t, size_t);
 extern void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *, const double *,
                    const int *, double *, const int *, size_t, size_t, size_t, size_t);
+extern void dtrmm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *, const double *,
+                   const int *, double *, const int *, size_t, size_t, size_t, size_t);
+extern void dtrtri_(const char *, const char *, const int *, double *, const int *, int *, size_t, size_t);
 extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *, const double *, const int *,
                    const double *, double *, const int *, size_t);
 extern double ddot_(const int *, const double *, const int *, const double *, const int *);
@@ -42,6 +46,59 @@ static void solve(char side, const double *l, size_t k, oat_op op, oat_view b) {
 void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { solve('R', l, k, op, b); }
 
 void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b) { solve('L', l, k, op, b); }
+
+/* Blocks of equal size, in steps of 8 that suit vector registers. */
+static size_t leaf_size(size_t k) {
+  const size_t blocks = (k + OAT_LEAF - 1) / OAT_LEAF, even = blocks > 0 ? (k + blocks - 1) / blocks : 1;
+  return (even + 7) & ~(size_t)7;
+}
+
+oat_triangle oat_triangle_make(const double *l, size_t k, double *room) {
+  const size_t leaf = leaf_size(k);
+  const int ld = (int)leaf;
+  for (size_t first = 0; first < k; first += leaf) {
+    const size_t count = k - first < leaf ? k - first : leaf;
+    double *block = room + first * leaf;
+    for (size_t j = 0; j < count; j++) {
+      memcpy(block + j * leaf, l + first + (first + j) * k, count * sizeof *block);
+    }
+    const int order = (int)count;
+    int info = 0;
+    dtrtri_("L", "N", &order, block, &ld, &info, 1, 1);
+  }
+  return (oat_triangle){k, leaf, l, room};
+}
+
+/* B <- B op(inverse of the block that begins at `first`) */
+static void multiply_block(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
+  const int m = (int)b.rows, n = (int)b.columns, ld = (int)t->leaf, ldb = leading(b.ld);
+  const double unit = 1;
+  const char transpose = (char)op;
+  dtrmm_("R", "L", &transpose, "N", &m, &n, &unit, t->inverse + first * t->leaf, &ld, b.a, &ldb, 1, 1, 1, 1);
+}
+
+/* The columns of B belong to the rows and columns of L from `first` on: half of them, a product that takes these out of the other half,
+ * the other half. */
+static void solve_part(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
+  if (b.columns <= t->leaf) {
+    multiply_block(t, first, op, b);
+    return;
+  }
+  const size_t half = (b.columns + t->leaf - 1) / t->leaf / 2 * t->leaf;
+  const oat_view left = {b.a, b.rows, half, b.ld}, right = {b.a + half * b.ld, b.rows, b.columns - half, b.ld};
+  const oat_const_view corner = {t->l + first + half + first * t->k, right.columns, half, t->k};
+  if (op == OAT_TRANSPOSED) {
+    solve_part(t, first, op, left);
+    oat_gemm(-1, oat_as_const(left), OAT_PLAIN, corner, OAT_TRANSPOSED, 1, right);
+    solve_part(t, first + half, op, right);
+  } else {
+    solve_part(t, first + half, op, right);
+    oat_gemm(-1, oat_as_const(right), OAT_PLAIN, corner, OAT_PLAIN, 1, left);
+    solve_part(t, first, op, left);
+  }
+}
+
+void oat_triangle_solve(const oat_triangle *triangle, oat_op op, oat_view b) { solve_part(triangle, 0, op, b); }
 
 void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y) {
   const int m = (int)a.rows, n = (int)a.columns, lda = leading(a.ld);
@@ -91,10 +148,37 @@ double oat_log_diagonal(size_t n, const double *l) {
   return sum;
 }
 
-void oat_symmetrise(size_t n, double *a) {
-  for (size_t j = 1; j < n; j++) {
-    for (size_t i = 0; i < j; i++) {
-      a[i + j * n] = a[j + i * n];
+/* Tiles of the strict upper triangle, small enough that both they and their mirror images stay in cache. */
+enum { TILE = 16 };
+
+typedef void (*pair_fn)(double *upper, double *lower);
+
+static inline void for_each_pair(size_t n, double *a, pair_fn act) {
+  for (size_t first = 0; first < n; first += TILE) {
+    const size_t end = first + TILE < n ? first + TILE : n;
+    for (size_t j = first; j < n; j++) {
+      for (size_t i = first; i < (j < end ? j : end); i++) {
+        act(&a[i + j * n], &a[j + i * n]);
+      }
     }
   }
 }
+
+static inline void copy_up(double *upper, double *lower) { *upper = *lower; }
+
+static inline void swap(double *upper, double *lower) {
+  const double kept = *upper;
+  *upper = *lower;
+  *lower = kept;
+}
+
+static inline void average(double *upper, double *lower) {
+  *upper = 0.5 * (*upper + *lower);
+  *lower = *upper;
+}
+
+void oat_symmetrise(size_t n, double *a) { for_each_pair(n, a, copy_up); }
+
+void oat_transpose(size_t n, double *a) { for_each_pair(n, a, swap); }
+
+void oat_average_halves(size_t n, double *a) { for_each_pair(n, a, average); }

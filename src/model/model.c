@@ -72,8 +72,15 @@ done:
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {
-  return (oat_sparse){
-      oat_covariance_at(model->kernel, model->d, model->theta), model->k, model->z, model->k, model->l, model->theta[OAT_TAU], 0, false};
+  return (oat_sparse){oat_covariance_at(model->kernel, model->d, model->theta),
+                      model->k,
+                      model->z,
+                      model->k,
+                      model->l,
+                      model->theta[OAT_TAU],
+                      0,
+                      false,
+                      false};
 }
 
 /* L L^T = K + jitter + noise, c = L^-1 r */
@@ -83,7 +90,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const oat_points x = {model->z, n, n};
   const double sigma = model->theta[OAT_SIGMA];
   double *work = NULL;
-  const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, model->d), 1, &work);
+  const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, n, model->d), 1, &work);
   if (status != OATGP_OK) {
     return status;
   }

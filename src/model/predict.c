@@ -162,7 +162,7 @@ oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model
   }
   TRY(scaled_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, n, model->k, &v));
-  TRY(oat_new_matrix(ctx, oat_kernel_work(n, model->d), 1, &work));
+  TRY(oat_new_matrix(ctx, oat_kernel_work(n, n > model->k ? n : model->k, model->d), 1, &work));
   const oat_points points = {x, n, n}, knots = {model->z, model->k, model->k};
   oat_kernel_cross(&sparse.cov, points, points, covariance, n, work);
   oat_kernel_cross(&sparse.cov, points, knots, v, n, work);

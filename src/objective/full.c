@@ -13,10 +13,10 @@ enum { PANEL = 64 }; /* columns of K at a time in the adjoint */
 
 typedef struct full_objective {
   oat_objective base;
-  double *k;     /* n x n: K + noise, then its factor, then its inverse */
-  double *panel; /* n x PANEL */
-  double *c_all; /* n x (1 + p): L^-1 R */
-  double *c, *a; /* n: L^-1 r, K^-1 r */
+  double *k;                     /* n x n: K + noise, then its factor, then its inverse */
+  double *panel, *cross, *slope; /* n x PANEL each: dF/dK, and of the kernel k and phi' */
+  double *c_all;                 /* n x (1 + p): L^-1 R */
+  double *c, *a;                 /* n: L^-1 r, K^-1 r */
   double *gram, *coefficient;
   double *work;
 } full_objective;
@@ -25,7 +25,7 @@ static full_objective *own(oat_objective *objective) { return (full_objective *)
 
 static void full_destroy(oat_objective *objective) {
   full_objective *o = own(objective);
-  double *const blocks[] = {o->k, o->panel, o->c_all, o->c, o->a, o->gram, o->coefficient, o->work};
+  double *const blocks[] = {o->k, o->panel, o->cross, o->slope, o->c_all, o->c, o->a, o->gram, o->coefficient, o->work};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
     free(blocks[i]);
   }
@@ -55,12 +55,14 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   o->base.config.k = 0;
   TRY(oat_new_matrix(ctx, n, n, &o->k));
   TRY(oat_new_matrix(ctx, n, PANEL, &o->panel));
+  TRY(oat_new_matrix(ctx, n, PANEL, &o->cross));
+  TRY(oat_new_matrix(ctx, n, PANEL, &o->slope));
   TRY(oat_new_matrix(ctx, n, width, &o->c_all));
   TRY(oat_new_matrix(ctx, n, 1, &o->c));
   TRY(oat_new_matrix(ctx, n, 1, &o->a));
   TRY(oat_new_matrix(ctx, width, 2 * width, &o->gram));
   TRY(oat_new_matrix(ctx, width, 1, &o->coefficient));
-  TRY(oat_new_matrix(ctx, oat_kernel_work(n, config->rows->d), 1, &o->work));
+  TRY(oat_new_matrix(ctx, oat_kernel_work(n, PANEL, config->rows->d), 1, &o->work));
   o->base.factors = (oat_factors){n, o->k, NULL, o->c, o->coefficient, NULL};
   *out = &o->base;
   return OATGP_OK;
@@ -124,12 +126,12 @@ static void fill_panel(full_objective *o, size_t first, size_t columns) {
 static void differentiate(full_objective *o, const oat_covariance *cov, const oat_point *point, oat_gradient *gradient) {
   const oat_rows *rows = o->base.config.rows;
   const size_t n = rows->n;
-  oat_kernel_gradient sums = {0, 0, gradient->theta + OAT_LENGTHSCALE, NULL};
+  oat_kernel_gradient sums = {0, gradient->theta + OAT_LENGTHSCALE, NULL};
   memset(sums.log_lengthscale, 0, (cov->kernel->ard ? cov->d : 1) * sizeof(double));
   memcpy(o->a, o->c, n * sizeof *o->a);
   oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->a, n, 1, n});
   oat_cholesky_inverse(n, o->k);
-  double d_noise = 0, d_diagonal = 0;
+  double d_noise = 0, d_diagonal = 0, d_sigma2 = 0;
   for (size_t first = 0; first < n; first += PANEL) {
     const size_t columns = panel_width(n, first), height = n - first;
     fill_panel(o, first, columns);
@@ -137,9 +139,13 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
       d_noise += o->panel[c * (height + 1)] * oat_noise_scale(rows, first + c);
       d_diagonal += o->panel[c * (height + 1)];
     }
-    oat_kernel_cross_adjoint(cov, rows_from(rows, first, height), rows_from(rows, first, columns), o->panel, height, o->work, &sums);
+    const oat_points x = rows_from(rows, first, height), z = rows_from(rows, first, columns);
+    oat_kernel_cross_slopes(cov, x, z, o->cross, o->slope, height, o->work);
+    d_sigma2 += oat_dot(height * columns, o->panel, o->cross);
+    oat_kernel_cross_adjoint(cov, x, z, o->panel, o->slope, height, o->work, &sums);
   }
-  gradient->theta[OAT_SIGMA] = sums.log_sigma + 2 * o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * d_diagonal;
+  const double sigma2 = point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+  gradient->theta[OAT_SIGMA] = 2 * (d_sigma2 + o->base.config.jitter * sigma2 * d_diagonal);
   gradient->theta[OAT_SHAPE] = sums.log_shape;
   gradient->theta[OAT_TAU] = 2 * point->theta[OAT_TAU] * point->theta[OAT_TAU] * d_noise;
 }

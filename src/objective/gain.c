@@ -23,7 +23,7 @@ typedef struct bench {
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
   const size_t width = 1 + config->rows->p;
-  return m * (2 * config->capacity + 2 + width) + width * (width + 2) + oat_kernel_work(m, config->rows->d);
+  return m * (2 * config->capacity + 2 + width) + width * (width + 2) + oat_kernel_work(m, config->capacity, config->rows->d);
 }
 
 static bench lay_out(const oat_objective *objective, size_t m, double *work) {

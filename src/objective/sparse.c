@@ -47,7 +47,7 @@ static void shape_sums(oat_sparse_objective *o) {
 static size_t lay_out(oat_sparse_objective *o, double *base) {
   const size_t k = o->base.config.capacity, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p, kk = k * k;
   size_t used = 0;
-  double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s};
+  double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
     *squares[i] = take(base, &used, kk);
   }
@@ -60,7 +60,8 @@ static size_t lay_out(oat_sparse_objective *o, double *base) {
   o->coefficient = take(base, &used, width);
   o->basis = take(base, &used, width * width);
   o->z_grad = take(base, &used, k * d);
-  o->kernel_work = take(base, &used, oat_kernel_work(k, d));
+  o->room = take(base, &used, oat_triangle_room(k));
+  o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
   o->sums.vwv = take(base, &used, kk + k * width + width * width + OAT_SCALARS);
   o->gradient_sums.kernel.log_lengthscale = take(base, &used, d + k * d + kk);
   return used;
@@ -104,7 +105,7 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
 static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
   const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
-  oat_kernel_cross(&cov, knots_of(config, point), knots_of(config, point), o->l, config->k, o->kernel_work);
+  oat_kernel_cross_slopes(&cov, knots_of(config, point), knots_of(config, point), o->l, o->slope, config->k, o->kernel_work);
   for (size_t i = 0; i < config->k; i++) {
     o->l[i * (config->k + 1)] += oat_jitter_variance(config, point);
   }
@@ -182,76 +183,83 @@ static void invert_b(oat_sparse_objective *o) {
 }
 
 /* m = (gamma I - B^-1 - e e^T) L^-1 */
-static void collapsed_product(oat_sparse_objective *o, double gamma) {
-  const size_t k = o->base.config.k;
+static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l, double gamma) {
+  const size_t k = l->k;
   for (size_t j = 0; j < k; j++) {
+    const double *binv = o->binv + j * k, ej = o->e[j];
+    double *m = o->m + j * k;
     for (size_t i = 0; i < k; i++) {
-      o->m[i + j * k] = (i == j ? gamma : 0) - o->binv[i + j * k] - o->e[i] * o->e[j];
+      m[i] = -binv[i] - o->e[i] * ej;
     }
+    m[j] += gamma;
   }
-  oat_solve_right(o->l, k, OAT_PLAIN, oat_square(o->m, k));
+  oat_triangle_solve(l, OAT_PLAIN, oat_square(o->m, k));
 }
 
-/* S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
+/* The lower triangle of S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
 static void collapsed_s(oat_sparse_objective *o, double gamma) {
   const size_t k = o->base.config.k;
   for (size_t j = 0; j < k; j++) {
-    for (size_t i = 0; i < k; i++) {
-      const double b = i >= j ? o->b[i + j * k] : o->b[j + i * k];
-      o->s[i + j * k] = gamma * b + o->binv[i + j * k] + o->e[i] * o->e[j] - (i == j ? 1 + gamma : 0);
+    const double *b = o->b + j * k, *binv = o->binv + j * k, ej = o->e[j];
+    double *s = o->s + j * k;
+    for (size_t i = j; i < k; i++) {
+      s[i] = gamma * b[i] + binv[i] + o->e[i] * ej;
     }
+    s[j] -= 1 + gamma;
   }
 }
 
 /* dKuu = sym(L^-T P L^-1), P the lower triangle of -S with half its diagonal; in place. */
-static void cholesky_adjoint(oat_sparse_objective *o) {
-  const size_t k = o->base.config.k;
+static void cholesky_adjoint(oat_sparse_objective *o, const oat_triangle *l) {
+  const size_t k = l->k;
   double *s = o->s;
   for (size_t j = 0; j < k; j++) {
-    for (size_t i = 0; i < k; i++) {
-      s[i + j * k] *= i > j ? -1 : i == j ? -0.5 : 0;
+    memset(s + j * k, 0, j * sizeof *s);
+    s[j * (k + 1)] *= 0.5;
+    for (size_t i = j; i < k; i++) {
+      s[i + j * k] = -s[i + j * k];
     }
   }
-  oat_solve_left(o->l, k, OAT_TRANSPOSED, oat_square(s, k));
-  oat_solve_right(o->l, k, OAT_PLAIN, oat_square(s, k));
-  for (size_t j = 0; j < k; j++) {
-    for (size_t i = 0; i <= j; i++) {
-      const double mean = 0.5 * (s[i + j * k] + s[j + i * k]);
-      s[i + j * k] = mean;
-      s[j + i * k] = mean;
-    }
+  for (int side = 0; side < 2; side++) {
+    oat_transpose(k, s);
+    oat_triangle_solve(l, OAT_PLAIN, oat_square(s, k));
   }
+  oat_average_halves(k, s);
 }
 
-/* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. */
-static void add_kuu(oat_sparse_objective *o, const oat_point *point, oat_kernel_gradient *total) {
+static double trace(size_t k, const double *a) {
+  double sum = 0;
+  for (size_t i = 0; i < k; i++) {
+    sum += a[i * (k + 1)];
+  }
+  return sum;
+}
+
+/* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. Returns that in log sigma, of
+ * both K(X, Z) and K(Z, Z): sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, since V is free of it but for L. */
+static double add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
   const size_t k = config->k, count = k * config->rows->d;
   const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
+  const double scaled = trace(k, o->s);
   oat_kernel_gradient part = *total;
   part.z = total->z != NULL ? o->z_grad : NULL;
   memset(o->z_grad, 0, count * sizeof *o->z_grad);
-  cholesky_adjoint(o);
-  oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, k, o->kernel_work, &part);
-  total->log_sigma = part.log_sigma;
+  cholesky_adjoint(o, l);
+  const double fixed = 2 * config->jitter_absolute * trace(k, o->s);
+  oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, o->slope, k, o->kernel_work, &part);
   total->log_shape = part.log_shape;
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
-  for (size_t i = 0; i < k; i++) {
-    total->log_sigma += 2 * config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * o->s[i * (k + 1)];
-  }
+  return scaled - fixed;
 }
 
 /* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. */
-static double collapsed_log_tau(const oat_sparse_objective *o, bool trace, double rwr) {
+static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, double rwr) {
   const size_t k = o->base.config.k;
-  double trace_binv = 0;
-  for (size_t i = 0; i < k; i++) {
-    trace_binv += o->binv[i * (k + 1)];
-  }
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
-  return (double)k - trace_binv - (double)o->base.config.rows->n + quadratic + (trace ? o->sums.scalar[OAT_G_OVER_N] : 0);
+  return (double)k - trace(k, o->binv) - (double)o->base.config.rows->n + quadratic + (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
@@ -261,9 +269,11 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   const double gamma = sparse->trace ? 1 : 0;
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
+  sums.count -= collapsed ? k * k : 0;
+  const oat_triangle l = oat_triangle_make(o->l, k, o->room);
   invert_b(o);
   if (collapsed) {
-    collapsed_product(o, gamma);
+    collapsed_product(o, &l, gamma);
   }
   const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
   const oatgp_status status = o->backend_table->pass2(o->backend, sparse, &adjoint, &sums);
@@ -276,8 +286,8 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   } else {
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }
-  add_kuu(o, point, &sums.kernel);
-  gradient->theta[OAT_SIGMA] = sums.kernel.log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
+  const double log_sigma = add_kuu(o, &l, point, &sums.kernel);
+  gradient->theta[OAT_SIGMA] = log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
   gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
   gradient->theta[OAT_TAU] = collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn;
   memcpy(gradient->theta + OAT_LENGTHSCALE, sums.kernel.log_lengthscale, (sparse->cov.kernel->ard ? d : 1) * sizeof(double));
@@ -298,14 +308,16 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
                       o->l,
                       point->theta[OAT_TAU],
                       alpha,
-                      approx->trace};
+                      approx->trace,
+                      false};
 }
 
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
-  const oat_sparse sparse = oat_sparse_at(o, point, config->k);
+  oat_sparse sparse = oat_sparse_at(o, point, config->k);
   double rwr = 0;
+  sparse.slopes = gradient != NULL;
   oatgp_status status = OATGP_OK;
   TRY(factorise_kuu(o, point));
   TRY(o->backend_table->pass1(o->backend, &sparse, &o->sums));

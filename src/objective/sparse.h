@@ -11,6 +11,8 @@ typedef struct oat_sparse_objective {
   oat_backend *backend;
   double *arena;                     /* everything below */
   double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
+  double *slope;                     /* k x k: phi' of the kernel between knots */
+  double *room;                      /* of the triangle of L */
   double *c_all;                     /* k x (1 + p): LB^-1 vwr */
   double *gram;                      /* 2 of (1 + p) square */
   double *coefficient;               /* p */

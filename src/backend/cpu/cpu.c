@@ -2,7 +2,7 @@
  *
  * A block is rows x K with the row index fastest, so that V = Kfu L^-T is the right-side solve.
  * Pass 1: N K^2 (solve) + N K^2 (syrk). Pass 2, collapsed: 2 N K^2 (gemm), and the solve again if V was not kept.
- * Memory: lanes x ((2 K + about 150) x block + K^2) doubles, and N x K for V if the budget allows. */
+ * Memory: lanes x ((3 K + about 150) x block + K^2) doubles, and 2 N x K for V and the kernel's slopes if the budget allows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 #include "util/memory.h"
 
 enum { ROW_VECTORS = 5, PANEL = 128, MOST_LANES = 16 }; /* PANEL: candidates at a time */
-#define LANE_DOUBLES ((size_t)1 << 26)                  /* room for the K x K sums of all lanes: half a gigabyte */
+#define LANE_DOUBLES ((size_t)1 << 26)                  /* room for all lanes: half a gigabyte */
 
 /* Where one thread works: its own buffers and sums. Rows are dealt out to lanes block by block, in a way that depends on the data and the
  * number of knots alone, and the lanes' sums are added in their order: so the number of threads changes no bit. */
 typedef struct lane {
   const oat_backend *backend;
-  double *v, *t;            /* block x K each */
+  double *v, *slope, *t;    /* block x K each: V, phi' of the kernel, and what the adjoint of Kfu is made in */
   double *panel;            /* block x PANEL */
   double *work;             /* of the kernel */
   double *row[ROW_VECTORS]; /* block each */
@@ -28,42 +28,48 @@ typedef struct lane {
 } lane;
 
 struct oat_backend {
-  size_t block, max_knots;
+  size_t wanted_block, block, max_knots; /* wanted: 0 to choose */
   int64_t memory;
   int threads;
   oat_rows rows;
-  double *cache; /* V of all rows, block after block, or NULL */
+  double *cache; /* of all rows, block after block, V and then the slopes; or NULL */
   size_t cached; /* number of knots of the V that the cache holds, 0 for none */
+  bool slopes;   /* it holds their slopes, too */
   size_t lanes;
   lane *lane;
+  double *room; /* for the two triangles: L, and LB in predictions */
+  oat_triangle kuu, b;
 };
 
 /* The rows first .. first + n - 1 under work. */
 typedef struct block {
   size_t first, n;
   oat_view v;
+  double *slope;   /* with the leading dimension of v */
   const double *q; /* |v_i|^2, if asked for */
 } block;
 
-static size_t choose_block(const oat_backend_config *config) {
-  if (config->block > 0) {
-    return config->block;
-  }
-  const size_t fitting = 32768 / (config->max_knots + 1) & ~(size_t)7; /* a quarter of a megabyte for V, if that is not too few rows */
-  return fitting < 256 ? 256 : fitting > 512 ? 512 : fitting;
+/* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two, whose columns would
+ * fall on the same places of a cache. */
+static size_t choose_block(size_t wanted, size_t n) {
+  const size_t eighth = (n / 8 + 8) & ~(size_t)7;
+  return wanted > 0 ? wanted : eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
 }
 
-/* As many as there are blocks, at most MOST_LANES, and fewer when their K x K sums would be large. */
-static size_t choose_lanes(const oat_backend *backend, const oat_rows *rows) {
-  const size_t blocks = (rows->n + backend->block - 1) / backend->block, k = backend->max_knots;
-  const size_t fitting = LANE_DOUBLES / (k * k + 1) + 1, most = fitting < MOST_LANES ? fitting : MOST_LANES;
-  return blocks < most ? blocks : most;
+/* As many as there are blocks, at most MOST_LANES, and fewer when there are not many rows for each K x K sum, or they need much memory. */
+static size_t choose_lanes(const oat_backend *backend) {
+  const size_t n = backend->rows.n, k = backend->max_knots, blocks = (n + backend->block - 1) / backend->block;
+  size_t lanes = MOST_LANES;
+  while (lanes > 1 && (lanes > blocks || lanes * 2 * k > n || lanes * k * (k + 3 * backend->block) > LANE_DOUBLES)) {
+    lanes /= 2;
+  }
+  return lanes;
 }
 
 static void free_lanes(oat_backend *backend) {
   for (size_t i = 0; backend->lane != NULL && i < backend->lanes; i++) {
     lane *l = &backend->lane[i];
-    double *const arrays[] = {l->v, l->t, l->panel, l->work, l->sums};
+    double *const arrays[] = {l->v, l->slope, l->t, l->panel, l->work, l->sums};
     for (size_t j = 0; j < sizeof arrays / sizeof *arrays; j++) {
       free(arrays[j]);
     }
@@ -79,18 +85,29 @@ static void cpu_close(oat_backend *backend) {
   if (backend != NULL) {
     free_lanes(backend);
     free(backend->cache);
+    free(backend->room);
     free(backend);
   }
 }
 
+static int lane_threads(const oat_backend *backend) {
+  const int threads = oat_lane_threads(backend->threads);
+  return (size_t)threads < backend->lanes ? threads : (int)backend->lanes;
+}
+
 static oatgp_status cpu_open(oatgp_context *ctx, const oat_backend_config *config, oat_backend **out) {
-  const oatgp_status status = oat_new(ctx, 1, sizeof **out, out);
-  if (status == OATGP_OK) {
-    (*out)->block = choose_block(config);
-    (*out)->max_knots = config->max_knots;
-    (*out)->memory = config->memory;
-    (*out)->threads = config->threads;
-  }
+  oat_backend *backend = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, 1, sizeof *backend, &backend));
+  TRY(oat_new_matrix(ctx, 2 * oat_triangle_room(config->max_knots), 1, &backend->room));
+  backend->wanted_block = config->block;
+  backend->max_knots = config->max_knots;
+  backend->memory = config->memory;
+  backend->threads = config->threads;
+  *out = backend;
+  return OATGP_OK;
+done:
+  cpu_close(backend);
   return status;
 }
 
@@ -100,9 +117,10 @@ static oatgp_status make_lane(oatgp_context *ctx, const oat_backend *backend, la
   oatgp_status status = OATGP_OK;
   l->backend = backend;
   TRY(oat_new_matrix(ctx, backend->block, k, &l->v));
+  TRY(oat_new_matrix(ctx, backend->block, k, &l->slope));
   TRY(oat_new_matrix(ctx, backend->block, k, &l->t));
   TRY(oat_new_matrix(ctx, backend->block, PANEL, &l->panel));
-  TRY(oat_new_matrix(ctx, oat_kernel_work(backend->block, d), 1, &l->work));
+  TRY(oat_new_matrix(ctx, oat_kernel_work(backend->block, k > PANEL ? k : PANEL, d), 1, &l->work));
   TRY(oat_new_matrix(ctx, k * k + (first > second ? first : second), 1, &l->sums));
   for (int i = 0; i < ROW_VECTORS; i++) {
     TRY(oat_new_matrix(ctx, backend->block, 1, &l->row[i]));
@@ -111,7 +129,7 @@ done:
   return status;
 }
 
-/* V of all rows is kept between the passes when it fits the budget; without it pass 2 makes it again. */
+/* V and slopes of all rows are kept between the passes when they fit the budget; without them pass 2 makes them again. */
 static oatgp_status cpu_load_rows(oatgp_context *ctx, oat_backend *backend, const oat_rows *rows) {
   oatgp_status status = OATGP_OK;
   free_lanes(backend);
@@ -119,14 +137,15 @@ static oatgp_status cpu_load_rows(oatgp_context *ctx, oat_backend *backend, cons
   backend->cache = NULL;
   backend->cached = 0;
   backend->rows = *rows;
-  backend->lanes = choose_lanes(backend, rows);
+  backend->block = choose_block(backend->wanted_block, rows->n);
+  backend->lanes = choose_lanes(backend);
   TRY(oat_new(ctx, backend->lanes, sizeof *backend->lane, &backend->lane));
   for (size_t i = 0; i < backend->lanes; i++) {
     TRY(make_lane(ctx, backend, &backend->lane[i]));
   }
-  const double bytes = (double)rows->n * (double)backend->max_knots * sizeof(double);
+  const double bytes = 2 * (double)rows->n * (double)backend->max_knots * sizeof(double);
   if (bytes <= (double)backend->memory) {
-    backend->cache = malloc(rows->n * backend->max_knots * sizeof(double) + 1);
+    backend->cache = malloc(2 * rows->n * backend->max_knots * sizeof(double) + 1);
   }
 done:
   return status;
@@ -139,20 +158,21 @@ static void row_squares(oat_const_view v, double *q) {
   }
 }
 
-/* Kfu of the block, then V = Kfu L^-T. */
-static void make_v(const lane *l, const oat_sparse *sparse, oat_view v, size_t first) {
-  const oat_points x = {l->backend->rows.x + first, v.rows, l->backend->rows.n};
+/* Kfu of the block and, if a pass 2 will follow, its slopes, then V = Kfu L^-T. */
+static void make_v(const lane *l, const oat_sparse *sparse, const block *b) {
+  const oat_points x = {l->backend->rows.x + b->first, b->n, l->backend->rows.n};
   const oat_points z = {sparse->z, sparse->k, sparse->ldz};
-  oat_kernel_cross(&sparse->cov, x, z, v.a, v.ld, l->work);
-  oat_solve_right(sparse->l, sparse->k, OAT_TRANSPOSED, v);
+  oat_kernel_cross_slopes(&sparse->cov, x, z, b->v.a, sparse->slopes ? b->slope : NULL, b->v.ld, l->work);
+  oat_triangle_solve(&l->backend->kuu, OAT_TRANSPOSED, b->v);
 }
 
 static block get_block(const lane *l, const oat_sparse *sparse, size_t first) {
-  const size_t left = l->backend->rows.n - first, n = left < l->backend->block ? left : l->backend->block;
-  double *v = l->backend->cache != NULL ? l->backend->cache + first * sparse->k : l->v;
-  block b = {first, n, {v, n, sparse->k, n}, l->row[0]};
-  if (l->backend->cached != sparse->k) {
-    make_v(l, sparse, b.v, first);
+  const oat_backend *backend = l->backend;
+  const size_t left = backend->rows.n - first, n = left < backend->block ? left : backend->block, k = sparse->k;
+  double *v = backend->cache != NULL ? backend->cache + 2 * first * k : l->v;
+  const block b = {first, n, {v, n, k, n}, backend->cache != NULL ? v + n * k : l->slope, l->row[0]};
+  if (backend->cached != k || (sparse->slopes && !backend->slopes)) {
+    make_v(l, sparse, &b);
   }
   return b;
 }
@@ -167,24 +187,52 @@ static block get_block_with_q(const lane *l, const oat_sparse *sparse, size_t fi
 /* g_i is never negative but for rounding. */
 static double residual_variance(const oat_sparse *sparse, double q) { return fmax(sparse->cov.sigma * sparse->cov.sigma - q, 0); }
 
-static double penalty(const oat_sparse *sparse, double g, double n) {
-  const double alpha = sparse->alpha;
-  if (alpha > 0) {
-    return -(1 - alpha) / (2 * alpha) * log1p(alpha * g / n);
+/* w_i = 1 / n_i, for alpha = 0 */
+static void row_weights(lane *l, const oat_sparse *sparse, const block *b) {
+  for (size_t i = 0; i < b->n; i++) {
+    l->row[1][i] = 1 / oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i);
   }
-  return sparse->trace ? -0.5 * g / n : 0;
 }
 
-/* w_i of the block's rows, and the scalar sums. */
-static void add_scalars(const lane *l, const oat_sparse *sparse, const block *b, double *w, double *scalar) {
+static bool uniform_noise(const oat_rows *rows) { return rows->noise_scale == NULL && rows->noise_add == NULL; }
+
+/* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. */
+static void add_noise_scalars(lane *l, const oat_sparse *sparse, const block *b, double *scalar) {
+  const double *w = l->row[1];
+  row_weights(l, sparse, b);
+  for (size_t i = 0; i < b->n; i++) {
+    scalar[OAT_SUM_W] += w[i];
+  }
+  if (uniform_noise(&l->backend->rows)) {
+    scalar[OAT_LOG_LAMBDA] -= (double)b->n * log(w[0]);
+    return;
+  }
+  for (size_t i = 0; i < b->n; i++) {
+    scalar[OAT_LOG_LAMBDA] -= log(w[i]);
+  }
+}
+
+/* For alpha = 0, at the end: sum g_i / n_i = sigma^2 sum w_i - trace of sum w_i v_i v_i^T, never negative but for rounding. */
+static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
+  double *scalar = sums->scalar, trace = 0;
+  for (size_t i = 0; i < sparse->k; i++) {
+    trace += sums->vwv[i * (sparse->k + 1)];
+  }
+  scalar[OAT_G_OVER_N] = fmax(sparse->cov.sigma * sparse->cov.sigma * scalar[OAT_SUM_W] - trace, 0);
+  scalar[OAT_PENALTY] = sparse->trace ? -0.5 * scalar[OAT_G_OVER_N] : 0;
+}
+
+/* For alpha > 0: w_i of the block's rows, and the scalar sums. */
+static void add_scalars(lane *l, const oat_sparse *sparse, const block *b, double *scalar) {
+  const double alpha = sparse->alpha;
   for (size_t i = 0; i < b->n; i++) {
     const double n = oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i);
-    const double g = residual_variance(sparse, b->q[i]), lambda = n + sparse->alpha * g;
-    w[i] = 1 / lambda;
+    const double g = residual_variance(sparse, b->q[i]), lambda = n + alpha * g;
+    l->row[1][i] = 1 / lambda;
     scalar[OAT_LOG_LAMBDA] += log(lambda);
-    scalar[OAT_PENALTY] += penalty(sparse, g, n);
+    scalar[OAT_PENALTY] -= (1 - alpha) / (2 * alpha) * log1p(alpha * g / n);
     scalar[OAT_G_OVER_N] += g / n;
-    scalar[OAT_SUM_W] += w[i];
+    scalar[OAT_SUM_W] += l->row[1][i];
   }
 }
 
@@ -197,7 +245,9 @@ static void add_right_sides(lane *l, const block *b, const double *w, oat_sums *
     for (size_t i = 0; i < b->n; i++) {
       wr[i] = w[i] * r[i];
     }
-    oat_gemv(1, oat_as_const(b->v), OAT_TRANSPOSED, wr, 1, sums->vwr + j * k);
+    for (size_t c = 0; c < k; c++) {
+      sums->vwr[c + j * k] += oat_sum_products(b->n, b->v.a + c * b->v.ld, wr);
+    }
     for (size_t i = 0; i < width; i++) {
       sums->rwr[i + j * width] += oat_dot(b->n, rows->r + i * rows->n + b->first, wr);
     }
@@ -206,7 +256,7 @@ static void add_right_sides(lane *l, const block *b, const double *w, oat_sums *
 
 /* vwv += V^T W V: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
 static void add_products(lane *l, const oat_sparse *sparse, const block *b, const double *w, oat_sums *sums) {
-  if (sparse->alpha == 0 && l->backend->rows.noise_scale == NULL && l->backend->rows.noise_add == NULL) {
+  if (sparse->alpha == 0 && uniform_noise(&l->backend->rows)) {
     oat_syrk(w[0], oat_as_const(b->v), 1, oat_square(sums->vwv, sparse->k));
     return;
   }
@@ -223,14 +273,24 @@ static void add_products(lane *l, const oat_sparse *sparse, const block *b, cons
   oat_syrk(1, oat_as_const(t), 1, oat_square(sums->vwv, t.columns));
 }
 
+/* How many blocks a lane has. */
+static size_t turns_of(const oat_backend *backend, size_t index) {
+  const size_t blocks = (backend->rows.n + backend->block - 1) / backend->block;
+  return blocks > index ? (blocks - index - 1) / backend->lanes + 1 : 0;
+}
+
 /* All blocks of a lane. */
 static void pass1_lane(lane *l, size_t index, const oat_sparse *sparse, oat_sums *sums) {
   const oat_backend *backend = l->backend;
-  double *w = l->row[1];
+  const double *w = l->row[1];
   memset(sums->vwv, 0, sums->count * sizeof *sums->vwv);
   for (size_t first = index * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
-    const block b = get_block_with_q(l, sparse, first);
-    add_scalars(l, sparse, &b, w, sums->scalar);
+    const block b = sparse->alpha > 0 ? get_block_with_q(l, sparse, first) : get_block(l, sparse, first);
+    if (sparse->alpha > 0) {
+      add_scalars(l, sparse, &b, sums->scalar);
+    } else {
+      add_noise_scalars(l, sparse, &b, sums->scalar);
+    }
     add_right_sides(l, &b, w, sums);
     add_products(l, sparse, &b, w, sums);
   }
@@ -249,11 +309,20 @@ static void add(size_t n, const double *x, double *y) {
 }
 
 /* After a loop over all blocks: V is there for the next one, until knots or parameters change. */
-static void keep_v(oat_backend *backend, const oat_sparse *sparse) { backend->cached = backend->cache != NULL ? sparse->k : 0; }
+static void keep_v(oat_backend *backend, const oat_sparse *sparse) {
+  backend->cached = backend->cache != NULL ? sparse->k : 0;
+  backend->slopes = sparse->slopes;
+}
+
+/* For what makes V; pass 2 follows a pass 1 at the same point. */
+static void take_factor(oat_backend *backend, const oat_sparse *sparse) {
+  backend->kuu = oat_triangle_make(sparse->l, sparse->k, backend->room);
+}
 
 static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oat_sums *sums) {
   backend->cached = 0;
-#pragma omp parallel for num_threads(oat_lane_threads(backend->threads)) schedule(static, 1)
+  take_factor(backend, sparse);
+#pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     oat_sums own = sums_of(&backend->lane[i], sums);
     pass1_lane(&backend->lane[i], i, sparse, &own);
@@ -261,6 +330,9 @@ static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oa
   memcpy(sums->vwv, backend->lane[0].sums, sums->count * sizeof(double));
   for (size_t i = 1; i < backend->lanes; i++) {
     add(sums->count, backend->lane[i].sums, sums->vwv);
+  }
+  if (sparse->alpha == 0) {
+    finish_noise_scalars(sparse, sums);
   }
   keep_v(backend, sparse);
   return OATGP_OK;
@@ -278,27 +350,20 @@ static void residuals(const lane *l, const block *b, const double *coefficient, 
   }
 }
 
-/* T <- diag(w) (T + r le^T) */
-static void finish_collapsed(oat_view t, const double *w, const double *r, const double *le) {
-  for (size_t c = 0; c < t.columns; c++) {
-    oat_weigh_sum(t.rows, w, le[c], r, t.a + c * t.ld);
-  }
-}
-
-/* w_i = 1 / n_i, for alpha = 0 */
-static void row_weights(lane *l, const oat_sparse *sparse, const block *b) {
-  for (size_t i = 0; i < b->n; i++) {
-    l->row[1][i] = 1 / oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i);
-  }
-}
-
-/* dKfu of a block when alpha = 0: one product with a K x K matrix. */
+/* dKfu = diag(w) (V product + r le^T) of a block when alpha = 0: one product with a K x K matrix. */
 static void collapsed_block(lane *l, const oat_sparse *sparse, const oat_adjoint *adjoint, const block *b, oat_view t) {
+  const bool uniform = uniform_noise(&l->backend->rows);
   double *w = l->row[1], *r = l->row[2];
   row_weights(l, sparse, b);
   residuals(l, b, adjoint->coefficient, r);
-  oat_gemm(1, oat_as_const(b->v), OAT_PLAIN, oat_const_square(adjoint->product, sparse->k), OAT_PLAIN, 0, t);
-  finish_collapsed(t, w, r, adjoint->le);
+  const double common = uniform ? w[0] : 1;
+  for (size_t c = 0; c < t.columns; c++) {
+    oat_scaled_copy(b->n, common * adjoint->le[c], r, t.a + c * t.ld);
+  }
+  oat_gemm(common, oat_as_const(b->v), OAT_PLAIN, oat_const_square(adjoint->product, sparse->k), OAT_PLAIN, 1, t);
+  for (size_t c = 0; !uniform && c < t.columns; c++) {
+    oat_weigh(b->n, w, t.a + c * t.ld);
+  }
 }
 
 /* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
@@ -351,21 +416,22 @@ static void general_block(lane *l, const oat_sparse *sparse, const oat_adjoint *
   row_adjoints(l, sparse, b, vbv, sums);
   finish_general(l, b, adjoint->e, t);
   oat_gemm(1, oat_as_const(t), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, 1, oat_square(sums->s, k));
-  oat_solve_right(sparse->l, k, OAT_PLAIN, t);
+  oat_triangle_solve(&l->backend->kuu, OAT_PLAIN, t);
 }
 
 static void clear_gradient(oat_gradient_sums *sums) {
   memset(sums->kernel.log_lengthscale, 0, sums->count * sizeof(double));
-  sums->kernel.log_sigma = 0;
   sums->kernel.log_shape = 0;
   sums->dg = 0;
   sums->dn = 0;
 }
 
+/* Backwards, since the latest blocks of pass 1 may still be in the processor's cache. */
 static void pass2_lane(lane *l, size_t index, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums) {
   const oat_backend *backend = l->backend;
   clear_gradient(sums);
-  for (size_t first = index * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
+  for (size_t turn = turns_of(backend, index); turn-- > 0;) {
+    const size_t first = (index + turn * backend->lanes) * backend->block;
     const block b = adjoint->collapsed ? get_block(l, sparse, first) : get_block_with_q(l, sparse, first);
     const oat_view t = {l->t, b.n, sparse->k, b.n};
     if (adjoint->collapsed) {
@@ -374,7 +440,7 @@ static void pass2_lane(lane *l, size_t index, const oat_sparse *sparse, const oa
       general_block(l, sparse, adjoint, &b, t, sums);
     }
     const oat_points x = {backend->rows.x + first, b.n, backend->rows.n}, z = {sparse->z, sparse->k, sparse->ldz};
-    oat_kernel_cross_adjoint(&sparse->cov, x, z, t.a, t.ld, l->work, &sums->kernel);
+    oat_kernel_cross_adjoint(&sparse->cov, x, z, t.a, b.slope, t.ld, l->work, &sums->kernel);
   }
 }
 
@@ -389,7 +455,7 @@ static oat_gradient_sums gradient_sums_of(const lane *l, const oat_gradient_sums
 
 static oatgp_status cpu_pass2(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums) {
   oat_gradient_sums own[MOST_LANES];
-#pragma omp parallel for num_threads(oat_lane_threads(backend->threads)) schedule(static, 1)
+#pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     own[i] = gradient_sums_of(&backend->lane[i], sums);
     pass2_lane(&backend->lane[i], i, sparse, adjoint, &own[i]);
@@ -397,7 +463,6 @@ static oatgp_status cpu_pass2(oat_backend *backend, const oat_sparse *sparse, co
   clear_gradient(sums);
   for (size_t i = 0; i < backend->lanes; i++) {
     add(sums->count, backend->lane[i].sums, sums->kernel.log_lengthscale);
-    sums->kernel.log_sigma += own[i].kernel.log_sigma;
     sums->kernel.log_shape += own[i].kernel.log_shape;
     sums->dg += own[i].dg;
     sums->dn += own[i].dn;
@@ -428,7 +493,7 @@ static void fill_cache(oat_backend *backend, const oat_sparse *sparse) {
   if (backend->cached == sparse->k) {
     return;
   }
-#pragma omp parallel for num_threads(oat_lane_threads(backend->threads)) schedule(static, 1)
+#pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     for (size_t first = i * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
       get_block(&backend->lane[i], sparse, first);
@@ -453,28 +518,28 @@ static void weigh_candidates(lane *l, const oat_sparse *sparse, size_t start, si
  * it one lane makes V block by block. */
 static oatgp_status cpu_weigh(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates) {
   memset(candidates->ee, 0, candidates->points.n * (2 + backend->rows.p + sparse->k) * sizeof(double));
+  take_factor(backend, sparse);
   if (backend->cache == NULL) {
     weigh_candidates(&backend->lane[0], sparse, 0, PANEL, candidates);
     return OATGP_OK;
   }
   fill_cache(backend, sparse);
-#pragma omp parallel for num_threads(oat_lane_threads(backend->threads)) schedule(static, 1)
+#pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     weigh_candidates(&backend->lane[i], sparse, i * PANEL, backend->lanes * PANEL, candidates);
   }
   return OATGP_OK;
 }
 
-static void predict_lane(lane *l, size_t index, const oat_sparse *sparse, const double *lb, const double *c,
-                         const oat_row_predictions *out) {
+static void predict_lane(lane *l, size_t index, const oat_sparse *sparse, bool whiten, const double *c, const oat_row_predictions *out) {
   const oat_backend *backend = l->backend;
   for (size_t first = index * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
     const block b = get_block_with_q(l, sparse, first);
     if (out->q != NULL) {
       memcpy(out->q + first, b.q, b.n * sizeof(double));
     }
-    if (lb != NULL) {
-      oat_solve_right(lb, sparse->k, OAT_TRANSPOSED, b.v);
+    if (whiten) {
+      oat_triangle_solve(&backend->b, OAT_TRANSPOSED, b.v);
     }
     if (out->mean != NULL) {
       oat_gemv(1, oat_as_const(b.v), OAT_PLAIN, c, 0, out->mean + first);
@@ -488,9 +553,13 @@ static void predict_lane(lane *l, size_t index, const oat_sparse *sparse, const 
 static oatgp_status cpu_predict(oat_backend *backend, const oat_sparse *sparse, const double *lb, const double *c,
                                 const oat_row_predictions *out) {
   backend->cached = 0;
-#pragma omp parallel for num_threads(oat_lane_threads(backend->threads)) schedule(static, 1)
+  take_factor(backend, sparse);
+  if (lb != NULL) {
+    backend->b = oat_triangle_make(lb, sparse->k, backend->room + oat_triangle_room(sparse->k));
+  }
+#pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
-    predict_lane(&backend->lane[i], i, sparse, lb, c, out);
+    predict_lane(&backend->lane[i], i, sparse, lb != NULL, c, out);
   }
   return OATGP_OK;
 }
