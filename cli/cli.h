@@ -45,7 +45,7 @@ struct cli {
   bool live_line;    /* a progress line stands on the terminal */
 };
 
-extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info;
+extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert;
 extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */

@@ -1,6 +1,5 @@
 /* oatgp fit: reads data, fits a model, saves it and says what it is. A first signal ends the fit with the best model. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,9 +7,7 @@
 
 #include "json.h"
 #include "progress.h"
-
-/* The one thing a signal handler may write. */
-static volatile sig_atomic_t signalled = 0;
+#include "signals.h"
 
 /* What the monitor needs. */
 typedef struct watch {
@@ -18,23 +15,6 @@ typedef struct watch {
   FILE *trace; /* NULL without --trace */
   cli_progress progress;
 } watch;
-
-/* ---- signals ----------------------------------------------------------------------------------------------------- */
-
-/* A second signal of either kind has its usual effect. */
-static void on_signal(int number) {
-  (void)number;
-  signalled = 1;
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-}
-
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- monitor ----------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +68,7 @@ static int monitor(void *user, const oatgp_event *event) {
     write_trace(w, event);
   }
   cli_progress_show(&w->progress, event);
-  return signalled != 0;
+  return cli_signals_caught() != 0;
 }
 
 /* ---- before the fit ---------------------------------------------------------------------------------------------- */
@@ -201,8 +181,9 @@ static oatgp_status run(cli *c) {
   TRY(open_trace(&w));
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
-  catch_signals();
+  cli_signals_catch(1);
   cli_progress_begin(&w.progress, c);
+  cli_progress_look_inside(&w.progress);
   status = oatgp_fit(c->ctx, data, &c->settings, knots, monitor, &w, &model);
   cli_progress_end(&w.progress);
   TRY(status);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "progress.h"
 
 #define LABEL_WIDTH 20
 
@@ -93,10 +94,15 @@ static oatgp_status run(cli *c) {
   oatgp_status status;
   oatgp_data *data = NULL, *knots = NULL;
   oatgp_evaluation evaluation = {0};
+  cli_progress progress;
   TRY(cli_need(c, c->settings.target, "--target COL"));
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
-  TRY(oatgp_evaluate(c->ctx, data, &c->settings, knots, c->options.gradient, &evaluation));
+  cli_progress_begin(&progress, c);
+  cli_progress_look_inside(&progress);
+  status = oatgp_evaluate(c->ctx, data, &c->settings, knots, c->options.gradient, &evaluation);
+  cli_progress_end(&progress);
+  TRY(status);
   if (c->options.json) {
     TRY(put_evaluation(c, data, &evaluation));
   } else {

@@ -1,19 +1,27 @@
-/* oatgp predict: mean, standard deviations and an interval for each row, and joint draws and covariance if asked. */
+/* oatgp predict: mean, standard deviations and an interval for each row, and joint draws and covariance if asked.
+ *
+ * Rows are read, predicted and written some at a time, so that memory does not grow with them; all at once only where that is asked for:
+ * joint draws, a covariance, or one JSON object with all rows. */
 #include <math.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
+#include "progress.h"
+#include "signals.h"
 
 #define FIXED_COLUMNS 5
 #define MOST_SAMPLES 1000000
 #define NAME_SIZE 32
+#define ROWS_AT_A_TIME 65536 /* a multiple of 512: the bits are those of all rows at once */
 
 enum column { MEAN, SD_LATENT, SD, LOWER, UPPER };
 
 /* The table that is written, column after column in one block. */
 typedef struct table {
-  size_t rows, samples, columns;
+  size_t rows, capacity, fixed, samples, columns;
   double *block;
   double **values;
   char (*sample_names)[NAME_SIZE];
@@ -25,6 +33,18 @@ typedef struct wishes {
   double interval;
   size_t samples;
 } wishes;
+
+/* A prediction in progress. */
+typedef struct work {
+  cli *c;
+  wishes wanted;
+  oatgp_model *model;
+  oatgp_stream *stream;
+  oatgp_csv *csv; /* NULL before the first row and where only JSON is wanted */
+  table t;
+  size_t rows; /* done */
+  cli_progress progress;
+} work;
 
 static oatgp_status read_wishes(cli *c, wishes *out) {
   double samples = 0;
@@ -38,21 +58,21 @@ static oatgp_status read_wishes(cli *c, wishes *out) {
   return OATGP_OK;
 }
 
-static oatgp_status make_table(cli *c, size_t rows, size_t samples, table *t) {
+/* ---- the table ------------------------------------------------------------------------------------------------------ */
+
+static oatgp_status make_table(cli *c, size_t samples, table *t) {
   static const char *const fixed[FIXED_COLUMNS] = {"mean", "sd_latent", "sd", "lower", "upper"};
   oatgp_status status;
-  *t = (table){.rows = rows, .samples = samples, .columns = FIXED_COLUMNS + samples};
+  *t = (table){.fixed = c->options.mean_only ? 1 : FIXED_COLUMNS, .samples = samples};
+  t->columns = t->fixed + samples;
   t->values = cli_new(c, t->columns, sizeof *t->values, &status);
   TRY(status);
   t->names = cli_new(c, t->columns, sizeof *t->names, &status);
   TRY(status);
   t->sample_names = cli_new(c, samples, sizeof *t->sample_names, &status);
   TRY(status);
-  t->block = cli_new(c, rows, t->columns * sizeof(double), &status);
-  TRY(status);
   for (size_t j = 0; j < t->columns; j++) {
-    t->values[j] = t->block + j * rows;
-    t->names[j] = j < FIXED_COLUMNS ? fixed[j] : t->sample_names[j - FIXED_COLUMNS];
+    t->names[j] = j < t->fixed ? fixed[j] : t->sample_names[j - t->fixed];
   }
   for (size_t j = 0; j < samples; j++) {
     snprintf(t->sample_names[j], NAME_SIZE, "sample%zu", j + 1);
@@ -68,10 +88,24 @@ static void free_table(table *t) {
   free(t->sample_names);
 }
 
-static oatgp_status fill_table(cli *c, const oatgp_model *model, const oatgp_data *data, double interval, table *t) {
-  double **v = t->values;
-  oatgp_status status;
-  TRY(oatgp_predict(c->ctx, model, data, &(oatgp_prediction){v[MEAN], v[SD_LATENT], v[SD]}));
+/* Makes room for so many rows. */
+static oatgp_status size_table(cli *c, size_t rows, table *t) {
+  oatgp_status status = OATGP_OK;
+  if (rows > t->capacity) {
+    free(t->block);
+    t->block = cli_new(c, rows, t->columns * sizeof(double), &status);
+    t->capacity = status == OATGP_OK ? rows : 0;
+  }
+  t->rows = rows;
+  for (size_t j = 0; status == OATGP_OK && j < t->columns; j++) {
+    t->values[j] = t->block + j * rows;
+  }
+  return status;
+}
+
+/* Variances become standard deviations, and these the interval. */
+static void fill_interval(const cli *c, double interval, const table *t) {
+  double *const *v = t->values;
   const double width = -oatgp_normal_quantile((1 - interval) / 2);
   for (size_t i = 0; i < t->rows; i++) {
     v[SD_LATENT][i] = sqrt(v[SD_LATENT][i]);
@@ -80,12 +114,28 @@ static oatgp_status fill_table(cli *c, const oatgp_model *model, const oatgp_dat
     v[LOWER][i] = v[MEAN][i] - half;
     v[UPPER][i] = v[MEAN][i] + half;
   }
+}
+
+static oatgp_status fill_table(work *w, const oatgp_data *data) {
+  cli *c = w->c;
+  table *t = &w->t;
+  oatgp_status status;
+  TRY(size_table(c, oatgp_data_rows(data), t));
+  double **v = t->values;
+  if (c->options.mean_only) {
+    TRY(oatgp_predict_mean(c->ctx, w->model, data, v[MEAN]));
+  } else {
+    TRY(oatgp_predict(c->ctx, w->model, data, &(oatgp_prediction){v[MEAN], v[SD_LATENT], v[SD]}));
+    fill_interval(c, w->wanted.interval, t);
+  }
   if (t->samples > 0) {
-    TRY(oatgp_predict_samples(c->ctx, model, data, t->samples, (uint64_t)c->settings.seed, v[FIXED_COLUMNS]));
+    TRY(oatgp_predict_samples(c->ctx, w->model, data, t->samples, (uint64_t)c->settings.seed, v[t->fixed]));
   }
 done:
   return status;
 }
+
+/* ---- output --------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status write_covariance(cli *c, const oatgp_model *model, const oatgp_data *data) {
   const size_t n = oatgp_data_rows(data);
@@ -102,22 +152,33 @@ done:
   return status;
 }
 
+static const char *output_path(const cli *c) { return *c->options.output != '\0' ? c->options.output : "-"; }
+
+static bool to_file(const cli *c) { return strcmp(output_path(c), "-") != 0; }
+
 /* With --json a file still gets the table as CSV; standard output then says what was written. */
-static oatgp_status write_table(cli *c, const table *t) {
-  const char *path = *c->options.output != '\0' ? c->options.output : "-";
-  const bool to_file = strcmp(path, "-") != 0;
-  if (to_file || !c->options.json) {
-    const oatgp_status status = oatgp_write_csv(c->ctx, path, t->rows, t->columns, t->names, (const double *const *)t->values);
-    if (status != OATGP_OK || !c->options.json) {
-      return status;
-    }
+static bool wants_csv(const cli *c) { return to_file(c) || !c->options.json; }
+
+/* Begun with the first rows, so that there is no output for data that are refused. */
+static oatgp_status write_rows(work *w) {
+  oatgp_status status = OATGP_OK;
+  if (w->csv == NULL) {
+    TRY(oatgp_csv_open(w->c->ctx, output_path(w->c), w->t.columns, w->t.names, &w->csv));
   }
+  TRY(oatgp_csv_append(w->c->ctx, w->csv, w->t.rows, (const double *const *)w->t.values));
+done:
+  return status;
+}
+
+static oatgp_status print_json(const work *w) {
+  cli *c = w->c;
+  const table *t = &w->t;
   cli_json json = cli_json_begin();
-  cli_json_whole(&json, "n", (int64_t)t->rows);
-  if (to_file) {
-    cli_json_text(&json, "output", path);
+  cli_json_whole(&json, "n", (int64_t)w->rows);
+  if (to_file(c)) {
+    cli_json_text(&json, "output", c->options.output);
   }
-  for (size_t j = 0; j < t->columns && !to_file; j++) {
+  for (size_t j = 0; j < t->columns && !to_file(c); j++) {
     cli_json_numbers(&json, t->names[j], t->rows, t->values[j]);
   }
   if (*c->options.cov != '\0') {
@@ -126,23 +187,67 @@ static oatgp_status write_table(cli *c, const table *t) {
   return cli_json_end(c, &json, stdout, true);
 }
 
+/* ---- rows ----------------------------------------------------------------------------------------------------------- */
+
+/* Everything about these rows. */
+static oatgp_status predict_rows(work *w, const oatgp_data *data) {
+  oatgp_status status;
+  TRY(fill_table(w, data));
+  TRY(write_covariance(w->c, w->model, data));
+  TRY(wants_csv(w->c) ? write_rows(w) : OATGP_OK);
+  w->rows += w->t.rows;
+  cli_progress_rows(&w->progress, w->rows);
+done:
+  return status;
+}
+
+static bool needs_all_rows(const work *w) { return w->t.samples > 0 || *w->c->options.cov != '\0' || !wants_csv(w->c); }
+
+static oatgp_status predict_stream(work *w) {
+  const size_t rows = needs_all_rows(w) ? SIZE_MAX : ROWS_AT_A_TIME;
+  oatgp_status status = OATGP_OK;
+  oatgp_data *data = NULL;
+  do {
+    oatgp_data_free(data);
+    data = NULL;
+    TRY(oatgp_stream_next(w->c->ctx, w->stream, rows, &data));
+    TRY(data != NULL ? predict_rows(w, data) : OATGP_OK);
+    TRY(cli_signals_caught() == 0 ? OATGP_OK : OATGP_STOPPED);
+  } while (data != NULL);
+done:
+  oatgp_data_free(data);
+  return status;
+}
+
+/* Ends as the signal would have ended it, now that nothing is left behind. */
+static void end_by_signal(cli *c) {
+  cli_clear_line(c);
+  signal(cli_signals_caught(), SIG_DFL);
+  raise(cli_signals_caught());
+}
+
 static oatgp_status run(cli *c) {
   oatgp_status status;
-  wishes wanted;
-  oatgp_model *model = NULL;
-  oatgp_data *data = NULL;
-  table t = {0};
-  TRY(read_wishes(c, &wanted));
-  TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
-  TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 0, &data));
-  TRY(make_table(c, oatgp_data_rows(data), wanted.samples, &t));
-  TRY(fill_table(c, model, data, wanted.interval, &t));
-  TRY(write_covariance(c, model, data));
-  TRY(write_table(c, &t));
+  work w = {.c = c};
+  TRY(read_wishes(c, &w.wanted));
+  TRY(oatgp_model_load(c->ctx, c->positionals[0], &w.model));
+  TRY(oatgp_stream_open(c->ctx, c->positionals[1], w.model, &c->settings, 0, &w.stream));
+  TRY(make_table(c, w.wanted.samples, &w.t));
+  cli_signals_catch(0);
+  cli_progress_begin(&w.progress, c);
+  status = predict_stream(&w);
+  cli_progress_end(&w.progress);
+  const oatgp_status closed = oatgp_csv_close(c->ctx, w.csv, status == OATGP_OK);
+  if (cli_signals_caught() != 0 && status != OATGP_OK) {
+    end_by_signal(c);
+  }
+  TRY(status);
+  TRY(closed);
+  TRY(c->options.json ? print_json(&w) : OATGP_OK);
 done:
-  free_table(&t);
-  oatgp_data_free(data);
-  oatgp_model_free(model);
+  free_table(&w.t);
+  oatgp_stream_free(w.stream);
+  oatgp_model_free(w.model);
   return status;
 }
 
@@ -154,7 +259,8 @@ const cli_verb cli_predict = {
     .details =
         "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
         "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
-        "in its order.",
+        "in its order. Rows are read, predicted and written some at a time, so that DATA may be larger than the memory (but not with "
+        "--samples, --cov, or --json without -o). A file appears when it is complete; an interrupted run leaves none.",
     .example =
         "  oatgp predict model.oatgp new.csv -o predictions.csv\n"
         "  oatgp predict model.oatgp new.csv --interval 0.9 --latent --samples 20 --seed 7 > draws.csv",

@@ -52,8 +52,12 @@ OATGP_API void oatgp_context_free(oatgp_context *ctx);
 OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 /* Notes and warnings (dropped rows, a raised jitter ...) go to fn; NULL, the default, discards them. */
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
-/* Threads of calls that take no settings (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
+/* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
+/* While rows are worked through, fn hears a few times a second, in the thread of the caller, how far it is: what is done ("value", "gradient",
+ * "gains" or "prediction"), and how many of how many rows. NULL, the default: nobody listens. */
+typedef void (*oatgp_progress_fn)(void *user, const char *what, size_t done, size_t total);
+OATGP_API void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user);
 
 /* ---- settings ------------------------------------------------------------------------------------------------- */
 
@@ -126,6 +130,13 @@ OATGP_API size_t oatgp_data_inputs(const oatgp_data *data);
 OATGP_API const char *oatgp_data_input_name(const oatgp_data *data, size_t input); /* NULL past the end */
 OATGP_API size_t oatgp_data_dropped_rows(const oatgp_data *data);                  /* by missing = drop */
 OATGP_API void oatgp_data_free(oatgp_data *data);
+/* All columns in the order inputs, target, weights, noise variances, as far as there are. Name and role ("input", "target", "weights",
+ * "noise variance") are NULL past the end; a target, weights or variances from memory have no name either. */
+OATGP_API size_t oatgp_data_columns(const oatgp_data *data);
+OATGP_API const char *oatgp_data_column_name(const oatgp_data *data, size_t column);
+OATGP_API const char *oatgp_data_column_role(const oatgp_data *data, size_t column);
+/* Writes the rows, with their columns in this order, as .npy, whole or not at all; reading it again gives the same values. */
+OATGP_API oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path);
 
 /* Writes a table of columns, each of `rows` values with 17 digits, as CSV; "-" is standard output. The file appears whole
  * or not at all. */
@@ -133,6 +144,13 @@ OATGP_API oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, siz
                                        const double *const *values);
 /* Writes a rows x columns matrix as .npy, whole or not at all. */
 OATGP_API oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const double *values);
+
+/* The same CSV, some rows at a time. The file appears when it is closed; with keep 0 it never does. Names are copied; close frees the table
+ * whatever happens. */
+typedef struct oatgp_csv oatgp_csv;
+OATGP_API oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names, oatgp_csv **out);
+OATGP_API oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, const double *const *values);
+OATGP_API oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int keep);
 
 /* ---- fit ------------------------------------------------------------------------------------------------------ */
 
@@ -229,6 +247,15 @@ OATGP_API void oatgp_model_free(oatgp_model *model);
 OATGP_API oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
                                            int need_target, oatgp_data **out);
 
+/* The same, some rows at a time, for files that are larger than the memory (an .npy file in Fortran's order is read as a whole). The model
+ * must live as long as the stream. */
+typedef struct oatgp_stream oatgp_stream;
+OATGP_API oatgp_status oatgp_stream_open(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
+                                         int need_target, oatgp_stream **out);
+/* The next `rows` rows, fewer only at the end; NULL when none is left. */
+OATGP_API oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t rows, oatgp_data **out);
+OATGP_API void oatgp_stream_free(oatgp_stream *stream);
+
 /* ---- prediction and scores ------------------------------------------------------------------------------------ */
 
 /* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once. */
@@ -236,7 +263,10 @@ typedef struct oatgp_prediction {
   double *mean, *variance_latent, *variance;
 } oatgp_prediction;
 
+/* O(rows x knots^2). Rows have the same bits when the data come in parts, if all but the last have a multiple of 512 rows. */
 OATGP_API oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
+/* The mean alone, in O(rows x knots); it differs from that of oatgp_predict by rounding. The same for parts. */
+OATGP_API oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
 /* Joint covariance of f at the rows, n x n. */
 OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 /* `count` joint draws of f, each of n values, one after the other. */

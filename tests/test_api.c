@@ -93,7 +93,34 @@ static void no_context_no_crash(void **state) {
   assert_string_equal(oatgp_last_error(NULL), "");
   oatgp_context_set_message(NULL, keep_message, NULL);
   oatgp_context_set_threads(NULL, 2);
+  oatgp_context_set_progress(NULL, NULL, NULL);
   oatgp_settings_default(NULL);
+}
+
+static void note_progress(void *user, const char *what, size_t done, size_t total) {
+  size_t *heard = user;
+  assert_string_equal(what, heard[0] == 0 ? "value" : what);
+  assert_true(done > 0 && done <= total);
+  heard[0]++;
+  heard[1] = total;
+}
+
+/* Evaluations say how far they are, to those who listen. */
+static void progress_of_rows(void **state) {
+  objects *o = *state;
+  size_t heard[2] = {0, 0};
+  oatgp_evaluation evaluation = {0};
+  oatgp_context *ctx = oatgp_context_create();
+  oatgp_context_set_progress(ctx, note_progress, heard);
+  assert_int_equal(oatgp_evaluate(ctx, o->data, &o->s->settings, NULL, 1, &evaluation), OATGP_OK);
+  assert_true(heard[0] > 0 && heard[1] == oatgp_data_rows(o->data));
+  const size_t before = heard[0];
+  oatgp_evaluation_clear(&evaluation);
+  oatgp_context_set_progress(ctx, NULL, NULL);
+  assert_int_equal(oatgp_evaluate(ctx, o->data, &o->s->settings, NULL, 1, &evaluation), OATGP_OK);
+  assert_true(heard[0] == before);
+  oatgp_evaluation_clear(&evaluation);
+  oatgp_context_free(ctx);
 }
 
 /* The sentence of a failure stays until the next one; a success leaves it. */
@@ -518,6 +545,7 @@ int main(void) {
       WITH_OBJECTS(contexts_are_independent),
       WITH_OBJECTS(contexts_run_side_by_side),
       WITH_OBJECTS(threads_of_a_context),
+      WITH_OBJECTS(progress_of_rows),
       WITH_OBJECTS(settings_refuse_null),
       WITH_OBJECTS(settings_are_checked_by_all),
       WITH_OBJECTS(data_refuse_null),

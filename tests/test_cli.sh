@@ -131,9 +131,9 @@ works "version" --version
 says out "oatgp 0." "version on standard output"
 for form in "--help" "-h" "help"; do
   works "oatgp $form" $form
-  for verb in fit predict score objective info; do says out "  $verb " "oatgp $form lists $verb"; done
+  for verb in fit predict score objective info convert; do says out "  $verb " "oatgp $form lists $verb"; done
 done
-for verb in fit predict score objective info; do
+for verb in fit predict score objective info convert; do
   works "help $verb" help $verb
   mv out help.$verb
   works "$verb --help" $verb --help
@@ -167,7 +167,7 @@ refuses 2 "fit needs --target" fit train.csv -o m
 refuses 2 "fit needs -o FILE" fit train.csv --target y
 refuses 2 "objective needs --target" objective train.csv
 refuses 2 "cannot go to standard output" fit train.csv --target y -o -
-refuses 2 "--target is not an option of predict, but of fit,score,objective" predict m d --target y
+refuses 2 "--target is not an option of predict, but of fit,score,objective,convert" predict m d --target y
 refuses 2 "did you mean --lengthscale?" fit train.csv --lenghtscale 1
 refuses 2 "did you mean --interval?" predict m d --intervall 1
 refuses 2 "--no-target is not an option" fit --no-target
@@ -383,6 +383,74 @@ sed '3s/^[^,]*/NA/' test.csv >gap.csv
 works "predict --missing drop" predict m.oatgp gap.csv --missing drop
 check "the other rows" test "$(lines out)" = 15
 
+works "predict --mean-only" predict m.oatgp test.csv --mean-only
+check "one column" test "$(head -1 out)" = "mean"
+cut -d, -f1 p.csv | paste -d, - out >means
+check "it is the mean" awk -F, 'NR > 1 { d = $1 - $2; if (d * d > 1e-20) exit 1 }' means
+check "a row for each row" test "$(lines out)" = 16
+works "predict --mean-only --json" predict m.oatgp test.csv --mean-only --json
+has_keys "JSON of --mean-only has the mean" n mean
+check "and no interval" sh -c '! grep -q lower out'
+
+# Rows come some at a time: more of them than that, from every kind of file and pipe, give what few give.
+awk 'NR == 1 { print } NR > 1 { row[NR] = $0 } END { for (k = 0; k < 10000; k++) for (i = 2; i <= 16; i++) print row[i] }' test.csv >many.csv
+works "predict many rows" predict m.oatgp many.csv -o many.out
+check "a row for each of many" test "$(lines many.out)" = 150001
+check "the first rows are those of the short file" sh -c "head -16 many.out | paste -d, - p.csv |
+  awk -F, 'NR > 1 { d = \$1 - \$6; e = \$3 - \$8; if (d * d > 1e-20 || e * e > 1e-20) exit 1 }'"
+works "predict many rows on two threads" predict m.oatgp many.csv --threads 2 -o many2.out
+check "the same bytes" cmp -s many.out many2.out
+gzip -c many.csv >many.csv.gz
+works "predict gzip" predict m.oatgp many.csv.gz
+check "the same from gzip" cmp -s out many.out
+"$OATGP" predict m.oatgp - <many.csv >out 2>err
+code=$?
+exits 0 "predict many rows from standard input"
+check "the same from standard input" cmp -s out many.out
+works "convert for predict" convert many.csv --inputs a,b -o many.npy
+works "predict .npy" predict m.oatgp many.npy
+check "the same from .npy" cmp -s out many.out
+works "predict --json -o of many rows" predict m.oatgp many.csv --json -o many3.out
+check "all of them are counted" test "$(json n)" = 150000
+check "and written" cmp -s many.out many3.out
+(cat many.csv && echo "1,x,1,1,1") >spoilt.csv
+refuses 1 "spoilt.csv, line 150002, column 'b': 'x' is not a number" predict m.oatgp spoilt.csv -o spoilt.out
+check "no file of spoilt data" sh -c '! ls | grep -q "^spoilt.out"'
+sed '2s/^[^,]*/x/' test.csv >spoilt.csv
+refuses 1 "spoilt.csv, line 2, column 'a'" predict m.oatgp spoilt.csv
+
+# ---- convert -------------------------------------------------------------------------------------------------------
+
+works "convert" convert train.csv --target y --inputs b,a --weights w --noise-variance v -o all.npy
+for line in "V1    input           b" "V2    input           a" "V3    target          y" "V4    weights         w" \
+  "V5    noise variance  v" "--target 3 --weights 4 --noise-variance 5"; do
+  says out "$line" "convert says '$line'"
+done
+works "convert --json" convert train.csv --target y --inputs a,b --json --threads 2 -o xy.npy
+check "JSON of convert is valid" valid_json out
+has_keys "JSON of convert has its keys" output n columns V1 V2 V3 name role
+check "rows are counted" test "$(json n)" = 80
+works "fit what was converted" fit xy.npy --target last --knots 8 --max-iter 15 --json -o npy.oatgp
+for key in objective sigma lengthscales tau mean; do
+  check "its $key is that of the text, bit for bit" test "$(json $key)" = "$(json $key fit.json)"
+done
+works "predict with it" predict npy.oatgp xy.npy -o npy.out
+works "predict with the model of the text" predict m.oatgp train.csv -o text.out
+check "both predict the same, bit for bit" cmp -s npy.out text.out
+works "fit converted weights" fit all.npy --target 3 --weights 4 --noise-variance 5 --inputs 2,1 --knots 8 --max-iter 15 --json -o x.oatgp
+converted=$(json objective)
+works "fit the same as text" fit train.csv --target y --inputs a,b --weights w --noise-variance v --knots 8 --max-iter 15 --json -o x.oatgp
+check "the same objective" test "$(json objective)" = "$converted"
+works "convert --missing drop" convert holes.csv --target y --missing drop --header yes --quiet -o dropped.npy
+check "--quiet says nothing" test ! -s out
+works "convert .npy again" convert xy.npy --json -o again.npy
+check "the same file" cmp -s xy.npy again.npy
+refuses 2 "convert needs -o FILE.npy" convert train.csv
+refuses 2 "cannot go to standard output" convert train.csv -o -
+refuses 1 "holes.csv, line 4, column 'a'" convert holes.csv -o holes.npy
+check "no file of refused data" test ! -e holes.npy
+refuses 1 "cannot write 'none/x.npy'" convert train.csv -o none/x.npy
+
 # ---- score ---------------------------------------------------------------------------------------------------------
 
 score_keys="n rmse srmse mnlp mean_nlp coverage50 coverage80 coverage90 coverage95 coverage99"
@@ -569,6 +637,27 @@ for signal in INT TERM; do
   check "stop is user" test "$(json stop)" = '"user"'
   check "the JSON is whole" valid_json out
   works "the model of SIG$signal can be used" predict live.oatgp test.csv
+done
+# A prediction that is interrupted leaves nothing, whether it is at work or waits for its input.
+mkfifo pipe
+for signal in INT TERM; do
+  (cat many.csv && exec sleep 30) >pipe &
+  feeder=$!
+  "$OATGP" predict m.oatgp - -o broken.out <pipe >out 2>err &
+  pid=$!
+  tries=0
+  while ! ls | grep -q '^broken.out.tmp' && [ $tries -lt 100 ] && kill -0 $pid 2>/dev/null; do
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+  check "rows are written before the input ends" sh -c 'ls | grep -q "^broken.out.tmp"'
+  kill -s $signal $pid
+  wait $pid
+  code=$?
+  check "SIG$signal ends predict as it ends other commands" test $code -gt 128
+  check "and nothing is left" sh -c '! ls | grep -q "^broken.out"'
+  kill $feeder 2>/dev/null
+  wait $feeder 2>/dev/null
 done
 check "no temporary files are left" sh -c '! ls | grep -q "\.tmp\."'
 

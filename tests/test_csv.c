@@ -93,6 +93,11 @@ static void random_numbers_are_nearest(void **state) {
     snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)(oat_rng_next(&rng) >> oat_rng_below(&rng, 64)),
              (unsigned long long)(oat_rng_next(&rng) >> oat_rng_below(&rng, 64)), (int)oat_rng_below(&rng, 60) - 40);
     expect_nearest(text);
+    snprintf(text, sizeof text, "%llue%d", (unsigned long long)(oat_rng_next(&rng) >> oat_rng_below(&rng, 12)) / 2,
+             (int)oat_rng_below(&rng, 180) - 110);
+    expect_nearest(text);
+    snprintf(text, sizeof text, "%.*e", 15 + (int)oat_rng_below(&rng, 4), exp(80 * oat_rng_normal(&rng)));
+    expect_nearest(text);
     const uint64_t between = (UINT64_C(1) << 53 | oat_rng_next(&rng) >> 11) * 2 + 1; /* halfway between two doubles */
     snprintf(text, sizeof text, "%llu", (unsigned long long)between);
     expect_nearest(text);
@@ -114,6 +119,74 @@ static void long_numbers_are_nearest(void **state) {
   snprintf(text + 2 + zeros, 62, "15e%zu", 10 * zeros);
   assert_int_equal(oat_read_number(text, strlen(text), &value), OAT_INFINITE);
   free(text);
+}
+
+static void expect_written(double value) {
+  char expected[40], text[40] = "";
+  const int length = snprintf(expected, sizeof expected, "%.17g", value);
+  assert_int_equal(oat_write_number(value, text), length);
+  text[length] = '\0';
+  assert_string_equal(text, expected);
+}
+
+/* As printf writes them: digits, rounding, zeros that are left out, fixed or with an exponent. */
+static void numbers_are_written_as_by_printf(void **state) {
+  (void)state;
+  static const double values[] = {0,
+                                  1,
+                                  10,
+                                  0.1,
+                                  0.5,
+                                  1.5,
+                                  100000,
+                                  1e15,
+                                  1e16,
+                                  1e17,
+                                  1e18,
+                                  1e22,
+                                  1e23,
+                                  1e100,
+                                  1e-4,
+                                  1e-5,
+                                  9.5e-5,
+                                  1e-48,
+                                  1e-49,
+                                  1e112,
+                                  1e113,
+                                  DBL_MAX,
+                                  DBL_MIN,
+                                  5e-324,
+                                  0x1p53,
+                                  0x1p60,
+                                  0x1p-20,
+                                  0x1p-60,
+                                  INFINITY,
+                                  NAN,
+                                  123456789,
+                                  0.3,
+                                  99999999999999999.0,
+                                  9999999999999998.0,
+                                  0.99999999999999989,
+                                  0.000099999999999999991,
+                                  1 + DBL_EPSILON};
+  for (size_t k = 0; k < LENGTH(values); k++) {
+    expect_written(values[k]);
+    expect_written(-values[k]);
+  }
+  oat_rng rng;
+  oat_rng_seed(&rng, 23);
+  for (int k = 0; k < 200000; k++) {
+    const uint64_t bits = oat_rng_next(&rng);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isnan(value)) { /* the sign of one is not always printed */
+      expect_written(value);
+    }
+    expect_written(oat_rng_normal(&rng));
+    expect_written(exp(100 * oat_rng_normal(&rng)));
+    expect_written((double)(bits >> oat_rng_below(&rng, 64)) * ldexp(1, (int)oat_rng_below(&rng, 80) - 70)); /* ties among them */
+    expect_written((double)(bits >> 40) / 1000);
+  }
 }
 
 static bool use_comma_locale(void) {
@@ -678,6 +751,7 @@ int main(void) {
       cmocka_unit_test(known_numbers_are_nearest),
       cmocka_unit_test(random_numbers_are_nearest),
       cmocka_unit_test(long_numbers_are_nearest),
+      cmocka_unit_test(numbers_are_written_as_by_printf),
       cmocka_unit_test_setup_teardown(locale_changes_nothing, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reads_tables, set_up, tear_down),
       cmocka_unit_test_setup_teardown(remembers_where_columns_were, set_up, tear_down),

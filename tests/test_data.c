@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "data/reader.h"
+
 static const double six[] = {1, 2, 3, 4, 5, 6};
 
 /* ---- from memory -------------------------------------------------------------------------------------------------- */
@@ -252,6 +254,16 @@ static const request requests[] = {
     {"a,b,y,w\n1,2,3,0\n", "y", true, "w", "", OATGP_DATA, "column 'w': '0' is not a weight", true, 3, false, false},
 };
 
+static oatgp_status read_columns(scratch *s, const oat_columns *wanted, oatgp_data **data) {
+  oat_reader reader;
+  oatgp_status status = oat_reader_open(s->ctx, s->path, wanted, &s->settings, &reader);
+  if (status == OATGP_OK) {
+    status = oat_reader_next(s->ctx, &reader, SIZE_MAX, data);
+  }
+  oat_reader_close(&reader);
+  return status;
+}
+
 static void reads_for_a_model(void **state) {
   scratch *s = *state;
   char *names[] = {(char[]){"a"}, (char[]){"b"}};
@@ -262,7 +274,7 @@ static void reads_for_a_model(void **state) {
     oatgp_data *data = NULL;
     s->said[0] = '\0';
     write_text(s, r->text);
-    const oatgp_status status = oat_data_read_columns(s->ctx, s->path, &wanted, &s->settings, &data);
+    const oatgp_status status = read_columns(s, &wanted, &data);
     expect_sentence(s, r->status, status, r->status != OATGP_OK ? r->piece : "");
     if (status == OATGP_OK) {
       assert_non_null(strstr(s->said, r->piece));
@@ -288,7 +300,7 @@ static void places_outside_are_refused(void **state) {
   for (size_t k = 0; k < LENGTH(positions); k++) {
     const oat_columns wanted = {.d = 2, .names = names, .positions = positions[k], .columns = 3};
     oatgp_data *data = NULL;
-    expect_sentence(s, OATGP_DATA, oat_data_read_columns(s->ctx, s->path, &wanted, &s->settings, &data), "no header, is 3");
+    expect_sentence(s, OATGP_DATA, read_columns(s, &wanted, &data), "no header, is 3");
   }
 }
 

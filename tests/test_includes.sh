@@ -40,6 +40,12 @@ expect 0 src/kernel/se.c oat_config.h
 expect 0 cli/main.c oatgp.h
 expect 0 cli/main.c own.h
 expect 0 cli/main.c oatgp_settings.def
+expect 0 src/model/fit.c plot/plot.h
+expect 0 src/plot/svg.c util/memory.h
+expect 0 cli/main.c plot/plot.h
+expect 1 src/plot/svg.c data/data.h
+expect 1 src/kernel/se.c plot/plot.h
+expect 1 cli/main.c plot/figure.h
 expect 1 src/util/memory.c data/data.h
 expect 1 src/backend/cpu/cpu.c model/fit.h
 expect 1 src/kernel/se.h backend/backend.h

@@ -22,3 +22,10 @@ void oatgp_context_set_threads(oatgp_context *ctx, int threads) {
     ctx->threads = threads;
   }
 }
+
+void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user) {
+  if (ctx != NULL) {
+    ctx->progress = fn;
+    ctx->progress_user = user;
+  }
+}

@@ -134,38 +134,6 @@ oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model 
   return oat_model_read(ctx, path, out);
 }
 
-oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
-                                 int need_target, oatgp_data **out) {
-  OAT_NEED_CONTEXT(ctx);
-  if (path == NULL || model == NULL || settings == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "path, model, settings and the place of the data must not be NULL");
-  }
-  size_t *positions = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oatgp_settings_check(ctx, settings));
-  if (model->positions != NULL) {
-    TRY(oat_new(ctx, model->d, sizeof *positions, &positions));
-    for (size_t j = 0; j < model->d; j++) {
-      positions[j] = (size_t)model->positions[j];
-    }
-  }
-  const oat_columns wanted = {
-      .d = model->d,
-      .names = model->names,
-      .positions = positions,
-      .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
-      .header = model->number[OAT_NUMBER_HEADER] != 0,
-      .target = *settings->target != '\0' ? settings->target : model->text[OAT_TEXT_TARGET],
-      .need_target = need_target != 0,
-      .weight_name = model->text[OAT_TEXT_WEIGHTS],
-      .noise_name = model->text[OAT_TEXT_NOISE],
-  };
-  TRY(oat_data_read_columns(ctx, path, &wanted, settings, out));
-done:
-  free(positions);
-  return status;
-}
-
 static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const void *out) {
   if (model == NULL || data == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
@@ -178,6 +146,12 @@ oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const o
   OAT_NEED_CONTEXT(ctx);
   const oatgp_status status = check_prediction(ctx, model, data, out);
   return status == OATGP_OK ? oat_predict(ctx, model, data, out) : status;
+}
+
+oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, mean);
+  return status == OATGP_OK ? oat_predict_mean(ctx, model, data, mean) : status;
 }
 
 oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {

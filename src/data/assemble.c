@@ -1,4 +1,4 @@
-/* From a full table to data: text columns are left out, rows with missing values are dropped, columns become a matrix. */
+/* From a table to data: text columns are left out, rows with missing values are dropped, columns become a matrix. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,16 @@
 #include "data/shown.h"
 #include "data/table.h"
 #include "util/memory.h"
+#include "util/threads.h"
+
+enum { FEW_ROWS = 10000 }; /* that one thread copies in less time than others take to begin */
 
 /* A column without any value is refused, unless it has no name either: then it comes from delimiters at the line ends. */
 static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
   const oat_layout *layout = table->layout;
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *series = &table->series[k];
-    if (series->content == OAT_UNSEEN && !layout->unnamed[series->column]) {
+    if (series->content == OAT_CONTENT_UNSEEN && !layout->unnamed[series->column]) {
       return oat_fail(ctx, OATGP_DATA, "'%s': column '%s' has no value in any row; fill it in, or leave it out with --inputs", layout->file,
                       oat_show_text(layout->names[series->column]).text);
     }
@@ -26,7 +29,7 @@ static void leave_out_text(oatgp_context *ctx, oat_table *table) {
   size_t kept = 0;
   for (size_t k = 0; k < table->count; k++) {
     oat_series *series = &table->series[k];
-    if (series->content == OAT_NUMBERS) {
+    if (series->content == OAT_CONTENT_NUMBERS) {
       table->series[kept++] = *series;
     } else {
       oat_list_add(&list, table->layout->names[series->column]);
@@ -72,9 +75,9 @@ static oatgp_status check_names(oatgp_context *ctx, const oat_table *table) {
   return OATGP_OK;
 }
 
-static oatgp_status check_table(oatgp_context *ctx, oat_table *table) {
+oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_read) {
   const oat_layout *layout = table->layout;
-  if (table->rows == 0) {
+  if (rows_read == 0) {
     return oat_fail(ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
   }
   const oatgp_status status = check_values(ctx, table);
@@ -91,13 +94,14 @@ static oatgp_status check_table(oatgp_context *ctx, oat_table *table) {
   return table->names != NULL ? OATGP_OK : check_names(ctx, table);
 }
 
-/* Marks the rows with a missing value and returns how many there are. */
+/* Marks the rows with a missing value, of those not yet looked at, and returns how many there are. */
 static size_t mark_incomplete(const oat_table *table, unsigned char *incomplete) {
   size_t marked = 0;
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *series = &table->series[k];
-    for (size_t i = 0; series->first_missing > 0 && i < table->rows; i++) {
-      if (isnan(series->values[i]) && !incomplete[i]) {
+    const double *values = series->values + table->complete;
+    for (size_t i = 0; series->first_missing > 0 && i < table->rows - table->complete; i++) {
+      if (isnan(values[i]) && !incomplete[i]) {
         incomplete[i] = 1;
         marked++;
       }
@@ -108,78 +112,92 @@ static size_t mark_incomplete(const oat_table *table, unsigned char *incomplete)
 
 static void keep_complete(const oat_table *table, const unsigned char *incomplete) {
   for (size_t k = 0; k < table->count; k++) {
-    double *values = table->series[k].values;
+    double *values = table->series[k].values + table->complete;
     size_t kept = 0;
-    for (size_t i = 0; i < table->rows; i++) {
+    for (size_t i = 0; i < table->rows - table->complete; i++) {
       values[kept] = values[i];
       kept += !incomplete[i];
     }
   }
 }
 
-static oatgp_status drop_rows(oatgp_context *ctx, oat_table *table, size_t *dropped) {
+oatgp_status oat_table_drop(oatgp_context *ctx, oat_table *table) {
   unsigned char *incomplete = NULL;
-  oatgp_status status = oat_new(ctx, table->rows, sizeof *incomplete, &incomplete);
-  if (status != OATGP_OK) {
-    return status;
+  if (table->drop && table->rows > table->complete) {
+    const oatgp_status status = oat_new(ctx, table->rows - table->complete, sizeof *incomplete, &incomplete);
+    if (status != OATGP_OK) {
+      return status;
+    }
+    const size_t marked = mark_incomplete(table, incomplete);
+    if (marked > 0) {
+      keep_complete(table, incomplete);
+    }
+    free(incomplete);
+    table->rows -= marked;
+    table->dropped += marked;
   }
-  const size_t rows = table->rows;
-  *dropped = mark_incomplete(table, incomplete);
-  if (*dropped == rows) {
-    status = oat_fail(ctx, OATGP_DATA, "'%s' has no rows left: each of its %zu rows has a missing value in a column that is used",
-                      table->layout->file, rows);
-  } else if (*dropped > 0) {
-    keep_complete(table, incomplete);
-    table->rows -= *dropped;
-    oat_say(ctx, OATGP_NOTE, "'%s': dropped %zu of %zu rows, which have missing values", table->layout->file, *dropped, rows);
-  }
-  free(incomplete);
-  return status;
+  table->complete = table->rows;
+  return OATGP_OK;
 }
 
-/* Values are copied one column after the other and freed at once, so that they are in memory twice one column at a time. */
-static oatgp_status take_input(oatgp_context *ctx, const oat_table *table, oat_series *series, oatgp_data *data, size_t j) {
-  const char *name = table->names != NULL ? table->names[j] : table->layout->names[series->column];
-  memcpy(data->x + j * data->n, series->values, data->n * sizeof *data->x);
-  free(series->values);
-  series->values = NULL;
-  data->positions[j] = series->column + 1;
-  return oat_copy_text(ctx, name, &data->names[j]);
+/* Moves the first values of a column to their place in the data; the others move up. A column that is used up is freed at once, so
+ * that each thread has no more than one column in memory twice. */
+static void take_values(const oat_table *table, oat_series *series, size_t rows) {
+  memcpy(series->place, series->values, rows * sizeof *series->values);
+  if (rows == table->rows) {
+    free(series->values);
+    series->values = NULL;
+    series->capacity = 0;
+  } else {
+    memmove(series->values, series->values + rows, (table->rows - rows) * sizeof *series->values);
+  }
 }
 
-static oatgp_status take_other(oatgp_context *ctx, const oat_table *table, oat_series *series, oatgp_data *data) {
+/* Gives series k, the j-th input if it is one, a place in the data, and its name. */
+static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, size_t k, size_t j, oatgp_data *data) {
+  oat_series *series = &table->series[k];
+  const char *name = table->layout->names[series->column];
+  if (series->role == OAT_INPUT) {
+    series->place = data->x + j * data->n;
+    data->positions[j] = series->column + 1;
+    return oat_copy_text(ctx, table->names != NULL ? table->names[j] : name, &data->names[j]);
+  }
   double **const values[OAT_ROLES] = {NULL, &data->y, &data->weight, &data->noise};
   char **const names[OAT_ROLES] = {NULL, &data->target, &data->weight_name, &data->noise_name};
-  *values[series->role] = series->values;
-  series->values = NULL;
-  return oat_copy_text(ctx, table->layout->names[series->column], names[series->role]);
+  const oatgp_status status = oat_new(ctx, data->n, sizeof(double), values[series->role]);
+  series->place = *values[series->role];
+  return status == OATGP_OK ? oat_copy_text(ctx, name, names[series->role]) : status;
 }
 
-static oatgp_status fill_data(oatgp_context *ctx, const oat_table *table, oatgp_data *data) {
+static oatgp_status make_room(oatgp_context *ctx, const oat_table *table, oatgp_data *data) {
   oatgp_status status = OATGP_OK;
   size_t j = 0;
   data->header = table->layout->header;
   data->columns = table->layout->columns;
-  data->n = table->rows;
   TRY(oat_new(ctx, count_inputs(table), sizeof *data->names, &data->names));
   data->d = count_inputs(table);
   TRY(oat_new(ctx, data->d, sizeof *data->positions, &data->positions));
   TRY(oat_new_matrix(ctx, data->n, data->d, &data->x));
   for (size_t k = 0; k < table->count; k++) {
-    oat_series *series = &table->series[k];
-    TRY(series->role == OAT_INPUT ? take_input(ctx, table, series, data, j++) : take_other(ctx, table, series, data));
+    TRY(place_series(ctx, table, k, j, data));
+    j += table->series[k].role == OAT_INPUT;
   }
 done:
   return status;
 }
 
-oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, oatgp_data **out) {
+oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, size_t rows, oatgp_data **out) {
   oatgp_status status = OATGP_OK;
   oatgp_data *data = NULL;
-  TRY(check_table(ctx, table));
   TRY(oat_new(ctx, 1, sizeof *data, &data));
-  TRY(drop_rows(ctx, table, &data->dropped));
-  TRY(fill_data(ctx, table, data));
+  data->n = rows;
+  TRY(make_room(ctx, table, data));
+#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (rows > FEW_ROWS)
+  for (size_t k = 0; k < table->count; k++) {
+    take_values(table, &table->series[k], rows);
+  }
+  table->rows -= rows;
+  table->complete -= rows;
   *out = data;
   data = NULL;
 done:

@@ -42,6 +42,45 @@ const char *oatgp_data_input_name(const oatgp_data *data, size_t input) {
 
 size_t oatgp_data_dropped_rows(const oatgp_data *data) { return data != NULL ? data->dropped : 0; }
 
+/* The columns behind the inputs, as far as there are. */
+typedef struct other_column {
+  const double *values;
+  const char *name, *role;
+} other_column;
+
+/* The column of that number, counted from 0 behind the inputs; its values are NULL past the end. */
+static other_column find_other(const oatgp_data *data, size_t number) {
+  const other_column others[] = {{data->y, data->target, "target"},
+                                 {data->weight, data->weight_name, "weights"},
+                                 {data->noise, data->noise_name, "noise variance"},
+                                 {NULL, NULL, NULL}};
+  const other_column *at = others;
+  while (at->role != NULL && (at->values == NULL || number-- > 0)) {
+    at++;
+  }
+  return *at;
+}
+
+size_t oatgp_data_columns(const oatgp_data *data) {
+  size_t others = 0;
+  while (data != NULL && find_other(data, others).role != NULL) {
+    others++;
+  }
+  return oatgp_data_inputs(data) + others;
+}
+
+const char *oatgp_data_column_name(const oatgp_data *data, size_t column) {
+  return data == NULL || column < data->d ? oatgp_data_input_name(data, column) : find_other(data, column - data->d).name;
+}
+
+const char *oatgp_data_column_role(const oatgp_data *data, size_t column) {
+  return data == NULL ? NULL : column < data->d ? "input" : find_other(data, column - data->d).role;
+}
+
+const double *oat_data_column(const oatgp_data *data, size_t column) {
+  return column < data->d ? data->x + column * data->n : find_other(data, column - data->d).values;
+}
+
 /* ---- from memory -------------------------------------------------------------------------------------------------- */
 
 /* Copies the row-major x to columns and refuses what is not finite. */

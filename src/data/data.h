@@ -21,6 +21,9 @@ struct oatgp_data {
   size_t dropped;                 /* rows with missing values that were left out */
 };
 
+/* The values of a column, as oatgp_data_columns counts them. */
+const double *oat_data_column(const oatgp_data *data, size_t column);
+
 /* What to look for in a file by those names (or, in a file without header, places). */
 typedef struct oat_columns {
   size_t d;
@@ -32,10 +35,5 @@ typedef struct oat_columns {
   bool need_target;                     /* its absence is an error */
   const char *weight_name, *noise_name; /* NULL or "": none; their absence in the file is a note */
 } oat_columns;
-
-/* Reads the named columns. Matching: in a file with a header by name; a file without header must have either exactly d
- * columns (taken in order, no target) or `columns` columns (the same places). Uses header, missing of the settings. */
-oatgp_status oat_data_read_columns(oatgp_context *ctx, const char *path, const oat_columns *wanted, const oatgp_settings *settings,
-                                   oatgp_data **out);
 
 #endif

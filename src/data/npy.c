@@ -12,7 +12,7 @@
 
 #define MAGIC "\x93NUMPY"
 
-enum { MAGIC_SIZE = 6, LONGEST_HEADER = 1 << 16, MOST_DIMENSIONS = 32, LONGEST_TYPE = 16 };
+enum { MAGIC_SIZE = 6, LONGEST_HEADER = 1 << 16, MOST_DIMENSIONS = 32, LONGEST_TYPE = 16, STEP_BYTES = 1 << 20 };
 
 bool oat_npy_is(const oat_source *source) {
   return source->end - source->begin >= MAGIC_SIZE && memcmp(source->window + source->begin, MAGIC, MAGIC_SIZE) == 0;
@@ -131,10 +131,7 @@ static oatgp_status damaged(oatgp_context *ctx, const oat_source *source, const 
 
 /* Makes so many bytes visible. */
 static oatgp_status need(oatgp_context *ctx, oat_source *source, size_t bytes) {
-  oatgp_status status = OATGP_OK;
-  while (status == OATGP_OK && source->end - source->begin < bytes && !source->at_end) {
-    status = oat_source_more(ctx, source);
-  }
+  oatgp_status status = oat_source_need(ctx, source, bytes);
   if (status == OATGP_OK && source->end - source->begin < bytes) {
     status = damaged(ctx, source, "it ends within its header");
   }
@@ -244,6 +241,9 @@ static double decode_signed(uint64_t bits, size_t size) {
 }
 
 static double decode(const oat_npy *npy, const char *bytes) {
+  if (npy->kind == 'f' && npy->size == sizeof(double) && !npy->big_endian) {
+    return decode_real(read_bytes(bytes, sizeof(double), false), sizeof(double)); /* sizes that the compiler sees make this one load */
+  }
   const uint64_t bits = read_bytes(bytes, npy->size, npy->big_endian);
   switch (npy->kind) {
     case 'f':
@@ -257,63 +257,97 @@ static double decode(const oat_npy *npy, const char *bytes) {
   }
 }
 
-static oatgp_status put_value(oatgp_context *ctx, const oat_table *table, oat_series *series, size_t row, double value) {
-  const oat_kind kind = isnan(value) ? OAT_MISSING : isinf(value) ? OAT_INFINITE : OAT_NUMBER;
-  const oat_entry entry = {.row = row, .place = row + 1, .kind = kind, .value = value};
+static oatgp_status put_value(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *at) {
+  if (oat_series_takes(series, at->value)) {
+    *at->slot = at->value;
+    return OATGP_OK;
+  }
+  oat_entry entry = *at;
+  entry.kind = isnan(at->value) ? OAT_MISSING : isinf(at->value) ? OAT_INFINITE : OAT_NUMBER;
   return oat_table_put(ctx, table, series, &entry);
 }
 
-/* Puts the next `count` values, which are visible. */
-static oatgp_status put_values(oatgp_context *ctx, const oat_npy *npy, const oat_table *table, size_t count) {
+static oatgp_status truncated(oatgp_context *ctx, const oat_npy *npy) {
+  const size_t visible = (npy->source->end - npy->source->begin) / npy->size;
+  return oat_fail(ctx, OATGP_READ,
+                  "'%s' is truncated: its header promises %zu x %zu values, but it ends after %zu; write the .npy file again",
+                  npy->source->name, npy->rows, npy->columns, npy->done + visible);
+}
+
+static void step_over(oat_npy *npy, size_t count) {
+  npy->source->begin += count * npy->size;
+  npy->done += count;
+}
+
+/* Row after row: as many whole rows as are visible. */
+static oatgp_status put_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+  const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns;
+  oat_source *source = npy->source;
   oatgp_status status = OATGP_OK;
-  const size_t run = npy->fortran ? npy->rows : npy->columns;
-  size_t outer = npy->done / run, inner = npy->done % run;
+  TRY(oat_source_need(ctx, source, row_bytes > STEP_BYTES ? row_bytes : STEP_BYTES));
+  const size_t visible = (source->end - source->begin) / row_bytes, rows = visible < left ? visible : left;
+  TRY(rows > 0 ? oat_table_reserve(ctx, table, rows) : truncated(ctx, npy));
+  for (size_t i = 0; i < rows; i++, table->rows++) {
+    const char *bytes = source->window + source->begin;
+    for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
+      oat_series *series = npy->series_of[c];
+      if (series != NULL) {
+        const oat_entry entry = {.slot = &series->values[table->rows], .place = npy->done / npy->columns + 1, .value = decode(npy, bytes)};
+        TRY(put_value(ctx, table, series, &entry));
+      }
+    }
+    step_over(npy, npy->columns);
+  }
+done:
+  return status;
+}
+
+/* Values of one column from row `first` on; there are rows only when all columns are in. */
+static oatgp_status put_run(oatgp_context *ctx, const oat_npy *npy, const oat_table *table, oat_series *series, size_t count) {
+  const size_t first = npy->done % npy->rows;
   const char *bytes = npy->source->window + npy->source->begin;
+  oatgp_status status = oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values);
   for (size_t i = 0; i < count && status == OATGP_OK; i++, bytes += npy->size) {
-    oat_series *series = npy->series_of[npy->fortran ? outer : inner];
-    if (series != NULL) {
-      status = put_value(ctx, table, series, npy->fortran ? inner : outer, decode(npy, bytes));
-    }
-    if (++inner == run) {
-      inner = 0;
-      outer++;
-    }
+    const oat_entry entry = {.slot = &series->values[first + i], .place = first + i + 1, .value = decode(npy, bytes)};
+    status = put_value(ctx, table, series, &entry);
   }
   return status;
 }
 
-/* Reads on when less than a value is visible. */
-static oatgp_status read_on(oatgp_context *ctx, const oat_npy *npy) {
-  if (!npy->source->at_end) {
-    return oat_source_more(ctx, npy->source);
+/* Column after column, all of them. */
+static oatgp_status put_columns(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+  oat_source *source = npy->source;
+  oatgp_status status = OATGP_OK;
+  while (npy->done < npy->rows * npy->columns) {
+    TRY(oat_source_need(ctx, source, STEP_BYTES));
+    const size_t visible = (source->end - source->begin) / npy->size, left = npy->rows - npy->done % npy->rows;
+    const size_t count = visible < left ? visible : left;
+    oat_series *series = npy->series_of[npy->done / npy->rows];
+    TRY(count > 0 ? OATGP_OK : truncated(ctx, npy));
+    TRY(series != NULL ? put_run(ctx, npy, table, series, count) : OATGP_OK);
+    step_over(npy, count);
   }
-  return oat_fail(ctx, OATGP_READ,
-                  "'%s' is truncated: its header promises %zu x %zu values, but it ends after %zu; write the .npy file again",
-                  npy->source->name, npy->rows, npy->columns, npy->done);
+  table->rows = npy->rows;
+done:
+  return status;
 }
 
 static oatgp_status check_end(oatgp_context *ctx, oat_source *source) {
-  const oatgp_status status = source->at_end || source->end > source->begin ? OATGP_OK : oat_source_more(ctx, source);
+  const oatgp_status status = oat_source_need(ctx, source, 1);
   return status == OATGP_OK && source->end > source->begin ? damaged(ctx, source, "it has more bytes than its header promises") : status;
 }
 
-oatgp_status oat_npy_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bool *more) {
   oatgp_status status = OATGP_OK;
-  oat_source *source = npy->source;
-  const size_t total = npy->rows * npy->columns;
-  TRY(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
-  for (size_t k = 0; k < table->count; k++) {
-    npy->series_of[table->series[k].column] = &table->series[k];
+  if (npy->series_of == NULL) {
+    TRY(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
+    for (size_t k = 0; k < table->count; k++) {
+      npy->series_of[table->series[k].column] = &table->series[k];
+    }
   }
-  while (npy->done < total) {
-    const size_t visible = (source->end - source->begin) / npy->size;
-    const size_t count = visible < total - npy->done ? visible : total - npy->done;
-    TRY(count == 0 ? read_on(ctx, npy) : put_values(ctx, npy, table, count));
-    source->begin += count * npy->size;
-    npy->done += count;
-  }
-  table->rows = npy->rows;
-  TRY(check_end(ctx, source));
+  TRY(npy->fortran ? put_columns(ctx, npy, table) : put_rows(ctx, npy, table));
+  *more = npy->done < npy->rows * npy->columns;
+  TRY(*more ? OATGP_OK : check_end(ctx, npy->source));
 done:
   return status;
 }

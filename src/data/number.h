@@ -13,10 +13,17 @@ typedef enum oat_kind {
   OAT_TEXT      /* anything else */
 } oat_kind;
 
-/* Says what a cell without blanks around it is, and sets *value to the nearest double if it is a number: digits with an
- * optional sign, decimal point and exponent (no hexadecimal). text[length] must be readable and must not continue a
- * number. Between oat_plain_begin and oat_plain_end. */
+/* Reads the number at the beginning of the text: digits with an optional sign, decimal point and exponent (no hexadecimal). Returns its
+ * end, or NULL if there is none; *value is the nearest double, infinite if it is too large for one. *end must be readable and must not
+ * continue a number. Between oat_plain_begin and oat_plain_end. */
+const char *oat_scan_number(const char *text, const char *end, double *value);
+/* Says what a cell without blanks around it is, and sets *value if it is a number. As above, with end = text + length. */
 oat_kind oat_read_number(const char *text, size_t length, double *value);
+
+/* Writes the value as printf's %.17g does, with no 0 behind it, and returns the number of bytes, at most OAT_LONGEST_NUMBER. Between
+ * oat_plain_begin and oat_plain_end. */
+enum { OAT_LONGEST_NUMBER = 24 };
+size_t oat_write_number(double value, char *out);
 
 /* While numbers are read or written the thread has the "C" locale: strtod and printf then use a decimal point. */
 typedef struct oat_plain {

@@ -11,7 +11,7 @@
 
 #include "util/memory.h"
 
-enum { CHUNK = 1 << 20, ZLIB_BUFFER = 1 << 17, LONGEST_NAME = 200, LONGEST_READ = 1 << 30 };
+enum { CHUNK = 1 << 18, ZLIB_BUFFER = 1 << 17, LONGEST_NAME = 200, LONGEST_READ = 1 << 30 };
 
 static void set_name(oat_source *source, const char *path) {
   const size_t length = strlen(path);
@@ -55,8 +55,7 @@ oatgp_status oat_source_open(oatgp_context *ctx, const char *path, oat_source *s
   set_name(source, path);
   TRY(open_file(ctx, path, source));
   gzbuffer(source->file, ZLIB_BUFFER);
-  TRY(oat_grow(ctx, CHUNK, 1, &source->capacity, &source->window));
-  TRY(oat_source_more(ctx, source));
+  TRY(oat_source_need(ctx, source, CHUNK - 1));
 done:
   if (status != OATGP_OK) {
     oat_source_close(source);
@@ -83,21 +82,19 @@ static oatgp_status check_end(oatgp_context *ctx, const oat_source *source, int 
   }
 }
 
-/* Moves the bytes not yet used to the front and makes room behind them, with one byte for the 0. */
-static oatgp_status make_room(oatgp_context *ctx, oat_source *source) {
+/* Moves the bytes not yet used to the front and makes room for so many in all, with one byte for the 0. */
+static oatgp_status make_room(oatgp_context *ctx, oat_source *source, size_t bytes) {
   const size_t unread = source->end - source->begin;
-  memmove(source->window, source->window + source->begin, unread);
+  if (source->window != NULL) {
+    memmove(source->window, source->window + source->begin, unread);
+  }
   source->offset += source->begin;
   source->begin = 0;
   source->end = unread;
-  return unread + 1 < source->capacity ? OATGP_OK : oat_grow(ctx, source->capacity + CHUNK, 1, &source->capacity, &source->window);
+  return oat_grow(ctx, bytes + 1, 1, &source->capacity, &source->window);
 }
 
-oatgp_status oat_source_more(oatgp_context *ctx, oat_source *source) {
-  const oatgp_status status = make_room(ctx, source);
-  if (status != OATGP_OK) {
-    return status;
-  }
+static oatgp_status fill(oatgp_context *ctx, oat_source *source) {
   const size_t room = source->capacity - 1 - source->end;
   const unsigned wanted = room < LONGEST_READ ? (unsigned)room : LONGEST_READ;
   errno = 0;
@@ -110,6 +107,16 @@ oatgp_status oat_source_more(oatgp_context *ctx, oat_source *source) {
   }
   source->at_end = true;
   return check_end(ctx, source, read_error);
+}
+
+oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes) {
+  oatgp_status status = OATGP_OK;
+  while (source->end - source->begin < bytes && !source->at_end) {
+    TRY(make_room(ctx, source, bytes));
+    TRY(fill(ctx, source));
+  }
+done:
+  return status;
 }
 
 void oat_source_close(oat_source *source) {

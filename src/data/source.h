@@ -18,8 +18,8 @@ typedef struct oat_source {
 
 /* Opens and reads the first bytes. "-" is standard input. On failure there is nothing to close. */
 oatgp_status oat_source_open(oatgp_context *ctx, const char *path, oat_source *source);
-/* Reads on: adds bytes behind those not yet used (which may move) or sets at_end. */
-oatgp_status oat_source_more(oatgp_context *ctx, oat_source *source);
+/* Reads on until so many bytes that are not yet used (which may move) are in the window, or the file ends. */
+oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes);
 void oat_source_close(oat_source *source); /* takes {0} too */
 
 #endif

@@ -39,7 +39,7 @@ oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, 
     return used_twice(ctx, table, column, role);
   }
   table->used[column] = 1;
-  table->series[table->count++] = (oat_series){.column = column, .role = role, .content = asked ? OAT_NUMBERS : OAT_UNSEEN};
+  table->series[table->count++] = (oat_series){.column = column, .role = role, .content = asked ? OAT_CONTENT_NUMBERS : OAT_CONTENT_UNSEEN};
   return OATGP_OK;
 }
 
@@ -73,8 +73,8 @@ static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_
   if (series->first_missing == 0) {
     series->first_missing = entry->place;
   }
-  series->values[entry->row] = NAN;
-  const bool wrong = series->content == OAT_NUMBERS && !table->drop;
+  *entry->slot = NAN;
+  const bool wrong = series->content == OAT_CONTENT_NUMBERS && !table->drop;
   return wrong ? missing_cell(ctx, table, series) : OATGP_OK;
 }
 
@@ -85,24 +85,27 @@ static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_s
   if (series->role == OAT_NOISE && !(entry->value >= 0)) {
     return bad_cell(ctx, table, series, entry, "is not a noise variance, which must not be below 0");
   }
-  series->values[entry->row] = entry->value;
+  *entry->slot = entry->value;
   return OATGP_OK;
 }
 
 /* The first cell that is not missing decides what the column is. Values missing before it count only now. */
 static oatgp_status settle_content(oatgp_context *ctx, const oat_table *table, oat_series *series, oat_kind kind) {
-  series->content = kind == OAT_TEXT ? OAT_WORDS : OAT_NUMBERS;
-  const bool wrong = series->content == OAT_NUMBERS && series->first_missing > 0 && !table->drop;
+  series->content = kind == OAT_TEXT ? OAT_CONTENT_WORDS : OAT_CONTENT_NUMBERS;
+  const bool wrong = series->content == OAT_CONTENT_NUMBERS && series->first_missing > 0 && !table->drop;
   return wrong ? missing_cell(ctx, table, series) : OATGP_OK;
 }
 
-static oatgp_status put_other(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  if (series->content == OAT_CONTENT_WORDS) {
+    return OATGP_OK;
+  }
   if (entry->kind == OAT_MISSING) {
     return put_missing(ctx, table, series, entry);
   }
-  if (series->content == OAT_UNSEEN) {
+  if (series->content == OAT_CONTENT_UNSEEN) {
     const oatgp_status status = settle_content(ctx, table, series, entry->kind);
-    if (status != OATGP_OK || series->content == OAT_WORDS) {
+    if (status != OATGP_OK || series->content == OAT_CONTENT_WORDS) {
       return status;
     }
   }
@@ -115,19 +118,13 @@ static oatgp_status put_other(oatgp_context *ctx, const oat_table *table, oat_se
   return put_number(ctx, table, series, entry);
 }
 
-oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
-  if (series->content == OAT_WORDS) {
-    return OATGP_OK;
-  }
-  if (entry->row >= series->capacity) {
-    const oatgp_status status = oat_grow(ctx, entry->row + 1, sizeof *series->values, &series->capacity, &series->values);
-    if (status != OATGP_OK) {
-      return status;
+oatgp_status oat_table_reserve(oatgp_context *ctx, oat_table *table, size_t rows) {
+  oatgp_status status = OATGP_OK;
+  for (size_t k = 0; k < table->count && status == OATGP_OK; k++) {
+    oat_series *series = &table->series[k];
+    if (series->content != OAT_CONTENT_WORDS) {
+      status = oat_grow(ctx, table->rows + rows, sizeof *series->values, &series->capacity, &series->values);
     }
   }
-  if (entry->kind == OAT_NUMBER && series->content == OAT_NUMBERS && series->role <= OAT_TARGET) {
-    series->values[entry->row] = entry->value;
-    return OATGP_OK;
-  }
-  return put_other(ctx, table, series, entry);
+  return status;
 }

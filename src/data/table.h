@@ -10,7 +10,7 @@ typedef enum oat_role { OAT_INPUT, OAT_TARGET, OAT_WEIGHT, OAT_NOISE, OAT_ROLES 
 
 /* A column is one of numbers or of text by its first cell that is not missing; a column that was asked for must be one
  * of numbers. */
-typedef enum oat_content { OAT_UNSEEN, OAT_NUMBERS, OAT_WORDS } oat_content;
+typedef enum oat_content { OAT_CONTENT_UNSEEN, OAT_CONTENT_NUMBERS, OAT_CONTENT_WORDS } oat_content;
 
 typedef struct oat_series {
   size_t column; /* in the file, from 0 */
@@ -19,6 +19,7 @@ typedef struct oat_series {
   size_t first_missing; /* line or row, from 1; 0 if there is none */
   double *values;       /* NaN where missing */
   size_t capacity;
+  double *place; /* where they go in the data that are being made */
 } oat_series;
 
 typedef struct oat_table {
@@ -29,11 +30,14 @@ typedef struct oat_table {
   size_t rows, count;
   oat_series *series;  /* count of them, in the order of use */
   unsigned char *used; /* for each column of the file */
+  size_t complete;     /* rows that are known to have no missing value, from the first on */
+  size_t dropped;      /* rows that had one and were taken out */
 } oat_table;
 
 /* A cell on its way into the table. */
 typedef struct oat_entry {
-  size_t row, place; /* row from 0; place: the line or row to be named in a sentence */
+  double *slot; /* where it goes */
+  size_t place; /* the line or row to be named in a sentence */
   oat_kind kind;
   double value;
   oat_piece cell; /* its text, {NULL, 0} if it was not text */
@@ -43,8 +47,18 @@ oatgp_status oat_table_open(oatgp_context *ctx, const oat_layout *layout, oat_ta
 /* Adds a column to those used. `asked`: a user or a model named it; else it is left out if it holds text. */
 oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, oat_role role, bool asked);
 oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry);
-/* Makes data of a full table, whose values it takes. */
-oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, oatgp_data **out);
+/* Whether the value can go into its slot as it is: no check of oat_table_put would find anything. */
+static inline bool oat_series_takes(const oat_series *series, double value) {
+  return series->content == OAT_CONTENT_NUMBERS && (series->role <= OAT_TARGET || value > 0) && value - value == 0;
+}
+/* Makes room for so many further rows in every column that may hold numbers. */
+oatgp_status oat_table_reserve(oatgp_context *ctx, oat_table *table, size_t rows);
+/* Takes out the rows with missing values, if they are to be dropped. */
+oatgp_status oat_table_drop(oatgp_context *ctx, oat_table *table);
+/* After the last row: refuses a file without rows or inputs, and leaves text columns out, if there are any. */
+oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_read);
+/* Makes data of the first so many rows and takes them out of the table. */
+oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, size_t rows, oatgp_data **out);
 void oat_table_free(oat_table *table); /* takes {0} too */
 
 #endif

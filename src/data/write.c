@@ -3,12 +3,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "data/data.h"
 #include "data/number.h"
 #include "util/file.h"
+#include "util/memory.h"
+#include "util/threads.h"
 
-enum { NPY_ALIGNMENT = 64, NPY_PREFIX = 10, NPY_BLOCK = 1024 };
+enum { NPY_ALIGNMENT = 64, NPY_PREFIX = 10, NPY_BLOCK = 1024, CSV_ROWS = 256, CSV_BLOCKS = 64, LONGEST_CELL = OAT_LONGEST_NUMBER + 1 };
 
 static oatgp_status check_result(oatgp_context *ctx, const char *path, const oat_file *file) {
   return !ferror(file->stream) ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
@@ -20,11 +24,12 @@ static oatgp_status check_path(oatgp_context *ctx, const char *path) {
 
 /* ---- CSV ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct csv_table {
-  size_t rows, columns;
-  const char *const *names;
-  const double *const *values;
-} csv_table;
+struct oatgp_csv {
+  oat_file file;
+  char *path;
+  size_t columns;
+  char *text; /* of the rows that are being written, a block for each thread's turn */
+};
 
 /* In quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an end. */
 static void write_name(FILE *stream, const char *name) {
@@ -44,49 +49,122 @@ static void write_name(FILE *stream, const char *name) {
   fputc('"', stream);
 }
 
-static oatgp_status write_rows(oatgp_context *ctx, const char *path, const csv_table *table, const oat_file *file) {
-  oatgp_status status = OATGP_OK;
-  for (size_t k = 0; k < table->columns; k++) {
-    fputs(k > 0 ? "," : "", file->stream);
-    write_name(file->stream, table->names[k]);
-  }
-  fputc('\n', file->stream);
-  for (size_t i = 0; i < table->rows && status == OATGP_OK; i++) {
-    for (size_t k = 0; k < table->columns; k++) {
-      fprintf(file->stream, k > 0 ? ",%.17g" : "%.17g", table->values[k][i]);
-    }
-    fputc('\n', file->stream);
-    status = check_result(ctx, path, file);
-  }
-  return status;
-}
-
-static oatgp_status check_table(oatgp_context *ctx, const csv_table *table) {
-  if (table->columns == 0 || table->names == NULL || table->values == NULL) {
+static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *const *names) {
+  if (columns == 0 || names == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "a table to write needs at least one column, names and values");
   }
-  for (size_t k = 0; k < table->columns; k++) {
-    if (table->names[k] == NULL || (table->values[k] == NULL && table->rows > 0)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "column %zu of the table to write has no name or no values", k + 1);
+  for (size_t k = 0; k < columns; k++) {
+    if (names[k] == NULL) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "column %zu of the table to write has no name", k + 1);
     }
   }
   return OATGP_OK;
 }
 
-oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
-                             const double *const *values) {
+static void free_csv(oatgp_csv *csv) {
+  free(csv->path);
+  free(csv->text);
+  free(csv);
+}
+
+oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names, oatgp_csv **out) {
   OAT_NEED_CONTEXT(ctx);
-  const csv_table table = {rows, columns, names, values};
+  oatgp_status status = OATGP_OK;
+  oatgp_csv *csv = NULL;
+  TRY(out != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the place of the table to write must not be NULL"));
+  TRY(check_path(ctx, path));
+  TRY(check_names(ctx, columns, names));
+  TRY(oat_new(ctx, 1, sizeof *csv, &csv));
+  TRY(oat_copy_text(ctx, path, &csv->path));
+  csv->columns = columns;
+  TRY(oat_new(ctx, CSV_BLOCKS * CSV_ROWS, columns * LONGEST_CELL, &csv->text));
+  TRY(oat_file_open(ctx, path, &csv->file));
+  for (size_t k = 0; k < columns; k++) {
+    fputs(k > 0 ? "," : "", csv->file.stream);
+    write_name(csv->file.stream, names[k]);
+  }
+  fputc('\n', csv->file.stream);
+  *out = csv;
+  csv = NULL;
+done:
+  if (csv != NULL) {
+    free_csv(csv);
+  }
+  return status;
+}
+
+/* Rows first .. first + rows - 1 as text; returns its length. */
+static size_t format_rows(const oatgp_csv *csv, const double *const *values, size_t first, size_t rows, char *text) {
+  char *at = text;
+  for (size_t i = first; i < first + rows; i++) {
+    for (size_t k = 0; k < csv->columns; k++) {
+      at += oat_write_number(values[k][i], at);
+      *at++ = k + 1 < csv->columns ? ',' : '\n';
+    }
+  }
+  return (size_t)(at - text);
+}
+
+/* As many rows as there is room for, in blocks that threads make side by side; their order is that of the rows. */
+static oatgp_status write_rows(oatgp_context *ctx, const oatgp_csv *csv, const double *const *values, size_t first, size_t rows) {
+  size_t length[CSV_BLOCKS];
+  const locale_t plain = uselocale((locale_t)0);
+  const size_t blocks = (rows + CSV_ROWS - 1) / CSV_ROWS, room = CSV_ROWS * csv->columns * LONGEST_CELL;
+#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (blocks > 1)
+  for (size_t b = 0; b < blocks; b++) {
+    const locale_t before = uselocale(plain);
+    const size_t left = rows - b * CSV_ROWS;
+    length[b] = format_rows(csv, values, first + b * CSV_ROWS, left < CSV_ROWS ? left : CSV_ROWS, csv->text + b * room);
+    uselocale(before);
+  }
+  for (size_t b = 0; b < blocks; b++) {
+    fwrite(csv->text + b * room, 1, length[b], csv->file.stream);
+  }
+  return check_result(ctx, csv->path, &csv->file);
+}
+
+oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, const double *const *values) {
+  OAT_NEED_CONTEXT(ctx);
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
-  oat_file file = {0};
-  TRY(check_path(ctx, path));
-  TRY(check_table(ctx, &table));
+  if (csv == NULL || values == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "rows to write need a table and values, which are not NULL");
+  }
+  for (size_t k = 0; k < csv->columns; k++) {
+    if (values[k] == NULL && rows > 0) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values", k + 1);
+    }
+  }
   TRY(oat_plain_begin(ctx, &plain));
-  TRY(oat_file_open(ctx, path, &file));
-  status = oat_file_close(ctx, &file, write_rows(ctx, path, &table, &file));
+  for (size_t done = 0; done < rows;) {
+    const size_t now = rows - done < CSV_BLOCKS * CSV_ROWS ? rows - done : CSV_BLOCKS * CSV_ROWS;
+    TRY(write_rows(ctx, csv, values, done, now));
+    done += now;
+  }
 done:
   oat_plain_end(&plain);
+  return status;
+}
+
+oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int keep) {
+  OAT_NEED_CONTEXT(ctx);
+  if (csv == NULL) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_file_close(ctx, &csv->file, keep ? OATGP_OK : OATGP_STOPPED);
+  free_csv(csv);
+  return keep ? status : OATGP_OK;
+}
+
+oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
+                             const double *const *values) {
+  oatgp_csv *csv = NULL;
+  oatgp_status status = oatgp_csv_open(ctx, path, columns, names, &csv);
+  if (status == OATGP_OK) {
+    status = oatgp_csv_append(ctx, csv, rows, values);
+    const oatgp_status closed = oatgp_csv_close(ctx, csv, status == OATGP_OK);
+    status = status == OATGP_OK ? closed : status;
+  }
   return status;
 }
 
@@ -140,6 +218,54 @@ oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, 
   TRY(oat_file_open(ctx, path, &file));
   write_npy_header(file.stream, rows, columns);
   status = oat_file_close(ctx, &file, write_values(ctx, path, rows * columns, values, &file));
+done:
+  return status;
+}
+
+/* Rows one after the other, NPY_BLOCK of them at a time. */
+static oatgp_status write_data(oatgp_context *ctx, const char *path, const oatgp_data *data, const oat_file *file) {
+  const size_t columns = oatgp_data_columns(data);
+  double *block = NULL;
+  oatgp_status status = oat_new_matrix(ctx, NPY_BLOCK, columns, &block);
+  for (size_t first = 0; first < data->n && status == OATGP_OK; first += NPY_BLOCK) {
+    const size_t rows = data->n - first < NPY_BLOCK ? data->n - first : NPY_BLOCK;
+    for (size_t k = 0; k < columns; k++) {
+      const double *values = oat_data_column(data, k) + first;
+      for (size_t i = 0; i < rows; i++) {
+        block[i * columns + k] = values[i];
+      }
+    }
+    status = write_values(ctx, path, rows * columns, block, file);
+  }
+  free(block);
+  return status;
+}
+
+/* A model takes the columns of a file without names by their places in the file that it was fitted to, if their number is the same. */
+static void warn_of_other_places(oatgp_context *ctx, const oatgp_data *data, const char *path) {
+  bool same = true;
+  for (size_t j = 0; data->positions != NULL && j < data->d; j++) {
+    same = same && data->positions[j] == j + 1;
+  }
+  if (!same && data->columns == oatgp_data_columns(data)) {
+    oat_say(
+        ctx, OATGP_WARNING,
+        "'%s' has its columns in another order than the file that they are from: a model fitted to that file would take the wrong ones, "
+        "use it for models of its own",
+        path);
+  }
+}
+
+oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path) {
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_status status = OATGP_OK;
+  oat_file file = {0};
+  TRY(data != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the data to write are NULL"));
+  TRY(check_path(ctx, path));
+  warn_of_other_places(ctx, data, path);
+  TRY(oat_file_open(ctx, path, &file));
+  write_npy_header(file.stream, data->n, oatgp_data_columns(data));
+  status = oat_file_close(ctx, &file, write_data(ctx, path, data, &file));
 done:
   return status;
 }

@@ -149,7 +149,7 @@ double oat_log_diagonal(size_t n, const double *l) {
 }
 
 /* Tiles of the strict upper triangle, small enough that both they and their mirror images stay in cache. */
-enum { TILE = 16 };
+enum { TILE = 8 };
 
 typedef void (*pair_fn)(double *upper, double *lower);
 

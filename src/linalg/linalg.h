@@ -29,7 +29,7 @@ void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b);
 /* The same for many rows, at the speed of a matrix product: the blocks on the diagonal of L, of order at most OAT_LEAF, are inverted once,
  * the rest is solved with. Each of them is far better conditioned than L, so this loses no more digits than the solve.
  * `room` has oat_triangle_room(k) doubles and lives as long as the triangle. O(k OAT_LEAF^2). */
-enum { OAT_LEAF = 48 };
+enum { OAT_LEAF = 104 };
 typedef struct oat_triangle {
   size_t k, leaf;
   const double *l, *inverse; /* inverse: block after block, each with leading dimension `leaf` */

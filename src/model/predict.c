@@ -1,6 +1,6 @@
 /* Prediction from K x K factors only: v = L^-1 k(Z, x), u = LB^-1 v;
  *   mean = m + u . c,  latent variance = k(x, x) - |v|^2 + |u|^2 (|u|^2 alone for dic, k(x, x) - |v|^2 for the full GP).
- * The variance of an observation adds the noise, once. */
+ * The variance of an observation adds the noise, once. The mean alone is m + k(x, Z) . (L^-T LB^-T c), in O(K) instead of O(K^2) a row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "util/memory.h"
 #include "util/rng.h"
+#include "util/threads.h"
 
 /* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
 
@@ -62,11 +63,15 @@ static double latent_variance(const oatgp_model *model, double q, double u2) {
   return (left + (model->approx->sparse ? u2 : 0)) * scale * scale;
 }
 
+/* Rows that are worked on together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
+ * same bits, wherever the data are cut. */
+static size_t choose_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
+
 /* Mean and latent variance at n scaled points, in the data's units. */
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean,
                                    double *variance) {
   const oat_backend_table *table = &oat_backend_cpu;
-  const oat_backend_config config = {model->k, 0, 0, ctx->threads};
+  const oat_backend_config config = {model->k, choose_block(model), 0, ctx->threads};
   const oat_rows rows = {n, model->d, 0, x, NULL, NULL, NULL};
   const oat_sparse sparse = oat_model_sparse(model);
   oat_backend *backend = NULL;
@@ -89,6 +94,61 @@ done:
   free(q);
   free(u2);
   free(pull);
+  return status;
+}
+
+/* weights <- L^-T LB^-T c, without LB for the full GP. */
+static void mean_weights(const oatgp_model *model, double *weights) {
+  const oat_view view = {weights, model->k, 1, model->k};
+  memcpy(weights, model->c, model->k * sizeof *weights);
+  if (model->approx->sparse) {
+    oat_solve_left(model->lb, model->k, OAT_TRANSPOSED, view);
+  }
+  oat_solve_left(model->l, model->k, OAT_TRANSPOSED, view);
+}
+
+/* The blocks of the mean are dealt out to lanes, each with its own buffer; a row's bits depend on its block alone. */
+typedef struct mean_lanes {
+  size_t n, block, count;
+  const double *x, *weights;
+  double *buffer; /* count x stride */
+  size_t stride;
+} mean_lanes;
+
+static void mean_of_lane(const oatgp_model *model, const mean_lanes *lanes, size_t lane, double *mean) {
+  const oat_sparse sparse = oat_model_sparse(model);
+  const oat_points knots = {model->z, model->k, model->k};
+  double *k = lanes->buffer + lane * lanes->stride, *work = k + lanes->block * model->k;
+  for (size_t first = lane * lanes->block; first < lanes->n; first += lanes->count * lanes->block) {
+    const size_t rows = lanes->n - first < lanes->block ? lanes->n - first : lanes->block;
+    const oat_points points = {lanes->x + first, rows, lanes->n};
+    oat_kernel_cross(&sparse.cov, points, knots, k, rows, work);
+    oat_gemv(model->number[OAT_NUMBER_Y_SCALE], (oat_const_view){k, rows, model->k, rows}, OAT_PLAIN, lanes->weights, 1, mean + first);
+  }
+}
+
+/* O(n k d) time; a block of k columns for each thread. */
+oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
+  const size_t n = data->n, block = choose_block(model), blocks = (n + block - 1) / block;
+  const size_t threads = (size_t)oat_lane_threads(ctx->threads), count = blocks < threads ? blocks : threads;
+  mean_lanes lanes = {n, block, count, NULL, NULL, NULL, block * model->k + oat_kernel_work(block, model->k, model->d)};
+  double *weights = NULL, *x = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(scaled_inputs(ctx, model, data, &x));
+  TRY(oat_new_matrix(ctx, model->k, 1, &weights));
+  TRY(oat_new_matrix(ctx, count, lanes.stride, &lanes.buffer));
+  mean_weights(model, weights);
+  lanes.x = x;
+  lanes.weights = weights;
+  oat_model_prior_mean(model, n, x, mean);
+#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(static, 1) if (count > 1)
+  for (size_t lane = 0; lane < count; lane++) {
+    mean_of_lane(model, &lanes, lane, mean);
+  }
+done:
+  free(x);
+  free(weights);
+  free(lanes.buffer);
   return status;
 }
 

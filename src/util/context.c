@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "util/clock.h"
+
+#define PROGRESS_PAUSE 0.25 /* seconds */
+
 oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -27,4 +31,15 @@ void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) {
   vsnprintf(sentence, sizeof sentence, format, arguments);
   va_end(arguments);
   ctx->message(ctx->message_user, level, sentence);
+}
+
+void oat_tell_progress(oatgp_context *ctx, const char *what, size_t done, size_t total) {
+  if (ctx->progress == NULL) {
+    return;
+  }
+  const double now = oat_seconds();
+  if (now - ctx->told >= PROGRESS_PAUSE) {
+    ctx->told = now;
+    ctx->progress(ctx->progress_user, what, done, total);
+  }
 }

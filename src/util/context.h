@@ -14,6 +14,9 @@ struct oatgp_context {
   char error[1024];
   oatgp_message_fn message;
   void *message_user;
+  oatgp_progress_fn progress;
+  void *progress_user;
+  double told; /* when progress was told for the last time */
   int threads; /* 0 stands for 1 */
 };
 
@@ -23,6 +26,9 @@ oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *forma
 oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes);
 /* A note or a warning to the message sink. */
 void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) OAT_PRINTF(3, 4);
+
+/* How far it is; passed on a few times a second. For the thread of the caller only. */
+void oat_tell_progress(oatgp_context *ctx, const char *what, size_t done, size_t total);
 
 /* At the beginning of a public function: without a context there is nowhere to put a sentence. */
 #define OAT_NEED_CONTEXT(ctx) \

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/cpu/threads.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
 #include "util/memory.h"
+#include "util/threads.h"
 
 enum { ROW_VECTORS = 5, PANEL = 128, MOST_LANES = 16 }; /* PANEL: candidates at a time */
 #define LANE_DOUBLES ((size_t)1 << 26)                  /* room for all lanes: half a gigabyte */
@@ -19,7 +19,7 @@ enum { ROW_VECTORS = 5, PANEL = 128, MOST_LANES = 16 }; /* PANEL: candidates at 
 /* Where one thread works: its own buffers and sums. Rows are dealt out to lanes block by block, in a way that depends on the data and the
  * number of knots alone, and the lanes' sums are added in their order: so the number of threads changes no bit. */
 typedef struct lane {
-  const oat_backend *backend;
+  oat_backend *backend;
   double *v, *slope, *t;    /* block x K each: V, phi' of the kernel, and what the adjoint of Kfu is made in */
   double *panel;            /* block x PANEL */
   double *work;             /* of the kernel */
@@ -28,6 +28,8 @@ typedef struct lane {
 } lane;
 
 struct oat_backend {
+  oatgp_context *ctx;                    /* for progress alone */
+  size_t done;                           /* rows of the loop that is under way */
   size_t wanted_block, block, max_knots; /* wanted: 0 to choose */
   int64_t memory;
   int threads;
@@ -100,6 +102,7 @@ static oatgp_status cpu_open(oatgp_context *ctx, const oat_backend_config *confi
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, 1, sizeof *backend, &backend));
   TRY(oat_new_matrix(ctx, 2 * oat_triangle_room(config->max_knots), 1, &backend->room));
+  backend->ctx = ctx;
   backend->wanted_block = config->block;
   backend->max_knots = config->max_knots;
   backend->memory = config->memory;
@@ -111,7 +114,7 @@ done:
   return status;
 }
 
-static oatgp_status make_lane(oatgp_context *ctx, const oat_backend *backend, lane *l) {
+static oatgp_status make_lane(oatgp_context *ctx, oat_backend *backend, lane *l) {
   const size_t k = backend->max_knots, d = backend->rows.d, width = 1 + backend->rows.p;
   const size_t first = k * width + width * width + OAT_SCALARS, second = d + k * d;
   oatgp_status status = OATGP_OK;
@@ -273,6 +276,17 @@ static void add_products(lane *l, const oat_sparse *sparse, const block *b, cons
   oat_syrk(1, oat_as_const(t), 1, oat_square(sums->vwv, t.columns));
 }
 
+/* After each block. */
+static void count_rows(const lane *l, const block *b, const char *what) {
+  oat_backend *backend = l->backend;
+  size_t done;
+#pragma omp atomic capture
+  done = backend->done += b->n;
+  if (oat_in_first_thread()) {
+    oat_tell_progress(backend->ctx, what, done, backend->rows.n);
+  }
+}
+
 /* How many blocks a lane has. */
 static size_t turns_of(const oat_backend *backend, size_t index) {
   const size_t blocks = (backend->rows.n + backend->block - 1) / backend->block;
@@ -293,6 +307,7 @@ static void pass1_lane(lane *l, size_t index, const oat_sparse *sparse, oat_sums
     }
     add_right_sides(l, &b, w, sums);
     add_products(l, sparse, &b, w, sums);
+    count_rows(l, &b, "value");
   }
 }
 
@@ -322,6 +337,7 @@ static void take_factor(oat_backend *backend, const oat_sparse *sparse) {
 static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oat_sums *sums) {
   backend->cached = 0;
   take_factor(backend, sparse);
+  backend->done = 0;
 #pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     oat_sums own = sums_of(&backend->lane[i], sums);
@@ -441,6 +457,7 @@ static void pass2_lane(lane *l, size_t index, const oat_sparse *sparse, const oa
     }
     const oat_points x = {backend->rows.x + first, b.n, backend->rows.n}, z = {sparse->z, sparse->k, sparse->ldz};
     oat_kernel_cross_adjoint(&sparse->cov, x, z, t.a, b.slope, t.ld, l->work, &sums->kernel);
+    count_rows(l, &b, "gradient");
   }
 }
 
@@ -455,6 +472,7 @@ static oat_gradient_sums gradient_sums_of(const lane *l, const oat_gradient_sums
 
 static oatgp_status cpu_pass2(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums) {
   oat_gradient_sums own[MOST_LANES];
+  backend->done = 0;
 #pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     own[i] = gradient_sums_of(&backend->lane[i], sums);
@@ -493,6 +511,7 @@ static void fill_cache(oat_backend *backend, const oat_sparse *sparse) {
   if (backend->cached == sparse->k) {
     return;
   }
+  backend->done = 0;
 #pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     for (size_t first = i * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
@@ -502,31 +521,36 @@ static void fill_cache(oat_backend *backend, const oat_sparse *sparse) {
   keep_v(backend, sparse);
 }
 
-/* Candidates first, first + step, .. of all, panel by panel, over all rows. */
-static void weigh_candidates(lane *l, const oat_sparse *sparse, size_t start, size_t step, oat_candidates *all) {
-  const oat_backend *backend = l->backend;
-  for (size_t first = 0; first < backend->rows.n; first += backend->block) {
-    const block b = get_block(l, sparse, first);
-    row_weights(l, sparse, &b);
-    for (size_t c = start; c < all->points.n; c += step) {
-      weigh_panel(l, sparse, &b, c, all);
-    }
+/* The panels of candidates that begin at start, start + step, .. for the rows of one block. */
+static void weigh_block(lane *l, const oat_sparse *sparse, const block *b, size_t start, oat_candidates *all) {
+  row_weights(l, sparse, b);
+  for (size_t c = start; c < all->points.n; c += l->backend->lanes * PANEL) {
+    weigh_panel(l, sparse, b, c, all);
+  }
+  if (start == 0) {
+    oat_tell_progress(l->backend->ctx, "gains", b->first + b->n, l->backend->rows.n);
   }
 }
 
-/* 4 N K m flops and the kernel. With V at hand the candidates are shared out, and each one's sums run over the rows in their order; without
- * it one lane makes V block by block. */
+/* 4 N K m flops and the kernel. The candidates are shared out among the lanes, so each one's sums run over the rows in their order. With V at
+ * hand a lane goes through all rows; without it V is made for a block at a time. */
 static oatgp_status cpu_weigh(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates) {
+  const size_t step = backend->cache != NULL ? backend->rows.n : backend->block;
   memset(candidates->ee, 0, candidates->points.n * (2 + backend->rows.p + sparse->k) * sizeof(double));
   take_factor(backend, sparse);
-  if (backend->cache == NULL) {
-    weigh_candidates(&backend->lane[0], sparse, 0, PANEL, candidates);
-    return OATGP_OK;
+  if (backend->cache != NULL) {
+    fill_cache(backend, sparse);
   }
-  fill_cache(backend, sparse);
+  for (size_t from = 0; from < backend->rows.n; from += step) {
+    const size_t end = from + step < backend->rows.n ? from + step : backend->rows.n;
+    const block made = get_block(&backend->lane[0], sparse, from);
 #pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
-  for (size_t i = 0; i < backend->lanes; i++) {
-    weigh_candidates(&backend->lane[i], sparse, i * PANEL, backend->lanes * PANEL, candidates);
+    for (size_t i = 0; i < backend->lanes; i++) {
+      for (size_t first = from; first < end; first += backend->block) {
+        const block b = first == from ? made : get_block(&backend->lane[i], sparse, first);
+        weigh_block(&backend->lane[i], sparse, &b, i * PANEL, candidates);
+      }
+    }
   }
   return OATGP_OK;
 }
@@ -547,6 +571,7 @@ static void predict_lane(lane *l, size_t index, const oat_sparse *sparse, bool w
     if (out->u2 != NULL) {
       row_squares(oat_as_const(b.v), out->u2 + first);
     }
+    count_rows(l, &b, "prediction");
   }
 }
 
@@ -557,6 +582,7 @@ static oatgp_status cpu_predict(oat_backend *backend, const oat_sparse *sparse, 
   if (lb != NULL) {
     backend->b = oat_triangle_make(lb, sparse->k, backend->room + oat_triangle_room(sparse->k));
   }
+  backend->done = 0;
 #pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     predict_lane(&backend->lane[i], i, sparse, lb != NULL, c, out);

@@ -1,8 +1,11 @@
-/* Threads of the CPU backend. */
-#include "backend/cpu/threads.h"
+/* Threads of parallel loops. */
+#include "util/threads.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
@@ -15,4 +18,12 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
 int oat_lane_threads(int wanted) {
   pthread_once(&once, watch_forks);
   return forked || wanted < 1 ? 1 : wanted;
+}
+
+bool oat_in_first_thread(void) {
+#if defined(_OPENMP)
+  return omp_get_thread_num() == 0;
+#else
+  return true;
+#endif
 }

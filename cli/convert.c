@@ -1,0 +1,74 @@
+/* oatgp convert: a text table as .npy, which is read many times faster. */
+#include <string.h>
+
+#include "json.h"
+
+/* The options that name the other columns in the new file. */
+static const char *option_of(const char *role) {
+  return strcmp(role, "target") == 0 ? "--target" : strcmp(role, "weights") == 0 ? "--weights" : "--noise-variance";
+}
+
+static oatgp_status print_json(cli *c, const oatgp_data *data) {
+  cli_json json = cli_json_begin(), columns = cli_json_begin();
+  cli_json_text(&json, "output", c->options.output);
+  cli_json_whole(&json, "n", (int64_t)oatgp_data_rows(data));
+  for (size_t k = 0; k < oatgp_data_columns(data); k++) {
+    cli_json column = cli_json_begin();
+    char number[24];
+    snprintf(number, sizeof number, "V%zu", k + 1);
+    cli_json_text(&column, "name", oatgp_data_column_name(data, k));
+    cli_json_text(&column, "role", oatgp_data_column_role(data, k));
+    cli_json_object(&columns, number, &column);
+  }
+  cli_json_object(&json, "columns", &columns);
+  return cli_json_end(c, &json, stdout, true);
+}
+
+/* Which column is which, and how to fit what was written. */
+static void print_columns(const cli *c, const oatgp_data *data) {
+  const size_t inputs = oatgp_data_inputs(data), columns = oatgp_data_columns(data);
+  printf("%s: %zu rows\n", c->options.output, oatgp_data_rows(data));
+  for (size_t k = 0; k < columns; k++) {
+    printf("V%-5zu%-16s%s\n", k + 1, oatgp_data_column_role(data, k), oatgp_data_column_name(data, k));
+  }
+  if (columns > inputs) {
+    printf("to fit it: oatgp fit %s", c->options.output);
+    for (size_t k = inputs; k < columns; k++) {
+      printf(" %s %zu", option_of(oatgp_data_column_role(data, k)), k + 1);
+    }
+    printf(" -o MODEL\n");
+  }
+}
+
+static oatgp_status run(cli *c) {
+  oatgp_status status;
+  oatgp_data *data = NULL;
+  TRY(cli_need(c, c->options.output, "-o FILE.npy"));
+  TRY(strcmp(c->options.output, "-") != 0 ? OATGP_OK : cli_usage_error(c, "the table cannot go to standard output; give a file by -o"));
+  TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
+  TRY(oatgp_data_write_npy(c->ctx, data, c->options.output));
+  if (c->options.json) {
+    TRY(print_json(c, data));
+  } else if (!c->options.quiet) {
+    print_columns(c, data);
+  }
+done:
+  oatgp_data_free(data);
+  return status;
+}
+
+const cli_verb cli_convert = {
+    .name = "convert",
+    .summary = "write a table as .npy, for repeated work",
+    .positionals = {"DATA"},
+    .usage = "-o FILE.npy [--target COL] [OPTIONS]",
+    .details =
+        "DATA is what fit reads. FILE.npy has the same rows, with the inputs first, then the target, the weights and the noise "
+        "variances, as far as they are asked for; without --target every number column is an input. The columns of an .npy file have no "
+        "names: they are called V1, V2, .. and chosen by number. A model of FILE.npy has the numbers of a model of DATA, bit for bit, but "
+        "those names; predict with it from files in the same order of columns.",
+    .example =
+        "  oatgp convert train.csv --target y -o train.npy\n"
+        "  oatgp fit train.npy --target last -o model.oatgp",
+    .run = run,
+};

@@ -1,0 +1,84 @@
+/* Public entries for the data that a model needs, all at once or some rows at a time. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "data/reader.h"
+#include "model/model.h"
+#include "util/memory.h"
+
+struct oatgp_stream {
+  oat_reader reader;
+};
+
+/* The model's columns in the file that it was fitted to; NULL if it was none. */
+static oatgp_status copy_positions(oatgp_context *ctx, const oatgp_model *model, size_t **out) {
+  const oatgp_status status = model->positions != NULL ? oat_new(ctx, model->d, sizeof **out, out) : OATGP_OK;
+  for (size_t j = 0; *out != NULL && j < model->d; j++) {
+    (*out)[j] = (size_t)model->positions[j];
+  }
+  return status;
+}
+
+static oat_columns columns_of(const oatgp_model *model, const oatgp_settings *settings, int need_target, const size_t *positions) {
+  return (oat_columns){
+      .d = model->d,
+      .names = model->names,
+      .positions = positions,
+      .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
+      .header = model->number[OAT_NUMBER_HEADER] != 0,
+      .target = *settings->target != '\0' ? settings->target : model->text[OAT_TEXT_TARGET],
+      .need_target = need_target != 0,
+      .weight_name = model->text[OAT_TEXT_WEIGHTS],
+      .noise_name = model->text[OAT_TEXT_NOISE],
+  };
+}
+
+oatgp_status oatgp_stream_open(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
+                               int need_target, oatgp_stream **out) {
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_stream *stream = NULL;
+  size_t *positions = NULL;
+  oatgp_status status = OATGP_OK;
+  if (path == NULL || model == NULL || settings == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "path, model, settings and the place of the data must not be NULL");
+  }
+  TRY(oatgp_settings_check(ctx, settings));
+  TRY(copy_positions(ctx, model, &positions));
+  TRY(oat_new(ctx, 1, sizeof *stream, &stream));
+  const oat_columns wanted = columns_of(model, settings, need_target, positions);
+  TRY(oat_reader_open(ctx, path, &wanted, settings, &stream->reader));
+  *out = stream;
+  stream = NULL;
+done:
+  free(positions);
+  oatgp_stream_free(stream);
+  return status;
+}
+
+oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t rows, oatgp_data **out) {
+  OAT_NEED_CONTEXT(ctx);
+  if (stream == NULL || out == NULL || rows == 0) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the stream and the place of the data must not be NULL, and at least one row is needed");
+  }
+  return oat_reader_next(ctx, &stream->reader, rows, out);
+}
+
+void oatgp_stream_free(oatgp_stream *stream) {
+  if (stream != NULL) {
+    oat_reader_close(&stream->reader);
+    free(stream);
+  }
+}
+
+oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
+                                 int need_target, oatgp_data **out) {
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_stream *stream = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(out != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the place of the data must not be NULL"));
+  TRY(oatgp_stream_open(ctx, path, model, settings, need_target, &stream));
+  TRY(oatgp_stream_next(ctx, stream, SIZE_MAX, out));
+done:
+  oatgp_stream_free(stream);
+  return status;
+}
