@@ -33,6 +33,7 @@ typedef struct oat_backend_config {
   size_t block;     /* rows at a time, 0 = chosen from max_knots */
   int64_t memory;   /* bytes that may be spent on keeping V between the passes */
   int threads;
+  bool predicts; /* and does nothing else: needs less memory */
 } oat_backend_config;
 
 /* A sparse model at one point: what both passes and prediction need. */

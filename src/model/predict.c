@@ -71,7 +71,7 @@ static size_t choose_block(const oatgp_model *model) { return model->k < 64 ? 51
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean,
                                    double *variance) {
   const oat_backend_table *table = &oat_backend_cpu;
-  const oat_backend_config config = {model->k, choose_block(model), 0, ctx->threads};
+  const oat_backend_config config = {model->k, choose_block(model), 0, ctx->threads, true};
   const oat_rows rows = {n, model->d, 0, x, NULL, NULL, NULL};
   const oat_sparse sparse = oat_model_sparse(model);
   oat_backend *backend = NULL;

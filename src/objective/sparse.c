@@ -84,7 +84,7 @@ static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config
   TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
   lay_out(o, o->arena);
   shape_sums(o);
-  const oat_backend_config backend_config = {o->base.config.capacity, config->block, config->memory, config->threads};
+  const oat_backend_config backend_config = {o->base.config.capacity, config->block, config->memory, config->threads, false};
   TRY(o->backend_table->open(ctx, &backend_config, &o->backend));
   TRY(o->backend_table->load_rows(ctx, o->backend, config->rows));
   o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};

@@ -33,6 +33,7 @@ struct oat_backend {
   size_t wanted_block, block, max_knots; /* wanted: 0 to choose */
   int64_t memory;
   int threads;
+  bool predicts;
   oat_rows rows;
   double *cache; /* of all rows, block after block, V and then the slopes; or NULL */
   size_t cached; /* number of knots of the V that the cache holds, 0 for none */
@@ -62,7 +63,8 @@ static size_t choose_block(size_t wanted, size_t n) {
 static size_t choose_lanes(const oat_backend *backend) {
   const size_t n = backend->rows.n, k = backend->max_knots, blocks = (n + backend->block - 1) / backend->block;
   size_t lanes = MOST_LANES;
-  while (lanes > 1 && (lanes > blocks || lanes * 2 * k > n || lanes * k * (k + 3 * backend->block) > LANE_DOUBLES)) {
+  const size_t each = backend->predicts ? k * backend->block : k * (k + 3 * backend->block);
+  while (lanes > 1 && (lanes > blocks || (lanes * 2 * k > n && !backend->predicts) || lanes * each > LANE_DOUBLES)) {
     lanes /= 2;
   }
   return lanes;
@@ -107,6 +109,7 @@ static oatgp_status cpu_open(oatgp_context *ctx, const oat_backend_config *confi
   backend->max_knots = config->max_knots;
   backend->memory = config->memory;
   backend->threads = config->threads;
+  backend->predicts = config->predicts;
   *out = backend;
   return OATGP_OK;
 done:
@@ -120,13 +123,15 @@ static oatgp_status make_lane(oatgp_context *ctx, oat_backend *backend, lane *l)
   oatgp_status status = OATGP_OK;
   l->backend = backend;
   TRY(oat_new_matrix(ctx, backend->block, k, &l->v));
-  TRY(oat_new_matrix(ctx, backend->block, k, &l->slope));
-  TRY(oat_new_matrix(ctx, backend->block, k, &l->t));
-  TRY(oat_new_matrix(ctx, backend->block, PANEL, &l->panel));
   TRY(oat_new_matrix(ctx, oat_kernel_work(backend->block, k > PANEL ? k : PANEL, d), 1, &l->work));
-  TRY(oat_new_matrix(ctx, k * k + (first > second ? first : second), 1, &l->sums));
   for (int i = 0; i < ROW_VECTORS; i++) {
     TRY(oat_new_matrix(ctx, backend->block, 1, &l->row[i]));
+  }
+  if (!backend->predicts) {
+    TRY(oat_new_matrix(ctx, backend->block, k, &l->slope));
+    TRY(oat_new_matrix(ctx, backend->block, k, &l->t));
+    TRY(oat_new_matrix(ctx, backend->block, PANEL, &l->panel));
+    TRY(oat_new_matrix(ctx, k * k + (first > second ? first : second), 1, &l->sums));
   }
 done:
   return status;
