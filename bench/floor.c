@@ -1,105 +1,212 @@
-/* Time of one value + gradient of the VFE objective against the floor that BLAS sets: gemm + syrk + gemm of the same shapes
- * (2 + 1 + 2 times N K^2 flops), measured in the same process, interleaved, one thread; medians.
+/* The library's work against the floor that BLAS sets: gemm + syrk + gemm of the same rows and knots, 5 N K^2 flops, which is what one
+ * value with its gradient cannot do without. Every line has both, timed in turn in this process; medians. The floor is the same for
+ * whatever is timed, so that a value alone may come below 1, and 1000 gains (4000 N K flops) above it by 800 / K.
  *
- * Usage: floor [ROUNDS]. One JSON object a line. */
+ * With several threads BLAS gets them for the floor; the library uses them for blocks of rows and keeps BLAS at one.
+ *
+ * Usage: floor [--json] [--quick] [--only N,K,D] [--what WHAT] [--threads T]. A line is printed when it has been measured. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
+#include "bench.h"
 #include "linalg/linalg.h"
-#include "objective/objective.h"
+#include "subject.h"
 #include "util/clock.h"
-#include "util/rng.h"
 
-typedef struct shape {
-  size_t n, k, d;
-} shape;
+enum { MOST_ROUNDS = 101 };
+#define SHORTEST_TIMING 2e-3 /* seconds; what is faster is repeated within a timing */
 
-static const shape shapes[] = {{392, 40, 3}, {4784, 80, 4}, {20000, 200, 8}, {20000, 512, 8}};
+/* ---- what is measured ------------------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
+static const shape shapes[] = {{392, 40, 3}, {4784, 80, 4}, {20000, 200, 8}, {20000, 512, 8}, {100000, 100, 8}, {5000, 100, 50}};
+static const shape shapes_of_all_models[] = {{4784, 80, 4}, {20000, 200, 8}};
 
-static double median(double *values, size_t count) {
-  qsort(values, count, sizeof *values, ascending);
-  return values[count / 2];
-}
+/* The first is measured for every shape, in all respects. */
+static const struct {
+  const char *approx, *kernel;
+} models[] = {{"vfe", "se-ard"}, {"fitc", "se-ard"}, {"dtc", "se-ard"}, {"vfe", "matern52-ard"}, {"vfe", "rq-ard"}};
 
-static double *normals(oat_rng *rng, size_t count) {
-  double *values = malloc(count * sizeof *values);
-  for (size_t i = 0; values != NULL && i < count; i++) {
-    values[i] = oat_rng_normal(rng);
+static const int thread_counts[] = {1, 2}; /* of the first model; the others take the first count */
+
+typedef struct what {
+  const char *name;
+  void (*run)(subject *s);
+  bool of_all_models;
+} what;
+
+static const what whats[] = {{"value", subject_value, true},
+                             {"value+gradient", subject_gradient, true},
+                             {"gains", subject_gains, false},
+                             {"predict", subject_predict, false}};
+
+/* ---- what the caller wants -------------------------------------------------------------------------------------------- */
+
+typedef struct options {
+  bool json;
+  size_t least_rounds;
+  double seconds;   /* that a line takes, if the least number of rounds does not take longer */
+  shape only;       /* n is 0: all */
+  const char *what; /* or NULL */
+  int threads;      /* or 0 */
+} options;
+
+static bool read_value(options *o, const char *name, const char *value) {
+  char rest;
+  if (strcmp(name, "--only") == 0) {
+    shape *s = &o->only;
+    return sscanf(value, "%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &rest) == 3 && s->d > 0 && s->k > 0 && s->k <= s->n;
   }
-  return values;
+  if (strcmp(name, "--threads") == 0) {
+    return sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0;
+  }
+  for (size_t i = 0; strcmp(name, "--what") == 0 && i < LENGTH(whats); i++) {
+    if (strcmp(value, whats[i].name) == 0) {
+      o->what = whats[i].name;
+      return true;
+    }
+  }
+  return false;
 }
 
-static double floor_seconds(shape s, double *v, double *t, double *square) {
-  const oat_view a = {v, s.n, s.k, s.n}, b = {t, s.n, s.k, s.n};
+static bool read_options(options *o, int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--json") == 0) {
+      o->json = true;
+    } else if (strcmp(argv[i], "--quick") == 0) {
+      o->least_rounds = 3;
+      o->seconds = 0.2;
+    } else if (i + 1 < argc && read_value(o, argv[i], argv[i + 1])) {
+      i++;
+    } else {
+      fprintf(stderr, "floor: '%s' is not an option, or its value cannot be taken\n", argv[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- timing ----------------------------------------------------------------------------------------------------------- */
+
+/* The threads of BLAS and of the library look for more work in a busy loop for a while, and would take each other's processors: waits until
+ * they sleep, which is when this process uses no more time. */
+static void let_threads_sleep(void) {
+  const struct timespec nap = {0, 5000000};
+  clock_t before, used;
+  do {
+    before = clock();
+    nanosleep(&nap, NULL);
+    used = clock() - before;
+  } while (used > CLOCKS_PER_SEC / 2000);
+}
+
+typedef struct timing {
+  void (*run)(subject *s);
+  int blas_threads;
+  size_t repeats;
+  double seconds[MOST_ROUNDS];
+} timing;
+
+static double run_once(subject *s, timing *t) {
+  if (s->choice.threads > 1) {
+    let_threads_sleep();
+  }
+  oat_set_blas_threads(t->blas_threads);
   const double began = oat_seconds();
-  oat_gemm(1, oat_as_const(a), OAT_PLAIN, oat_const_square(square, s.k), OAT_PLAIN, 0, b);
-  oat_syrk(1, oat_as_const(a), 0, oat_square(square + s.k * s.k, s.k));
-  oat_gemm(1, oat_as_const(a), OAT_PLAIN, oat_const_square(square, s.k), OAT_PLAIN, 0, b);
-  return oat_seconds() - began;
+  for (size_t i = 0; i < t->repeats; i++) {
+    t->run(s);
+  }
+  const double seconds = oat_seconds() - began;
+  oat_set_blas_threads(1);
+  return seconds / (double)t->repeats;
 }
 
-static double evaluation_seconds(oat_objective *objective, const oat_point *point, oat_gradient *gradient) {
-  double value;
+/* Warms up, and finds how often to repeat what is short. */
+static void prepare(subject *s, timing *t) {
+  t->repeats = 1;
+  run_once(s, t);
+  t->repeats += (size_t)(SHORTEST_TIMING / run_once(s, t));
+}
+
+static void print_head(void) {
+  printf("%7s %5s %3s  %-6s %-13s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "model", "kernel", "what", "threads", "ms", "floor, ms",
+         "ratio");
+}
+
+static void print_row(const subject_choice *c, const char *name, double seconds, double least) {
+  printf("%7zu %5zu %3zu  %-6s %-13s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->approx, c->kernel, name,
+         c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
+}
+
+static void print_json(const subject_choice *c, const char *name, double seconds, double least) {
+  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"what\": \"%s\", \"threads\": %d, ", c->shape.n,
+         c->shape.k, c->shape.d, c->approx, c->kernel, name, c->threads);
+  printf("\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", seconds, least, seconds / least);
+}
+
+static void measure(subject *s, const what *w, const options *o) {
+  timing ours = {.run = w->run, .blas_threads = 1}, floor = {.run = subject_floor, .blas_threads = s->choice.threads};
+  size_t rounds = 0;
+  prepare(s, &floor);
+  prepare(s, &ours);
   const double began = oat_seconds();
-  if (oat_objective_evaluate(objective, point, &value, gradient) != OATGP_OK) {
-    fprintf(stderr, "the evaluation failed\n");
-    exit(1);
+  while (rounds < MOST_ROUNDS && (rounds < o->least_rounds || oat_seconds() - began < o->seconds)) {
+    floor.seconds[rounds] = run_once(s, &floor);
+    ours.seconds[rounds] = run_once(s, &ours);
+    rounds++;
   }
-  return oat_seconds() - began;
-}
-
-static void measure(oatgp_context *ctx, shape s, const char *kernel, size_t rounds) {
-  oat_rng rng;
-  oat_rng_seed(&rng, 1);
-  double *x = normals(&rng, s.n * s.d), *r = normals(&rng, s.n), *z = normals(&rng, s.k * s.d);
-  double *v = normals(&rng, s.n * s.k), *t = calloc(s.n * s.k, sizeof *t), *square = normals(&rng, 2 * s.k * s.k);
-  double theta[OAT_LENGTHSCALE + 16] = {1, 0.3, 1}, d_theta[OAT_LENGTHSCALE + 16], *d_z = calloc(s.k * s.d, sizeof *d_z);
-  double *ours = calloc(rounds, sizeof *ours), *floor = calloc(rounds, sizeof *floor);
-  for (size_t j = 0; j < s.d; j++) {
-    theta[OAT_LENGTHSCALE + j] = 2;
-  }
-  const oat_rows rows = {s.n, s.d, 0, x, r, NULL, NULL};
-  const oat_objective_config config = {oat_approx_find("vfe"), oat_kernel_find(kernel), &rows, 0, 1e-6, s.k, 0, (int64_t)1 << 32};
-  const oat_point point = {theta, z};
-  oat_gradient gradient = {d_theta, d_z};
-  oat_objective *objective = NULL;
-  if (oat_objective_create(ctx, &config, &objective) != OATGP_OK) {
-    fprintf(stderr, "%s\n", oatgp_last_error(ctx));
-    exit(1);
-  }
-  for (size_t i = 0; i < rounds; i++) {
-    floor[i] = floor_seconds(s, v, t, square);
-    ours[i] = evaluation_seconds(objective, &point, &gradient);
-  }
-  const double seconds = median(ours, rounds), least = median(floor, rounds);
-  printf(
-      "{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"approx\": \"vfe\", \"kernel\": \"%s\", \"what\": \"value+gradient\", \"threads\": 1, "
-      "\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n",
-      s.n, s.k, s.d, kernel, seconds, least, seconds / least);
+  (o->json ? print_json : print_row)(&s->choice, w->name, bench_median(ours.seconds, rounds), bench_median(floor.seconds, rounds));
   fflush(stdout);
-  oat_objective_free(objective);
-  double *const blocks[] = {x, r, z, v, t, square, d_z, ours, floor};
-  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-    free(blocks[i]);
+}
+
+/* ---- the grid --------------------------------------------------------------------------------------------------------- */
+
+static void measure_model(const subject_choice *choice, bool first, const options *o) {
+  subject s;
+  subject_open(&s, choice);
+  for (size_t i = 0; i < LENGTH(whats); i++) {
+    if ((first || whats[i].of_all_models) && (o->what == NULL || o->what == whats[i].name)) {
+      measure(&s, &whats[i], o);
+    }
+  }
+  subject_close(&s);
+}
+
+static bool same(shape a, shape b) { return a.n == b.n && a.k == b.k && a.d == b.d; }
+
+static bool has_all_models(shape s) {
+  bool found = false;
+  for (size_t i = 0; i < LENGTH(shapes_of_all_models); i++) {
+    found = found || same(s, shapes_of_all_models[i]);
+  }
+  return found;
+}
+
+static void measure_shape(shape s, const options *o) {
+  for (size_t i = 0; i < LENGTH(models) && (i == 0 || has_all_models(s)); i++) {
+    const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
+    for (size_t j = 0; j < counts; j++) {
+      const subject_choice choice = {s, models[i].approx, models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j]};
+      measure_model(&choice, i == 0, o);
+    }
   }
 }
 
 int main(int argc, char **argv) {
-  const long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 15;
-  oatgp_context *ctx = oatgp_context_create();
-  if (ctx == NULL || rounds < 1) {
-    fprintf(stderr, "usage: floor [ROUNDS]\n");
+  options o = {.least_rounds = 5, .seconds = 1};
+  if (!read_options(&o, argc, argv)) {
+    fprintf(stderr, "usage: floor [--json] [--quick] [--only N,K,D] [--what value|value+gradient|gains|predict] [--threads T]\n");
     return 2;
   }
-  oat_set_blas_threads(1);
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    measure(ctx, shapes[i], "se-ard", (size_t)rounds);
+  if (!o.json) {
+    print_head();
   }
-  oatgp_context_free(ctx);
+  for (size_t i = 0; i < LENGTH(shapes) && o.only.n == 0; i++) {
+    measure_shape(shapes[i], &o);
+  }
+  if (o.only.n > 0) {
+    measure_shape(o.only, &o);
+  }
   return 0;
 }

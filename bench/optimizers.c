@@ -16,14 +16,13 @@
 #include <lbfgs.h>
 #endif
 
+#include "bench.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
 #include "model/setup.h"
 #include "optim/optim.h"
 #include "util/clock.h"
 #include "util/memory.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 enum { MAX_STARTS = 32, MAX_SOLVERS = 8, LEVELS = 5, PATIENCE = 5, SEEDS = 5 };
 #define OBJECTIVE_TOLERANCE 1e-7 /* tighter than the default: the slow end of the way is to be seen */
@@ -86,19 +85,6 @@ typedef struct task {
   run *run; /* the one under way */
 } task;
 
-static void check(const oatgp_context *ctx, oatgp_status status) {
-  if (status != OATGP_OK) {
-    fprintf(stderr, "optimizers: %s\n", status == OATGP_MEMORY ? "out of memory" : oatgp_last_error(ctx));
-    exit(1);
-  }
-}
-
-static double *numbers(task *t, size_t count) {
-  double *out = NULL;
-  check(t->ctx, oat_new_matrix(t->ctx, count, 1, &out));
-  return out;
-}
-
 static oatgp_status evaluate(void *self, const double *x, double *value, double *gradient) {
   task *t = self;
   run *r = t->run;
@@ -143,7 +129,7 @@ static void solve_ours(task *t, const solver *how, run *r) {
                                        .patience = PATIENCE};
   oat_optim *optim = NULL;
   oatgp_stop stop = OATGP_STOP_NONE;
-  check(t->ctx, oat_optim_create(t->ctx, oat_optim_find(how->method), &t->function, &settings, &optim));
+  bench_check(t->ctx, oat_optim_create(t->ctx, oat_optim_find(how->method), &t->function, &settings, &optim));
   if (oat_optim_start(optim, t->x) == OATGP_OK) {
     while ((stop = oat_optim_stop(optim)) == OATGP_STOP_NONE) {
       oat_optim_step(optim);
@@ -207,7 +193,7 @@ static void solve_library(task *t, const solver *how, run *r) {
   parameter.linesearch = how->line_search;
   const int n = (int)t->function.n, room = (n + 15) / 16 * 16;
   lbfgsfloatval_t *x = lbfgs_malloc(room), value;
-  check(t->ctx, x == NULL ? OATGP_MEMORY : OATGP_OK);
+  bench_check(t->ctx, x == NULL ? OATGP_MEMORY : OATGP_OK);
   memcpy(x, t->x, t->function.n * sizeof *x);
   r->stop = library_stop(lbfgs(n, x, &value, library_evaluate, library_progress, &l, &parameter));
   lbfgs_free(x);
@@ -234,8 +220,8 @@ static oatgp_data *thinned(oatgp_context *ctx, const oatgp_data *data, const pro
   const size_t kept = (data->n + p->every - 1) / p->every, rows = kept * p->copies;
   oatgp_data *out = NULL;
   double *x = NULL, *y = NULL;
-  check(ctx, oat_new_matrix(ctx, rows, data->d, &x));
-  check(ctx, oat_new_matrix(ctx, rows, 1, &y));
+  bench_check(ctx, oat_new_matrix(ctx, rows, data->d, &x));
+  bench_check(ctx, oat_new_matrix(ctx, rows, 1, &y));
   for (size_t i = 0; i < rows; i++) {
     const size_t from = i % kept * p->every;
     y[i] = data->y[from] + (double)(i / kept); /* copies differ, or there would be no noise to find */
@@ -243,7 +229,7 @@ static oatgp_data *thinned(oatgp_context *ctx, const oatgp_data *data, const pro
       x[i * data->d + j] = data->x[from + j * data->n];
     }
   }
-  check(ctx, oatgp_data_create(ctx, rows, data->d, x, y, &out));
+  bench_check(ctx, oatgp_data_create(ctx, rows, data->d, x, y, &out));
   free(x);
   free(y);
   return out;
@@ -253,7 +239,7 @@ static oatgp_data *read_rows(task *t, const char *folder) {
   char path[4096];
   oatgp_data *all = NULL;
   snprintf(path, sizeof path, "%s/%s", folder, t->problem->file);
-  check(t->ctx, oatgp_data_read(t->ctx, path, &t->settings, &all));
+  bench_check(t->ctx, oatgp_data_read(t->ctx, path, &t->settings, &all));
   oatgp_data *data = thinned(t->ctx, all, t->problem);
   oatgp_data_free(all);
   return data;
@@ -273,22 +259,22 @@ static void open_task(task *t, oatgp_context *ctx, const problem *p, const char 
   *t = (task){.ctx = ctx, .problem = p};
   choose_settings(t);
   t->data = read_rows(t, folder);
-  check(ctx, oat_setup_make(ctx, t->data, &t->settings, NULL, &t->setup));
+  bench_check(ctx, oat_setup_make(ctx, t->data, &t->settings, NULL, &t->setup));
   const oat_setup *setup = &t->setup;
   const oat_objective_config config = oat_setup_objective(setup);
-  check(ctx, oat_objective_create(ctx, &config, &t->objective));
+  bench_check(ctx, oat_objective_create(ctx, &config, &t->objective));
   const bool sparse = setup->approx->sparse;
   t->mapping = (oat_mapping){setup->kernel, setup->scaling.d,      setup->k,   setup->free, sparse ? 0 : setup->k,
                              OAT_BOX_BOUND, setup->scaling.spread, setup->low, setup->high};
   const size_t n = oat_mapping_count(&t->mapping), theta = oat_theta_count(setup->kernel, setup->scaling.d);
   const size_t z = sparse ? setup->k * setup->scaling.d : 0;
-  t->start = (oat_point){numbers(t, theta), numbers(t, z)};
-  t->point = (oat_point){numbers(t, theta), numbers(t, z)};
-  t->gradient = (oat_gradient){numbers(t, theta), sparse ? numbers(t, z) : NULL};
-  t->x = numbers(t, n);
-  t->lower = numbers(t, n);
-  t->upper = numbers(t, n);
-  t->sign_weight = numbers(t, n);
+  t->start = (oat_point){bench_numbers(t->ctx, theta), bench_numbers(t->ctx, z)};
+  t->point = (oat_point){bench_numbers(t->ctx, theta), bench_numbers(t->ctx, z)};
+  t->gradient = (oat_gradient){bench_numbers(t->ctx, theta), sparse ? bench_numbers(t->ctx, z) : NULL};
+  t->x = bench_numbers(t->ctx, n);
+  t->lower = bench_numbers(t->ctx, n);
+  t->upper = bench_numbers(t->ctx, n);
+  t->sign_weight = bench_numbers(t->ctx, n);
   t->function = (oat_problem){n, t->lower, t->upper, t->sign_weight, evaluate, t};
 }
 
@@ -321,14 +307,14 @@ static void choose_start(task *t, size_t number) {
     }
   } else if (number > 0) {
     oat_rng_seed(&t->setup.rng, number + 1);
-    check(t->ctx, oat_setup_shake(t->ctx, &t->setup, &t->start));
+    bench_check(t->ctx, oat_setup_shake(t->ctx, &t->setup, &t->start));
   }
 }
 
 /* From one start with one method. The jitter is raised, as in a fit, where the start cannot do without. */
 static void solve(task *t, const solver *how, run *r) {
   *r = (run){.trace = NULL, .best = -HUGE_VAL, .stop = "start rejected"};
-  check(t->ctx, oat_new(t->ctx, t->problem->limit, sizeof *r->trace, &r->trace));
+  bench_check(t->ctx, oat_new(t->ctx, t->problem->limit, sizeof *r->trace, &r->trace));
   t->objective->config.jitter = oat_setup_objective(&t->setup).jitter;
   memcpy(t->point.theta, t->start.theta, oat_theta_count(t->setup.kernel, t->setup.scaling.d) * sizeof *t->point.theta);
   oat_mapping_pack(&t->mapping, &t->start, t->x);
@@ -341,16 +327,6 @@ static void solve(task *t, const solver *how, run *r) {
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count) {
-  qsort(values, count, sizeof *values, ascending);
-  return values[count / 2];
-}
 
 /* Median evaluations and seconds to come within `gap` of `best`, over the starts that did. */
 static void print_level(const run *runs, size_t count, double best, double gap) {
@@ -369,7 +345,7 @@ static void print_level(const run *runs, size_t count, double best, double gap) 
   if (reached == 0) {
     printf(" none |");
   } else {
-    printf(" %.0f, %.3g s (%zu) |", median(evaluations, reached), median(seconds, reached), reached);
+    printf(" %.0f, %.3g s (%zu) |", bench_median(evaluations, reached), bench_median(seconds, reached), reached);
   }
 }
 
@@ -400,8 +376,8 @@ static void print_row(const char *name, const run *runs, size_t count, double be
     evaluations[i] = (double)runs[i].evaluations;
     rejected += runs[i].rejected;
   }
-  const double middle = median(gap, count);
-  printf(" %.2g, %.2g, %.2g | %.0f | %zu |", gap[0], middle, gap[count - 1], median(evaluations, count), rejected);
+  const double middle = bench_median(gap, count);
+  printf(" %.2g, %.2g, %.2g | %.0f | %zu |", gap[0], middle, gap[count - 1], bench_median(evaluations, count), rejected);
   print_stops(runs, count);
   printf(" |\n");
   fflush(stdout);

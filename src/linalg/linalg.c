@@ -18,9 +18,10 @@ extern void dgemv_(const char *, const int *, const int *, const double *, const
                    const double *, double *, const int *, size_t);
 extern double ddot_(const int *, const double *, const int *, const double *, const int *);
 extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
-extern void dpotri_(const char *, const int *, double *, const int *, int *, size_t);
+extern void dlauum_(const char *, const int *, double *, const int *, int *, size_t);
 
 static const int one = 1;
+enum { SMALL = 24 }; /* order of triangles that are inverted directly */
 
 static int leading(size_t ld) { return ld > 0 ? (int)ld : 1; }
 
@@ -47,6 +48,30 @@ void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { solve('
 
 void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b) { solve('L', l, k, op, b); }
 
+/* B <- factor op(T) B (side 'L') or factor B op(T) (side 'R'), T lower triangular with leading dimension ldt */
+static void multiply(char side, const double *t, size_t ldt, oat_op op, double factor, oat_view b) {
+  const int m = (int)b.rows, n = (int)b.columns, ld = leading(ldt), ldb = leading(b.ld);
+  const char transpose = (char)op;
+  dtrmm_(&side, "L", &transpose, "N", &m, &n, &factor, t, &ld, b.a, &ldb, 1, 1, 1, 1);
+}
+
+/* The inverse of a lower triangle, in place: of both halves, then -L22^-1 L21 L11^-1. LAPACK's is slow for such orders. */
+static void invert(double *l, size_t n, size_t ld) {
+  if (n <= SMALL) {
+    const int order = (int)n, leads = leading(ld);
+    int info = 0;
+    dtrtri_("L", "N", &order, l, &leads, &info, 1, 1);
+    return;
+  }
+  const size_t half = n / 2;
+  const oat_view corner = {l + half, n - half, half, ld};
+  double *end = l + half * (ld + 1);
+  invert(l, half, ld);
+  invert(end, n - half, ld);
+  multiply('R', l, ld, OAT_PLAIN, 1, corner);
+  multiply('L', end, ld, OAT_PLAIN, -1, corner);
+}
+
 /* Blocks of equal size, in steps of 8 that suit vector registers. */
 static size_t leaf_size(size_t k) {
   const size_t blocks = (k + OAT_LEAF - 1) / OAT_LEAF, even = blocks > 0 ? (k + blocks - 1) / blocks : 1;
@@ -55,33 +80,22 @@ static size_t leaf_size(size_t k) {
 
 oat_triangle oat_triangle_make(const double *l, size_t k, double *room) {
   const size_t leaf = leaf_size(k);
-  const int ld = (int)leaf;
   for (size_t first = 0; first < k; first += leaf) {
     const size_t count = k - first < leaf ? k - first : leaf;
     double *block = room + first * leaf;
     for (size_t j = 0; j < count; j++) {
       memcpy(block + j * leaf, l + first + (first + j) * k, count * sizeof *block);
     }
-    const int order = (int)count;
-    int info = 0;
-    dtrtri_("L", "N", &order, block, &ld, &info, 1, 1);
+    invert(block, count, leaf);
   }
   return (oat_triangle){k, leaf, l, room};
-}
-
-/* B <- B op(inverse of the block that begins at `first`) */
-static void multiply_block(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
-  const int m = (int)b.rows, n = (int)b.columns, ld = (int)t->leaf, ldb = leading(b.ld);
-  const double unit = 1;
-  const char transpose = (char)op;
-  dtrmm_("R", "L", &transpose, "N", &m, &n, &unit, t->inverse + first * t->leaf, &ld, b.a, &ldb, 1, 1, 1, 1);
 }
 
 /* The columns of B belong to the rows and columns of L from `first` on: half of them, a product that takes these out of the other half,
  * the other half. */
 static void solve_part(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
   if (b.columns <= t->leaf) {
-    multiply_block(t, first, op, b);
+    multiply('R', t->inverse + first * t->leaf, t->leaf, op, 1, b);
     return;
   }
   const size_t half = (b.columns + t->leaf - 1) / t->leaf / 2 * t->leaf;
@@ -137,7 +151,8 @@ size_t oat_cholesky(size_t n, double *a) {
 void oat_cholesky_inverse(size_t n, double *l) {
   const int order = (int)n, lda = leading(n);
   int info = 0;
-  dpotri_("L", &order, l, &lda, &info, 1);
+  invert(l, n, n);
+  dlauum_("L", &order, l, &lda, &info, 1);
 }
 
 double oat_log_diagonal(size_t n, const double *l) {

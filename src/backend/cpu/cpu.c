@@ -262,10 +262,11 @@ static void add_right_sides(lane *l, const block *b, const double *w, oat_sums *
   }
 }
 
-/* vwv += V^T W V: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
-static void add_products(lane *l, const oat_sparse *sparse, const block *b, const double *w, oat_sums *sums) {
+/* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
+static void add_products(lane *l, const oat_sparse *sparse, const block *b, double beta, oat_sums *sums) {
+  const double *w = l->row[1];
   if (sparse->alpha == 0 && uniform_noise(&l->backend->rows)) {
-    oat_syrk(w[0], oat_as_const(b->v), 1, oat_square(sums->vwv, sparse->k));
+    oat_syrk(w[0], oat_as_const(b->v), beta, oat_square(sums->vwv, sparse->k));
     return;
   }
   oat_view t = {l->t, b->n, b->v.columns, b->n};
@@ -278,7 +279,7 @@ static void add_products(lane *l, const oat_sparse *sparse, const block *b, cons
       t.a[i + c * t.ld] = root[i] * b->v.a[i + c * b->v.ld];
     }
   }
-  oat_syrk(1, oat_as_const(t), 1, oat_square(sums->vwv, t.columns));
+  oat_syrk(1, oat_as_const(t), beta, oat_square(sums->vwv, t.columns));
 }
 
 /* After each block. */
@@ -301,17 +302,17 @@ static size_t turns_of(const oat_backend *backend, size_t index) {
 /* All blocks of a lane. */
 static void pass1_lane(lane *l, size_t index, const oat_sparse *sparse, oat_sums *sums) {
   const oat_backend *backend = l->backend;
-  const double *w = l->row[1];
-  memset(sums->vwv, 0, sums->count * sizeof *sums->vwv);
-  for (size_t first = index * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
+  const size_t begin = index * backend->block;
+  memset(sums->vwr, 0, (sums->count - sparse->k * sparse->k) * sizeof *sums->vwr);
+  for (size_t first = begin; first < backend->rows.n; first += backend->lanes * backend->block) {
     const block b = sparse->alpha > 0 ? get_block_with_q(l, sparse, first) : get_block(l, sparse, first);
     if (sparse->alpha > 0) {
       add_scalars(l, sparse, &b, sums->scalar);
     } else {
       add_noise_scalars(l, sparse, &b, sums->scalar);
     }
-    add_right_sides(l, &b, w, sums);
-    add_products(l, sparse, &b, w, sums);
+    add_right_sides(l, &b, l->row[1], sums);
+    add_products(l, sparse, &b, first == begin ? 0 : 1, sums);
     count_rows(l, &b, "value");
   }
 }
@@ -326,6 +327,15 @@ static void add(size_t n, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) {
     y[i] += x[i];
   }
+}
+
+/* Of vwv the lower triangle. */
+static void add_lane(const lane *l, oat_sums *sums) {
+  const size_t square = (size_t)(sums->vwr - sums->vwv), k = l->backend->kuu.k;
+  for (size_t j = 0; j < k; j++) {
+    add(k - j, l->sums + j * (k + 1), sums->vwv + j * (k + 1));
+  }
+  add(sums->count - square, l->sums + square, sums->vwr);
 }
 
 /* After a loop over all blocks: V is there for the next one, until knots or parameters change. */
@@ -350,7 +360,7 @@ static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oa
   }
   memcpy(sums->vwv, backend->lane[0].sums, sums->count * sizeof(double));
   for (size_t i = 1; i < backend->lanes; i++) {
-    add(sums->count, backend->lane[i].sums, sums->vwv);
+    add_lane(&backend->lane[i], sums);
   }
   if (sparse->alpha == 0) {
     finish_noise_scalars(sparse, sums);

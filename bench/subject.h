@@ -1,0 +1,45 @@
+/* A model on random rows, with everything allocated that the timings of bench/floor run on: the library's own work at the start of a
+ * fit, and the matrix products that no evaluation can do without. */
+#ifndef OAT_SUBJECT_H
+#define OAT_SUBJECT_H
+
+#include "model/setup.h"
+
+typedef struct shape {
+  size_t n, k, d;
+} shape;
+
+typedef struct subject_choice {
+  shape shape;
+  const char *approx, *kernel;
+  int threads;
+} subject_choice;
+
+typedef struct subject {
+  oatgp_context *ctx;
+  subject_choice choice;
+  char knots[32];
+  oatgp_settings settings;
+  oatgp_data *data;
+  oat_setup setup;
+  oat_objective *objective;
+  oat_gradient gradient;
+  oatgp_model *model;
+  oat_points candidates; /* as many random rows as oat-gain looks at */
+  double *points, *gain_work, *gain;
+  oatgp_prediction prediction;
+  double *tall, *product, *square, *gram; /* of the floor: two of n x k, two of k x k */
+} subject;
+
+void subject_open(subject *s, const subject_choice *choice);
+void subject_close(subject *s);
+
+/* What is timed. Each is the whole call that a fit or a user makes. */
+void subject_value(subject *s);
+void subject_gradient(subject *s); /* with the value */
+void subject_gains(subject *s);
+void subject_predict(subject *s);
+/* gemm + syrk + gemm with matrices of n x k and k x k: 2 + 1 + 2 times n k^2 flops. */
+void subject_floor(subject *s);
+
+#endif

@@ -1,0 +1,10 @@
+/* The authors' R package beside oatgp. */
+#ifndef EXPERIMENTS_AUTHORS_H
+#define EXPERIMENTS_AUTHORS_H
+
+#include "document.h"
+#include "paper.h"
+
+void write_authors(document *d, const results *r);
+
+#endif
