@@ -12,9 +12,9 @@
 #include "bench.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
+#include "model/setup.h"
 #include "objective/objective.h"
 #include "util/clock.h"
-#include "util/machine.h"
 
 enum { ARGUMENT_TRAIN = 1, ARGUMENT_KNOTS, ARGUMENT_THREADS, ARGUMENT_MEMORY, ARGUMENT_SIGMA, ARGUMENT_TAU, ARGUMENT_LENGTHSCALE };
 
@@ -70,7 +70,7 @@ static void load(oatgp_context *ctx, int argc, char **argv, problem *p) {
                                        .rows = &p->rows,
                                        .jitter_absolute = jitter,
                                        .k = k,
-                                       .memory = memory > 0 ? memory : oat_machine_memory() / 2,
+                                       .memory = memory > 0 ? memory : OAT_CACHE,
                                        .threads = (int)strtol(argv[ARGUMENT_THREADS], NULL, 10)};
   bench_check(ctx, oat_objective_create(ctx, &config, &p->objective));
 }

@@ -157,7 +157,8 @@ def _races(results):
 ## Seconds to the same ELBO
 
 From the same start, with the package's usual optimiser (for oatgp: `oatgp fit`, time of the fit without reading the file). The goals are
-parts of the way from the start to the best ELBO that any of them reached; the figure has the highest that at least half of them reached.
+parts of the way from the start to the best ELBO that any of them reached; the figure has the highest that at least half of them reached
+(a rule made after Airfoil had been seen, where oatgp and others end in different optima; every goal is in the tables).
 The bound has many local optima, so that the best may be out of reach for others. The first evaluation contains compilation. Medians where
 there were several rounds.
 

@@ -11,8 +11,6 @@
 #include "util/machine.h"
 #include "util/memory.h"
 
-#define CACHE ((int64_t)512 << 20) /* bytes, unless --memory says more: fits stay within a gigabyte beyond their data */
-
 /* ---- settings that are texts ------------------------------------------------------------------------------------- */
 
 static bool is_number(const char *text, size_t length, double *value) {
@@ -408,7 +406,7 @@ oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *st
 
 oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
-  const int64_t most = oat_machine_memory() / 2, chosen = setup->approx->sparse && most > CACHE ? CACHE : most;
+  const int64_t most = oat_machine_memory() / 2, chosen = setup->approx->sparse && most > OAT_CACHE ? OAT_CACHE : most;
   const int64_t memory = settings->memory > 0 ? settings->memory : chosen;
   const double jitter = setup->approx->sparse ? settings->jitter : 0;
   return (oat_objective_config){

@@ -7,6 +7,9 @@
 #include "objective/params.h"
 #include "util/rng.h"
 
+/* Bytes to keep between passes, unless --memory says more: a fit stays within a gigabyte beyond its data. */
+#define OAT_CACHE ((int64_t)512 << 20)
+
 typedef enum oat_mean_kind { OAT_MEAN_DATA, OAT_MEAN_VALUE, OAT_MEAN_FIT, OAT_MEAN_LINEAR } oat_mean_kind;
 
 typedef struct oat_setup {
