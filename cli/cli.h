@@ -45,7 +45,7 @@ struct cli {
   bool live_line;    /* a progress line stands on the terminal */
 };
 
-extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert;
+extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify;
 extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */
@@ -109,6 +109,18 @@ void cli_help_verb(const cli_verb *verb);
 oatgp_status cli_need(cli *c, const char *value, const char *option);
 /* The knots of --knots FILE, or NULL where the text is none. */
 oatgp_status cli_read_knots(cli *c, const oatgp_data *data, oatgp_data **out);
+
+/* ---- save.c ---- */
+
+/* Whether the model of -o can be saved later; found before the work, so that a long fit is not lost. */
+oatgp_status cli_check_output(cli *c);
+/* Saves the model to -o with the command line and reports it; says so if it was interrupted. */
+oatgp_status cli_save_model(cli *c, oatgp_model *model);
+
+/* ---- certify.c ---- */
+
+/* The bounds, with progress and an end by signal, of which `c` then knows. */
+oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out);
 
 /* ---- report.c ---- */
 

@@ -1,9 +1,7 @@
 /* oatgp fit: reads data, fits a model, saves it and says what it is. A first signal ends the fit with the best model. */
 #include <errno.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "json.h"
 #include "progress.h"
@@ -73,29 +71,6 @@ static int monitor(void *user, const oatgp_event *event) {
 
 /* ---- before the fit ---------------------------------------------------------------------------------------------- */
 
-/* Whether the model can be saved later; found now, so that a long fit is not lost. */
-static oatgp_status check_output(cli *c) {
-  const char *path = c->options.output;
-  struct stat info;
-  if (strcmp(path, "-") == 0) {
-    return cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
-  }
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-    errno = EISDIR;
-    const bool usable = !S_ISDIR(info.st_mode) && access(path, W_OK) == 0;
-    return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
-  }
-  const char *slash = strrchr(path, '/');
-  char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
-  if (folder == NULL) {
-    return cli_fail(c, OATGP_MEMORY, "out of memory");
-  }
-  const bool usable = access(folder, W_OK | X_OK) == 0;
-  const int error = errno;
-  free(folder);
-  return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
-}
-
 static oatgp_status open_trace(watch *w) {
   const char *path = w->c->options.trace;
   if (*path == '\0') {
@@ -105,69 +80,22 @@ static oatgp_status open_trace(watch *w) {
   return w->trace != NULL ? OATGP_OK : cli_fail(w->c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* ---- the command line, kept in the model --------------------------------------------------------------------------- */
-
-static bool is_plain(const char *argument) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  return *argument != '\0' && argument[strspn(argument, plain)] == '\0';
-}
-
-/* Appends the argument, quoted for a shell where it has to be; returns the new end. */
-static char *append_quoted(char *end, const char *argument) {
-  if (is_plain(argument)) {
-    const size_t length = strlen(argument);
-    memcpy(end, argument, length);
-    return end + length;
-  }
-  *end++ = '\'';
-  for (; *argument != '\0'; argument++) {
-    if (*argument == '\'') {
-      memcpy(end, "'\\'", 3);
-      end += 3;
-    }
-    *end++ = *argument;
-  }
-  *end++ = '\'';
-  return end;
-}
-
-static oatgp_status keep_command(cli *c, oatgp_model *model) {
-  oatgp_status status;
-  size_t size = sizeof "oatgp";
-  for (int i = 0; i < c->argument_count; i++) {
-    size += 4 * strlen(c->arguments[i]) + 3;
-  }
-  char *command = cli_new(c, size, 1, &status);
-  if (command == NULL) {
-    return status;
-  }
-  memcpy(command, "oatgp", 5);
-  char *end = command + 5;
-  for (int i = 0; i < c->argument_count; i++) {
-    *end++ = ' ';
-    end = append_quoted(end, c->arguments[i]);
-  }
-  *end = '\0';
-  status = oatgp_model_set_command(c->ctx, model, command);
-  free(command);
-  return status;
-}
-
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static oatgp_status save(cli *c, oatgp_model *model) {
-  oatgp_status status;
-  TRY(keep_command(c, model));
-  TRY(oatgp_model_save(c->ctx, model, c->options.output));
+/* The bounds of --certify go into the model. They get what is left of the time, and their iterations have a limit of their own. */
+static oatgp_status certify(cli *c, const oatgp_data *data, oatgp_model *model) {
+  oatgp_settings settings = c->settings, defaults;
+  oatgp_certificate certificate;
   oatgp_model_info info;
   oatgp_model_get_info(model, &info);
-  if (info.stop == OATGP_STOP_USER) {
-    c->interrupted = true;
-    cli_fail(c, OATGP_OK, "interrupted; the best model so far is in '%s'", c->options.output);
+  if (!c->options.certify || info.stop == OATGP_STOP_USER) {
+    return OATGP_OK;
   }
-  TRY(cli_report_model(c, model, c->options.output, false));
-done:
-  return status;
+  oatgp_settings_default(&defaults);
+  settings.max_iter = defaults.max_iter;
+  settings.time_limit = settings.time_limit > 0 ? fmax(settings.time_limit - info.seconds, 1e-9) : 0;
+  const oatgp_status status = cli_bound(c, model, data, &settings, &certificate);
+  return status == OATGP_OK ? oatgp_model_set_certificate(c->ctx, model, &certificate) : status;
 }
 
 static oatgp_status run(cli *c) {
@@ -177,7 +105,7 @@ static oatgp_status run(cli *c) {
   watch w = {.c = c};
   TRY(cli_need(c, c->settings.target, "--target COL"));
   TRY(cli_need(c, c->options.output, "-o FILE for the model"));
-  TRY(check_output(c));
+  TRY(cli_check_output(c));
   TRY(open_trace(&w));
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
@@ -187,7 +115,8 @@ static oatgp_status run(cli *c) {
   status = oatgp_fit(c->ctx, data, &c->settings, knots, monitor, &w, &model);
   cli_progress_end(&w.progress);
   TRY(status);
-  TRY(save(c, model));
+  TRY(certify(c, data, model));
+  TRY(cli_save_model(c, model));
 done:
   if (w.trace != NULL && fclose(w.trace) != 0) {
     cli_warn(c, "cannot write '%s': %s", c->options.trace, strerror(errno));

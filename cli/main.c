@@ -8,7 +8,8 @@
 
 #include "cli.h"
 
-const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score, &cli_objective, &cli_info, &cli_convert, NULL};
+const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,  &cli_objective, &cli_info, &cli_convert,
+                                     &cli_loo, &cli_cv,      &cli_update, &cli_certify,   NULL};
 
 /* Streams that the caller closed are opened for nothing, in the wrong direction, so that no file of ours gets their
  * numbers and writing to them fails. */
@@ -31,7 +32,7 @@ static const cli_verb *find_verb(const char *name) {
 }
 
 static oatgp_status refuse_verb(cli *c, const char *name) {
-  char list[128] = "";
+  char list[256] = "";
   for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
     const size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", (*verb)->name);

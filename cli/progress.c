@@ -78,6 +78,17 @@ void cli_progress_rows(cli_progress *progress, size_t rows) {
   }
 }
 
+void cli_progress_bracket(cli_progress *progress, const oatgp_certificate *so_far) {
+  char line[160];
+  if (is_due(progress)) {
+    snprintf(line, sizeof line, "iteration %" PRId64 ", log evidence from %.8g to %.8g, %.1f s", so_far->iterations, so_far->lower,
+             so_far->upper, seconds_now() - progress->begin);
+    print_line(progress, line);
+  }
+}
+
+double cli_progress_seconds(const cli_progress *progress) { return seconds_now() - progress->begin; }
+
 void cli_progress_end(cli_progress *progress) {
   oatgp_context_set_progress(progress->c->ctx, NULL, NULL);
   cli_clear_line(progress->c);

@@ -1,4 +1,4 @@
-/* Progress of a fit or a prediction on standard error: a live line on a terminal, a line now and then elsewhere. */
+/* Progress of a fit, a prediction or a certificate on standard error: a live line on a terminal, a line now and then elsewhere. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -19,6 +19,10 @@ void cli_progress_look_inside(cli_progress *progress);
 void cli_progress_show(cli_progress *progress, const oatgp_event *event);
 /* So many rows are done. */
 void cli_progress_rows(cli_progress *progress, size_t rows);
+/* A bracket so far. */
+void cli_progress_bracket(cli_progress *progress, const oatgp_certificate *so_far);
+/* Since it began. */
+double cli_progress_seconds(const cli_progress *progress);
 void cli_progress_end(cli_progress *progress);
 
 #endif

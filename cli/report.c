@@ -1,5 +1,6 @@
 /* A model for people and for programs, the same in fit and info. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "json.h"
@@ -53,6 +54,19 @@ static void put_model(cli_json *json, const report *r) {
   }
   cli_json_number(json, "jitter", info->jitter);
   cli_json_number(json, "jitter_absolute", info->jitter_absolute);
+}
+
+/* Leave-one-out scores, null in a model that does not have them. */
+static void put_loo(cli_json *json, const report *r) {
+  cli_json_number(json, "loo_mean_nlp", r->info.loo_mean_nlp);
+  cli_json_number(json, "loo_rmse", r->info.loo_rmse);
+  cli_json_number(json, "loo_coverage95", r->info.loo_coverage95);
+}
+
+/* The same for the bounds of a certificate. */
+static void put_bounds(cli_json *json, const report *r) {
+  cli_json_number(json, "lower", r->info.lower);
+  cli_json_number(json, "upper", r->info.upper);
 }
 
 static void put_training(cli_json *json, const report *r) {
@@ -155,6 +169,22 @@ static void print_model(const report *r) {
   }
 }
 
+static void print_loo(const report *r) {
+  const oatgp_model_info *info = &r->info;
+  if (!isnan(info->loo_mean_nlp)) {
+    print_label("leave-one-out");
+    printf("mean nlp %.6g, rmse %.6g, %.1f %% of rows in their 95 %% interval\n", info->loo_mean_nlp, info->loo_rmse,
+           100 * info->loo_coverage95);
+  }
+}
+
+static void print_bounds(const report *r) {
+  if (!isnan(r->info.lower)) {
+    print_label("log evidence");
+    printf("from %.10g to %.10g\n", r->info.lower, r->info.upper);
+  }
+}
+
 static void print_training(const report *r) {
   const oatgp_model_info *info = &r->info;
   print_label("optimiser");
@@ -183,6 +213,8 @@ oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path
   if (c->options.json) {
     cli_json json = cli_json_begin();
     put_model(&json, &r);
+    put_loo(&json, &r);
+    put_bounds(&json, &r);
     put_training(&json, &r);
     if (full) {
       put_origin(&json, &r);
@@ -190,6 +222,8 @@ oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path
     return cli_json_end(c, &json, stdout, true);
   }
   print_model(&r);
+  print_loo(&r);
+  print_bounds(&r);
   print_training(&r);
   if (full) {
     print_origin(&r);

@@ -1,5 +1,5 @@
 /* oatgp score: how well a model predicts rows whose target is known. */
-#include "json.h"
+#include "heldout.h"
 
 typedef struct line {
   const char *name; /* key in JSON and label for people */
@@ -29,22 +29,36 @@ static void list_scores(const oatgp_scores *s, line lines[SCORE_LINES]) {
   }
 }
 
-static oatgp_status print_scores(cli *c, const oatgp_scores *scores, size_t count) {
+static void put(cli_json *json, const oatgp_scores *scores, size_t count) {
   line lines[SCORE_LINES];
   list_scores(scores, lines);
-  if (c->options.json) {
-    cli_json json = cli_json_begin();
-    cli_json_whole(&json, "n", (int64_t)scores->n);
-    for (size_t i = 0; i < count; i++) {
-      cli_json_number(&json, lines[i].name, lines[i].value);
-    }
-    return cli_json_end(c, &json, stdout, true);
+  cli_json_whole(json, "n", (int64_t)scores->n);
+  for (size_t i = 0; i < count; i++) {
+    cli_json_number(json, lines[i].name, lines[i].value);
   }
+}
+
+static void print(const oatgp_scores *scores, size_t count) {
+  line lines[SCORE_LINES];
+  list_scores(scores, lines);
   printf("%-18s%-16zu%s\n", "n", scores->n, "rows");
   for (size_t i = 0; i < count; i++) {
     printf("%-18s%-16.8g%s\n", lines[i].name, lines[i].value, lines[i].meaning);
   }
-  return OATGP_OK;
+}
+
+void cli_put_scores(cli_json *json, const oatgp_scores *scores) { put(json, scores, SCORE_LINES - AGAINST_LINES); }
+
+void cli_print_scores(const oatgp_scores *scores) { print(scores, SCORE_LINES - AGAINST_LINES); }
+
+static oatgp_status print_scores(cli *c, const oatgp_scores *scores, size_t count) {
+  if (!c->options.json) {
+    print(scores, count);
+    return OATGP_OK;
+  }
+  cli_json json = cli_json_begin();
+  put(&json, scores, count);
+  return cli_json_end(c, &json, stdout, true);
 }
 
 static oatgp_status run(cli *c) {

@@ -55,7 +55,7 @@ OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn
 /* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
 /* While rows are worked through, fn hears a few times a second, in the thread of the caller, how far it is: what is done ("value", "gradient",
- * "gains" or "prediction"), and how many of how many rows. NULL, the default: nobody listens. */
+ * "gains", "prediction", "leave-one-out", "product" or "determinant"), and how many of how many rows. NULL, the default: nobody listens. */
 typedef void (*oatgp_progress_fn)(void *user, const char *what, size_t done, size_t total);
 OATGP_API void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user);
 
@@ -118,6 +118,11 @@ OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data
 OATGP_API oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights);
 /* n known noise variances >= 0, added to tau^2. NULL removes them. */
 OATGP_API oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data, const double *variance);
+
+/* A copy of some rows, numbered from 0, in the order given. */
+OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_t count, const size_t *rows, oatgp_data **out);
+/* The rows of one and then those of the other, which has the same number of inputs, in the same order, and the same other columns. */
+OATGP_API oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out);
 
 /* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
  * noise_variance, header, missing. An empty target means that there is none. */
@@ -226,6 +231,8 @@ typedef struct oatgp_model_info {
   size_t selection_count;
   const double *selection; /* selection_count x (8 + d): kept, knots, objective, gain, predicted gain, candidates, evaluations, seconds
                                  and the position of every knot that was proposed */
+  double loo_mean_nlp, loo_rmse, loo_coverage95; /* leave-one-out scores of the fit's rows (oatgp_loo); NaN if they are not known */
+  double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);
@@ -285,7 +292,79 @@ typedef struct oatgp_scores {
 OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                                    oatgp_scores *out);
 
+/* ---- rows held out, and rows that come later --------------------------------------------------------------------- */
+
+/* Predictions of rows by a model that has not seen them. Each array has as many values as data has rows, or is NULL. variance is that of an
+ * observation, nlp its -log p(y), residual (y - mean) / sd. */
+typedef struct oatgp_held_out {
+  double *mean, *variance, *nlp, *residual;
+} oatgp_held_out;
+
+/* Leave-one-out in closed form: every row as the model predicts it when that row is left out, at the model's parameters and knots (those
+ * were chosen with it). data are the rows of the fit, in any order for a sparse model, in theirs for the full GP; others are refused.
+ * O(rows x knots^2), O(rows^3) for the full GP. rows and scores may be NULL. */
+OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
+                                 oatgp_scores *scores);
+
+/* A fold that has been fitted without and scored. The model lives during the call. */
+typedef struct oatgp_fold {
+  size_t number, count; /* from 1, of how many */
+  size_t fitted;        /* rows of its fit */
+  oatgp_scores scores;  /* of its own rows */
+  const oatgp_model *model;
+} oatgp_fold;
+
+/* Who hears of a cross-validation: each may be NULL. A result other than 0 of one of them ends it. */
+typedef struct oatgp_cv_watch {
+  oatgp_monitor_fn monitor; /* of each fit */
+  int (*fold)(void *user, const oatgp_fold *fold);
+  void *user;
+} oatgp_cv_watch;
+
+/* Cross-validation: rows are dealt out at random (settings->seed) to settings->folds folds; each is predicted by a model that is fitted, as
+ * oatgp_fit does, to the others. checkpoint and resume are not used. The scores are of all rows, not means over folds. When it was ended
+ * early they are of the folds that were done (scores->n rows; the others are NaN in `rows`), or OATGP_STOPPED if there was none. */
+OATGP_API oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                                const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores);
+
+/* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
+ * estimated mean and objective included (a mean that was that of the fit's targets stays). Its leave-one-out scores are no longer known. A failure leaves it as it was. */
+OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
+/* Fits on from a model: data are all rows, old and new. What the model is (approx, kernel, mean, scaling, jitter, what is fixed) comes from
+ * the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, memory and block are used.
+ * Knots move if they did in the model's fit. */
+OATGP_API oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
+                                   oatgp_monitor_fn monitor, void *user, oatgp_model **out);
+
 OATGP_API double oatgp_normal_quantile(double p); /* of the standard normal; NaN outside (0, 1) */
+
+/* ---- certificate ---------------------------------------------------------------------------------------------- */
+
+/* A bracket of the exact log evidence at a model's parameters, in the data's units:
+ *   elbo <= lower <= log p(y) <= upper
+ * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found. The Kullback-Leibler
+ * divergence of the sparse posterior of vfe (and dtc, which has the same) from the exact one is at most kl_at_most = upper - elbo nats. */
+typedef struct oatgp_certificate {
+  size_t n;
+  double elbo, lower, upper, kl_at_most, kl_per_row;
+  double exact; /* the log evidence itself, with settings->exact or for the full GP, whose bounds are all the same; else NaN */
+  int64_t iterations;
+  double seconds, seconds_per_iteration;
+  oatgp_stop stop; /* NONE for the full GP */
+} oatgp_certificate;
+
+/* Sees the bounds so far after every iteration and some times a second during one; a result other than 0 ends it with them. */
+typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
+
+/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning. Uses the settings tol,
+ * max_iter, time_limit, determinant, threads, memory, exact. Conjugate gradients of which each iteration takes O(n^2 d) time, then, if
+ * wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
+ * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as
+ * known. The same bits (but for `exact` and times) for any number of threads. */
+OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
+                                     oatgp_bracket_fn monitor, void *user, oatgp_certificate *out);
+/* Keeps the bounds in the model, and so in its file. */
+OATGP_API oatgp_status oatgp_model_set_certificate(oatgp_context *ctx, oatgp_model *model, const oatgp_certificate *certificate);
 
 #ifdef __cplusplus
 }

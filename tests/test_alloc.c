@@ -261,6 +261,48 @@ done:
   return status;
 }
 
+static oatgp_status hold_out_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  const oatgp_held_out rows = {w->room, w->room + ROWS, w->room + 2 * ROWS, w->room + 3 * ROWS};
+  oatgp_scores scores;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_loo(ctx, w->sparse, w->data, &rows, &scores));
+  TRY(oatgp_loo(ctx, w->full, w->data, &rows, &scores));
+  TRY(oatgp_cv(ctx, w->data, &w->s->settings, NULL, NULL, &rows, &scores));
+done:
+  return status;
+}
+
+static oatgp_status certify_script(world *w) {
+  oatgp_certificate certificate;
+  oatgp_status status = OATGP_OK;
+  w->s->settings.exact = 1;
+  TRY(oatgp_certify(w->s->ctx, w->sparse, w->data, &w->s->settings, NULL, NULL, &certificate));
+  TRY(oatgp_certify(w->s->ctx, w->full, w->data, &w->s->settings, NULL, NULL, &certificate));
+done:
+  return status;
+}
+
+/* The model has more rows afterwards, but only if all went well. */
+static oatgp_status update_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  const size_t rows[] = {1, 3, 5};
+  const size_t before = info_of(w->sparse).n;
+  oatgp_data *some = NULL, *both = NULL;
+  oatgp_model *again = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_data_select(ctx, w->data, LENGTH(rows), rows, &some));
+  TRY(oatgp_data_join(ctx, w->data, some, &both));
+  TRY(oatgp_refit(ctx, w->full, both, &w->s->settings, NULL, NULL, &again));
+  TRY(oatgp_update(ctx, w->sparse, some));
+done:
+  assert_int_equal(info_of(w->sparse).n, before + (status == OATGP_OK ? LENGTH(rows) : 0));
+  oatgp_model_free(again);
+  oatgp_data_free(some);
+  oatgp_data_free(both);
+  return status;
+}
+
 /* ---- the tests -------------------------------------------------------------------------------------------------------- */
 
 static void without_a_context(void **state) {
@@ -354,6 +396,16 @@ static void saving_and_loading(void **state) {
 
 static void predicting(void **state) { fail_each_allocation(*state, predict_script); }
 
+static void holding_out(void **state) {
+  world *w = *state;
+  w->s->settings.folds = 2;
+  fail_each_allocation(w, hold_out_script);
+}
+
+static void certifying(void **state) { fail_each_allocation(*state, certify_script); }
+
+static void updating(void **state) { fail_each_allocation(*state, update_script); }
+
 /* ---- nothing in the loop ------------------------------------------------------------------------------------------------ */
 
 static void evaluate_without_memory(world *w, const oat_approx *approx, const oat_kernel *kernel, const oat_rows *rows) {
@@ -436,6 +488,9 @@ int main(void) {
       WITH_WORLD(evaluating),
       WITH_WORLD(saving_and_loading),
       WITH_WORLD(predicting),
+      WITH_WORLD(holding_out),
+      WITH_WORLD(certifying),
+      WITH_WORLD(updating),
       WITH_WORLD(evaluations_allocate_nothing),
       WITH_WORLD(iterations_allocate_nothing),
   };

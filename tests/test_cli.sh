@@ -131,9 +131,9 @@ works "version" --version
 says out "oatgp 0." "version on standard output"
 for form in "--help" "-h" "help"; do
   works "oatgp $form" $form
-  for verb in fit predict score objective info convert; do says out "  $verb " "oatgp $form lists $verb"; done
+  for verb in fit predict score objective info convert loo cv update; do says out "  $verb " "oatgp $form lists $verb"; done
 done
-for verb in fit predict score objective info convert; do
+for verb in fit predict score objective info convert loo cv update; do
   works "help $verb" help $verb
   mv out help.$verb
   works "$verb --help" $verb --help
@@ -223,7 +223,7 @@ check "no model was written" test ! -e m
 # ---- fit -----------------------------------------------------------------------------------------------------------
 
 fit_keys="approx alpha kernel n d inputs target knots objective sigma lengthscales tau mean jitter optimizer select
-  iterations evaluations rejected seconds stop seed version model"
+  iterations evaluations rejected seconds stop seed version model loo_mean_nlp loo_rmse loo_coverage95"
 works "fit" fit train.csv --target y $quick -o m.oatgp
 for label in model kernel data knots objective sigma tau lengthscales mean jitter evaluations seconds stopped file; do
   check "the summary has $label" grep -q "^$label " out
@@ -473,6 +473,89 @@ works "score --target" score m.oatgp renamed.csv --target z --header yes --missi
 refuses 1 "renamed.csv" score m.oatgp renamed.csv
 refuses 1 "none.oatgp" score m.oatgp test.csv --against none.oatgp
 
+# ---- leave-one-out, cross-validation, new rows ----------------------------------------------------------------------
+
+works "loo" loo m.oatgp train.csv
+for label in n rmse srmse mnlp mean_nlp coverage95; do check "loo has $label" grep -q "^$label  *[-0-9.]" out; done
+works "loo --json -o" loo m.oatgp train.csv --json --quiet --threads 2 --header auto --missing error -o loo.csv
+check "JSON of loo is valid" valid_json out
+has_keys "JSON of loo has its keys" $score_keys
+near "$(json mean_nlp)" "$(json loo_mean_nlp fit.json)" 1e-14 "the fit said the same mean nlp"
+near "$(json rmse)" "$(json loo_rmse fit.json)" 1e-14 "and rmse"
+near "$(json coverage95)" "$(json loo_coverage95 fit.json)" 1e-14 "and coverage"
+check "columns of loo" test "$(head -1 loo.csv)" = "mean,sd,nlp,residual"
+check "a line for each row" test "$(lines loo.csv)" = 81
+near "$(json rmse)" "$(cut -d, -f3 train.csv | paste -d, - loo.csv | awk -F, 'NR > 1 { d = $1 - $2; s += d * d }
+  END { printf "%.17g", sqrt(s / (NR - 1)) }')" 1e-12 "rmse is that of the rows"
+check "residuals are standardised errors" sh -c "cut -d, -f3 train.csv | paste -d, - loo.csv |
+  awk -F, 'NR > 1 { d = (\$1 - \$2) / \$3 - \$5; if (d * d > 1e-18) exit 1 }'"
+works "loo -o -" loo m.oatgp train.csv -o -
+check "the rows alone on standard output" cmp -s out loo.csv
+works "loo of the full GP" loo full.oatgp train.csv --json
+works "loo with weights" loo weighted.oatgp train.csv --json
+works "loo --target" loo m.oatgp train.csv --target y
+refuses 1 "was fitted to 80 rows and these data have 15" loo m.oatgp test.csv
+make_data 80 3 >stranger.csv
+refuses 1 "these are not the rows that the model was fitted to" loo m.oatgp stranger.csv
+refuses 2 "cannot both write to standard output" loo m.oatgp train.csv -o - --json
+
+works "cv" cv train.csv --target y $quick --folds 4
+check "a line for each fold and all" test "$(lines out)" = 6
+check "the last line is of all rows" grep -q '^all  *80 ' out
+works "cv --json -o" cv train.csv --target y $quick --folds 4 --json -o cv.csv
+check "JSON of cv is valid" valid_json out
+has_keys "JSON of cv has its keys" $score_keys folds fold fitted knots objective seconds stop
+check "n of cv is 80" test "$(json n)" = 80
+check "four folds" test "$(grep -c '"fold":' out)" = 4
+check "a row for each row of cv" test "$(lines cv.csv)" = 81
+near "$(json rmse)" "$(cut -d, -f3 train.csv | paste -d, - cv.csv | awk -F, 'NR > 1 { d = $1 - $2; s += d * d }
+  END { printf "%.17g", sqrt(s / (NR - 1)) }')" 1e-12 "rmse of cv is that of the rows"
+works "cv again" cv train.csv --target y $quick --folds 4 --quiet -o cv2.csv
+check "the same folds" cmp -s cv.csv cv2.csv
+works "cv with another seed" cv train.csv --target y $quick --folds 4 --seed 7 --quiet -o cv3.csv
+check "other folds" sh -c '! cmp -s cv.csv cv3.csv'
+works "cv -o -" cv train.csv --target y $quick --folds 4 -o -
+check "the rows of cv alone on standard output" cmp -s out cv.csv
+works "cv --config" cv train.csv --config good.conf --folds 2
+refuses 2 "cv needs --target" cv train.csv
+refuses 2 "folds is 81, but there are only 80 rows" cv train.csv --target y $quick --folds 81 --json
+refuses 2 "--folds is 1 but must be from 2" cv train.csv --target y --folds 1
+refuses 2 "--checkpoint is not an option of cv, but of fit" cv train.csv --target y --checkpoint c
+refuses 2 "cannot both write to standard output" cv train.csv --target y -o - --json
+
+(head -1 train.csv && sed 1d train.csv | head -50) >old.csv
+(head -1 train.csv && sed 1d train.csv | tail -30) >new.csv
+works "fit the old rows" fit old.csv --target y $quick --json -o old.oatgp
+works "update" update old.oatgp new.csv --threads 2 --json -o new.oatgp
+check "JSON of update is valid" valid_json out
+check "it has all rows" test "$(json n)" = 80
+check "leave-one-out scores are not known" test "$(json loo_rmse)" = null
+updated=$(json objective)
+works "info after update" info new.oatgp
+check "says nothing of leave-one-out" sh -c '! grep -q "^leave-one-out" out'
+check "the command is that of the update" grep -q '^command  *oatgp update old.oatgp' out
+works "loo after update, with all rows" loo new.oatgp train.csv
+works "update --refit without iterations" update old.oatgp new.csv --refit --data old.csv --max-iter 0 --json -o refit.oatgp
+near "$(json objective)" "$updated" 1e-10 "begins at the updated model"
+works "predict with the updated model" predict new.oatgp test.csv -o new.out
+works "predict with the other" predict refit.oatgp test.csv -o refit.out
+check "both predict the same" sh -c "paste -d, new.out refit.out | awk -F, 'NR > 1 { d = \$1 - \$6; e = \$3 - \$8; if (d * d > 1e-20 || e * e > 1e-20) exit 1 }'"
+works "update --refit" update old.oatgp new.csv --refit --data old.csv --optimizer lbfgs --max-iter 30 --max-eval 100 --obj-tol 1e-6 \
+  --patience 3 --grad-tol 1e-6 --time-limit 60 --memory 64M --block 16 --quiet --json -o refit.oatgp
+check "the objective rose" awk -v a="$(json objective)" -v b="$updated" 'BEGIN { exit !(a > b) }'
+check "leave-one-out scores are known" test "$(json loo_rmse)" != null
+works "fit the full GP to old rows" fit old.csv --target y $quick --approx full -o oldfull.oatgp
+refuses 1 "the full GP has no sums" update oldfull.oatgp new.csv -o x2.oatgp
+works "update --refit of the full GP" update oldfull.oatgp new.csv --refit --data old.csv --max-iter 5 --json -o x2.oatgp
+check "all rows of the full GP" test "$(json n)" = 80
+refuses 2 "update needs -o FILE" update old.oatgp new.csv
+refuses 2 "--refit and --data OLD" update old.oatgp new.csv --refit -o x2.oatgp
+refuses 2 "--refit and --data OLD" update old.oatgp new.csv --data old.csv -o x2.oatgp
+refuses 1 "none.csv" update old.oatgp none.csv -o x2.oatgp
+refuses 1 "cannot write 'none/m'" update old.oatgp new.csv -o none/m
+cut -d, -f1,2 new.csv >untold.csv
+refuses 1 "untold.csv" update old.oatgp untold.csv -o x2.oatgp
+
 # ---- objective -----------------------------------------------------------------------------------------------------
 
 printf 'b,a\n1,-1\n5,0\n9,1\n' >knots.csv
@@ -540,6 +623,75 @@ size=$(wc -c <m.oatgp)
 half=$((size / 2))
 (head -c $half m.oatgp && printf '\377\376\375' && tail -c +$((half + 4)) m.oatgp) >damaged.oatgp
 refuses 1 "damaged.oatgp" info damaged.oatgp
+
+# ---- certify -------------------------------------------------------------------------------------------------------
+
+certify_keys="n elbo lower upper exact kl_at_most kl_per_row seconds seconds_per_iteration iterations stop"
+# holds NAME: elbo <= lower <= exact <= upper in out, where exact is known
+holds() {
+  check "$1" awk -v e="$(json elbo)" -v l="$(json lower)" -v x="$(json exact)" -v u="$(json upper)" -v k="$(json kl_at_most)" \
+    'BEGIN { d = k - (u - e); exit !(e <= l && l <= u && (x == "null" || (l <= x && x <= u)) && d * d < 1e-16) }'
+}
+works "certify" certify m.oatgp train.csv
+says err "note: each iteration over the 80 rows takes about" "what it costs is said before"
+for label in n elbo lower upper kl_at_most kl_per_row iterations seconds; do check "certify has $label" grep -q "^$label " out; done
+check "no exact evidence unasked" sh -c '! grep -q "^exact" out'
+works "certify --exact --json" certify m.oatgp train.csv --exact --json --quiet
+check "--quiet: no note" test ! -s err
+check "JSON of certify is valid" valid_json out
+has_keys "JSON of certify has its keys" $certify_keys
+holds "the exact evidence is in the bracket"
+near "$(json elbo)" "$(json objective fit.json)" 1e-9 "elbo is the objective of the fit"
+check "stop is tol" test "$(json stop)" = '"tol"'
+upper=$(json upper)
+works "certify --no-determinant --tol --max-iter --threads --memory" certify m.oatgp train.csv --no-determinant --tol 1e-6 --max-iter 2 \
+  --threads 2 --memory 64M --exact --json
+holds "two iterations and no traces: a bracket"
+check "it is wider" awk -v a="$upper" -v b="$(json upper)" 'BEGIN { exit !(b > a) }'
+check "two iterations at most" test "$(json iterations)" -le 2
+works "certify --max-iter 0" certify m.oatgp train.csv --max-iter 0 --exact --json
+holds "no iteration: a bracket"
+for model in dtc dic fitc fic pep; do
+  works "certify $model" certify $model.oatgp train.csv --exact --json
+  holds "$model: a bracket"
+  says err "the model is $model: the bounds and the KL are for the vfe posterior" "$model: whose they are is said"
+done
+works "certify the full GP" certify full.oatgp train.csv --json
+says err "its objective is the exact log evidence" "full: is said to be exact"
+check "full: no gap" test "$(json lower)$(json kl_at_most)" = "$(json upper)0"
+works "certify the full GP for people" certify full.oatgp train.csv
+says out "none needed" "full: no iterations"
+for model in linear weighted noisy rq; do
+  works "certify $model" certify $model.oatgp train.csv --exact --json
+  holds "$model: a bracket"
+  check "$model: these are its rows" sh -c '! grep -q warning err'
+done
+works "certify with other rows" certify m.oatgp test.csv --json
+says err "warning: with these 15 rows the model's objective is" "other rows are noticed"
+works "certify --target by number, --header, --missing" certify m.oatgp train.csv --target 3 --header yes --missing drop --json
+holds "the same by number"
+refuses 2 "certify needs MODEL" certify
+refuses 2 "certify needs DATA" certify m.oatgp
+refuses 2 "--tol is -1 but must be from 0" certify m.oatgp train.csv --tol=-1
+refuses 1 "raise --memory" certify m.oatgp train.csv --exact --memory 1000
+works "fit --certify" fit train.csv --target y $quick --certify --json -o certified.oatgp
+says err "note: each iteration over the 80 rows" "fit says what the bounds cost"
+lower=$(json lower) upper=$(json upper)
+check "fit has bounds around what certify says" awk -v o="$(json objective)" -v l="$lower" -v u="$upper" 'BEGIN { exit !(o <= l && l <= u) }'
+works "info of a certified model" info certified.oatgp --json
+check "the model keeps them" test "$(json lower) $(json upper)" = "$lower $upper"
+works "info of it for people" info certified.oatgp
+check "info shows them" grep -q "^log evidence  *from " out
+works "certify it again" certify certified.oatgp train.csv --json
+check "gives the same bounds" test "$(json lower) $(json upper)" = "$lower $upper"
+run info m.oatgp --json
+check "no bounds unasked" test "$(json lower)$(json upper)" = nullnull
+works "fit --certify within the time limit" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 \
+  --obj-tol 0 --grad-tol 0 --patience 1000000 --time-limit 0.3 --certify --json -o x.oatgp
+check "even with no time left there are bounds" awk -v l="$(json lower)" -v u="$(json upper)" 'BEGIN { exit !(l < u && l != "null" && u != "null") }'
+works "certify --time-limit" certify m.oatgp many.csv --time-limit 0.2 --json
+check "stop is time" test "$(json stop)" = '"time"'
+holds "what there is then is a bracket"
 
 # ---- standard output that cannot be written ------------------------------------------------------------------------
 
@@ -638,6 +790,39 @@ for signal in INT TERM; do
   check "the JSON is whole" valid_json out
   works "the model of SIG$signal can be used" predict live.oatgp test.csv
 done
+# A cross-validation that is interrupted shows the folds that are done.
+rm -f out
+: >out
+"$OATGP" cv train.csv --target y --inputs a,b --knots 20 --folds 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
+  --patience 1000000 --time-limit 0.5 >out 2>err &
+pid=$!
+tries=0
+while [ "$(lines out)" -lt 3 ] && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+kill -s INT $pid
+wait $pid
+code=$?
+exits 3 "SIGINT ends cv with exit code 3"
+check "it says how many folds were done" grep -q '^oatgp: interrupted; the scores are of [0-9]* of 20 folds' err
+check "and has their scores" grep -q '^all  *[0-9]' out
+# A certificate that is interrupted prints the bounds so far.
+"$OATGP" certify m.oatgp many.csv --json >out 2>err &
+pid=$!
+tries=0
+while ! grep -q "each iteration" err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
+  sleep 0.05
+  tries=$((tries + 1))
+done
+kill -s INT $pid
+wait $pid
+code=$?
+exits 3 "SIGINT ends certify with exit code 3"
+says err "oatgp: interrupted; these are the bounds so far" "with a sentence"
+check "stop is user" test "$(json stop)" = '"user"'
+check "the JSON is whole" valid_json out
+holds "the bounds so far are a bracket"
 # A prediction that is interrupted leaves nothing, whether it is at work or waits for its input.
 mkfifo pipe
 for signal in INT TERM; do

@@ -7,11 +7,11 @@
 #include "model/model.h"
 
 /* A sparse model works in threads over blocks of rows, with one thread of the BLAS in each; the full GP is the BLAS's own work. */
-static void set_threads(const oatgp_settings *settings) {
-  oat_set_blas_threads(oat_approx_find(settings->approx)->sparse ? 1 : (int)settings->threads);
+void oat_set_fit_threads(const char *approx, const oatgp_settings *settings) {
+  oat_set_blas_threads(oat_approx_find(approx)->sparse ? 1 : (int)settings->threads);
 }
 
-static oatgp_status check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
+oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
   if (data == NULL || settings == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "data, settings and the place of the result must not be NULL");
   }
@@ -26,10 +26,10 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   char *text = NULL;
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
-  TRY(check_problem(ctx, data, settings, out));
+  TRY(oat_check_problem(ctx, data, settings, out));
   TRY(oat_settings_text(ctx, settings, &text));
-  set_threads(settings);
-  const oat_fit_request request = {data, settings, knots, monitor, user, text};
+  oat_set_fit_threads(settings->approx, settings);
+  const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL};
   TRY(oat_fit(ctx, &request, out));
   (*out)->text[OAT_TEXT_SETTINGS] = text;
   return OATGP_OK;
@@ -41,11 +41,11 @@ done:
 oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             int with_gradient, oatgp_evaluation *out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_problem(ctx, data, settings, out);
+  const oatgp_status status = oat_check_problem(ctx, data, settings, out);
   if (status != OATGP_OK) {
     return status;
   }
-  set_threads(settings);
+  oat_set_fit_threads(settings->approx, settings);
   return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
 }
 

@@ -57,6 +57,11 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .jitter_absolute = number[OAT_NUMBER_JITTER_ABSOLUTE],
       .selection_count = model->selection_count,
       .selection = model->selection,
+      .loo_mean_nlp = number[OAT_NUMBER_LOO_MEAN_NLP],
+      .loo_rmse = number[OAT_NUMBER_LOO_RMSE],
+      .loo_coverage95 = number[OAT_NUMBER_LOO_COVERAGE95],
+      .lower = number[OAT_NUMBER_LOWER],
+      .upper = number[OAT_NUMBER_UPPER],
   };
 }
 

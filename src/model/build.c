@@ -1,6 +1,7 @@
 /* The model from a fit: everything that prediction needs at one point, copied out of the objective. */
 #include "model/build.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,12 +51,14 @@ done:
 
 /* Knots that were given keep the places that they had there; those that were added follow. */
 static oatgp_status copy_order(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
-  if (setup->order == NULL || model->k < setup->knots->n) {
+  const double *before = setup->from != NULL ? setup->from->order : NULL;
+  const bool given = setup->order != NULL && model->k >= setup->knots->n;
+  if (before == NULL && !given) {
     return OATGP_OK;
   }
   const oatgp_status status = oat_new_matrix(ctx, model->k, 1, &model->order);
   for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
-    model->order[i] = (double)(i < setup->knots->n ? setup->order[i] : i);
+    model->order[i] = before != NULL ? before[i] : (double)(i < setup->knots->n ? setup->order[i] : i);
   }
   return status;
 }
@@ -74,16 +77,9 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   number[OAT_NUMBER_Y_SCALE] = setup->y_scale;
   number[OAT_NUMBER_HEADER] = setup->data->header;
   number[OAT_NUMBER_COLUMNS] = (double)setup->data->columns;
-}
-
-static void copy_scaling(const oat_scaling *from, oat_scaling *to) {
-  const size_t bytes = from->d * sizeof(double);
-  memcpy(to->centre, from->centre, bytes);
-  memcpy(to->scale, from->scale, bytes);
-  memcpy(to->middle, from->middle, bytes);
-  memcpy(to->spread, from->spread, bytes);
-  memcpy(to->lowest, from->lowest, bytes);
-  memcpy(to->highest, from->highest, bytes);
+  for (size_t i = OAT_NUMBER_OPTIONAL; i < OAT_NUMBERS; i++) {
+    number[i] = NAN;
+  }
 }
 
 /* The full GP keeps its rows: inputs, residuals from the prior mean, noise. */
@@ -130,7 +126,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(copy_texts(ctx, setup, model));
   copy_numbers(setup, &objective->config, value, model);
   TRY(copy_order(ctx, setup, model));
-  copy_scaling(&setup->scaling, &model->scaling);
+  oat_model_copy_scaling(&setup->scaling, &model->scaling);
   copy_factors(objective, point, model);
   TRY(oat_model_finish(ctx, model));
   *out = model;

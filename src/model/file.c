@@ -40,6 +40,11 @@ static const char *const number_names[OAT_NUMBERS] = {
     [OAT_NUMBER_Y_SCALE] = "target_scale",
     [OAT_NUMBER_HEADER] = "has_header",
     [OAT_NUMBER_COLUMNS] = "file_columns",
+    [OAT_NUMBER_LOO_MEAN_NLP] = "loo_mean_nlp",
+    [OAT_NUMBER_LOO_RMSE] = "loo_rmse",
+    [OAT_NUMBER_LOO_COVERAGE95] = "loo_coverage95",
+    [OAT_NUMBER_LOWER] = "lower",
+    [OAT_NUMBER_UPPER] = "upper",
 };
 
 /* One array of the model: in the file rows x columns (columns 0: a vector), in the model column-major. */
@@ -131,7 +136,9 @@ oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const
   }
   TRY(add_names(ctx, &file, model));
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
-    TRY(oat_tensors_add(ctx, &file, number_names[i], 1, 0, &model->number[i]));
+    if (i < OAT_NUMBER_OPTIONAL || isfinite(model->number[i])) {
+      TRY(oat_tensors_add(ctx, &file, number_names[i], 1, 0, &model->number[i]));
+    }
   }
   for (size_t i = 0; i < count; i++) {
     TRY(add_part(ctx, &file, &parts[i]));
@@ -199,6 +206,10 @@ static bool all_counts(const double *number) {
 static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     const double *value;
+    if (i >= OAT_NUMBER_OPTIONAL && oat_tensors_find(file, number_names[i]) == NULL) {
+      model->number[i] = NAN;
+      continue;
+    }
     const oatgp_status status = oat_tensors_get(ctx, file, number_names[i], 1, 0, &value);
     if (status != OATGP_OK) {
       return status;

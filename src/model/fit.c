@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/loo.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -211,9 +212,12 @@ static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   number[OAT_NUMBER_STOP] = f->best.stop;
   model->history = hand_over(&f->best.trail.history, &model->history_count);
   model->selection = hand_over(&f->best.trail.selection, &model->selection_count);
+  TRY(oat_loo_keep(f->ctx, model, &f->setup.rows, f->setup.data, f->objective->config.threads));
   number[OAT_NUMBER_SECONDS] = oat_fit_seconds(f);
   *out = model;
+  model = NULL;
 done:
+  oatgp_model_free(model);
   return status;
 }
 
@@ -245,7 +249,8 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   oat_fit_run f = {.ctx = ctx, .request = request, .began = oat_seconds(), .saved = oat_seconds()};
   const bool resumed = *request->settings->resume != '\0';
   oatgp_status status = OATGP_OK;
-  TRY(oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
+  TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
+                            : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
   f.strategy = strategy_of(&f.setup);
   TRY(check_strategy(&f));
   const oat_objective_config config = oat_setup_objective(&f.setup);

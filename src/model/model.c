@@ -28,7 +28,7 @@ void oatgp_model_free(oatgp_model *model) {
   free(model);
 }
 
-static oatgp_status allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d) {
+oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d) {
   oatgp_status status = OATGP_OK;
   scaling->d = d;
   TRY(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
@@ -48,7 +48,7 @@ done:
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   const size_t d = model->d, k = model->k, p = model->p, theta = oat_theta_count(model->kernel, d);
   oatgp_status status = OATGP_OK;
-  TRY(allocate_scaling(ctx, &model->scaling, d));
+  TRY(oat_model_allocate_scaling(ctx, &model->scaling, d));
   TRY(oat_new(ctx, d, sizeof *model->names, &model->names));
   TRY(oat_new_matrix(ctx, theta, 1, &model->theta));
   TRY(oat_new_matrix(ctx, k, d, &model->z));
@@ -69,6 +69,16 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   }
 done:
   return status;
+}
+
+void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
+  const size_t bytes = from->d * sizeof(double);
+  memcpy(to->centre, from->centre, bytes);
+  memcpy(to->scale, from->scale, bytes);
+  memcpy(to->middle, from->middle, bytes);
+  memcpy(to->spread, from->spread, bytes);
+  memcpy(to->lowest, from->lowest, bytes);
+  memcpy(to->highest, from->highest, bytes);
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {

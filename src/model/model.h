@@ -37,10 +37,16 @@ enum {
   OAT_NUMBER_RESTARTS,
   OAT_NUMBER_SEED,
   OAT_NUMBER_STOP,
-  OAT_NUMBER_MEAN,    /* subtracted from y */
-  OAT_NUMBER_Y_SCALE, /* then y was divided by this */
-  OAT_NUMBER_HEADER,  /* whether input names came from a header */
-  OAT_NUMBER_COLUMNS, /* of the training file, or 0 */
+  OAT_NUMBER_MEAN,     /* subtracted from y */
+  OAT_NUMBER_Y_SCALE,  /* then y was divided by this */
+  OAT_NUMBER_HEADER,   /* whether input names came from a header */
+  OAT_NUMBER_COLUMNS,  /* of the training file, or 0 */
+  OAT_NUMBER_OPTIONAL, /* from here on: NaN where it is not known, and then not in the file */
+  OAT_NUMBER_LOO_MEAN_NLP = OAT_NUMBER_OPTIONAL,
+  OAT_NUMBER_LOO_RMSE,
+  OAT_NUMBER_LOO_COVERAGE95,
+  OAT_NUMBER_LOWER, /* bounds of the log evidence */
+  OAT_NUMBER_UPPER,
   OAT_NUMBERS
 };
 
@@ -85,6 +91,10 @@ struct oatgp_model {
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model);
 /* Checks and makes what is derived: slopes and, for the full GP, its factor. The same after a fit and after loading. */
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model);
+/* Room for the scaling of d inputs, to be cleared by the caller also after a failure; column is 0, 1, .. */
+oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d);
+/* All but the columns; both have the same d. */
+void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to);
 /* The prior mean at scaled points (n x d, column-major), in the data's units. */
 void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean);
 /* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
@@ -98,6 +108,7 @@ typedef struct oat_fit_request {
   oatgp_monitor_fn monitor;
   void *user;
   const char *settings_text;
+  const oatgp_model *from; /* a model to begin with, or NULL */
 } oat_fit_request;
 
 /* The stages, called by the public functions after they have checked their arguments. */

@@ -6,53 +6,10 @@
 #include <string.h>
 
 #include "linalg/linalg.h"
-#include "model/model.h"
+#include "model/rows.h"
 #include "util/memory.h"
 #include "util/rng.h"
 #include "util/threads.h"
-
-/* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
-
-static size_t find_input(const oatgp_data *data, const char *name) {
-  size_t j = 0;
-  while (j < data->d && strcmp(data->names[j], name) != 0) {
-    j++;
-  }
-  return j;
-}
-
-/* By name; if some name is missing, in order, if the number of inputs fits. */
-static oatgp_status match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
-  size_t missing = model->d;
-  for (size_t j = model->d; j-- > 0;) {
-    column[j] = find_input(data, model->names[j]);
-    missing = column[j] == data->d ? j : missing;
-  }
-  if (missing == model->d) {
-    return OATGP_OK;
-  }
-  if (data->d != model->d) {
-    return oat_fail(ctx, OATGP_DATA, "the data have %zu inputs, none of them '%s', and the model has %zu", data->d, model->names[missing],
-                    model->d);
-  }
-  for (size_t j = 0; j < model->d; j++) {
-    column[j] = j;
-  }
-  return OATGP_OK;
-}
-
-/* The data's rows in the model's scaled inputs. */
-static oatgp_status scaled_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double **x) {
-  size_t *column = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, model->d, sizeof *column, &column));
-  TRY(match_inputs(ctx, model, data, column));
-  TRY(oat_new_matrix(ctx, data->n, model->d, x));
-  oat_scaling_apply(&model->scaling, column, data, *x);
-done:
-  free(column);
-  return status;
-}
 
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
@@ -134,7 +91,7 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
   mean_lanes lanes = {n, block, count, NULL, NULL, NULL, block * model->k + oat_kernel_work(block, model->k, model->d)};
   double *weights = NULL, *x = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(scaled_inputs(ctx, model, data, &x));
+  TRY(oat_model_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, model->k, 1, &weights));
   TRY(oat_new_matrix(ctx, count, lanes.stride, &lanes.buffer));
   mean_weights(model, weights);
@@ -160,7 +117,7 @@ static double noise_variance(const oatgp_model *model, const oatgp_data *data, s
 oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
   double *x = NULL, *mean = NULL, *variance = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(scaled_inputs(ctx, model, data, &x));
+  TRY(oat_model_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, data->n, 1, &mean));
   TRY(oat_new_matrix(ctx, data->n, 1, &variance));
   TRY(predict_points(ctx, model, data->n, x, mean, variance));
@@ -220,7 +177,7 @@ oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model
   if (n > 46340) {
     return oat_fail(ctx, OATGP_DATA, "a joint covariance of %zu rows is too large: at most 46340 rows", n);
   }
-  TRY(scaled_inputs(ctx, model, data, &x));
+  TRY(oat_model_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, n, model->k, &v));
   TRY(oat_new_matrix(ctx, oat_kernel_work(n, n > model->k ? n : model->k, model->d), 1, &work));
   const oat_points points = {x, n, n}, knots = {model->z, model->k, model->k};

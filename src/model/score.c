@@ -1,10 +1,10 @@
 /* Scores of a model's predictions on data with a target. */
+#include "model/score.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/metrics.h"
-#include "model/model.h"
 #include "util/memory.h"
 
 /* Predictions of one model at all rows. */
@@ -29,22 +29,45 @@ done:
   return status;
 }
 
-static void score_rows(const oatgp_data *data, const predictions *p, double *nlp, oatgp_scores *out) {
-  const oat_gaussian observed = {p->mean, p->observed};
-  const size_t n = data->n;
+void oat_score_rows(size_t n, const double *y, oat_gaussian observed, double *nlp, oatgp_scores *out) {
   out->n = n;
-  out->rmse = oat_rmse(n, data->y, p->mean);
-  out->srmse = oat_srmse(n, data->y, p->mean);
-  oat_nlp(n, data->y, observed, nlp);
+  out->rmse = oat_rmse(n, y, observed.mean);
+  out->srmse = oat_srmse(n, y, observed.mean);
+  oat_nlp(n, y, observed, nlp);
   out->mean_nlp = oat_mean(n, nlp);
   out->mnlp = oat_median(n, nlp);
-  out->coverage50 = oat_coverage(n, data->y, observed, 0.50);
-  out->coverage80 = oat_coverage(n, data->y, observed, 0.80);
-  out->coverage90 = oat_coverage(n, data->y, observed, 0.90);
-  out->coverage95 = oat_coverage(n, data->y, observed, 0.95);
-  out->coverage99 = oat_coverage(n, data->y, observed, 0.99);
+  out->coverage50 = oat_coverage(n, y, observed, 0.50);
+  out->coverage80 = oat_coverage(n, y, observed, 0.80);
+  out->coverage90 = oat_coverage(n, y, observed, 0.90);
+  out->coverage95 = oat_coverage(n, y, observed, 0.95);
+  out->coverage99 = oat_coverage(n, y, observed, 0.99);
   out->aukl_latent = NAN;
   out->aukl_observation = NAN;
+}
+
+oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out *rows,
+                                 oatgp_scores *scores) {
+  const size_t n = data->n;
+  double *nlp = NULL;
+  const oatgp_status status = oat_new_matrix(ctx, n, 1, &nlp);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  oat_nlp(n, data->y, observed, nlp);
+  for (size_t i = 0; rows != NULL && i < n; i++) {
+    const double values[] = {observed.mean[i], observed.variance[i], nlp[i], (data->y[i] - observed.mean[i]) / sqrt(observed.variance[i])};
+    double *const places[] = {rows->mean, rows->variance, rows->nlp, rows->residual};
+    for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
+      if (places[j] != NULL) {
+        places[j][i] = values[j];
+      }
+    }
+  }
+  if (scores != NULL) {
+    oat_score_rows(n, data->y, observed, nlp, scores);
+  }
+  free(nlp);
+  return status;
 }
 
 static bool has_input(const oatgp_model *model, const char *name) {
@@ -76,7 +99,7 @@ oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, data->n, 1, &nlp));
   TRY(predict_all(ctx, model, data, &own));
-  score_rows(data, &own, nlp, &scores);
+  oat_score_rows(data->n, data->y, (oat_gaussian){own.mean, own.observed}, nlp, &scores);
   if (against != NULL) {
     TRY(check_against(ctx, model, against));
     TRY(predict_all(ctx, against, data, &other));

@@ -8,6 +8,7 @@
 #include "data/number.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
+#include "model/rows.h"
 #include "util/machine.h"
 #include "util/memory.h"
 
@@ -186,13 +187,18 @@ static void fill_rows(oat_setup *setup) {
   }
 }
 
+static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
+  const size_t n = setup->data->n, p = basis_size(setup);
+  if (p >= n && p > 0) {
+    return oat_fail(ctx, OATGP_DATA, "an estimated mean with %zu coefficients needs more than %zu rows, and there are %zu", p, p, n);
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oatgp_data *data = setup->data;
   const size_t n = data->n, d = setup->scaling.d, p = basis_size(setup);
   oatgp_status status = OATGP_OK;
-  if (p >= n && p > 0) {
-    return oat_fail(ctx, OATGP_DATA, "an estimated mean with %zu coefficients needs more than %zu rows, and there are %zu", p, p, n);
-  }
   TRY(oat_new_matrix(ctx, n, d, &setup->x));
   TRY(oat_new_matrix(ctx, n, 1 + p, &setup->r));
   if (data->weight != NULL) {
@@ -380,10 +386,75 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   TRY(read_mean(ctx, setup, mean));
   const double spread = target_spread(data, setup->mean, power_of_two(fmax(sd, fabs(mean - setup->mean))));
   setup->y_scale = power_of_two(spread);
+  TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));
   TRY(make_start(ctx, setup, spread));
 done:
   oat_plain_end(&plain);
+  if (status != OATGP_OK) {
+    oat_setup_clear(setup);
+  }
+  return status;
+}
+
+/* ---- from a model ------------------------------------------------------------------------------------------------ */
+
+/* Rows with the model's scaling, mean and unit. */
+static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
+  oatgp_status status = OATGP_OK;
+  setup->mean_kind = model->p == 0 ? OAT_MEAN_VALUE : model->p == 1 ? OAT_MEAN_FIT : OAT_MEAN_LINEAR;
+  setup->mean = model->number[OAT_NUMBER_MEAN];
+  setup->y_scale = model->number[OAT_NUMBER_Y_SCALE];
+  TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
+  oat_model_copy_scaling(&model->scaling, &setup->scaling);
+  TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(check_basis(ctx, setup));
+  TRY(make_rows(ctx, setup));
+done:
+  return status;
+}
+
+/* The ranges of the inputs, which the box of the knots is made of, may be wider than those of the model's rows. */
+static void widen_ranges(oat_setup *setup) {
+  oat_scaling *scaling = &setup->scaling;
+  for (size_t i = 0; i < setup->rows.n * scaling->d; i++) {
+    const size_t j = i / setup->rows.n;
+    scaling->lowest[j] = fmin(scaling->lowest[j], setup->x[i]);
+    scaling->highest[j] = fmax(scaling->highest[j], setup->x[i]);
+  }
+}
+
+static oatgp_status start_at(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
+  const size_t d = setup->scaling.d, count = oat_theta_count(setup->kernel, d);
+  oatgp_status status = OATGP_OK;
+  list_reader reader = {ctx, setup, 0};
+  TRY(oat_new_matrix(ctx, count, 1, &setup->start.theta));
+  TRY(oat_new(ctx, count, sizeof *setup->free, &setup->free));
+  TRY(oat_new_matrix(ctx, d, 1, &setup->low));
+  TRY(oat_new_matrix(ctx, d, 1, &setup->high));
+  memcpy(setup->start.theta, model->theta, count * sizeof *model->theta);
+  start_freedom(setup);
+  TRY(for_each(setup->settings->fix, read_fixed, &reader));
+  make_box(setup);
+  if (setup->approx->sparse) {
+    setup->k = setup->capacity = model->k;
+    TRY(oat_new_matrix(ctx, model->k, d, &setup->start.z));
+    memcpy(setup->start.z, model->z, model->k * d * sizeof *model->z);
+    widen_box(setup);
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
+                             oat_setup *setup) {
+  oatgp_status status = OATGP_OK;
+  *setup = (oat_setup){.data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
+  oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
+  TRY(rows_as(ctx, model, setup));
+  widen_ranges(setup);
+  TRY(start_at(ctx, model, setup));
+done:
   if (status != OATGP_OK) {
     oat_setup_clear(setup);
   }

@@ -29,6 +29,7 @@ typedef struct oat_setup {
   bool grows;              /* the strategy adds knots */
   size_t k, capacity;      /* knots of the start, and the most that the fit may have */
   const oatgp_data *knots; /* given by the caller, or NULL */
+  const oatgp_model *from; /* that the fit goes on from, or NULL */
   size_t *order;           /* of knots that were given, as many: the place that each had there; NULL for others */
   oat_rng rng;
 } oat_setup;
@@ -36,6 +37,9 @@ typedef struct oat_setup {
 /* data needs a target. knots may be NULL: then settings->knots says how many and how. */
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             oat_setup *setup);
+/* To fit on from a model: its approx, kernel, scaling, mean and unit, starting where it is. */
+oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
+                             oat_setup *setup);
 /* A new start for another try: random parameters around the first ones, knots drawn again. */
 oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start);
 /* The configuration of the objective. */

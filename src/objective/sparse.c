@@ -312,6 +312,18 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
                       false};
 }
 
+oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, double *value) {
+  const double *scalar = o->sums.scalar;
+  const size_t k = o->base.config.k;
+  oatgp_status status = OATGP_OK;
+  TRY(factorise_b(o));
+  TRY(solve_right_sides(o, rwr));
+  *value = -0.5 * (n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + *rwr) - oat_log_diagonal(k, o->lb) + 0.5 * oat_dot(k, o->c, o->c) +
+           scalar[OAT_PENALTY];
+done:
+  return status;
+}
+
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
@@ -321,11 +333,7 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   oatgp_status status = OATGP_OK;
   TRY(factorise_kuu(o, point));
   TRY(o->backend_table->pass1(o->backend, &sparse, &o->sums));
-  TRY(factorise_b(o));
-  TRY(solve_right_sides(o, &rwr));
-  const double *scalar = o->sums.scalar;
-  *value = -0.5 * ((double)config->rows->n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + rwr) - oat_log_diagonal(config->k, o->lb) +
-           0.5 * oat_dot(config->k, o->c, o->c) + scalar[OAT_PENALTY];
+  TRY(oat_sparse_solve(o, (double)config->rows->n, &rwr, value));
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));
   }

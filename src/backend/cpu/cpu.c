@@ -362,6 +362,9 @@ static oatgp_status cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oa
   for (size_t i = 1; i < backend->lanes; i++) {
     add_lane(&backend->lane[i], sums);
   }
+  for (size_t j = 0; j < sparse->k; j++) {
+    memset(sums->vwv + j * sparse->k, 0, j * sizeof *sums->vwv); /* what lanes have there is of no meaning, and goes into no file */
+  }
   if (sparse->alpha == 0) {
     finish_noise_scalars(sparse, sums);
   }

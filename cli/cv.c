@@ -1,0 +1,136 @@
+/* oatgp cv: cross-validation with a fit for every fold. A first signal ends it with the folds that are done. */
+#include <inttypes.h>
+
+#include "heldout.h"
+#include "progress.h"
+#include "signals.h"
+
+/* What the two callbacks need. */
+typedef struct watch {
+  cli *c;
+  cli_progress progress;
+  cJSON *folds; /* with --json */
+  bool failed;  /* to put a fold into it */
+  bool table;   /* of the folds, for people */
+  size_t done;
+} watch;
+
+static int monitor(void *user, const oatgp_event *event) {
+  watch *w = user;
+  cli_progress_show(&w->progress, event);
+  return cli_signals_caught() != 0;
+}
+
+static void put_fold(watch *w, const oatgp_fold *fold, const oatgp_model_info *info) {
+  cli_json json = cli_json_begin();
+  cli_json_whole(&json, "fold", (int64_t)fold->number);
+  cli_json_whole(&json, "fitted", (int64_t)fold->fitted);
+  cli_json_whole(&json, "knots", (int64_t)info->knots);
+  cli_json_number(&json, "objective", info->objective);
+  cli_json_number(&json, "seconds", info->seconds);
+  cli_json_text(&json, "stop", oatgp_stop_word(info->stop));
+  cli_put_scores(&json, &fold->scores);
+  if (json.failed || w->folds == NULL || !cJSON_AddItemToArray(w->folds, json.object)) {
+    cJSON_Delete(json.object);
+    w->failed = true;
+  }
+}
+
+static void print_line(const char *name, size_t knots, const oatgp_scores *s, double seconds) {
+  printf("%-8s%8zu", name, s->n);
+  if (knots > 0) {
+    printf("%8zu", knots);
+  } else {
+    printf("%8s", "");
+  }
+  printf("%12.5g%12.5g%12.5g%12.5g%12.4g%10.2f\n", s->mean_nlp, s->mnlp, s->rmse, s->srmse, s->coverage95, seconds);
+}
+
+static int hear_fold(void *user, const oatgp_fold *fold) {
+  watch *w = user;
+  oatgp_model_info info;
+  char name[24];
+  oatgp_model_get_info(fold->model, &info);
+  w->done++;
+  if (w->c->options.json) {
+    put_fold(w, fold, &info);
+  } else if (w->table) {
+    cli_clear_line(w->c);
+    snprintf(name, sizeof name, "%zu", fold->number);
+    print_line(name, info.knots, &fold->scores, info.seconds);
+    fflush(stdout);
+  }
+  return cli_signals_caught() != 0;
+}
+
+static oatgp_status print_total(watch *w, const oatgp_scores *scores) {
+  if (!w->c->options.json) {
+    if (w->table) {
+      print_line("all", 0, scores, cli_progress_seconds(&w->progress));
+    }
+    return OATGP_OK;
+  }
+  cli_json json = cli_json_begin();
+  cli_put_scores(&json, scores);
+  cli_json_item(&json, "folds", w->folds);
+  w->folds = NULL;
+  json.failed = json.failed || w->failed;
+  return cli_json_end(w->c, &json, stdout, true);
+}
+
+static void begin(watch *w) {
+  cli *c = w->c;
+  w->folds = c->options.json ? cJSON_CreateArray() : NULL;
+  w->table = !cli_held_out_alone(c) && !c->options.json;
+  if (w->table) {
+    printf("%-8s%8s%8s%12s%12s%12s%12s%12s%10s\n", "fold", "rows", "knots", "mean_nlp", "mnlp", "rmse", "srmse", "coverage95", "seconds");
+  }
+  cli_signals_catch(1);
+  cli_progress_begin(&w->progress, c);
+  cli_progress_look_inside(&w->progress);
+}
+
+static oatgp_status run(cli *c) {
+  oatgp_status status;
+  oatgp_data *data = NULL, *knots = NULL;
+  cli_held_out held = {0};
+  oatgp_scores scores;
+  watch w = {.c = c};
+  const oatgp_cv_watch callbacks = {monitor, hear_fold, &w};
+  TRY(cli_need(c, c->settings.target, "--target COL"));
+  TRY(cli_held_out_check(c));
+  TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
+  TRY(cli_read_knots(c, data, &knots));
+  TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
+  begin(&w);
+  status = oatgp_cv(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores);
+  cli_progress_end(&w.progress);
+  TRY(status);
+  TRY(cli_held_out_write(c, &held));
+  TRY(print_total(&w, &scores));
+  if (w.done < (size_t)c->settings.folds) {
+    c->interrupted = true;
+    cli_fail(c, OATGP_OK, "interrupted; the scores are of %zu of %" PRId64 " folds", w.done, c->settings.folds);
+  }
+done:
+  cJSON_Delete(w.folds);
+  cli_held_out_free(&held);
+  oatgp_data_free(knots);
+  oatgp_data_free(data);
+  return status;
+}
+
+const cli_verb cli_cv = {
+    .name = "cv",
+    .summary = "cross-validation: fit without each part of the rows and predict it",
+    .positionals = {"DATA"},
+    .usage = "--target COL [--folds K] [OPTIONS]",
+    .details =
+        "DATA and all options are as in fit, which is done once for every fold; --seed says how rows are dealt out, too. The line 'all' "
+        "has the scores of all rows together, not means over folds. With -o a table has mean, sd, nlp and standardised residual of every "
+        "row. Ctrl-C ends with the scores of the folds that are done and exits with 3.",
+    .example =
+        "  oatgp cv train.csv --target y --folds 10\n"
+        "  oatgp cv train.csv --target y --folds 5 --kernel matern52-ard --knots 100 --json -o rows.csv",
+    .run = run,
+};

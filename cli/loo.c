@@ -1,0 +1,55 @@
+/* oatgp loo: how well a model predicts each row of its fit when that row is left out. */
+#include "heldout.h"
+#include "progress.h"
+
+static oatgp_status print(cli *c, const oatgp_scores *scores) {
+  if (!c->options.json) {
+    cli_print_scores(scores);
+    return OATGP_OK;
+  }
+  cli_json json = cli_json_begin();
+  cli_put_scores(&json, scores);
+  return cli_json_end(c, &json, stdout, true);
+}
+
+static oatgp_status run(cli *c) {
+  oatgp_status status;
+  oatgp_model *model = NULL;
+  oatgp_data *data = NULL;
+  cli_held_out held = {0};
+  oatgp_scores scores;
+  cli_progress progress;
+  TRY(cli_held_out_check(c));
+  TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
+  TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 1, &data));
+  TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
+  cli_progress_begin(&progress, c);
+  cli_progress_look_inside(&progress);
+  status = oatgp_loo(c->ctx, model, data, &held.out, &scores);
+  cli_progress_end(&progress);
+  TRY(status);
+  TRY(cli_held_out_write(c, &held));
+  if (!cli_held_out_alone(c)) {
+    TRY(print(c, &scores));
+  }
+done:
+  cli_held_out_free(&held);
+  oatgp_data_free(data);
+  oatgp_model_free(model);
+  return status;
+}
+
+const cli_verb cli_loo = {
+    .name = "loo",
+    .summary = "leave-one-out scores and residuals, without fitting again",
+    .positionals = {"MODEL", "DATA"},
+    .usage = "[-o OUT.csv] [OPTIONS]",
+    .details =
+        "DATA are the rows that the model was fitted to; others are refused. Every row is predicted by the model without that row, at the "
+        "model's parameters and knots, in closed form. OUT.csv has mean, sd, nlp (-log p(y)) and residual ((y - mean) / sd) of every row; "
+        "a residual beyond 3 or 4 is a row to look at.",
+    .example =
+        "  oatgp loo model.oatgp train.csv\n"
+        "  oatgp loo model.oatgp train.csv -o rows.csv --json",
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/* Saving a model that a verb has made: whether it can be, found before the work; the command line kept with it; the report. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+oatgp_status cli_check_output(cli *c) {
+  const char *path = c->options.output;
+  struct stat info;
+  if (strcmp(path, "-") == 0) {
+    return cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
+  }
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    errno = EISDIR;
+    const bool usable = !S_ISDIR(info.st_mode) && access(path, W_OK) == 0;
+    return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
+  }
+  const char *slash = strrchr(path, '/');
+  char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+  if (folder == NULL) {
+    return cli_fail(c, OATGP_MEMORY, "out of memory");
+  }
+  const bool usable = access(folder, W_OK | X_OK) == 0;
+  const int error = errno;
+  free(folder);
+  return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
+}
+
+/* ---- the command line, kept in the model --------------------------------------------------------------------------- */
+
+static bool is_plain(const char *argument) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  return *argument != '\0' && argument[strspn(argument, plain)] == '\0';
+}
+
+/* Appends the argument, quoted for a shell where it has to be; returns the new end. */
+static char *append_quoted(char *end, const char *argument) {
+  if (is_plain(argument)) {
+    const size_t length = strlen(argument);
+    memcpy(end, argument, length);
+    return end + length;
+  }
+  *end++ = '\'';
+  for (; *argument != '\0'; argument++) {
+    if (*argument == '\'') {
+      memcpy(end, "'\\'", 3);
+      end += 3;
+    }
+    *end++ = *argument;
+  }
+  *end++ = '\'';
+  return end;
+}
+
+static oatgp_status keep_command(cli *c, oatgp_model *model) {
+  oatgp_status status;
+  size_t size = sizeof "oatgp";
+  for (int i = 0; i < c->argument_count; i++) {
+    size += 4 * strlen(c->arguments[i]) + 3;
+  }
+  char *command = cli_new(c, size, 1, &status);
+  if (command == NULL) {
+    return status;
+  }
+  memcpy(command, "oatgp", 5);
+  char *end = command + 5;
+  for (int i = 0; i < c->argument_count; i++) {
+    *end++ = ' ';
+    end = append_quoted(end, c->arguments[i]);
+  }
+  *end = '\0';
+  status = oatgp_model_set_command(c->ctx, model, command);
+  free(command);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+oatgp_status cli_save_model(cli *c, oatgp_model *model) {
+  oatgp_status status;
+  TRY(keep_command(c, model));
+  TRY(oatgp_model_save(c->ctx, model, c->options.output));
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  if (info.stop == OATGP_STOP_USER) {
+    c->interrupted = true;
+    cli_fail(c, OATGP_OK, "interrupted; the best model so far is in '%s'", c->options.output);
+  }
+  TRY(cli_report_model(c, model, c->options.output, false));
+done:
+  return status;
+}

@@ -1,0 +1,40 @@
+/* Public entries for rows that are held out: leave-one-out and cross-validation. */
+#include "model/loo.h"
+
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "data/data.h"
+#include "linalg/linalg.h"
+#include "model/cv.h"
+
+oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
+                       oatgp_scores *scores) {
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL || data == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
+  }
+  if (data->y == NULL) {
+    return oat_fail(ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
+  }
+  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
+  return oat_loo_report(ctx, model, data, rows, scores);
+}
+
+oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                      const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
+  char *text = NULL;
+  oatgp_status status = OATGP_OK;
+  OAT_NEED_CONTEXT(ctx);
+  TRY(oat_check_problem(ctx, data, settings, data));
+  TRY(oat_settings_text(ctx, settings, &text));
+  oatgp_settings own = *settings;
+  own.checkpoint = "";
+  own.resume = "";
+  oat_set_fit_threads(settings->approx, settings);
+  const oat_fit_request fit = {.data = data, .settings = &own, .knots = knots, .settings_text = text};
+  TRY(oat_cv(ctx, &fit, watch, rows, scores));
+done:
+  free(text);
+  return status;
+}

@@ -1,0 +1,110 @@
+/* Rows of data as data: some of them, or those of two together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "util/memory.h"
+
+/* Data with room for n rows and everything else as in `like`. */
+static oatgp_status make_like(oatgp_context *ctx, const oatgp_data *like, size_t n, oatgp_data **out) {
+  oatgp_data *data = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, 1, sizeof *data, &data));
+  data->n = n;
+  data->d = like->d;
+  data->header = like->header;
+  data->columns = like->columns;
+  TRY(oat_new(ctx, like->d, sizeof *data->names, &data->names));
+  for (size_t j = 0; j < like->d; j++) {
+    TRY(oat_copy_text(ctx, like->names[j], &data->names[j]));
+  }
+  TRY(oat_copy_text(ctx, like->target, &data->target));
+  TRY(oat_copy_text(ctx, like->weight_name, &data->weight_name));
+  TRY(oat_copy_text(ctx, like->noise_name, &data->noise_name));
+  if (like->positions != NULL) {
+    TRY(oat_new(ctx, like->d, sizeof *data->positions, &data->positions));
+    memcpy(data->positions, like->positions, like->d * sizeof *data->positions);
+  }
+  TRY(oat_new_matrix(ctx, n, like->d, &data->x));
+  TRY(like->y != NULL ? oat_new_matrix(ctx, n, 1, &data->y) : OATGP_OK);
+  TRY(like->weight != NULL ? oat_new_matrix(ctx, n, 1, &data->weight) : OATGP_OK);
+  TRY(like->noise != NULL ? oat_new_matrix(ctx, n, 1, &data->noise) : OATGP_OK);
+  *out = data;
+  data = NULL;
+done:
+  oatgp_data_free(data);
+  return status;
+}
+
+/* `count` rows of a column: those that are named, or, without names, the first ones. NULL columns are none. */
+static void copy_rows(const double *from, size_t count, const size_t *rows, double *to) {
+  for (size_t i = 0; from != NULL && i < count; i++) {
+    to[i] = from[rows != NULL ? rows[i] : i];
+  }
+}
+
+/* The rows go to `place` and after it. */
+static void copy_all(const oatgp_data *from, size_t count, const size_t *rows, size_t place, oatgp_data *to) {
+  for (size_t j = 0; j < from->d; j++) {
+    copy_rows(from->x + j * from->n, count, rows, to->x + j * to->n + place);
+  }
+  const double *const columns[] = {from->y, from->weight, from->noise};
+  double *const targets[] = {to->y, to->weight, to->noise};
+  for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+    if (targets[c] != NULL) {
+      copy_rows(columns[c], count, rows, targets[c] + place);
+    }
+  }
+}
+
+oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_t count, const size_t *rows, oatgp_data **out) {
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_data *copy = NULL;
+  if (data == NULL || rows == NULL || out == NULL || count == 0) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "data, the rows and the place of the result must not be NULL, and at least one row is needed");
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (rows[i] >= data->n) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "row %zu is asked for, but the data have %zu, numbered from 0", rows[i], data->n);
+    }
+  }
+  const oatgp_status status = make_like(ctx, data, count, &copy);
+  if (status == OATGP_OK) {
+    copy_all(data, count, rows, 0, copy);
+    *out = copy;
+  }
+  return status;
+}
+
+/* Whether both have the column or both have not. */
+static bool same_columns(const oatgp_data *first, const oatgp_data *second) {
+  return (first->y == NULL) == (second->y == NULL) && (first->weight == NULL) == (second->weight == NULL) &&
+         (first->noise == NULL) == (second->noise == NULL);
+}
+
+oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out) {
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_data *both = NULL;
+  if (first == NULL || second == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "both data and the place of the result must not be NULL");
+  }
+  if (first->d != second->d) {
+    return oat_fail(ctx, OATGP_DATA, "data of %zu inputs cannot be joined with data of %zu", first->d, second->d);
+  }
+  for (size_t j = 0; j < first->d; j++) {
+    if (first->header && second->header && strcmp(first->names[j], second->names[j]) != 0) {
+      return oat_fail(ctx, OATGP_DATA, "data cannot be joined: input %zu is '%s' in one and '%s' in the other", j + 1, first->names[j],
+                      second->names[j]);
+    }
+  }
+  if (!same_columns(first, second)) {
+    return oat_fail(ctx, OATGP_DATA, "data cannot be joined: only one has a target, weights or noise variances that the other lacks");
+  }
+  const oatgp_status status = make_like(ctx, first, first->n + second->n, &both);
+  if (status == OATGP_OK) {
+    copy_all(first, first->n, NULL, 0, both);
+    copy_all(second, second->n, NULL, first->n, both);
+    *out = both;
+  }
+  return status;
+}

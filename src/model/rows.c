@@ -1,0 +1,106 @@
+/* Data as a fitted model sees them. */
+#include "model/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+/* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
+
+static size_t find_input(const oatgp_data *data, const char *name) {
+  size_t j = 0;
+  while (j < data->d && strcmp(data->names[j], name) != 0) {
+    j++;
+  }
+  return j;
+}
+
+oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
+  size_t missing = model->d;
+  for (size_t j = model->d; j-- > 0;) {
+    column[j] = find_input(data, model->names[j]);
+    missing = column[j] == data->d ? j : missing;
+  }
+  if (missing == model->d) {
+    return OATGP_OK;
+  }
+  if (data->d != model->d) {
+    return oat_fail(ctx, OATGP_DATA, "the data have %zu inputs, none of them '%s', and the model has %zu", data->d, model->names[missing],
+                    model->d);
+  }
+  for (size_t j = 0; j < model->d; j++) {
+    column[j] = j;
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double **x) {
+  size_t *column = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, model->d, sizeof *column, &column));
+  TRY(oat_model_match_inputs(ctx, model, data, column));
+  TRY(oat_new_matrix(ctx, data->n, model->d, x));
+  oat_scaling_apply(&model->scaling, column, data, *x);
+done:
+  free(column);
+  return status;
+}
+
+/* ---- target and noise ---------------------------------------------------------------------------------------------- */
+
+static void fill_target(const oatgp_model *model, const oatgp_data *data, const double *x, double *r) {
+  const size_t n = data->n;
+  const double *number = model->number;
+  for (size_t i = 0; i < n; i++) {
+    r[i] = (data->y[i] - number[OAT_NUMBER_MEAN]) / number[OAT_NUMBER_Y_SCALE];
+  }
+  for (size_t j = 0; j < model->p; j++) {
+    for (size_t i = 0; i < n; i++) {
+      r[i + (1 + j) * n] = j == 0 ? 1 : (x[i + (j - 1) * n] - model->scaling.middle[j - 1]) / model->scaling.spread[j - 1];
+    }
+  }
+}
+
+static oatgp_status make_noise(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_model_rows *out) {
+  const size_t n = data->n;
+  const double scale = model->number[OAT_NUMBER_Y_SCALE];
+  oatgp_status status = OATGP_OK;
+  if (data->weight != NULL) {
+    TRY(oat_new_matrix(ctx, n, 1, &out->noise_scale));
+  }
+  if (data->noise != NULL) {
+    TRY(oat_new_matrix(ctx, n, 1, &out->noise_add));
+  }
+  for (size_t i = 0; out->noise_scale != NULL && i < n; i++) {
+    out->noise_scale[i] = 1 / data->weight[i];
+  }
+  for (size_t i = 0; out->noise_add != NULL && i < n; i++) {
+    out->noise_add[i] = data->noise[i] / scale / scale;
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_model_rows_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_model_rows *out) {
+  oatgp_status status = OATGP_OK;
+  *out = (oat_model_rows){0};
+  TRY(oat_model_inputs(ctx, model, data, &out->x));
+  TRY(oat_new_matrix(ctx, data->n, 1 + model->p, &out->r));
+  TRY(make_noise(ctx, model, data, out));
+  fill_target(model, data, out->x, out->r);
+  out->rows = (oat_rows){data->n, model->d, model->p, out->x, out->r, out->noise_scale, out->noise_add};
+done:
+  if (status != OATGP_OK) {
+    oat_model_rows_clear(out);
+  }
+  return status;
+}
+
+void oat_model_rows_clear(oat_model_rows *rows) {
+  free(rows->x);
+  free(rows->r);
+  free(rows->noise_scale);
+  free(rows->noise_add);
+  *rows = (oat_model_rows){0};
+}

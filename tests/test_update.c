@@ -1,0 +1,268 @@
+/* New rows in a model: the same as if its sums had been made of all rows at once. */
+#include "fixed_fits.h"
+
+#include "model/model.h"
+
+enum { ROWS = 60, FIRST = 41, KNOTS = 9 };
+
+/* Rows first .. first + count - 1. */
+static oatgp_data *slice(scratch *s, const oatgp_data *data, size_t first, size_t count) {
+  size_t rows[ROWS];
+  oatgp_data *out = NULL;
+  for (size_t i = 0; i < count; i++) {
+    rows[i] = first + i;
+  }
+  must(s, oatgp_data_select(s->ctx, data, count, rows, &out));
+  return out;
+}
+
+static void expect_same_model(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at, double tolerance) {
+  const size_t n = oatgp_data_rows(at);
+  double *mine = must_predict(s, a, at), *truth = must_predict(s, b, at);
+  assert_near(largest_error(3 * n, mine, truth), 0, tolerance);
+  assert_near(info_of(a).objective, info_of(b).objective, tolerance);
+  if (info_of(a).slopes != NULL) { /* the means are at the middles of different rows */
+    assert_near(largest_error(info_of(a).d, info_of(a).slopes, info_of(b).slopes), 0, tolerance);
+  } else {
+    assert_near(info_of(a).mean, info_of(b).mean, tolerance);
+  }
+  assert_int_equal(info_of(a).n, info_of(b).n);
+  free(mine);
+  free(truth);
+}
+
+/* In parts of 41, 1 and 18 rows, against a fit to all rows that optimises nothing: for every sparse model, noise and mean. */
+static void updating_equals_the_sums_of_all_rows(void **state) {
+  scratch *s = *state;
+  problem p = make_problem(ROWS, 2, KNOTS, 31);
+  oatgp_data *knots = data_of(s, p.k, p.d, p.z, NULL);
+  char text[256];
+  variant v;
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    for (size_t noise = 0; v.approx->sparse && noise < ROW_NOISES; noise++) {
+      for (size_t basis = 0; basis <= 1 + p.d; basis += basis == 0 ? 1 : p.d) {
+        fix_everything(s, oat_kernel_find("matern52-ard"), v, &p, text);
+        s->settings.mean = mean_for(basis);
+        oatgp_data *all = problem_data(s, &p, (row_noise)noise), *first = slice(s, all, 0, FIRST), *one = slice(s, all, FIRST, 1),
+                   *rest = slice(s, all, FIRST + 1, ROWS - FIRST - 1);
+        oatgp_model *model = must_fit(s, first, knots), *truth = must_fit(s, all, knots);
+        must(s, oatgp_update(s->ctx, model, one));
+        must(s, oatgp_update(s->ctx, model, rest));
+        expect_same_model(s, model, truth, all, 1e-10);
+        assert_true(isnan(info_of(model).loo_mean_nlp));
+        oatgp_scores mine, others;
+        must(s, oatgp_loo(s->ctx, model, all, NULL, &mine));
+        must(s, oatgp_loo(s->ctx, truth, all, NULL, &others));
+        assert_near(mine.mean_nlp, others.mean_nlp, 1e-10);
+        oatgp_model_free(model);
+        oatgp_model_free(truth);
+        oatgp_data *const used[] = {all, first, one, rest};
+        for (size_t i = 0; i < LENGTH(used); i++) {
+          oatgp_data_free(used[i]);
+        }
+      }
+    }
+  }
+  oatgp_data_free(knots);
+  free_problem(&p);
+}
+
+/* With inputs and target that are scaled, the scaling stays: that is where a refit without iterations evaluates. */
+static void the_scaling_stays(void **state) {
+  scratch *s = *state;
+  static const char *const models[] = {"vfe", "dic", "fitc", "pep"}, *const means[] = {"mean", "fit", "linear", "0.3"};
+  oatgp_data *all = wavy_data(s, ROWS, 3, 0.3, 32);
+  for (size_t i = 0; i < ROWS; i++) {
+    all->y[i] *= 37;
+  }
+  oatgp_data *first = slice(s, all, 0, FIRST), *rest = slice(s, all, FIRST, ROWS - FIRST);
+  for (size_t i = 0; i < ROWS - FIRST; i++) {
+    rest->x[i] = 10 * rest->x[i] + 3; /* far outside of what the model knows */
+    rest->y[i] = 50 * rest->y[i];
+  }
+  oatgp_data *both = NULL;
+  must(s, oatgp_data_join(s->ctx, first, rest, &both));
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    s->settings.approx = models[m];
+    s->settings.mean = means[m];
+    s->settings.knots = "9";
+    s->settings.max_iter = 10;
+    oatgp_model *model = must_fit(s, first, NULL), *truth = NULL;
+    s->settings.max_iter = 0;
+    must(s, oatgp_refit(s->ctx, model, both, &s->settings, NULL, NULL, &truth));
+    must(s, oatgp_update(s->ctx, model, rest));
+    expect_same_model(s, model, truth, both, 1e-10);
+    assert_memory_equal(info_of(model).input_scale, info_of(truth).input_scale, 3 * sizeof(double));
+    assert_true(isfinite(info_of(truth).loo_mean_nlp));
+    assert_string_equal(info_of(truth).mean_kind, means[m]);
+    oatgp_model_free(model);
+    oatgp_model_free(truth);
+  }
+  oatgp_data_free(all);
+  oatgp_data_free(first);
+  oatgp_data_free(rest);
+  oatgp_data_free(both);
+}
+
+static void threads_and_files_change_no_bit(void **state) {
+  scratch *s = *state;
+  enum { MANY = 2500 };
+  oatgp_data *old = wavy_data(s, 100, 2, 0.2, 33), *added = wavy_data(s, MANY, 2, 0.2, 34);
+  s->settings.knots = "12";
+  s->settings.max_iter = 3;
+  oatgp_model *model = must_fit(s, old, NULL);
+  const char *const before = info_of(model).fingerprint;
+  char kept[64];
+  snprintf(kept, sizeof kept, "%s", before);
+  must(s, oatgp_model_save(s->ctx, model, s->path));
+  must(s, oatgp_update(s->ctx, model, added));
+  assert_string_not_equal(info_of(model).fingerprint, kept);
+  double *first = must_predict(s, model, added);
+  for (int threads = 2; threads < 9; threads += 3) {
+    oatgp_model *loaded = NULL;
+    must(s, oatgp_model_load(s->ctx, s->path, &loaded));
+    oatgp_context_set_threads(s->ctx, threads);
+    must(s, oatgp_update(s->ctx, loaded, added));
+    double *other = must_predict(s, loaded, added);
+    assert_memory_equal(first, other, 3 * MANY * sizeof *first);
+    assert_true(info_of(loaded).objective == info_of(model).objective);
+    free(other);
+    oatgp_model_free(loaded);
+  }
+  free(first);
+  oatgp_model_free(model);
+  oatgp_data_free(old);
+  oatgp_data_free(added);
+}
+
+/* Fitting on begins where the model is and does not end lower; what the model is stays. */
+static void refitting_improves(void **state) {
+  scratch *s = *state;
+  static const char *const models[] = {"vfe", "fitc", "full"};
+  oatgp_data *all = wavy_data(s, ROWS, 2, 0.2, 35), *first = slice(s, all, 0, FIRST);
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    s->settings.approx = models[m];
+    s->settings.kernel = "matern32";
+    s->settings.knots = "8";
+    s->settings.max_iter = 4;
+    s->settings.fix = "tau";
+    s->settings.tau = 0.25;
+    oatgp_model *model = must_fit(s, first, NULL), *start = NULL, *better = NULL;
+    oatgp_settings_default(&s->settings);
+    s->settings.max_iter = 0;
+    must(s, oatgp_refit(s->ctx, model, all, &s->settings, NULL, NULL, &start));
+    s->settings.max_iter = 60;
+    must(s, oatgp_refit(s->ctx, model, all, &s->settings, NULL, NULL, &better));
+    assert_near(info_of(start).sigma, info_of(model).sigma, 1e-14);
+    assert_near(info_of(better).tau, 0.25, 1e-14);
+    assert_true(info_of(better).objective > info_of(start).objective + 1e-3);
+    assert_int_equal(info_of(better).knots, info_of(model).knots);
+    assert_int_equal(info_of(better).n, ROWS);
+    assert_string_equal(info_of(better).kernel, "matern32");
+    assert_string_equal(info_of(better).approx, models[m]);
+    oatgp_model_free(model);
+    oatgp_model_free(start);
+    oatgp_model_free(better);
+  }
+  oatgp_data_free(all);
+  oatgp_data_free(first);
+}
+
+/* Knots that were kept where they are stay there, in the order in which they were given. */
+static void fixed_knots_stay_fixed(void **state) {
+  scratch *s = *state;
+  problem p = make_problem(ROWS, 2, KNOTS, 36);
+  oatgp_data *data = problem_data(s, &p, NOISE_PLAIN), *knots = data_of(s, p.k, p.d, p.z, NULL);
+  double before[2 * KNOTS], after[2 * KNOTS];
+  s->settings.select = "fixed";
+  s->settings.max_iter = 3;
+  oatgp_model *model = must_fit(s, data, knots), *again = NULL;
+  oatgp_settings_default(&s->settings);
+  must(s, oatgp_refit(s->ctx, model, data, &s->settings, NULL, NULL, &again));
+  must(s, oatgp_model_knots(s->ctx, model, before, NULL, NULL));
+  must(s, oatgp_model_knots(s->ctx, again, after, NULL, NULL));
+  assert_memory_equal(before, after, sizeof before);
+  assert_true(info_of(again).objective > info_of(model).objective);
+  oatgp_model_free(model);
+  oatgp_model_free(again);
+  oatgp_data_free(data);
+  oatgp_data_free(knots);
+  free_problem(&p);
+}
+
+static void what_cannot_be_updated_is_refused(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 2, 0.2, 37), *narrow = wavy_data(s, 30, 1, 0.2, 38), *bare = slice(s, data, 0, 5);
+  s->settings.knots = "5";
+  s->settings.max_iter = 2;
+  oatgp_model *model = must_fit(s, data, NULL), *out = NULL;
+  s->settings.approx = "full";
+  oatgp_model *full = must_fit(s, data, NULL);
+  free(bare->y);
+  bare->y = NULL;
+  const double objective = info_of(model).objective;
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, data), "full GP has no sums");
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, bare), "have no target");
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, narrow), "the data have 1 inputs");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_update(s->ctx, model, NULL), "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_refit(s->ctx, NULL, data, &s->settings, NULL, NULL, &out), "the model must not be NULL");
+  expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, bare, &s->settings, NULL, NULL, &out), "no target");
+  expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, narrow, &s->settings, NULL, NULL, &out), "the data have 1 inputs");
+  for (size_t i = 0; i < 30; i++) {
+    data->y[i] = 1e200;
+  }
+  expect_sentence(s, OATGP_NUMERIC, oatgp_update(s->ctx, model, data), "could not be factorised");
+  assert_true(info_of(model).objective == objective && info_of(model).n == 30);
+  assert_int_equal(oatgp_update(NULL, model, data), OATGP_ARGUMENT);
+  assert_int_equal(oatgp_refit(NULL, model, data, &s->settings, NULL, NULL, &out), OATGP_ARGUMENT);
+  oatgp_model_free(model);
+  oatgp_model_free(full);
+  oatgp_data_free(data);
+  oatgp_data_free(narrow);
+  oatgp_data_free(bare);
+}
+
+static void parts_of_data(void **state) {
+  scratch *s = *state;
+  problem p = make_problem(10, 2, 3, 39);
+  const size_t rows[] = {9, 0, 4}, beyond[] = {10};
+  oatgp_data *data = problem_data(s, &p, NOISE_BOTH), *some = NULL, *both = NULL, *plain = problem_data(s, &p, NOISE_PLAIN),
+             *narrow = data_of(s, p.n, 1, p.x, p.r), *named = problem_data(s, &p, NOISE_BOTH);
+  const char *const here[] = {"a", "b"}, *const there[] = {"a", "c"};
+  must(s, oatgp_data_select(s->ctx, data, 3, rows, &some));
+  must(s, oatgp_data_join(s->ctx, some, data, &both));
+  assert_int_equal(oatgp_data_rows(both), 13);
+  for (size_t i = 0; i < 13; i++) {
+    const size_t from = i < 3 ? rows[i] : i - 3;
+    assert_true(both->x[i] == p.x[from] && both->x[i + 13] == p.x[from + p.n] && both->y[i] == p.r[from]);
+    assert_true(both->weight[i] == 1 / p.noise_scale[from] && both->noise[i] == p.noise_add[from]);
+  }
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_select(s->ctx, data, 1, beyond, &some), "row 10 is asked for");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_select(s->ctx, data, 0, rows, &some), "at least one row");
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, narrow, &both), "2 inputs cannot be joined with data of 1");
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, plain, &both), "only one has");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_join(s->ctx, data, NULL, &both), "must not be NULL");
+  must(s, oatgp_data_set_names(s->ctx, data, here, "y"));
+  must(s, oatgp_data_set_names(s->ctx, named, there, "y"));
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, named, &both), "input 2 is 'b' in one and 'c' in the other");
+  oatgp_data *const all[] = {data, some, both, plain, narrow, named};
+  for (size_t i = 0; i < LENGTH(all); i++) {
+    oatgp_data_free(all[i]);
+  }
+  free_problem(&p);
+}
+
+#define update_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      update_test(updating_equals_the_sums_of_all_rows),
+      update_test(the_scaling_stays),
+      update_test(threads_and_files_change_no_bit),
+      update_test(refitting_improves),
+      update_test(fixed_knots_stay_fixed),
+      update_test(what_cannot_be_updated_is_refused),
+      update_test(parts_of_data),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
