@@ -41,7 +41,7 @@ struct cli {
   char **arguments;
   char *config_text; /* the config file: settings point into it */
   bool reported;     /* the failure's sentence has been printed (or is not to be) */
-  bool interrupted;  /* a signal ended the fit, and its model was saved */
+  bool interrupted;  /* a signal ended the work, and what there was by then is kept */
   bool live_line;    /* a progress line stands on the terminal */
 };
 

@@ -106,8 +106,8 @@ static oatgp_status run(cli *c) {
   status = oatgp_cv(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores);
   cli_progress_end(&w.progress);
   TRY(status);
-  TRY(cli_held_out_write(c, &held));
   TRY(print_total(&w, &scores));
+  TRY(cli_held_out_write(c, &held));
   if (w.done < (size_t)c->settings.folds) {
     c->interrupted = true;
     cli_fail(c, OATGP_OK, "interrupted; the scores are of %zu of %" PRId64 " folds", w.done, c->settings.folds);
@@ -128,7 +128,7 @@ const cli_verb cli_cv = {
     .details =
         "DATA and all options are as in fit, which is done once for every fold; --seed says how rows are dealt out, too. The line 'all' "
         "has the scores of all rows together, not means over folds. With -o a table has mean, sd, nlp and standardised residual of every "
-        "row. Ctrl-C ends with the scores of the folds that are done and exits with 3.",
+        "row. Ctrl-C ends with the scores of the folds that are done and exits with 3 (with 1 before the first is done).",
     .example =
         "  oatgp cv train.csv --target y --folds 10\n"
         "  oatgp cv train.csv --target y --folds 5 --kernel matern52-ard --knots 100 --json -o rows.csv",

@@ -137,7 +137,7 @@ void cli_help(void) {
   }
   printf(
       "\n'oatgp VERB --help' shows the arguments and options of a verb; 'oatgp --version' the version.\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted with the best model saved.\n"
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted, with what there is by then.\n"
       "\nExample:\n"
       "  oatgp fit train.csv --target y -o model.oatgp\n"
       "  oatgp predict model.oatgp new.csv -o predictions.csv\n");

@@ -29,7 +29,7 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   TRY(oat_check_problem(ctx, data, settings, out));
   TRY(oat_settings_text(ctx, settings, &text));
   oat_set_fit_threads(settings->approx, settings);
-  const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL};
+  const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL, false};
   TRY(oat_fit(ctx, &request, out));
   (*out)->text[OAT_TEXT_SETTINGS] = text;
   return OATGP_OK;

@@ -12,7 +12,15 @@
 #include "util/memory.h"
 #include "util/threads.h"
 
-enum { NPY_ALIGNMENT = 64, NPY_PREFIX = 10, NPY_BLOCK = 1024, CSV_ROWS = 256, CSV_BLOCKS = 64, LONGEST_CELL = OAT_LONGEST_NUMBER + 1 };
+enum {
+  NPY_ALIGNMENT = 64,
+  NPY_PREFIX = 10,
+  NPY_BLOCK = 1024,
+  CSV_ROWS = 256,
+  CSV_BLOCKS = 64,
+  CSV_BYTES = 1 << 20,
+  LONGEST_CELL = OAT_LONGEST_NUMBER + 1
+};
 
 static oatgp_status check_result(oatgp_context *ctx, const char *path, const oat_file *file) {
   return !ferror(file->stream) ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
@@ -28,7 +36,8 @@ struct oatgp_csv {
   oat_file file;
   char *path;
   size_t columns;
-  char *text; /* of the rows that are being written, a block for each thread's turn */
+  size_t block; /* rows that are formatted together: fewer of them where they are long */
+  char *text;   /* of the rows that are being written, a block for each thread's turn */
 };
 
 /* In quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an end. */
@@ -61,6 +70,9 @@ static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *
   return OATGP_OK;
 }
 
+/* Blocks side by side; one where a single row is longer than a block should be. */
+static size_t blocks_of(const oatgp_csv *csv) { return csv->columns * LONGEST_CELL > CSV_BYTES ? 1 : CSV_BLOCKS; }
+
 static void free_csv(oatgp_csv *csv) {
   free(csv->path);
   free(csv->text);
@@ -77,7 +89,9 @@ oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns
   TRY(oat_new(ctx, 1, sizeof *csv, &csv));
   TRY(oat_copy_text(ctx, path, &csv->path));
   csv->columns = columns;
-  TRY(oat_new(ctx, CSV_BLOCKS * CSV_ROWS, columns * LONGEST_CELL, &csv->text));
+  csv->block = CSV_BYTES / (columns * LONGEST_CELL);
+  csv->block = csv->block < 1 ? 1 : csv->block > CSV_ROWS ? CSV_ROWS : csv->block;
+  TRY(oat_new(ctx, blocks_of(csv) * csv->block, columns * LONGEST_CELL, &csv->text));
   TRY(oat_file_open(ctx, path, &csv->file));
   for (size_t k = 0; k < columns; k++) {
     fputs(k > 0 ? "," : "", csv->file.stream);
@@ -109,12 +123,12 @@ static size_t format_rows(const oatgp_csv *csv, const double *const *values, siz
 static oatgp_status write_rows(oatgp_context *ctx, const oatgp_csv *csv, const double *const *values, size_t first, size_t rows) {
   size_t length[CSV_BLOCKS];
   const locale_t plain = uselocale((locale_t)0);
-  const size_t blocks = (rows + CSV_ROWS - 1) / CSV_ROWS, room = CSV_ROWS * csv->columns * LONGEST_CELL;
+  const size_t block = csv->block, blocks = (rows + block - 1) / block, room = block * csv->columns * LONGEST_CELL;
 #pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (blocks > 1)
   for (size_t b = 0; b < blocks; b++) {
     const locale_t before = uselocale(plain);
-    const size_t left = rows - b * CSV_ROWS;
-    length[b] = format_rows(csv, values, first + b * CSV_ROWS, left < CSV_ROWS ? left : CSV_ROWS, csv->text + b * room);
+    const size_t left = rows - b * block;
+    length[b] = format_rows(csv, values, first + b * block, left < block ? left : block, csv->text + b * room);
     uselocale(before);
   }
   for (size_t b = 0; b < blocks; b++) {
@@ -136,8 +150,9 @@ oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, c
     }
   }
   TRY(oat_plain_begin(ctx, &plain));
+  const size_t most = blocks_of(csv) * csv->block;
   for (size_t done = 0; done < rows;) {
-    const size_t now = rows - done < CSV_BLOCKS * CSV_ROWS ? rows - done : CSV_BLOCKS * CSV_ROWS;
+    const size_t now = rows - done < most ? rows - done : most;
     TRY(write_rows(ctx, csv, values, done, now));
     done += now;
   }

@@ -3,7 +3,7 @@
  * With h = g sigma^2 phi'(s):  d log l_j = -2 sum h (x_j - z_j)^2 / l_j^2,  d z_j = -2 sum h (x_j - z_j) / l_j^2.
  * Wherever the points are, no digits are lost if differences are formed first. It is faster to divide all points by the lengthscales
  * before, or to multiply the squares out, for matrix products; where some points lie r lengthscales from others that costs r or r^2
- * rounding errors, so it is done only where r is small. */
+ * rounding errors, so it is done only where r is small (and not for products where the kernel has a cusp, which feels the root of an error in s). */
 #include <math.h>
 #include <string.h>
 
@@ -112,7 +112,7 @@ void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points
   if (z.n >= WORTH_SCALING && x.a != z.a) {
     frame f = frame_of(cov, x, z, work);
     double *s = after_frame(work, x, z, cov->d);
-    if (cov->d >= MANY_INPUTS && largest_norm(&f, x.n, cov->d) <= NEAR_SQUARED) {
+    if (cov->d >= MANY_INPUTS && cov->kernel->smooth && largest_norm(&f, x.n, cov->d) <= NEAR_SQUARED) {
       cross_by_product(cov, &f, all, slope, s);
       return;
     }

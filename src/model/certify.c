@@ -24,16 +24,15 @@
 #include <stdlib.h>
 
 #include "model/rows.h"
+#include "model/setup.h"
 #include "model/system.h"
 #include "model/traces.h"
 #include "util/clock.h"
-#include "util/machine.h"
 #include "util/memory.h"
 
-#define CACHE ((int64_t)512 << 20) /* bytes for V, unless --memory says more */
-#define PAUSE 0.05                 /* seconds between two questions whether to go on */
-#define ROUNDING 1e-13             /* of the sums of which e . P^-1 e is the difference */
-#define SAME_DATA 1e-7             /* nats for each row and nat of the objective */
+#define PAUSE 0.05     /* seconds between two questions whether to go on */
+#define ROUNDING 1e-13 /* of the sums of which e . P^-1 e is the difference */
+#define SAME_DATA 1e-7 /* nats for each row and nat of the objective */
 
 typedef struct run {
   oatgp_context *ctx;
@@ -60,11 +59,6 @@ typedef struct run {
 
 static oat_point point_of(const oatgp_model *model) { return (oat_point){model->theta, model->z}; }
 
-static int64_t memory_for(const oatgp_settings *settings, bool sparse) {
-  const int64_t most = oat_machine_memory() / 2;
-  return settings->memory > 0 ? settings->memory : sparse && most > CACHE ? CACHE : most;
-}
-
 /* `jitter`: that of the model; the exact evidence has none. */
 static oatgp_status make_objective(const run *f, const oat_approx *approx, bool jitter, oat_objective **out) {
   const oatgp_model *model = f->request->model;
@@ -76,7 +70,7 @@ static oatgp_status make_objective(const run *f, const oat_approx *approx, bool 
       .alpha = model->number[OAT_NUMBER_ALPHA],
       .jitter = jitter ? model->number[OAT_NUMBER_JITTER] : 0,
       .k = model->k,
-      .memory = approx->sparse ? 0 : memory_for(f->request->settings, false), /* one evaluation has no use for what it could keep */
+      .memory = approx->sparse ? 0 : oat_memory_for(f->request->settings, false), /* one evaluation has no use for what it could keep */
       .threads = (int)f->request->settings->threads,
       .jitter_absolute = jitter ? model->number[OAT_NUMBER_JITTER_ABSOLUTE] / unit / unit : 0,
   };
@@ -290,7 +284,8 @@ static oatgp_status begin(run *f) {
   f->gap.high = (double)n * log1p(f->trace / (double)n);
   f->base = -0.5 * ((double)n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
             (double)n * log(model->number[OAT_NUMBER_Y_SCALE]);
-  oat_system_config config = {&f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, memory_for(settings, true), ask, f};
+  oat_system_config config = {&f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, oat_memory_for(settings, true), ask,
+                              f};
   config.sparse.l = factors->l;
   TRY(oat_system_open(f->ctx, &config, &f->system));
   TRY(make_vectors(f));
@@ -309,8 +304,8 @@ done:
 
 /* For the traces of the determinant: two arrays of rows x knots, if they may be had. */
 static oatgp_status open_traces(run *f) {
-  const double bytes = 2 * (double)f->rows.n * (double)f->request->model->k * sizeof(double);
-  const bool fits = f->system.v != NULL && bytes <= (double)memory_for(f->request->settings, true);
+  const double n = (double)f->rows.n, k = (double)f->request->model->k, bytes = (2 * n * k + oat_traces_room(&f->system)) * sizeof(double);
+  const bool fits = f->system.v != NULL && bytes <= (double)oat_memory_for(f->request->settings, true);
   return f->request->settings->determinant && fits ? oat_traces_open(f->ctx, &f->system, &f->traces) : OATGP_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "linalg/linalg.h"
 #include "model/score.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -68,8 +69,11 @@ static oatgp_status fit_others(validation *v, size_t fold, oatgp_model **out) {
   request.data = data;
   request.monitor = watch_fit;
   request.user = v;
+  request.unscored = true;
+  oat_set_blas_threads(oat_approx_find(request.settings->approx)->sparse ? 1 : (int)request.settings->threads);
   TRY(oat_fit(v->ctx, &request, out));
 done:
+  oat_set_blas_threads(1); /* predictions have threads of their own */
   oatgp_data_free(data);
   return status;
 }

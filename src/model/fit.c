@@ -196,6 +196,15 @@ static double *hand_over(oat_log *log, size_t *count) {
   return rows;
 }
 
+/* Leave-one-out scores. A model for which they cannot be found is still a model. */
+static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
+  const oatgp_status status = oat_loo_keep(f->ctx, model, &f->setup.rows, f->setup.data, f->objective->config.threads);
+  if (status == OATGP_NUMERIC) {
+    oat_say(f->ctx, OATGP_WARNING, "no leave-one-out scores: %s", f->ctx->error);
+  }
+  return status == OATGP_NUMERIC ? OATGP_OK : status;
+}
+
 /* The model at the best point, and how it came about. */
 static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   oatgp_model *model = NULL;
@@ -212,7 +221,7 @@ static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   number[OAT_NUMBER_STOP] = f->best.stop;
   model->history = hand_over(&f->best.trail.history, &model->history_count);
   model->selection = hand_over(&f->best.trail.selection, &model->selection_count);
-  TRY(oat_loo_keep(f->ctx, model, &f->setup.rows, f->setup.data, f->objective->config.threads));
+  TRY(f->request->unscored ? OATGP_OK : score(f, model));
   number[OAT_NUMBER_SECONDS] = oat_fit_seconds(f);
   *out = model;
   model = NULL;

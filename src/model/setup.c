@@ -475,10 +475,13 @@ oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *st
   return OATGP_OK;
 }
 
+int64_t oat_memory_for(const oatgp_settings *settings, bool sparse) {
+  const int64_t most = oat_machine_memory() / 2;
+  return settings->memory > 0 ? settings->memory : sparse && most > OAT_CACHE ? OAT_CACHE : most;
+}
+
 oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
-  const int64_t most = oat_machine_memory() / 2, chosen = setup->approx->sparse && most > OAT_CACHE ? OAT_CACHE : most;
-  const int64_t memory = settings->memory > 0 ? settings->memory : chosen;
   const double jitter = setup->approx->sparse ? settings->jitter : 0;
   return (oat_objective_config){
       .approx = setup->approx,
@@ -488,7 +491,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
       .jitter = settings->jitter_absolute > 0 ? 0 : jitter,
       .k = setup->k,
       .block = (size_t)settings->block,
-      .memory = memory,
+      .memory = oat_memory_for(settings, setup->approx->sparse),
       .threads = (int)settings->threads,
       .capacity = setup->capacity,
       .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,

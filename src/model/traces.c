@@ -71,10 +71,14 @@ static void make_u(const oat_system *s, const oat_traces_work *work, size_t lane
   }
 }
 
+static size_t stride_of(const oat_system *s) { return BLOCK * s->config.sparse.k + s->config.sparse.k * s->config.sparse.k + SUMS; }
+
+double oat_traces_room(const oat_system *s) { return (double)s->lanes * (double)stride_of(s); }
+
 oatgp_status oat_traces_open(oatgp_context *ctx, const oat_system *s, oat_traces_work *work) {
   const size_t k = s->config.sparse.k;
   oatgp_status status = OATGP_OK;
-  work->stride = BLOCK * k + k * k + SUMS;
+  work->stride = stride_of(s);
   TRY(oat_new_matrix(ctx, s->config.rows->n, k, &work->u));
   TRY(oat_new_matrix(ctx, s->lanes, work->stride, &work->lanes));
 #pragma omp parallel for num_threads(oat_system_threads(s)) schedule(static, 1)

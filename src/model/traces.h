@@ -24,6 +24,8 @@ typedef struct oat_traces_work {
   size_t stride;
 } oat_traces_work;
 
+/* Doubles of it that do not depend on the number of rows. */
+double oat_traces_room(const oat_system *system);
 /* `work` must be zero before; free it by clear whatever happens. */
 oatgp_status oat_traces_open(oatgp_context *ctx, const oat_system *system, oat_traces_work *work);
 /* trace is tr D^-1 (K - Q). O(N^2 K). False if it was given up. */

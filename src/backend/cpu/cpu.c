@@ -55,8 +55,8 @@ typedef struct block {
 /* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two, whose columns would
  * fall on the same places of a cache. */
 static size_t choose_block(size_t wanted, size_t n) {
-  const size_t eighth = (n / 8 + 8) & ~(size_t)7;
-  return wanted > 0 ? wanted : eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
+  const size_t eighth = (n / 8 + 8) & ~(size_t)7, chosen = eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
+  return wanted > 0 ? wanted : chosen == 512 ? 520 : chosen;
 }
 
 /* As many as there are blocks, at most MOST_LANES, and fewer when there are not many rows for each K x K sum, or they need much memory. */
@@ -208,14 +208,13 @@ static bool uniform_noise(const oat_rows *rows) { return rows->noise_scale == NU
 static void add_noise_scalars(lane *l, const oat_sparse *sparse, const block *b, double *scalar) {
   const double *w = l->row[1];
   row_weights(l, sparse, b);
-  for (size_t i = 0; i < b->n; i++) {
-    scalar[OAT_SUM_W] += w[i];
-  }
-  if (uniform_noise(&l->backend->rows)) {
+  if (uniform_noise(&l->backend->rows)) { /* equal terms would have equal rounding errors, which add up */
+    scalar[OAT_SUM_W] += (double)b->n * w[0];
     scalar[OAT_LOG_LAMBDA] -= (double)b->n * log(w[0]);
     return;
   }
   for (size_t i = 0; i < b->n; i++) {
+    scalar[OAT_SUM_W] += w[i];
     scalar[OAT_LOG_LAMBDA] -= log(w[i]);
   }
 }
@@ -529,7 +528,6 @@ static void fill_cache(oat_backend *backend, const oat_sparse *sparse) {
   if (backend->cached == sparse->k) {
     return;
   }
-  backend->done = 0;
 #pragma omp parallel for num_threads(lane_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
     for (size_t first = i * backend->block; first < backend->rows.n; first += backend->lanes * backend->block) {
