@@ -320,7 +320,8 @@ static void solve(task *t, const solver *how, run *r) {
   oat_mapping_pack(&t->mapping, &t->start, t->x);
   oat_mapping_bounds(&t->mapping, t->x, t->lower, t->upper, t->sign_weight);
   t->run = r;
-  if (oat_objective_settle(t->ctx, t->objective, &t->start, NULL) == OATGP_OK) {
+  double value;
+  if (oat_objective_settle(t->ctx, t->objective, &t->start, &value, NULL) == OATGP_OK) {
     t->began = oat_seconds();
     how->solve(t, how, r);
   }

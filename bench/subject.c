@@ -42,7 +42,8 @@ static void make_model(subject *s) {
   bench_check(s->ctx, oat_setup_make(s->ctx, s->data, &s->settings, NULL, &s->setup));
   const oat_objective_config config = oat_setup_objective(&s->setup);
   bench_check(s->ctx, oat_objective_create(s->ctx, &config, &s->objective));
-  bench_check(s->ctx, oat_objective_settle(s->ctx, s->objective, &s->setup.start, NULL));
+  double value;
+  bench_check(s->ctx, oat_objective_settle(s->ctx, s->objective, &s->setup.start, &value, NULL));
   bench_check(s->ctx, oat_model_build(s->ctx, &s->setup, s->objective, &s->setup.start, &s->model));
   s->gradient = (oat_gradient){bench_numbers(s->ctx, oat_theta_count(s->setup.kernel, d)), bench_numbers(s->ctx, k * d)};
 }

@@ -58,8 +58,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
       TRY(oat_new_matrix(ctx, setup.k, setup.scaling.d, &gradient.z));
     }
   }
-  TRY(oat_objective_settle(ctx, objective, &setup.start, with_gradient ? &gradient : NULL));
-  TRY(oat_objective_evaluate(objective, &setup.start, &value, with_gradient ? &gradient : NULL));
+  TRY(oat_objective_settle(ctx, objective, &setup.start, &value, with_gradient ? &gradient : NULL));
   TRY(describe(ctx, &setup, objective, &gradient, &result));
   result.objective = oat_setup_objective_value(&setup, value);
   *out = result;

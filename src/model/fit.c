@@ -251,7 +251,8 @@ static oatgp_status settle(oat_fit_run *f) {
   s->mapping.first = moving ? 0 : k;
   oat_mapping_pack(&s->mapping, &f->setup.start, s->x);
   oat_mapping_unpack(&s->mapping, s->x, &f->setup.start);
-  return oat_objective_settle(f->ctx, f->objective, &f->setup.start, &gradient);
+  double value;
+  return oat_objective_settle(f->ctx, f->objective, &f->setup.start, &value, &gradient);
 }
 
 oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out) {

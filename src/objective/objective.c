@@ -53,12 +53,12 @@ bool oat_objective_raise_jitter(oat_objective *objective) {
   return can;
 }
 
-oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, oat_gradient *gradient) {
-  double value;
+oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, double *value,
+                                  oat_gradient *gradient) {
   const double given = objective->config.jitter, *jitter = &objective->config.jitter;
   oatgp_status status;
   do {
-    status = oat_objective_evaluate(objective, start, &value, gradient);
+    status = oat_objective_evaluate(objective, start, value, gradient);
   } while (status == OATGP_NUMERIC && oat_objective_raise_jitter(objective));
   if (status == OATGP_OK && *jitter > given) {
     oat_say(ctx, OATGP_WARNING, "the covariance could not be factorised with jitter %g: raised to %g for this fit", given, *jitter);

@@ -90,7 +90,8 @@ void oat_objective_mark_coincident(oat_objective *objective, const oat_point *po
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
 /* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails, raises the
  * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
-oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, oat_gradient *gradient);
+oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, double *value,
+                                  oat_gradient *gradient);
 /* One rung of that ladder. False at its top. */
 bool oat_objective_raise_jitter(oat_objective *objective);
 void oat_objective_free(oat_objective *objective);
