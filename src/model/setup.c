@@ -346,7 +346,8 @@ static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
   return OATGP_OK;
 }
 
-static oatgp_status make_start(oatgp_context *ctx, oat_setup *setup, double spread) {
+/* Room for the parameters, what is free of them, and the box of the knots. */
+static oatgp_status frame_start(oatgp_context *ctx, oat_setup *setup) {
   const size_t d = setup->scaling.d, count = oat_theta_count(setup->kernel, d);
   oatgp_status status = OATGP_OK;
   list_reader reader = {ctx, setup, 0};
@@ -354,10 +355,17 @@ static oatgp_status make_start(oatgp_context *ctx, oat_setup *setup, double spre
   TRY(oat_new(ctx, count, sizeof *setup->free, &setup->free));
   TRY(oat_new_matrix(ctx, d, 1, &setup->low));
   TRY(oat_new_matrix(ctx, d, 1, &setup->high));
-  TRY(start_parameters(ctx, setup, spread));
   start_freedom(setup);
   TRY(for_each(setup->settings->fix, read_fixed, &reader));
   make_box(setup);
+done:
+  return status;
+}
+
+static oatgp_status make_start(oatgp_context *ctx, oat_setup *setup, double spread) {
+  oatgp_status status = OATGP_OK;
+  TRY(frame_start(ctx, setup));
+  TRY(start_parameters(ctx, setup, spread));
   if (setup->approx->sparse) {
     TRY(setup->knots != NULL ? given_knots(ctx, setup) : drawn_knots(ctx, setup));
     TRY(set_capacity(ctx, setup));
@@ -425,17 +433,10 @@ static void widen_ranges(oat_setup *setup) {
 }
 
 static oatgp_status start_at(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
-  const size_t d = setup->scaling.d, count = oat_theta_count(setup->kernel, d);
+  const size_t d = setup->scaling.d;
   oatgp_status status = OATGP_OK;
-  list_reader reader = {ctx, setup, 0};
-  TRY(oat_new_matrix(ctx, count, 1, &setup->start.theta));
-  TRY(oat_new(ctx, count, sizeof *setup->free, &setup->free));
-  TRY(oat_new_matrix(ctx, d, 1, &setup->low));
-  TRY(oat_new_matrix(ctx, d, 1, &setup->high));
-  memcpy(setup->start.theta, model->theta, count * sizeof *model->theta);
-  start_freedom(setup);
-  TRY(for_each(setup->settings->fix, read_fixed, &reader));
-  make_box(setup);
+  TRY(frame_start(ctx, setup));
+  memcpy(setup->start.theta, model->theta, oat_theta_count(setup->kernel, d) * sizeof *model->theta);
   if (setup->approx->sparse) {
     setup->k = setup->capacity = model->k;
     TRY(oat_new_matrix(ctx, model->k, d, &setup->start.z));
