@@ -9,9 +9,9 @@
 
 enum { ROWS = 120, KNOTS = 60 };
 
-/* Error allowed, in units of the condition number: rounding in Kuu itself already gives about a tenth of it. So 4e-9 at condition 2e7
- * and 4e-5 at 2e11. */
-#define FACTOR 2e-16
+/* Error allowed, in units of the condition number, so 2e-8 at condition 2e7 and 2e-4 at 2e11. Most errors are a tenth to a hundredth of it;
+ * pairs of knots that almost meet, next to each other in the same inverted block, come closest. */
+#define FACTOR 1e-15
 
 /* ---- reference ---------------------------------------------------------------------------------------------------- */
 
