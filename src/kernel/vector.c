@@ -4,6 +4,7 @@
  * least (3.6e-18), times 2^n by writing n into the exponent bits. No table and no branch, so it vectorises. */
 #include "kernel/vector.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -203,16 +204,27 @@ double oat_multiply(size_t n, const double *x, double *y, double *sum) {
   return total;
 }
 
+/* Eight maxima side by side, since compilers keep the order of a single one. */
 OAT_CLONES
 double oat_standardise(size_t n, double middle, double a, const double *x, double *y) {
-  double most = 0;
-#pragma omp simd reduction(max : most)
+  double most[8] = {0};
   for (size_t i = 0; i < n; i++) {
     y[i] = a * (x[i] - middle);
-    const double size = y[i] < 0 ? -y[i] : y[i];
-    most = size <= most ? most : size;
   }
-  return most;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (size_t c = 0; c < 8; c++) {
+      const double size = fabs(y[i + c]);
+      most[c] = size > most[c] ? size : most[c];
+    }
+  }
+  for (; i < n; i++) {
+    most[0] = fmax(most[0], fabs(y[i]));
+  }
+  for (size_t c = 1; c < 8; c++) {
+    most[0] = fmax(most[0], most[c]);
+  }
+  return most[0];
 }
 
 OAT_CLONES
