@@ -336,7 +336,8 @@ static void cross(void **state) {
     oat_kernel_cross(&p->cov, p->x, p->z, p->k, p->ldk, p->work);
     real *exact = dense_cross(&p->cov, p->x, p->z);
     for (size_t i = 0; i < p->x.n * p->z.n; i++) {
-      assert_near(p->k[i % p->x.n + i / p->x.n * p->ldk] / (double)exact[i], 1, 1e-14);
+      assert_near(p->k[i % p->x.n + i / p->x.n * p->ldk] / (double)exact[i], 1,
+                  d < 10 ? 1e-14 : 5e-14); /* squares multiplied out, from 12 inputs on */
     }
     assert_true(p->k[p->x.n] == untouched); /* the rows between n and the leading dimension */
     free(exact);
