@@ -24,7 +24,7 @@ typedef struct scaled {
 /* The whole part of mantissa 2^exponent 10^power, the mantissa's top bit set, and its fraction in units of 2^-64. */
 static oat_wide scale(uint64_t mantissa, int exponent, int power) {
   const uint64_t *five = oat_powers_of_five[power - OAT_LOWEST_POWER];
-  const oat_wide upper = oat_multiply(mantissa, five[0]), lower = oat_multiply(mantissa, five[1]);
+  const oat_wide upper = oat_wide_product(mantissa, five[0]), lower = oat_wide_product(mantissa, five[1]);
   const uint64_t low = upper.low + lower.high, high = upper.high + (low < lower.high);
   const int shift = 63 - 64 - exponent - power - oat_power_exponent(power); /* bits of `high` behind the point */
   return (oat_wide){high >> shift, high << (64 - shift) | low >> shift};

@@ -146,9 +146,9 @@ static double short_way(const decimal *number) {
  * those of a double are all ones, so that a carry could change them. */
 static oat_wide scale(uint64_t mantissa, int power) {
   const uint64_t *five = oat_powers_of_five[power - OAT_LOWEST_POWER];
-  oat_wide product = oat_multiply(mantissa, five[0]);
+  oat_wide product = oat_wide_product(mantissa, five[0]);
   if ((product.high & 0x1FF) == 0x1FF) {
-    const oat_wide rest = oat_multiply(mantissa, five[1]);
+    const oat_wide rest = oat_wide_product(mantissa, five[1]);
     product.low += rest.high;
     product.high += product.low < rest.high;
   }

@@ -19,7 +19,7 @@ typedef struct oat_wide {
 } oat_wide;
 
 /* All 128 bits of a product. */
-static inline oat_wide oat_multiply(uint64_t a, uint64_t b) {
+static inline oat_wide oat_wide_product(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xFFFFFFFF, a1 = a >> 32, b0 = b & 0xFFFFFFFF, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & 0xFFFFFFFF);
   return (oat_wide){a1 * b1 + (middle >> 32) + (other >> 32), a * b};

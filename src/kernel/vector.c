@@ -252,6 +252,13 @@ void oat_add_squares(size_t n, const double *x, double *y) {
   }
 }
 
+void oat_row_squares(size_t n, size_t columns, const double *v, size_t ld, double *q) {
+  memset(q, 0, n * sizeof *q);
+  for (size_t c = 0; c < columns; c++) {
+    oat_add_squares(n, v + c * ld, q);
+  }
+}
+
 OAT_CLONES
 void oat_scaled_copy(size_t n, double a, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) {

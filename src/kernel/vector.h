@@ -42,6 +42,8 @@ void oat_add_norms(size_t n, const double *y, double z2, const double *x2, doubl
 double oat_sum_squares(size_t n, const double *w, const double *x);
 /* sum w_i y_i^2; y_i becomes w_i y_i */
 double oat_weighted_squares(size_t n, const double *w, double *y);
+/* q_i = sum_c v_ic^2, v with leading dimension ld */
+void oat_row_squares(size_t n, size_t columns, const double *v, size_t ld, double *q);
 /* y_i += x_i^2 */
 void oat_add_squares(size_t n, const double *x, double *y);
 /* y_i = a x_i */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/vector.h"
 #include "linalg/linalg.h"
 #include "model/rows.h"
 #include "model/score.h"
@@ -97,15 +98,6 @@ static double error_without(const basis *b, const double *e, double kappa, doubl
 
 /* ---- sparse models --------------------------------------------------------------------------------------------------- */
 
-static void row_squares(oat_const_view v, double *squares) {
-  memset(squares, 0, v.rows * sizeof *squares);
-  for (size_t c = 0; c < v.columns; c++) {
-    for (size_t i = 0; i < v.rows; i++) {
-      squares[i] += v.a[i + c * v.ld] * v.a[i + c * v.ld];
-    }
-  }
-}
-
 /* One row, given q = |v|^2, s = |u|^2 and fit = R^T W V^T B^-1 v in e, which becomes the errors. leave is at least 1 / (1 + w q), which it
  * would be if there were no other row. */
 static void leave_row(leaving *l, size_t i, double q, double s, double *e, double *work) {
@@ -132,9 +124,9 @@ static void leave_block(leaving *l, size_t first, double *buffer) {
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
   oat_kernel_cross(&cov, (oat_points){rows->x + first, n, rows->n}, (oat_points){model->z, k, k}, v.a, v.ld, work);
   oat_triangle_solve(&l->l, OAT_TRANSPOSED, v);
-  row_squares(oat_as_const(v), q);
+  oat_row_squares(n, k, v.a, v.ld, q);
   oat_triangle_solve(&l->lb, OAT_TRANSPOSED, v);
-  row_squares(oat_as_const(v), s);
+  oat_row_squares(n, k, v.a, v.ld, s);
   oat_gemm(1, oat_as_const(v), OAT_PLAIN, (oat_const_view){l->c_all, k, width, k}, OAT_PLAIN, 0, (oat_view){fits, n, width, n});
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < width; j++) {
@@ -163,7 +155,7 @@ static oatgp_status prepare_sparse(leaving *l, size_t threads) {
   const size_t k = model->k, width = l->basis.width, n = l->rows->n;
   const double *vwr = model->sums + k * k, *rwr = vwr + k * width;
   oatgp_status status = OATGP_OK;
-  l->block = k < 64 ? 512 : 256;
+  l->block = oat_model_block(model);
   const size_t blocks = (n + l->block - 1) / l->block, work = oat_kernel_work(l->block, k, model->d);
   l->lanes = blocks < threads ? blocks : threads;
   l->stride = l->block * (k + 2 + width) + width + (work > l->basis.p ? work : l->basis.p);

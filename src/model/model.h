@@ -97,6 +97,9 @@ oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to);
 /* The prior mean at scaled points (n x d, column-major), in the data's units. */
 void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean);
+/* Rows that are predicted together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
+ * same bits, wherever the data are cut. */
+static inline size_t oat_model_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
 /* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
 

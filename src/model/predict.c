@@ -20,15 +20,11 @@ static double latent_variance(const oatgp_model *model, double q, double u2) {
   return (left + (model->approx->sparse ? u2 : 0)) * scale * scale;
 }
 
-/* Rows that are worked on together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
- * same bits, wherever the data are cut. */
-static size_t choose_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
-
 /* Mean and latent variance at n scaled points, in the data's units. */
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean,
                                    double *variance) {
   const oat_backend_table *table = &oat_backend_cpu;
-  const oat_backend_config config = {model->k, choose_block(model), 0, ctx->threads, true};
+  const oat_backend_config config = {model->k, oat_model_block(model), 0, ctx->threads, true};
   const oat_rows rows = {n, model->d, 0, x, NULL, NULL, NULL};
   const oat_sparse sparse = oat_model_sparse(model);
   oat_backend *backend = NULL;
@@ -86,7 +82,7 @@ static void mean_of_lane(const oatgp_model *model, const mean_lanes *lanes, size
 
 /* O(n k d) time; a block of k columns for each thread. */
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
-  const size_t n = data->n, block = choose_block(model), blocks = (n + block - 1) / block;
+  const size_t n = data->n, block = oat_model_block(model), blocks = (n + block - 1) / block;
   const size_t threads = (size_t)oat_lane_threads(ctx->threads), count = blocks < threads ? blocks : threads;
   mean_lanes lanes = {n, block, count, NULL, NULL, NULL, block * model->k + oat_kernel_work(block, model->k, model->d)};
   double *weights = NULL, *x = NULL;

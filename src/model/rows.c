@@ -49,37 +49,22 @@ done:
 
 /* ---- target and noise ---------------------------------------------------------------------------------------------- */
 
-static void fill_target(const oatgp_model *model, const oatgp_data *data, const double *x, double *r) {
+void oat_fill_targets(const oatgp_data *data, const oat_scaling *scaling, oat_target target, const oat_model_rows *out) {
   const size_t n = data->n;
-  const double *number = model->number;
   for (size_t i = 0; i < n; i++) {
-    r[i] = (data->y[i] - number[OAT_NUMBER_MEAN]) / number[OAT_NUMBER_Y_SCALE];
+    out->r[i] = (data->y[i] - target.mean) / target.scale;
   }
-  for (size_t j = 0; j < model->p; j++) {
+  for (size_t j = 0; j < out->rows.p; j++) {
     for (size_t i = 0; i < n; i++) {
-      r[i + (1 + j) * n] = j == 0 ? 1 : (x[i + (j - 1) * n] - model->scaling.middle[j - 1]) / model->scaling.spread[j - 1];
+      out->r[i + (1 + j) * n] = j == 0 ? 1 : (out->x[i + (j - 1) * n] - scaling->middle[j - 1]) / scaling->spread[j - 1];
     }
-  }
-}
-
-static oatgp_status make_noise(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_model_rows *out) {
-  const size_t n = data->n;
-  const double scale = model->number[OAT_NUMBER_Y_SCALE];
-  oatgp_status status = OATGP_OK;
-  if (data->weight != NULL) {
-    TRY(oat_new_matrix(ctx, n, 1, &out->noise_scale));
-  }
-  if (data->noise != NULL) {
-    TRY(oat_new_matrix(ctx, n, 1, &out->noise_add));
   }
   for (size_t i = 0; out->noise_scale != NULL && i < n; i++) {
     out->noise_scale[i] = 1 / data->weight[i];
   }
   for (size_t i = 0; out->noise_add != NULL && i < n; i++) {
-    out->noise_add[i] = data->noise[i] / scale / scale;
+    out->noise_add[i] = data->noise[i] / target.scale / target.scale;
   }
-done:
-  return status;
 }
 
 oatgp_status oat_model_rows_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_model_rows *out) {
@@ -87,9 +72,14 @@ oatgp_status oat_model_rows_make(oatgp_context *ctx, const oatgp_model *model, c
   *out = (oat_model_rows){0};
   TRY(oat_model_inputs(ctx, model, data, &out->x));
   TRY(oat_new_matrix(ctx, data->n, 1 + model->p, &out->r));
-  TRY(make_noise(ctx, model, data, out));
-  fill_target(model, data, out->x, out->r);
+  if (data->weight != NULL) {
+    TRY(oat_new_matrix(ctx, data->n, 1, &out->noise_scale));
+  }
+  if (data->noise != NULL) {
+    TRY(oat_new_matrix(ctx, data->n, 1, &out->noise_add));
+  }
   out->rows = (oat_rows){data->n, model->d, model->p, out->x, out->r, out->noise_scale, out->noise_add};
+  oat_fill_targets(data, &model->scaling, (oat_target){model->number[OAT_NUMBER_MEAN], model->number[OAT_NUMBER_Y_SCALE]}, out);
 done:
   if (status != OATGP_OK) {
     oat_model_rows_clear(out);

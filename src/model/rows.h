@@ -15,6 +15,13 @@ typedef struct oat_model_rows {
   double *x, *r, *noise_scale, *noise_add;
 } oat_model_rows;
 
+/* What the target is measured from, and in. */
+typedef struct oat_target {
+  double mean, scale;
+} oat_target;
+
+/* Fills r and the noise of rows whose x is there; rows.p says how many columns the mean's basis has. */
+void oat_fill_targets(const oatgp_data *data, const oat_scaling *scaling, oat_target target, const oat_model_rows *out);
 /* The data need a target. Rows of the training data are those that the fit had. */
 oatgp_status oat_model_rows_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_model_rows *out);
 void oat_model_rows_clear(oat_model_rows *rows);

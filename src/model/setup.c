@@ -169,22 +169,9 @@ static size_t basis_size(const oat_setup *setup) {
 static void fill_rows(oat_setup *setup) {
   const oatgp_data *data = setup->data;
   const oat_scaling *scaling = &setup->scaling;
-  const size_t n = data->n, p = setup->rows.p;
+  const oat_model_rows all = {setup->rows, setup->x, setup->r, setup->noise_scale, setup->noise_add};
   oat_scaling_apply(scaling, scaling->column, data, setup->x);
-  for (size_t i = 0; i < n; i++) {
-    setup->r[i] = (data->y[i] - setup->mean) / setup->y_scale;
-  }
-  for (size_t j = 0; j < p; j++) {
-    for (size_t i = 0; i < n; i++) {
-      setup->r[i + (1 + j) * n] = j == 0 ? 1 : (setup->x[i + (j - 1) * n] - scaling->middle[j - 1]) / scaling->spread[j - 1];
-    }
-  }
-  for (size_t i = 0; setup->noise_scale != NULL && i < n; i++) {
-    setup->noise_scale[i] = 1 / data->weight[i];
-  }
-  for (size_t i = 0; setup->noise_add != NULL && i < n; i++) {
-    setup->noise_add[i] = data->noise[i] / setup->y_scale / setup->y_scale;
-  }
+  oat_fill_targets(data, scaling, (oat_target){setup->mean, setup->y_scale}, &all);
 }
 
 static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {

@@ -159,13 +159,6 @@ done:
   return status;
 }
 
-static void row_squares(oat_const_view v, double *q) {
-  memset(q, 0, v.rows * sizeof *q);
-  for (size_t c = 0; c < v.columns; c++) {
-    oat_add_squares(v.rows, v.a + c * v.ld, q);
-  }
-}
-
 /* Kfu of the block and, if a pass 2 will follow, its slopes, then V = Kfu L^-T. */
 static void make_v(const lane *l, const oat_sparse *sparse, const block *b) {
   const oat_points x = {l->backend->rows.x + b->first, b->n, l->backend->rows.n};
@@ -188,7 +181,7 @@ static block get_block(const lane *l, const oat_sparse *sparse, size_t first) {
 /* The same with |v_i|^2. */
 static block get_block_with_q(const lane *l, const oat_sparse *sparse, size_t first) {
   const block b = get_block(l, sparse, first);
-  row_squares(oat_as_const(b.v), l->row[0]);
+  oat_row_squares(b.n, b.v.columns, b.v.a, b.v.ld, l->row[0]);
   return b;
 }
 
@@ -585,7 +578,7 @@ static void predict_lane(lane *l, size_t index, const oat_sparse *sparse, bool w
       oat_gemv(1, oat_as_const(b.v), OAT_PLAIN, c, 0, out->mean + first);
     }
     if (out->u2 != NULL) {
-      row_squares(oat_as_const(b.v), out->u2 + first);
+      oat_row_squares(b.n, b.v.columns, b.v.a, b.v.ld, out->u2 + first);
     }
     count_rows(l, &b, "prediction");
   }
