@@ -112,6 +112,16 @@ typedef struct oatgp_data oatgp_data;
 
 /* n rows of d inputs, x row-major, y of n values or NULL. Everything must be finite. */
 OATGP_API oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out);
+/* Values that stay where they are: input j of row i is x[i * row_step + j * input_step] (row-major: d and 1; column-major: 1 and n); y of n
+ * values, one after the other, or NULL. */
+typedef struct oatgp_view {
+  size_t n, d;
+  const double *x, *y;
+  size_t row_step, input_step;
+} oatgp_view;
+
+/* Data without a copy: the values are borrowed and must neither go nor change as long as the data are used. Everything must be finite. */
+OATGP_API oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out);
 /* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL). */
 OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
 /* n positive weights: the row's noise variance is tau^2 / weight. NULL removes them. */
