@@ -257,6 +257,10 @@ OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *
 OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
 OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
 OATGP_API void oatgp_model_free(oatgp_model *model);
+/* The same file in memory, for front ends that keep models in files of their own. */
+OATGP_API oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size);
+OATGP_API oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out);
+OATGP_API void oatgp_bytes_free(unsigned char *bytes);
 
 /* Reads the model's inputs from a file: by name if it has a header, else by place. The target is read when
  * settings->target names one or the file has a column of the model's target name; with need_target its absence is an
