@@ -76,3 +76,8 @@ oatgp_settings <- function(verb = "fit") {
   rownames(table) <- NULL
   table
 }
+
+# Of OpenBLAS; 0 with another BLAS.
+blas_threads <- function() {
+  .Call(C_entry_blas_threads)
+}

@@ -8,7 +8,9 @@ as_inputs <- function(x, call = NULL) {
       fail(sprintf("the column '%s' is not numeric: use the formula interface, which makes columns of factors", names(x)[!numeric][1]),
            call = call)
     }
+    rows <- row.names(x)
     x <- as.matrix(x)
+    rownames(x) <- rows
   }
   if (is.null(dim(x)) && (is.numeric(x) || is.logical(x))) {
     x <- matrix(x, ncol = 1, dimnames = list(names(x), NULL))

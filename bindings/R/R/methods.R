@@ -3,7 +3,7 @@
 coef.oatgp <- function(object, ...) {
   info <- model_info(object)
   lengthscales <- info$lengthscales
-  names(lengthscales) <- if (length(lengthscales) == info$d) paste0("lengthscale.", info$inputs) else "lengthscale"
+  names(lengthscales) <- if (endsWith(info$kernel, "-ard")) paste0("lengthscale.", info$inputs) else "lengthscale"
   values <- c(sigma = info$sigma, lengthscales, tau = info$tau)
   if (startsWith(info$kernel, "rq")) {
     values <- c(values, shape = info$shape)

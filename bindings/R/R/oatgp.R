@@ -4,8 +4,8 @@ oatgp <- function(x, ...) {
   UseMethod("oatgp")
 }
 
-oatgp.formula <- function(formula, data, weights, subset, na.action, noise_variance, contrasts = NULL, certify = FALSE,
-                          keep_data = TRUE, progress = interactive(), ...) {
+oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_variance, contrasts = NULL, certify = FALSE,
+                          keep_data = TRUE, progress = interactive()) {
   call <- match.call()
   call[[1]] <- quote(oatgp)
   frame <- match.call(expand.dots = FALSE)
@@ -35,8 +35,8 @@ oatgp.formula <- function(formula, data, weights, subset, na.action, noise_varia
   keep_rows(object, rows, keep_data)
 }
 
-oatgp.default <- function(x, y, weights = NULL, noise_variance = NULL, certify = FALSE, keep_data = TRUE,
-                          progress = interactive(), ...) {
+oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, certify = FALSE, keep_data = TRUE,
+                          progress = interactive()) {
   call <- match.call()
   call[[1]] <- quote(oatgp)
   if (missing(y)) {

@@ -409,3 +409,5 @@ SEXP entry_settings(void) {
   job j = {.ctx = NULL};
   return run_job(&j, settings_work);
 }
+
+SEXP entry_blas_threads(void) { return Rf_ScalarInteger(get_blas_threads()); }

@@ -1,4 +1,4 @@
-/* The entries that R calls. Each returns the list of run_job (glue.h). */
+/* The entries that R calls. Each but the last returns the list of run_job (glue.h). */
 #ifndef OATGP_R_ENTRIES_H
 #define OATGP_R_ENTRIES_H
 
@@ -19,5 +19,6 @@ SEXP entry_certify(SEXP model, SEXP frame, SEXP settings, SEXP progress);
 SEXP entry_knots(SEXP model);
 SEXP entry_info(SEXP model);
 SEXP entry_settings(void);
+SEXP entry_blas_threads(void); /* a number, for a test */
 
 #endif
