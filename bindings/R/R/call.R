@@ -43,7 +43,8 @@ as_settings <- function(settings, call = NULL) {
   if (length(about_files) > 0) {
     fail(sprintf("'%s' is about files: in R the formula, the matrices and their arguments say it", about_files[1]), call = call)
   }
-  vapply(settings, setting_text, "", call = call)
+  texts <- vapply(settings, setting_text, "", call = call)
+  texts[order(names(texts) != "preset")] # a preset comes first, so that other settings win
 }
 
 setting_text <- function(value, call = NULL) {

@@ -91,13 +91,21 @@ model_info <- function(object) {
 
 oatgp_save <- function(object, file) {
   check_model(object)
-  receive(.Call(C_entry_save, object$model, path.expand(file)), sys.call())
+  receive(.Call(C_entry_save, object$model, file_path(file)), sys.call())
   invisible(object)
 }
 
 oatgp_load <- function(file) {
-  model <- receive(.Call(C_entry_load, path.expand(file)), sys.call())
+  model <- receive(.Call(C_entry_load, file_path(file)), sys.call())
   structure(list(model = model, call = sys.call(), settings = as_settings(list())), class = "oatgp")
+}
+
+# For the library "-" is standard output, which belongs to R.
+file_path <- function(file) {
+  if (!is.character(file) || length(file) != 1 || is.na(file)) {
+    fail("file must be one path", call = sys.call(-1))
+  }
+  if (file == "-") "./-" else path.expand(file)
 }
 
 check_model <- function(object) {

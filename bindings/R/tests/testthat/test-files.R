@@ -36,6 +36,8 @@ test_that("what is no model is refused", {
   expect_error(oatgp_load(file.path(tempdir(), "missing")), "No such file", class = "oatgp_read")
   expect_error(oatgp_save(quick(), file.path(tempdir(), "missing", "model")), "cannot write", class = "oatgp_write")
   expect_error(oatgp_save(1, file), "must be a model", class = "oatgp_argument")
+  expect_error(oatgp_load(NA), "one path", class = "oatgp_argument")
+  expect_error(oatgp_load("-"), "cannot read './-'", class = "oatgp_read")
 })
 
 test_that("the command predicts the same from the same file, and R from the command's", {

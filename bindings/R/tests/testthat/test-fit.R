@@ -132,6 +132,12 @@ test_that("progress goes to the console", {
   expect_match(paste(said, collapse = ""), "60 knots")
 })
 
+test_that("other settings win over a preset", {
+  fit <- oatgp(medv ~ lstat, boston, max_knots = 7, optimizer = "lbfgs", preset = "paper", jitter_absolute = 1e-6)
+  expect_identical(oatgp:::model_info(fit)$knots, 7)
+  expect_identical(oatgp:::model_info(fit)[c("optimizer", "select", "kernel")], list(optimizer = "lbfgs", select = "oat-bo", kernel = "se"))
+})
+
 test_that("settings are the library's table", {
   table <- oatgp_settings()
   expect_true(all(c("max_knots", "kernel", "approx", "seed") %in% table$name))
