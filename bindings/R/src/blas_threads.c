@@ -2,6 +2,7 @@
  * for when the package is loaded: they are weak symbols, NULL with another BLAS, whose threads are then its own affair. */
 #include "glue.h"
 #include "linalg/linalg.h"
+#include "util/threads.h"
 
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 extern int openblas_get_num_threads(void) __attribute__((weak));
@@ -10,7 +11,7 @@ int get_blas_threads(void) { return openblas_get_num_threads != NULL ? openblas_
 
 void set_blas_threads(int threads) {
   if (threads > 0 && openblas_set_num_threads != NULL) {
-    openblas_set_num_threads(threads);
+    openblas_set_num_threads(oat_lane_threads(threads)); /* one in a forked child, such as mclapply makes */
   }
 }
 

@@ -120,6 +120,12 @@ test_that("an interrupt returns the best model so far", {
   expect_length(predict(fit, x[1:3, ]), 3)
 })
 
+test_that("forked children can fit", {
+  skip_on_cran()
+  fit <- function(i) coef(quick(threads = i))
+  expect_identical(parallel::mclapply(1:2, fit, mc.cores = 2), lapply(1:2, fit))
+})
+
 test_that("a time limit is a success", {
   fit <- oatgp(medv ~ ., boston, knots = 40, select = "simultaneous", obj_tol = 0, grad_tol = 0, time_limit = 0.05)
   expect_identical(oatgp:::model_info(fit)$stop, "time")
