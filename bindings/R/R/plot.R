@@ -63,7 +63,7 @@ plot_effects <- function(object, level, ylim = NULL, ylab = NULL, ...) {
     }
     graphics::lines(grid, mean, lwd = 2, col = "#0072B2")
     if (info$knots > 0) {
-      graphics::rug(knots.oatgp(object)[[j]], col = "#D55E00", lwd = 1.5)
+      graphics::rug(knots.oatgp(object)[[j]], col = "#D55E00", lwd = 1.5, quiet = TRUE)
     }
   }
 }
