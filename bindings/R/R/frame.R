@@ -22,6 +22,11 @@ as_inputs <- function(x, call = NULL) {
   x
 }
 
+# The columns of these names, if all are there; else everything.
+take_columns <- function(x, names) {
+  if (all(names %in% colnames(x))) x[, names, drop = FALSE] else x
+}
+
 make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, names = NULL, target = NULL, call = NULL) {
   column <- function(values, what) {
     if (is.null(values)) {
@@ -55,11 +60,9 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
     }
     return(list(x = design(terms, frame, object$contrasts)$x, na.action = attr(frame, "na.action")))
   }
-  x <- as_inputs(newdata, call)
   inputs <- model_info(object)$inputs
-  if (all(inputs %in% colnames(x))) {
-    x <- x[, inputs, drop = FALSE]
-  } else if (ncol(x) != length(inputs)) {
+  x <- as_inputs(take_columns(newdata, inputs), call)
+  if (ncol(x) != length(inputs)) {
     fail(sprintf("the new rows have %d columns and the model has %d inputs: %s", ncol(x), length(inputs), paste(inputs, collapse = ", ")),
          "data", call)
   }

@@ -56,10 +56,7 @@ oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, cert
 split_knots <- function(settings, rows, call) {
   places <- settings$knots
   if (is.matrix(places) || is.data.frame(places)) {
-    x <- as_inputs(places, call)
-    if (all(rows$names %in% colnames(x))) {
-      x <- x[, rows$names, drop = FALSE]
-    }
+    x <- as_inputs(take_columns(places, rows$names), call)
     settings$knots <- NULL
     return(list(settings = settings, knots = make_frame(x, names = colnames(x))))
   }

@@ -164,19 +164,15 @@ static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
   return oatgp_data_set_names(j->ctx, data, inputs, text_or_null(list_element(frame, "target")));
 }
 
-/* *out is the job's, so that it is freed whatever happens from here on. */
+/* R's own values are borrowed: the frame is an argument of the entry, and nobody changes it meanwhile. *out is the job's, so that it is freed
+ * whatever happens from here on. */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
   SEXP x = list_element(frame, "x");
   const size_t n = (size_t)Rf_nrows(x), d = (size_t)Rf_ncols(x);
-  double *rows = (double *)R_alloc(n * d + 1, sizeof *rows);
+  const oatgp_view view = {n, d, REAL(x), reals_or_null(list_element(frame, "y")), 1, n};
   const double *weights = reals_or_null(list_element(frame, "weights"));
   const double *variance = reals_or_null(list_element(frame, "noise_variance"));
-  for (size_t i = 0; i < n; i++) {
-    for (size_t c = 0; c < d; c++) {
-      rows[i * d + c] = REAL(x)[i + c * n];
-    }
-  }
-  oatgp_status status = oatgp_data_create(j->ctx, n, d, rows, reals_or_null(list_element(frame, "y")), out);
+  oatgp_status status = oatgp_data_borrow(j->ctx, &view, out);
   if (status == OATGP_OK) {
     status = name_columns(j, frame, *out);
   }

@@ -17,6 +17,7 @@ test_that("a model file is there and back the same", {
   expect_identical(oatgp_save(fit, file), fit)
   loaded <- oatgp_load(file)
   expect_identical(predict(loaded, boston, se.fit = TRUE), predict(fit, boston, se.fit = TRUE))
+  expect_identical(predict(loaded, cbind(boston, note = "other columns do not matter")), predict(fit, boston))
   expect_identical(unname(predict(loaded, as.matrix(boston))), unname(predict(fit, boston)))
   expect_identical(coef(loaded), coef(fit))
   expect_identical(attr(logLik(loaded), "upper"), attr(logLik(fit), "upper"))
