@@ -80,7 +80,7 @@ test_that("knots can be given", {
 
 test_that("errors are conditions with the library's sentence", {
   expect_error(oatgp(medv ~ lstat, boston, max_knotz = 3), "the nearest name is 'max_knots'", class = "oatgp_argument")
-  expect_error(oatgp(medv ~ lstat, boston, max_knots = 0), "max_knots is 0 but must be from 1", class = "oatgp_error")
+  expect_error(oatgp(medv ~ lstat, boston, batch = 0), "batch is 0 but must be from 1", class = "oatgp_error")
   expect_error(oatgp(medv ~ lstat, boston, kernel = "cubic"), "cubic", class = "oatgp_argument")
   expect_error(oatgp(medv ~ lstat, boston, weights = -medv), "weight", class = "oatgp_error")
   expect_error(oatgp(medv ~ lstat, boston, target = "rm"), "is about files", class = "oatgp_argument")
@@ -95,7 +95,7 @@ test_that("errors are conditions with the library's sentence", {
   expect_error(oatgp(data.frame(g = "a"), 1), "'g' is not numeric", class = "oatgp_argument")
   expect_error(oatgp(list(1), 1), "numeric matrix", class = "oatgp_argument")
   expect_error(oatgp(c(1, NA, 3), 1:3), "input 1 of row 2", class = "oatgp_data")
-  condition <- tryCatch(oatgp(medv ~ lstat, boston, max_knots = 0), error = identity)
+  condition <- tryCatch(oatgp(medv ~ lstat, boston, batch = 0), error = identity)
   expect_identical(condition$status, "argument")
   expect_identical(as.character(conditionCall(condition)[[1]]), "oatgp")
 })
