@@ -66,8 +66,9 @@ certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_varian
 
 print.oatgp_certificate <- function(x, digits = getOption("digits"), ...) {
   number <- function(value) format(value, digits = digits)
+  small <- function(value) format(value, digits = 3)
   cat("Log evidence of ", x$n, " rows at the model's parameters: from ", number(x$lower), " to ", number(x$upper), "\n",
-      "ELBO ", number(x$elbo), ": the sparse posterior is at most ", number(x$kl_at_most), " nats (", number(x$kl_per_row),
+      "ELBO ", number(x$elbo), ": the sparse posterior is at most ", small(x$kl_at_most), " nats (", small(x$kl_per_row),
       " a row) from the exact one\n", sep = "")
   if (!is.na(x$exact)) {
     cat("Exact: ", number(x$exact), "\n", sep = "")
