@@ -18,8 +18,9 @@ typedef struct watch {
 
 static const char *event_word(oatgp_event_kind kind) {
   static const char *const words[] = {
-      [OATGP_EVENT_START] = "start",     [OATGP_EVENT_STEP] = "step",     [OATGP_EVENT_PROPOSAL] = "proposal", [OATGP_EVENT_KEPT] = "kept",
-      [OATGP_EVENT_DROPPED] = "dropped", [OATGP_EVENT_REFINE] = "refine", [OATGP_EVENT_END] = "end",
+      [OATGP_EVENT_SUBSET] = "subset",     [OATGP_EVENT_START] = "start", [OATGP_EVENT_STEP] = "step",
+      [OATGP_EVENT_PROPOSAL] = "proposal", [OATGP_EVENT_KEPT] = "kept",   [OATGP_EVENT_DROPPED] = "dropped",
+      [OATGP_EVENT_REFINE] = "refine",     [OATGP_EVENT_END] = "end",
   };
   return words[kind];
 }

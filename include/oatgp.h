@@ -162,6 +162,7 @@ OATGP_API oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int k
 typedef struct oatgp_model oatgp_model;
 
 typedef enum oatgp_event_kind {
+  OATGP_EVENT_SUBSET,   /* an iteration for the exact GP of some rows, whose parameters the automatic selection begins with */
   OATGP_EVENT_START,    /* of a start: its first evaluation */
   OATGP_EVENT_STEP,     /* an iteration of the optimiser */
   OATGP_EVENT_PROPOSAL, /* new knots are going to be tried */
@@ -179,8 +180,8 @@ typedef struct oatgp_event {
   double sigma, tau, shape;
   size_t lengthscale_count;
   const double *lengthscales;
-  size_t knots;
-  const char *stop; /* at the end: the word of the stop code, else NULL */
+  size_t rows, knots; /* rows: fewer than those of the data in a subset */
+  const char *stop;   /* at the end: the word of the stop code, else NULL */
   /* proposal, kept, dropped: */
   size_t added, inputs;
   const double *positions; /* added x inputs: the new knots in the data's units */

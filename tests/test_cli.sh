@@ -747,6 +747,11 @@ refuses 2 "more than the 9 of max-knots" $grow --knots 10 --select oat-rs -o x.o
 refuses 2 "not differentiable" $grow --select oat-rs --kernel exponential --refine -o x.oatgp
 
 # A fit that is killed goes on from its checkpoint to the same model.
+works "fit --tol-row" fit train.csv --target y --inputs a,b --tol-row 0.5 --json -o x.oatgp
+few=$(json knots)
+works "fit with the selection's own tolerance" fit train.csv --target y --inputs a,b --json -o x.oatgp
+check "a smaller tolerance takes more knots" test "$few" -lt "$(json knots)"
+check "it says what stopped it" test "$(json stop)" = '"evidence"'
 long="fit train.csv --target y --inputs a,b --knots 3 --max-knots 40 --select oat-bo --tol-knot 0 --quiet --json"
 works "fit without a break" $long -o whole.oatgp
 "$OATGP" $long --checkpoint check.point --checkpoint-seconds 0 -o part.oatgp >out 2>err &

@@ -166,4 +166,15 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
   return OATGP_OK;
 }
 
+double oat_full_left_out(const oat_objective *objective) {
+  const full_objective *o = (const full_objective *)objective;
+  const size_t n = objective->config.rows->n;
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double precision = o->k[i * (n + 1)];
+    sum += 0.5 * (log(precision / OAT_TWO_PI) - o->a[i] * o->a[i] / precision);
+  }
+  return sum;
+}
+
 const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy, NULL};
