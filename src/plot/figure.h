@@ -57,6 +57,7 @@ double oat_tick_width(const oat_tick *tick);
 /* ---- the figure (figure.c) ----------------------------------------------------------------------------------------- */
 
 typedef enum oat_mark_kind {
+  OAT_MARK_TILES,
   OAT_MARK_BAND,
   OAT_MARK_COLUMNS,
   OAT_MARK_BARS,
@@ -75,7 +76,7 @@ typedef struct oat_mark {
   oat_style style; /* with copies of its texts */
   int place;       /* a direction, an edge or a corner */
   size_t n;
-  double *x, *y, *z; /* copies or NULL; z: the upper limit of a band */
+  double *x, *y, *z; /* copies or NULL; z: the upper limit of a band or tile, the numbers of points */
   char *text;
 } oat_mark;
 
@@ -107,6 +108,7 @@ struct oat_figure {
   size_t rows, columns;
   oat_share share[2];
   oat_legend legend;
+  bool in_page;
   char *axis_label[2];
   char *row_title[OAT_MAX_GRID], *column_title[OAT_MAX_GRID];
   oat_panel *panels; /* row by row */
@@ -156,6 +158,7 @@ void oat_key_draw(oat_string *svg, const oat_key *key, double left, double top);
 
 /* Gives every used panel its box, scales and ticks, and the figure its layout. */
 oatgp_status oat_figure_lay_out(oat_figure *figure, const oat_key *key);
+/* The style element of a figure, whose id is the prefix. */
 void oat_style_sheet(oat_string *svg, const char *prefix);
 
 #endif

@@ -1,0 +1,153 @@
+/* The objective against the number of knots, with every knot that was kept or dropped; where their number did not change, against the evaluations. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/chart.h"
+#include "util/memory.h"
+
+enum { HISTORY_WIDTH = 3 };
+
+/* Points (knots, objective) of what was kept, in the order in which it was, and of what was dropped. */
+typedef struct record {
+  size_t n_kept, n_dropped;
+  double *kept[2], *dropped[2];
+} record;
+
+static const double *step_of(const oat_facts *f, size_t i) { return f->info.selection + i * (OAT_SELECTION_WIDTH + f->d); }
+
+static void free_record(record *r) {
+  for (int i = 0; i < 2; i++) {
+    free(r->kept[i]);
+    free(r->dropped[i]);
+  }
+}
+
+/* The knots of one proposal: rows that follow each other with the same evaluations. */
+static size_t batch_at(const oat_facts *f, size_t first) {
+  size_t end = first + 1;
+  while (end < f->info.selection_count && step_of(f, end)[OAT_SELECTION_EVALUATIONS] == step_of(f, first)[OAT_SELECTION_EVALUATIONS] &&
+         step_of(f, end)[OAT_SELECTION_KEPT] == step_of(f, first)[OAT_SELECTION_KEPT]) {
+    end++;
+  }
+  return end - first;
+}
+
+static void add(double *const to[2], size_t *n, double knots, double objective) {
+  to[0][*n] = knots;
+  to[1][*n] = objective;
+  (*n)++;
+}
+
+static void add_start(const oat_facts *f, record *r) {
+  const double *const first = step_of(f, 0);
+  const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN];
+  const double knots = first[OAT_SELECTION_KNOTS] - (double)batch_at(f, 0);
+  if (isfinite(before) && knots >= 0) {
+    add(r->kept, &r->n_kept, knots, before);
+  }
+}
+
+static oatgp_status make_record(const oat_facts *f, record *r) {
+  oatgp_status status = OATGP_OK;
+  for (int i = 0; i < 2; i++) {
+    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->kept[i]));
+    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->dropped[i]));
+  }
+  add_start(f, r);
+  for (size_t i = 0; i < f->info.selection_count; i++) {
+    const double *const step = step_of(f, i);
+    if (step[OAT_SELECTION_KEPT] > 0) {
+      add(r->kept, &r->n_kept, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
+    } else {
+      add(r->dropped, &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
+    }
+  }
+done:
+  return status;
+}
+
+static size_t panels(const oat_facts *f) { return f->info.selection_count > 0 || f->info.history_count > 0; }
+
+static void title(const oat_facts *f, size_t panel, oat_string *out) {
+  (void)panel;
+  oat_string_add(out, f->info.selection_count > 0 ? "Objective and number of knots" : "Objective during the fit");
+}
+
+static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
+  const double knots = (double)f->info.knots;
+  record r = {0};
+  oatgp_status status;
+  TRY(make_record(f, &r));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "knots", .whole = true}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 3.2, .label = "kept"}, r.n_kept, r.kept[0], r.kept[1]));
+  if (r.n_dropped > 0) {
+    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CROSS, .size = 5, .label = "dropped"}, r.n_dropped,
+                         r.dropped[0], r.dropped[1]));
+  }
+  TRY(oat_panel_points(out, &(oat_style){.colour = OAT_GREEN, .shape = OAT_RING, .size = 8, .label = "the model"}, 1, &knots,
+                       &f->info.objective));
+done:
+  free_record(&r);
+  return status;
+}
+
+static oatgp_status draw_history(const oat_facts *f, oat_panel *out) {
+  const size_t n = f->info.history_count;
+  double *evaluations = NULL, *objective = NULL;
+  oatgp_status status;
+  TRY(oat_new_matrix(f->ctx, n, 1, &evaluations));
+  TRY(oat_new_matrix(f->ctx, n, 1, &objective));
+  for (size_t i = 0; i < n; i++) {
+    evaluations[i] = f->info.history[i * HISTORY_WIDTH];
+    objective[i] = f->info.history[i * HISTORY_WIDTH + 1];
+  }
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "evaluations", .whole = true}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE}, n, evaluations, objective));
+done:
+  free(evaluations);
+  free(objective);
+  return status;
+}
+
+static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
+  (void)panel;
+  return f->info.selection_count > 0 ? draw_selection(f, out) : draw_history(f, out);
+}
+
+static void explain_selection(const oat_facts *f, oat_string *out) {
+  size_t kept = 0;
+  for (size_t i = 0; i < f->info.selection_count; i++) {
+    kept += step_of(f, i)[OAT_SELECTION_KEPT] > 0;
+  }
+  oat_string_print(out, "Every proposed knot: %zu kept and %zu dropped. The model has %zu knots and the objective ", kept,
+                   f->info.selection_count - kept, f->info.knots);
+  oat_string_number(out, f->info.objective, 6);
+  oat_string_add(out, ". Where the curve is level, more knots would gain little.");
+}
+
+static void explain(const oat_facts *f, size_t panel, oat_string *out) {
+  (void)panel;
+  if (f->info.selection_count > 0) {
+    explain_selection(f, out);
+    return;
+  }
+  if (f->info.knots > 0) {
+    oat_string_print(out, "The number of knots (%zu) did not change during the fit. ", f->info.knots);
+  }
+  oat_string_print(out, "The objective rose to ");
+  oat_string_number(out, f->info.objective, 6);
+  oat_string_print(out, " in %lld evaluations; a level end means that there was nothing left to gain.", (long long)f->info.evaluations);
+}
+
+const oat_chart oat_chart_objective = {
+    .name = "objective",
+    .help = "objective against the number of knots, with every kept and dropped one (or against the evaluations)",
+    .why = "the model holds no history of its fit: nothing was optimised",
+    .panels = panels,
+    .title = title,
+    .draw = draw,
+    .explain = explain,
+};
