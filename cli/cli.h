@@ -45,8 +45,8 @@ struct cli {
   bool live_line;    /* a progress line stands on the terminal */
 };
 
-extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify, cli_report,
-    cli_plot;
+extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify,
+    cli_report, cli_plot;
 extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */

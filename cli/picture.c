@@ -18,14 +18,22 @@ extern char **environ;
 static oatgp_status cannot_write(cli *c) { return cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", c->options.output, strerror(errno)); }
 
 static oatgp_status refuse(cli *c) {
-  return cli_fail(c, OATGP_WRITE, "PNG and PDF are made by the program " PROGRAM ", which is not here: install it (Debian: librsvg2-bin) or "
-                                  "write FILE.svg");
+  return cli_fail(c, OATGP_WRITE,
+                  "PNG and PDF are made by the program " PROGRAM
+                  ", which is not here: install it (Debian: librsvg2-bin) or "
+                  "write FILE.svg");
 }
 
 /* Runs the program with these descriptors; whether it did what it should. */
 static oatgp_status convert(cli *c, int in, int out, const char *format) {
-  char *arguments[] = {strdup(PROGRAM), strdup("--format"), strdup(format), strdup("--zoom"), strdup(strcmp(format, "png") == 0 ? "2" : "1"),
-                       strdup("--background-color"), strdup("white"), NULL};
+  char *arguments[] = {strdup(PROGRAM),
+                       strdup("--format"),
+                       strdup(format),
+                       strdup("--zoom"),
+                       strdup(strcmp(format, "png") == 0 ? "2" : "1"),
+                       strdup("--background-color"),
+                       strdup("white"),
+                       NULL};
   posix_spawn_file_actions_t actions;
   oatgp_status status = OATGP_OK;
   pid_t child = 0;

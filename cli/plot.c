@@ -134,10 +134,12 @@ const cli_verb cli_plot = {
     .positionals = {"KIND", "MODEL", "[DATA]"},
     .usage = "[-o FILE.svg|FILE.png|FILE.pdf] [OPTIONS]",
     .details =
-        "KIND is one of: observed (against predicted), residuals, calibration (coverage of intervals of every probability, and the histogram "
+        "KIND is one of: observed (against predicted), residuals, calibration (coverage of intervals of every probability, and the "
+        "histogram "
         "of the probability integral transform), partial (the prediction as each input changes), objective (against the number of knots, "
         "with every kept and dropped one), knots (on the fit, on a map of its uncertainty, or among the rows), relevance (of the inputs), "
-        "evidence (bounds of the exact one). The first four need DATA, with the target. Without -o the figure is printed in letters; '-o -' "
+        "evidence (bounds of the exact one). The first four need DATA, with the target. Without -o the figure is printed in letters; '-o "
+        "-' "
         "prints SVG. PNG and PDF are made by rsvg-convert, if that is installed.",
     .example =
         "  oatgp plot knots model.oatgp train.csv\n"

@@ -25,7 +25,8 @@ const cli_verb cli_report = {
     .positionals = {"MODEL", "DATA"},
     .usage = "-o FILE.html [OPTIONS]",
     .details =
-        "Writes one page of HTML that holds all it needs and loads nothing; it can be read on a phone, printed and sent by mail. DATA has the "
+        "Writes one page of HTML that holds all it needs and loads nothing; it can be read on a phone, printed and sent by mail. DATA has "
+        "the "
         "model's inputs and its target. New rows are predicted as they are; the rows that the model was fitted to are predicted one by one "
         "without themselves (as 'oatgp loo' does). The figures are those of 'oatgp plot'.",
     .example =

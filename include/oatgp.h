@@ -386,7 +386,8 @@ typedef struct oatgp_drawing {
 OATGP_API oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing);
 /* Writes all of them, with scores and what the model file tells of the fit, as one page of HTML that loads nothing. The data need a target;
  * `from` says where they come from (NULL: "the data"). At most 1500 points a figure, so that the page stays small. */
-OATGP_API oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path);
+OATGP_API oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from,
+                                    const char *path);
 
 #ifdef __cplusplus
 }

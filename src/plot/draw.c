@@ -104,7 +104,7 @@ static void tell_scale(oat_string *svg, const oat_panel *panel, oat_direction di
   const double numbers[] = {scale->low, scale->high, scale->from, scale->to};
   for (int i = 0; i < 4; i++) {
     oat_string_add(svg, " ");
-    oat_string_number(svg, numbers[i], 12);
+    oat_string_value(svg, numbers[i], 12);
   }
   oat_string_print(svg, "\" data-%c-name=\"", letter);
   oat_svg_text(svg, label != NULL ? label : "");
@@ -207,8 +207,8 @@ static void draw_figure_labels(const oat_figure *figure, const oat_layout *layou
 /* Inside a panel the legend lies on what is drawn there, on a ground that lets little through. */
 static void draw_legend(const oat_figure *figure, const oat_key *key, const oat_layout *layout, oat_string *svg) {
   if (key->n > 0 && figure->legend.place == OAT_LEGEND_INSIDE) {
-    const oat_box ground = {layout->key_left - 4, layout->key_top - 1, layout->key_left + (double)key->columns * key->cell_width - 5,
-                            layout->key_top + (double)key->rows * key->cell_height + 1};
+    const oat_box ground = {layout->key_left - 4, layout->key_top - 1, layout->key_left + key->width + 4,
+                            layout->key_top + (double)key->lines * key->line_height + 1};
     oat_string_add(svg, "<g opacity=\".85\">\n");
     draw_rectangle(svg, "bg", ground);
     oat_string_add(svg, "</g>\n");
@@ -249,7 +249,7 @@ oatgp_status oat_figure_svg(oat_figure *figure, const char *prefix, oat_string *
   oatgp_status status;
   TRY(out->status);
   TRY(check_prefix(figure->ctx, prefix));
-  TRY(oat_key_make(figure, figure->width - 20, &key));
+  TRY(oat_key_make(figure, figure->width - 10, &key));
   TRY(oat_figure_lay_out(figure, &key));
   draw_figure(figure, prefix, &key, out);
   status = out->status;

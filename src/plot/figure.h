@@ -142,12 +142,14 @@ enum { OAT_KEY_WIDTH = 18 };
 typedef struct oat_entry {
   const char *label;
   const oat_mark *keys[OAT_MARK_KINDS]; /* the first mark of each kind with this label */
+  double left;                          /* where it begins in its line */
+  size_t line;
 } oat_entry;
 
 typedef struct oat_key {
   oat_entry *entries;
-  size_t n, columns, rows; /* the entries run down the columns */
-  double cell_width, cell_height;
+  size_t n, lines; /* below the panels as many entries in a line as there is room for, elsewhere one */
+  double width, line_height;
 } oat_key;
 
 /* Collects the entries of a figure and lays them out in a width; entries are to be freed. */

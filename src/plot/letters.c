@@ -16,8 +16,9 @@ typedef enum sign { NOTHING, SHADE, DARK_SHADE, BAR, POINT, RULE, STROKE, KNOB }
 static const struct {
   const char *ascii, *utf8;
 } signs[] = {
-    [NOTHING] = {" ", " "}, [SHADE] = {".", "\xe2\x96\x91"}, [DARK_SHADE] = {":", "\xe2\x96\x92"}, [BAR] = {"#", "\xe2\x96\x88"},
-    [POINT] = {"o", "\xe2\x80\xa2"}, [RULE] = {"-", NULL}, [STROKE] = {"*", NULL}, [KNOB] = {"^", "\xe2\x96\xb2"},
+    [NOTHING] = {" ", " "},        [SHADE] = {".", "\xe2\x96\x91"}, [DARK_SHADE] = {":", "\xe2\x96\x92"},
+    [BAR] = {"#", "\xe2\x96\x88"}, [POINT] = {"o", "\xe2\x80\xa2"}, [RULE] = {"-", NULL},
+    [STROKE] = {"*", NULL},        [KNOB] = {"^", "\xe2\x96\xb2"},
 };
 
 typedef struct grid {
@@ -168,9 +169,9 @@ static void draw_tiles(const grid *g, const oat_mark *mark) {
 
 /* Text in the panel and notes are left to the drawing. */
 static void (*const draw[OAT_MARK_KINDS])(const grid *g, const oat_mark *mark) = {
-    [OAT_MARK_TILES] = draw_tiles, [OAT_MARK_BAND] = draw_band, [OAT_MARK_COLUMNS] = draw_bars, [OAT_MARK_BARS] = draw_bars,
-    [OAT_MARK_STEPS] = draw_steps, [OAT_MARK_RULE] = draw_rule, [OAT_MARK_LINE] = draw_line,    [OAT_MARK_POINTS] = draw_points,
-    [OAT_MARK_RUG] = draw_rug,
+    [OAT_MARK_TILES] = draw_tiles, [OAT_MARK_BAND] = draw_band,     [OAT_MARK_COLUMNS] = draw_bars,
+    [OAT_MARK_BARS] = draw_bars,   [OAT_MARK_STEPS] = draw_steps,   [OAT_MARK_RULE] = draw_rule,
+    [OAT_MARK_LINE] = draw_line,   [OAT_MARK_POINTS] = draw_points, [OAT_MARK_RUG] = draw_rug,
 };
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
@@ -339,7 +340,7 @@ oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_str
     return oat_fail(figure->ctx, OATGP_ARGUMENT, "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH,
                     LEAST_HEIGHT, letters.width, letters.height);
   }
-  TRY(oat_key_make(figure, figure->width - 20, &key));
+  TRY(oat_key_make(figure, figure->width - 10, &key));
   TRY(oat_figure_lay_out(figure, &key));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     if (oat_panel_is_used(&figure->panels[i])) {

@@ -622,12 +622,12 @@ static const struct {
   void (*draw)(const oat_canvas *canvas, const oat_mark *mark);
   void (*key)(oat_string *svg, const oat_mark *mark, double x, double y);
 } kinds[OAT_MARK_KINDS] = {
-    [OAT_MARK_TILES] = {extend_tiles, draw_tiles, key_area},
-    [OAT_MARK_BAND] = {extend_band, draw_band, key_area},        [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area},
-    [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},        [OAT_MARK_STEPS] = {extend_steps, draw_steps, key_line},
-    [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},        [OAT_MARK_LINE] = {extend_points, draw_line, key_line},
-    [OAT_MARK_POINTS] = {extend_points, draw_points, key_point}, [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},
-    [OAT_MARK_TEXT] = {extend_points, draw_text, key_none},      [OAT_MARK_NOTE] = {extend_note, draw_note, key_none},
+    [OAT_MARK_TILES] = {extend_tiles, draw_tiles, key_area}, [OAT_MARK_BAND] = {extend_band, draw_band, key_area},
+    [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area}, [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},
+    [OAT_MARK_STEPS] = {extend_steps, draw_steps, key_line}, [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},
+    [OAT_MARK_LINE] = {extend_points, draw_line, key_line},  [OAT_MARK_POINTS] = {extend_points, draw_points, key_point},
+    [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},      [OAT_MARK_TEXT] = {extend_points, draw_text, key_none},
+    [OAT_MARK_NOTE] = {extend_note, draw_note, key_none},
 };
 
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range) {

@@ -59,21 +59,42 @@ void oat_string_print(oat_string *string, const char *format, ...) {
   va_end(again);
 }
 
-/* printf's decimal point is that of the locale, which is the one thing in its output that is neither a digit nor a letter or sign. */
-void oat_string_number(oat_string *string, double value, int digits) {
+/* printf's decimal point is that of the locale, the one thing in its output that is neither a digit nor a letter or sign. */
+static void add_plain(oat_string *string, const char *printed) {
   static const char plain[] = "0123456789+-e";
+  const size_t before = strspn(printed, plain), point = strcspn(printed + before, plain);
+  add_bytes(string, printed, before);
+  if (point > 0) {
+    add_bytes(string, ".", 1);
+    oat_string_add(string, printed + before + point);
+  }
+}
+
+void oat_string_value(oat_string *string, double value, int digits) {
+  char text[64];
+  if (!isfinite(value)) {
+    oat_string_add(string, "NaN");
+    return;
+  }
+  snprintf(text, sizeof text, "%.*g", digits, value);
+  add_plain(string, text);
+}
+
+void oat_string_number(oat_string *string, double value, int digits) {
   char text[64];
   if (!isfinite(value)) {
     oat_string_add(string, "\xe2\x80\x93");
     return;
   }
-  snprintf(text, sizeof text, "%.*g", digits, value);
-  const size_t before = strspn(text, plain), point = strcspn(text + before, plain);
-  add_bytes(string, text, before);
-  if (point > 0) {
-    add_bytes(string, ".", 1);
-    oat_string_add(string, text + before + point);
+  const double size = fabs(value);
+  const int before = size > 0 ? (int)floor(log10(size)) + 1 : 1; /* digits before the point, or minus the zeros behind it */
+  oat_string_add(string, value < 0 ? "\xe2\x88\x92" : "");
+  if (before < -3 || before > 9) {
+    snprintf(text, sizeof text, "%.*e", digits - 1, size);
+  } else {
+    snprintf(text, sizeof text, "%.*f", digits > before ? digits - before : 0, size);
   }
+  add_plain(string, text);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */

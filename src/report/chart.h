@@ -10,6 +10,7 @@ typedef struct oat_chart {
   const char *name; /* on the command line */
   const char *help; /* what it shows, a sentence without a full stop */
   bool needs_data;  /* rows with a target */
+  bool tall;        /* a picture that needs more room than others */
   const char *why;  /* there can be no panels: why, and what to do; or NULL */
   size_t (*panels)(const oat_facts *f);
   void (*title)(const oat_facts *f, size_t panel, oat_string *out);
@@ -21,7 +22,7 @@ typedef struct oat_chart {
 extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance, oat_chart_observed, oat_chart_residuals,
     oat_chart_calibration, oat_chart_partial, oat_chart_evidence;
 
-const oat_chart *oat_chart_at(size_t index);        /* NULL past the end */
+const oat_chart *oat_chart_at(size_t index);       /* NULL past the end */
 const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
 
 /* For charts of one panel. */

@@ -1,4 +1,5 @@
-/* Whether the predictive distributions are right: how many rows lie inside the central interval of every probability, and the histogram of the
+/* Whether the predictive distributions are right: how many rows lie inside the central interval of every probability, less how many should (so that
+ * it can be seen however many rows there are), and the histogram of the
  * probability integral transform, each with the band in which a binomial count is found 95 times of 100. */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static size_t panels(const oat_facts *f) {
 
 static void title(const oat_facts *f, size_t panel, oat_string *out) {
   (void)f;
-  oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability of the observed value");
+  oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability integral transform (PIT)");
 }
 
 /* P(Y <= y) for a row. */
@@ -44,19 +45,19 @@ static void count_inside(const oat_facts *f, double inside[STEPS]) {
 static oatgp_status draw_coverage(const oat_facts *f, oat_panel *out) {
   double p[STEPS], inside[STEPS], low[STEPS], high[STEPS];
   const double n = (double)f->data->n;
-  const double ends[] = {0, 1};
   oatgp_status status;
   oat_spread_evenly(STEPS, 0, 1, p);
   count_inside(f, inside);
   for (size_t i = 0; i < STEPS; i++) {
     const bool between = i > 0 && i + 1 < STEPS;
-    low[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.025) / n : p[i];
-    high[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.975) / n : p[i];
+    low[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.025) / n - p[i] : 0;
+    high[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.975) / n - p[i] : 0;
+    inside[i] -= p[i];
   }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "probability of the interval", .low = 0, .high = 1}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share of rows inside", .low = 0, .high = 1}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share inside \xe2\x88\x92 probability"}));
   TRY(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, STEPS, p, (oat_limits){low, high}));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, 2, ends, ends));
+  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, 0));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "rows inside"}, STEPS, p, inside));
 done:
   return status;
@@ -71,7 +72,9 @@ static void explain_coverage(const oat_facts *f, oat_string *out) {
     outside += inside[i] * n + 0.5 < (double)oat_binomial_quantile(f->data->n, p, 0.025) ||
                inside[i] * n - 0.5 > (double)oat_binomial_quantile(f->data->n, p, 0.975);
   }
-  oat_string_add(out, "Share of rows inside their central interval, for intervals of every probability. Above the dashed line the model is too cautious, below it too sure. ");
+  oat_string_add(out,
+                 "For central intervals of every probability, the share of rows inside minus the share that should be. Above the dashed "
+                 "line the model is too cautious, below it too sure. ");
   if (outside == 0) {
     oat_string_add(out, "The curve stays within what chance alone would do.");
   } else {
@@ -109,7 +112,8 @@ static oatgp_status draw_pit(const oat_facts *f, oat_panel *out) {
   }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "P(prediction \xe2\x89\xa4 observed)", .low = 0, .high = 1}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
-  TRY(oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"}, bins, middle, height));
+  TRY(oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"}, bins, middle,
+                        height));
   TRY(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "chance alone"}, 2, ends, (oat_limits){low, high}));
   TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, (double)f->data->n * share));
 done:
@@ -127,7 +131,7 @@ static void explain_pit(const oat_facts *f, oat_string *out) {
                height[i] > (double)oat_binomial_quantile(f->data->n, share, 0.975);
   }
   oat_string_add(out,
-                 "The probability that the model gave to values up to the observed one (probability integral transform). It should be level: a hill "
+                 "The probability that the model gave to values up to the observed one. The bars should be level: a hill "
                  "means too wide, a valley too narrow intervals, a slope a bias. ");
   oat_string_print(out, "%zu of %zu bars leave the band that holds 95 of 100 by chance alone.", outside, bins);
 }

@@ -8,7 +8,7 @@
 #include "report/chart.h"
 #include "util/memory.h"
 
-enum { POINTS = 301, CELLS = 44, LEVELS = 6, PAIRS = 3 };
+enum { POINTS = 301, CELLS = 44, LEVELS = 7, PAIRS = 3 };
 
 static const oat_style knot_style = {.colour = OAT_VERMILION, .shape = OAT_PLUS, .size = 6, .label = "knots"};
 static const oat_style row_style = {.colour = OAT_GREY, .size = 2.4, .opacity = 0.7, .label = "rows"};
@@ -31,7 +31,8 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
     oat_string_print(out, f->info.knots > 0 ? "The fit and its knots" : "The fit");
     return;
   }
-  oat_string_print(out, f->info.knots > 0 ? "Knots: %s and %s" : "Uncertainty: %s and %s", name_of(f, panel, OAT_X), name_of(f, panel, OAT_Y));
+  oat_string_print(out, f->info.knots > 0 ? "Knots: %s and %s" : "Uncertainty: %s and %s", name_of(f, panel, OAT_X),
+                   name_of(f, panel, OAT_Y));
 }
 
 /* ---- one input --------------------------------------------------------------------------------------------------------- */
@@ -135,6 +136,15 @@ typedef struct levels {
   double low, step;
 } levels;
 
+/* The least of 1, 2 and 5 times a power of ten that takes no more than LEVELS levels. */
+static double round_step(double low, double high) {
+  double step = pow(10, floor(log10(fmax(high - low, 1e-9 * high + 1e-300) / LEVELS)));
+  for (size_t i = 0; floor(high / step) - floor(low / step) >= LEVELS; i++) {
+    step *= i % 3 == 1 ? 2.5 : 2;
+  }
+  return step;
+}
+
 static size_t level_of(const levels *l, size_t cell) {
   const double level = floor((l->sd[cell] - l->low) / l->step);
   return level < 0 ? 0 : level < LEVELS - 1 ? (size_t)level : LEVELS - 1;
@@ -167,12 +177,12 @@ static oatgp_status draw_level(const oat_facts *f, const levels *l, size_t level
   oatgp_status status = OATGP_OK;
   collect(f, l, level, t);
   if (t->n > 0) {
-    oat_string_add(&label, "sd ");
-    oat_string_number(&label, l->low + l->step * (double)level, 2);
-    oat_string_add(&label, " to ");
-    oat_string_number(&label, l->low + l->step * (double)(level + 1), 2);
+    oat_string_add(&label, level == 0 ? "sd " : "");
+    oat_string_value(&label, l->low + l->step * (double)level, 6);
+    oat_string_add(&label, "\xe2\x80\x93");
+    oat_string_value(&label, l->low + l->step * (double)(level + 1), 6);
     TRY(label.status);
-    TRY(oat_panel_tiles(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.06 + 0.14 * (double)level, .label = label.text}, t->n, t->sides,
+    TRY(oat_panel_tiles(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.06 + 0.12 * (double)level, .label = label.text}, t->n, t->sides,
                         (oat_limits){t->low, t->high}));
   }
 done:
@@ -193,7 +203,8 @@ static oatgp_status draw_map(const oat_facts *f, oat_panel *out) {
     l.low = fmin(l.low, sd[i]);
     highest = fmax(highest, sd[i]);
   }
-  l.step = fmax((highest - l.low) / LEVELS, 1e-12 * highest + 1e-300);
+  l.step = round_step(l.low, highest);
+  l.low = l.step * floor(l.low / l.step);
   for (size_t level = 0; level < LEVELS; level++) {
     TRY(draw_level(f, &l, level, t, out));
   }
@@ -262,6 +273,7 @@ const oat_chart oat_chart_knots = {
     .name = "knots",
     .help = "where the knots are: on the fit (one input), on a map of its uncertainty (two), or among the rows (more)",
     .why = "the full Gaussian process has no knots, and more than two inputs cannot be seen as a whole",
+    .tall = true,
     .panels = panels,
     .title = title,
     .draw = draw,

@@ -81,7 +81,8 @@ static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
   TRY(make_record(f, &r));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "knots", .whole = true}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 3.2, .label = "kept"}, r.n_kept, r.kept[0], r.kept[1]));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 3.2, .label = "kept"}, r.n_kept, r.kept[0],
+                     r.kept[1]));
   if (r.n_dropped > 0) {
     TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CROSS, .size = 5, .label = "dropped"}, r.n_dropped,
                          r.dropped[0], r.dropped[1]));

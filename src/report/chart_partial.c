@@ -13,9 +13,9 @@
 enum { VALUES = 33, MOST_ROWS = 64, MOST_LINES = 12, MOST_INPUTS = 24 };
 
 typedef struct sweep {
-  size_t rows;                                       /* that are averaged over */
+  size_t rows;                                                /* that are averaged over */
   double at[VALUES], mean[VALUES], low[VALUES], high[VALUES]; /* low: first the variance */
-  double *each;                                      /* prediction of every row at every value: values x rows */
+  double *each;                                               /* prediction of every row at every value: values x rows */
 } sweep;
 
 static size_t panels(const oat_facts *f) { return f->d == 1 ? 0 : f->d < MOST_INPUTS ? f->d : MOST_INPUTS; }
@@ -87,7 +87,8 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->model->names[input]}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
   TRY(draw_each(&s, out));
-  TRY(oat_panel_band(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % band"}, VALUES, s.at, (oat_limits){s.low, s.high}));
+  TRY(oat_panel_band(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % band"}, VALUES, s.at,
+                     (oat_limits){s.low, s.high}));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "average"}, VALUES, s.at, s.mean));
 done:
   free(s.each);
@@ -96,9 +97,10 @@ done:
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
-  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->model->names[input], rows,
-                   rows < f->data->n ? " random" : "");
-  oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in shape, inputs act together."
+  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->model->names[input],
+                   rows, rows < f->data->n ? " random" : "");
+  oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in "
+                                   "shape, inputs act together."
                                  : ".");
   if (panel + 1 == panels(f) && panels(f) < f->d) {
     oat_string_print(out, " Shown are the %zu most relevant of %zu inputs.", panels(f), f->d);

@@ -48,11 +48,13 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   for (size_t i = 0; i < f->data->n; i++) {
     far += fabs(f->residual[i]) > FAR;
   }
-  oat_string_add(out, "Observed minus predicted, in standard deviations. There should be no pattern, and 95 % of the rows between the dashed lines. ");
+  oat_string_add(
+      out, "Observed minus predicted, in standard deviations. There should be no pattern, and 95 % of the rows between the dashed lines. ");
   if (far == 0) {
     oat_string_print(out, "No row is further away than %d.", FAR);
   } else {
-    oat_string_print(out, far == 1 ? "%zu row is further away than %d: one to look at." : "%zu rows are further away than %d: those to look at.",
+    oat_string_print(out,
+                     far == 1 ? "%zu row is further away than %d: one to look at." : "%zu rows are further away than %d: those to look at.",
                      far, FAR);
   }
   oat_tell_thinned(f, out);

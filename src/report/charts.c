@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-static const oat_chart *const charts[] = {&oat_chart_observed,  &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
-                                          &oat_chart_knots,     &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
+static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
+                                          &oat_chart_knots,    &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
 
 const oat_chart *oat_chart_at(size_t index) { return index < sizeof charts / sizeof *charts ? charts[index] : NULL; }
 
@@ -60,7 +60,11 @@ done:
 
 oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out) {
   const bool whole = panel == SIZE_MAX;
-  const size_t count = whole ? chart->panels(f) : 1, columns = count < 3 ? count : count == 4 ? 2 : 3, rows = (count + columns - 1) / columns;
+  const size_t count = whole ? chart->panels(f) : 1,
+               columns = count < 3    ? count
+                         : count == 4 ? 2
+                                      : 3,
+               rows = (count + columns - 1) / columns;
   oat_string text[2] = {{.ctx = f->ctx}, {.ctx = f->ctx}};
   oat_figure *figure = NULL;
   oatgp_status status;
@@ -73,7 +77,9 @@ oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t
                                            .rows = rows,
                                            .columns = columns,
                                            .width_mm = whole ? fmax(120, 75 * (double)columns) : 92,
-                                           .height_mm = whole ? (rows == 1 ? 85 : 12 + 62 * (double)rows) : 72,
+                                           .height_mm = whole         ? 12 + (rows == 1 ? 75 : 62) * (double)rows
+                                                        : chart->tall ? 84
+                                                                      : 72,
                                            .legend = {.place = OAT_LEGEND_BELOW},
                                            .in_page = !whole},
                         &figure));

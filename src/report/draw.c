@@ -20,7 +20,8 @@ static oatgp_status check(const oat_chart *chart, const oat_facts *f) {
   if (chart->needs_data && (f->data == NULL || f->data->y == NULL)) {
     return oat_fail(f->ctx, OATGP_DATA, "the figure '%s' needs rows with a target: give data", chart->name);
   }
-  return chart->panels(f) > 0 ? OATGP_OK : oat_fail(f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
+  return chart->panels(f) > 0 ? OATGP_OK
+                              : oat_fail(f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
 }
 
 static oatgp_status add_figure(oat_figure *figure, const oatgp_drawing *drawing, oat_string *out) {

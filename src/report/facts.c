@@ -176,7 +176,7 @@ done:
 }
 
 void oat_facts_clear(oat_facts *facts) {
-  double *const arrays[] = {facts->knots, facts->knot_mean, facts->lowest, facts->highest,
+  double *const arrays[] = {facts->knots, facts->knot_mean, facts->lowest,   facts->highest,
                             facts->mean,  facts->sd,        facts->residual, facts->nlp};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);

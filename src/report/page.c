@@ -1,5 +1,6 @@
 /* The report: one page of HTML with everything in it. What it says comes from the model file and the given rows; the figures are those of
  * chart.h, each panel in a frame of its own, so that they stand one below the other on a phone and side by side on a desk. */
+#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,7 +61,11 @@ done:
 /* All panels of the charts; where one has none, why. */
 static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *charts) {
   oatgp_status status = OATGP_OK;
-  add(p, "<div class=\"cards\">\n");
+  size_t frames = 0;
+  for (size_t i = 0; i < count; i++) {
+    frames += charts[i]->panels(p->f);
+  }
+  oat_string_print(&p->html, "<div class=\"cards%s\">\n", frames == 2 || frames == 4 ? " pairs" : "");
   for (size_t i = 0; i < count; i++) {
     for (size_t panel = 0; panel < charts[i]->panels(p->f); panel++) {
       TRY(add_figure(p, charts[i], panel));
@@ -69,7 +74,7 @@ static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *c
   add(p, "</div>\n");
   for (size_t i = 0; i < count; i++) {
     if (charts[i]->panels(p->f) == 0) {
-      oat_string_print(&p->html, "<p>No figure of the %s: %s.</p>\n", charts[i]->name, charts[i]->why);
+      oat_string_print(&p->html, "<p>%c%s.</p>\n", toupper((unsigned char)*charts[i]->why), charts[i]->why + 1);
     }
   }
 done:
@@ -153,7 +158,8 @@ static void add_facts(page *p) {
   oat_string_print(&p->html, info->knots > 0 ? "%zu, found by " : "none", info->knots);
   add_text(p, info->knots > 0 ? info->select : "");
   end_row(p);
-  add_number_row(p, "objective", info->objective, strcmp(info->approx, "vfe") == 0 ? "lower bound of the log evidence" : "log evidence of the model");
+  add_number_row(p, "objective", info->objective,
+                 strcmp(info->approx, "vfe") == 0 ? "lower bound of the log evidence" : "log evidence of the model");
   add_number_row(p, "sigma", info->sigma, "standard deviation of the function");
   add_number_row(p, "tau", info->tau, "standard deviation of the noise");
   add_work_row(p);
@@ -202,8 +208,9 @@ static void add_errors(page *p) {
     add(p, "&nbsp;% of the variance.");
   }
   add(p, "</td></tr>\n");
-  add_score(p, "mean NLP", s->mean_nlp, "Mean of &minus;log p(observed): punishes both errors and wrong error bars. Smaller is better; to compare models of "
-                                        "the same rows.</td></tr>\n");
+  add_score(p, "mean NLP", s->mean_nlp,
+            "Mean of &minus;log p(observed): punishes both errors and wrong error bars. Smaller is better; to compare models of "
+            "the same rows.</td></tr>\n");
   add_score(p, "MNLP", s->mnlp, "Its median, which a few odd rows do not move.</td></tr>\n");
 }
 
@@ -225,8 +232,8 @@ static void add_coverages(page *p) {
   for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
     oat_string_print(&p->html, "<tr><th scope=\"row\">coverage %d&nbsp;%%</th><td class=\"number\">", levels[i].percent);
     oat_string_number(&p->html, 100 * levels[i].share, 3);
-    oat_string_print(&p->html, "&nbsp;%%</td><td>Share of rows inside their central %d&nbsp;%% interval: %s.</td></tr>\n", levels[i].percent,
-                     judge(s->n, levels[i].share, levels[i].percent / 100.0));
+    oat_string_print(&p->html, "&nbsp;%%</td><td>Share of rows inside their central %d&nbsp;%% interval: %s.</td></tr>\n",
+                     levels[i].percent, judge(s->n, levels[i].share, levels[i].percent / 100.0));
   }
 }
 
@@ -234,7 +241,8 @@ static void add_which_rows(page *p) {
   const oat_facts *const f = p->f;
   oat_string_print(&p->html, "<p>On the %zu rows of <code>", f->data->n);
   add_text(p, p->from);
-  add(p, f->left_out ? "</code>. These are the rows that the model was fitted to, so each is predicted without itself (leave-one-out, in closed form), "
+  add(p, f->left_out ? "</code>. These are the rows that the model was fitted to, so each is predicted without itself (leave-one-out, in "
+                       "closed form), "
                        "as if it were new. Parameters and knots were chosen with it."
                      : "</code>, as the model predicts them.");
   if (f->data->dropped > 0) {
@@ -256,11 +264,17 @@ static oatgp_status add_predictions(page *p) {
 
 /* ---- rows predicted worst ---------------------------------------------------------------------------------------------- */
 
-static void add_cell(page *p, double value) {
+/* Values of the data have the digits that they had there. */
+static void add_cell(page *p, double value, bool as_given) {
   add(p, "<td class=\"number\" data-value=\"");
-  oat_string_number(&p->html, value, 9);
+  oat_string_value(&p->html, value, 9);
   add(p, "\">");
-  add_number(p, value);
+  if (as_given) {
+    add(p, value < 0 ? "&minus;" : "");
+    oat_string_value(&p->html, fabs(value), 6);
+  } else {
+    add_number(p, value);
+  }
   add(p, "</td>");
 }
 
@@ -283,18 +297,21 @@ static void add_worst_head(page *p) {
 static void add_worst(page *p) {
   const oat_facts *const f = p->f;
   add_heading(p, "worst", "Rows predicted worst");
-  oat_string_print(&p->html, "<p>The %zu rows with the largest &minus;log p(observed), worst first: where to look for errors in the data, or for what the model "
-                             "does not know%s.</p>\n", f->n_worst, table_inputs(f) < f->d ? ". Of the inputs, the most relevant" : "");
+  oat_string_print(
+      &p->html,
+      "<p>The %zu rows with the largest &minus;log p(observed), worst first: where to look for errors in the data, or for what the model "
+      "does not know%s.</p>\n",
+      f->n_worst, table_inputs(f) < f->d ? ". Of the inputs, the most relevant" : "");
   add_worst_head(p);
   for (size_t i = 0; i < f->n_worst; i++) {
     const size_t row = f->worst[i];
     oat_string_print(&p->html, "<tr><td class=\"number\" data-value=\"%zu\">%zu</td>", row + 1, row + 1);
     const double values[] = {f->data->y[row], f->mean[row], f->sd[row], f->residual[row], f->nlp[row]};
     for (size_t c = 0; c < sizeof values / sizeof *values; c++) {
-      add_cell(p, values[c]);
+      add_cell(p, values[c], c == 0);
     }
     for (size_t j = 0; j < table_inputs(f); j++) {
-      add_cell(p, f->input[f->order[j]][row]);
+      add_cell(p, f->input[f->order[j]][row], true);
     }
     add(p, "</tr>\n");
   }
@@ -303,18 +320,18 @@ static void add_worst(page *p) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------------- */
 
-static void add_tile(page *p, double value, const char *meaning) {
-  add(p, "<li><b>");
-  oat_string_number(&p->html, value, 6);
-  oat_string_print(&p->html, "</b><span>%s</span></li>\n", meaning);
+static void add_tile(page *p, size_t count, const char *meaning) {
+  oat_string_print(&p->html, "<li><b>%zu</b><span>%s</span></li>\n", count, meaning);
 }
 
 static void add_head(page *p) {
   const oat_facts *const f = p->f;
-  add(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
-         "<link rel=\"icon\" href=\"data:,\">\n<title>");
+  add(p,
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+      "img-src data:\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>");
   add_text(p, f->target);
   add(p, ": report of a Gaussian process</title>\n<style>\n");
   oat_figure_style("report", &p->html);
@@ -335,13 +352,16 @@ static void add_summary(page *p) {
   add(p, "; <b>");
   oat_string_number(&p->html, 100 * f->scores.coverage95, 3);
   add(p, "&nbsp;%</b> of the rows lie inside their 95&nbsp;% interval.</p>\n<ul class=\"key\">\n");
-  add_tile(p, (double)f->info.n, "rows fitted");
-  add_tile(p, (double)f->d, f->d == 1 ? "input" : "inputs");
-  add_tile(p, f->info.knots > 0 ? (double)f->info.knots : NAN, "knots");
-  add_tile(p, (double)f->data->n, f->left_out ? "rows left out, one at a time" : "rows predicted");
-  add(p, "</ul>\n<nav aria-label=\"Parts\"><a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a>"
-         "<a href=\"#knots\">Knots</a><a href=\"#worst\">Rows predicted worst</a><a href=\"#fitted\">What was fitted</a></nav>\n</header>\n"
-         "<main id=\"report\">\n");
+  add_tile(p, f->info.n, "rows fitted");
+  add_tile(p, f->d, f->d == 1 ? "input" : "inputs");
+  add_tile(p, f->info.knots, "knots");
+  add_tile(p, f->data->n, f->left_out ? "rows left out in turn" : "rows predicted");
+  add(p, "</ul>\n<nav aria-label=\"Parts\">");
+  add(p, f->d == 1 ? "<a href=\"#knots\">The fit</a><a href=\"#scores\">How well it predicts</a>"
+                   : "<a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a><a href=\"#knots\">Knots</a>");
+  add(p,
+      "<a href=\"#worst\">Rows predicted worst</a><a href=\"#fitted\">What was fitted</a></nav>\n</header>\n"
+      "<main id=\"report\">\n");
 }
 
 static void add_end(page *p) {
@@ -352,17 +372,27 @@ static void add_end(page *p) {
   add(p, "</script>\n</body>\n</html>\n");
 }
 
+static oatgp_status add_effects(page *p) {
+  static const oat_chart *const charts[] = {&oat_chart_relevance, &oat_chart_partial};
+  add_heading(p, "effects", "What the inputs do");
+  return add_figures(p, sizeof charts / sizeof *charts, charts);
+}
+
+/* With one input the knots stand on the fit, which shows all there is to see of the input. */
+static oatgp_status add_knots(page *p) {
+  static const oat_chart *const charts[] = {&oat_chart_knots, &oat_chart_objective, &oat_chart_evidence};
+  add_heading(p, "knots", p->f->d == 1 ? "The fit" : "Knots");
+  return add_figures(p, sizeof charts / sizeof *charts, charts);
+}
+
 static oatgp_status fill(page *p) {
-  static const oat_chart *const effects[] = {&oat_chart_relevance, &oat_chart_partial};
-  static const oat_chart *const knots[] = {&oat_chart_knots, &oat_chart_objective, &oat_chart_evidence};
   oatgp_status status;
   add_head(p);
   add_summary(p);
+  TRY(p->f->d == 1 ? add_knots(p) : OATGP_OK);
   TRY(add_predictions(p));
-  add_heading(p, "effects", "What the inputs do");
-  TRY(add_figures(p, sizeof effects / sizeof *effects, effects));
-  add_heading(p, "knots", "Knots, and how near the exact Gaussian process");
-  TRY(add_figures(p, sizeof knots / sizeof *knots, knots));
+  TRY(p->f->d == 1 ? OATGP_OK : add_effects(p));
+  TRY(p->f->d == 1 ? OATGP_OK : add_knots(p));
   add_worst(p);
   add_fitted(p);
   add_end(p);
