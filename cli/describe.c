@@ -114,6 +114,15 @@ static void print_text(const char *label, const char *text) {
   }
 }
 
+/* One for each line of the text: how the model was fitted, then each update. */
+static void print_commands(const char *text) {
+  for (size_t length; *text != '\0'; text += length + (text[length] == '\n')) {
+    length = strcspn(text, "\n");
+    print_label("command");
+    printf("%.*s\n", (int)length, text);
+  }
+}
+
 static void print_number(const char *label, double value) {
   print_label(label);
   printf("%.8g\n", value);
@@ -201,7 +210,7 @@ static void print_origin(const report *r) {
   print_label("seed");
   printf("%" PRId64 "\n", r->info.seed);
   print_text("version", r->info.version);
-  print_text("command", r->info.command);
+  print_commands(r->info.command);
   print_text("fingerprint", r->info.fingerprint);
 }
 

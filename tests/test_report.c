@@ -22,7 +22,8 @@ static size_t count(const char *text, const char *piece) {
 
 static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_data *data, size_t size) {
   const size_t n = oatgp_data_rows(data), groups = n / size;
-  double *mean = calloc(groups, sizeof *mean), *variance = calloc(groups, sizeof *variance), *covariance = calloc(n * n, sizeof *covariance);
+  double *mean = calloc(groups, sizeof *mean), *variance = calloc(groups, sizeof *variance),
+         *covariance = calloc(n * n, sizeof *covariance);
   double *all = must_predict(s, model, data);
   must(s, oat_predict_averages(s->ctx, model, data, size, &(oat_averages){mean, variance}));
   must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
@@ -113,10 +114,8 @@ typedef struct sort {
 
 static void every_figure_of_every_sort_of_model(void **state) {
   static const sort sorts[] = {
-      {1, "vfe", "se-ard", "oat-gain", " relevance partial evidence "},
-      {2, "vfe", "se-ard", "simultaneous", " evidence "},
-      {2, "full", "se", "simultaneous", " relevance evidence "},
-      {4, "fitc", "matern52-ard", "simultaneous", " evidence "},
+      {1, "vfe", "se-ard", "oat-gain", " relevance partial evidence "}, {2, "vfe", "se-ard", "simultaneous", " evidence "},
+      {2, "full", "se", "simultaneous", " relevance evidence "},        {4, "fitc", "matern52-ard", "simultaneous", " evidence "},
       {4, "full", "matern32-ard", "simultaneous", " knots evidence "},
   };
   scratch *s = *state;
@@ -253,10 +252,23 @@ static void the_page_has_it_all(void **state) {
   must(s, oatgp_model_set_command(s->ctx, model, "oatgp fit 'a <b>.csv' --target medv"));
   char *const page = report(s, model, data, "a <b>.csv");
   expect_page(page);
-  const char *const pieces[] = {"a &lt;b&gt;.csv", "leave-one-out", "RMSE",         "SRMSE",           "mean NLP",      "coverage 99&nbsp;%",
-                                "Observed against predicted", "Residuals",  "Coverage of the intervals", "(PIT)", "Effect of lstat",
-                                "Relevance of the inputs",    "Knots: ",    "Objective during the fit",  "Rows predicted worst",
-                                "oatgp fit --certify",        "max_iter = "};
+  const char *const pieces[] = {"a &lt;b&gt;.csv",
+                                "leave-one-out",
+                                "RMSE",
+                                "SRMSE",
+                                "mean NLP",
+                                "coverage 99&nbsp;%",
+                                "Observed against predicted",
+                                "Residuals",
+                                "Coverage of the intervals",
+                                "(PIT)",
+                                "Effect of lstat",
+                                "Relevance of the inputs",
+                                "Knots: ",
+                                "Objective during the fit",
+                                "Rows predicted worst",
+                                "oatgp fit --certify",
+                                "max_iter = "};
   for (size_t i = 0; i < LENGTH(pieces); i++) {
     if (strstr(page, pieces[i]) == NULL) {
       fail_msg("the page lacks '%s'", pieces[i]);
@@ -339,7 +351,8 @@ static void a_model_file_of_before(void **state) {
   assert_int_equal(info.n, 133);
   assert_int_equal(info.knots, 12);
   assert_near(info.objective, -621.9961842891719, 1e-12);
-  assert_string_equal(info.command, "oatgp fit mcycle.csv --target accel --select oat-gain --max-knots 12 --tol-knot 0.5 --seed 7 -o mcycle.oatgp");
+  assert_string_equal(info.command,
+                      "oatgp fit mcycle.csv --target accel --select oat-gain --max-knots 12 --tol-knot 0.5 --seed 7 -o mcycle.oatgp");
   char *const page = report(s, model, data, "mcycle.csv");
   expect_page(page);
   assert_non_null(strstr(page, "leave-one-out"));
