@@ -20,7 +20,7 @@ static size_t input_of(const oat_facts *f, size_t pair, oat_direction direction)
 }
 
 static const char *name_of(const oat_facts *f, size_t pair, oat_direction direction) {
-  return f->model->names[f->d == 1 ? 0 : input_of(f, pair, direction)];
+  return f->name[f->d == 1 ? 0 : input_of(f, pair, direction)];
 }
 
 /* Of the full GP there are no knots, but with one or two inputs its fit can be seen all the same. */
@@ -85,7 +85,7 @@ static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   oatgp_status status;
   TRY(oat_new(f->ctx, 1, sizeof *c, &c));
   TRY(predict_curve(f, c));
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->model->names[0]}));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->name[0]}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
   TRY(draw_band(c, c->whole, &(oat_style){.colour = OAT_SKY, .opacity = 0.25, .label = "95 % of rows"}, out));
   TRY(draw_band(c, c->latent, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % of the function"}, out));

@@ -21,7 +21,7 @@ typedef struct sweep {
 static size_t panels(const oat_facts *f) { return f->d == 1 ? 0 : f->d < MOST_INPUTS ? f->d : MOST_INPUTS; }
 
 static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  oat_string_print(out, "Effect of %s", f->model->names[f->order[panel]]);
+  oat_string_print(out, "Effect of %s", f->name[f->order[panel]]);
 }
 
 /* Every chosen row with every value of the input, value by value; column-major. */
@@ -84,7 +84,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   sweep s = {0};
   oatgp_status status;
   TRY(make_sweep(f, input, &s));
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->model->names[input]}));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->name[input]}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
   TRY(draw_each(&s, out));
   TRY(oat_panel_band(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % band"}, VALUES, s.at,
@@ -97,7 +97,7 @@ done:
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
-  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->model->names[input],
+  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->name[input],
                    rows, rows < f->data->n ? " random" : "");
   oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in "
                                    "shape, inputs act together."

@@ -25,7 +25,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   TRY(oat_new_matrix(f->ctx, n, 1, &length));
   TRY(oat_new_matrix(f->ctx, n, 1, &place));
   for (size_t i = 0; i < n; i++) {
-    names[i] = f->model->names[f->order[i]];
+    names[i] = f->name[f->order[i]];
     length[i] = 1 / f->info.lengthscales[f->order[i]];
     place[i] = (double)i + 1;
   }
@@ -43,11 +43,11 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t first = f->order[0], last = f->order[f->d - 1];
   (void)panel;
   oat_string_add(out, "The longer the bar, the faster the prediction changes with that input: most with ");
-  oat_string_add(out, f->model->names[first]);
+  oat_string_add(out, f->name[first]);
   oat_string_add(out, ", whose lengthscale is ");
   oat_string_number(out, f->info.lengthscales[first] * f->info.input_scale[first], 3);
   oat_string_add(out, " in its own units, least with ");
-  oat_string_add(out, f->model->names[last]);
+  oat_string_add(out, f->name[last]);
   oat_string_add(out, " (");
   oat_string_number(out, f->info.lengthscales[last] * f->info.input_scale[last], 3);
   oat_string_add(out, ").");

@@ -44,6 +44,39 @@ static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, siz
   return status;
 }
 
+/* ---- names ------------------------------------------------------------------------------------------------------------- */
+
+/* A copy of at most OAT_LONGEST_NAME letters, with an ellipsis where it was cut: a longer one would leave no room for the figure. */
+static oatgp_status copy_name(oatgp_context *ctx, const char *name, char **out) {
+  static const char ellipsis[] = "\xe2\x80\xa6";
+  size_t letters = 0, length = 0;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, strlen(name) + sizeof ellipsis, 1, out));
+  while (name[length] != '\0' && letters < OAT_LONGEST_NAME) {
+    do {
+      (*out)[length] = name[length];
+      length++;
+    } while (((unsigned char)name[length] & 0xc0) == 0x80);
+    letters++;
+  }
+  if (name[length] != '\0') {
+    memcpy(*out + length, ellipsis, sizeof ellipsis);
+  }
+done:
+  return status;
+}
+
+static oatgp_status copy_names(oat_facts *f) {
+  oatgp_status status;
+  TRY(copy_name(f->ctx, *f->info.target != '\0' ? f->info.target : "target", &f->target));
+  TRY(oat_new(f->ctx, f->d, sizeof *f->name, &f->name));
+  for (size_t j = 0; j < f->d; j++) {
+    TRY(copy_name(f->ctx, f->model->names[j], &f->name[j]));
+  }
+done:
+  return status;
+}
+
 /* ---- the model --------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status order_inputs(oat_facts *f) {
@@ -163,7 +196,7 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
   oatgp_status status;
   *facts = (oat_facts){.ctx = ctx, .model = model, .data = data, .d = model->d};
   oatgp_model_get_info(model, &facts->info);
-  facts->target = *facts->info.target != '\0' ? facts->info.target : "target";
+  TRY(copy_names(facts));
   TRY(order_inputs(facts));
   TRY(find_knots(facts));
   if (data != NULL) {
@@ -181,6 +214,11 @@ void oat_facts_clear(oat_facts *facts) {
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
+  for (size_t j = 0; facts->name != NULL && j < facts->d; j++) {
+    free(facts->name[j]);
+  }
+  free(facts->name);
+  free(facts->target);
   free(facts->order);
   free(facts->shown);
   free(facts->worst);

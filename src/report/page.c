@@ -288,7 +288,7 @@ static void add_worst_head(page *p) {
   }
   for (size_t j = 0; j < table_inputs(p->f); j++) {
     add(p, "<th scope=\"col\" class=\"number\">");
-    add_text(p, p->f->model->names[p->f->order[j]]);
+    add_text(p, p->f->name[p->f->order[j]]);
     add(p, "</th>");
   }
   add(p, "</tr></thead>\n<tbody>\n");

@@ -67,6 +67,22 @@
   tip.hidden = true;
   document.body.appendChild(tip);
 
+  // A ring about the point that is told.
+  function ring(svg, hit) {
+    var old = svg.querySelector(".hit");
+    if (old) {
+      svg.removeChild(old);
+    }
+    if (hit) {
+      var circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+      circle.setAttribute("class", "hit");
+      circle.setAttribute("cx", hit.place[0]);
+      circle.setAttribute("cy", hit.place[1]);
+      circle.setAttribute("r", 4);
+      svg.appendChild(circle);
+    }
+  }
+
   function place(event) {
     var box = tip.getBoundingClientRect(), left = event.clientX + 14, top = event.clientY + 14;
     tip.style.left = Math.max(4, Math.min(left, window.innerWidth - box.width - 4)) + "px";
@@ -78,20 +94,27 @@
     function show(event) {
       panels = panels || Array.prototype.map.call(svg.querySelectorAll("g[data-x]"), panelOf);
       var at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      var text = "";
+      var best = null, text = "";
       panels.forEach(function (panel) {
         var hit = nearest(panel, at, 14);
-        text = hit ? describe(panel, hit) : text;
+        if (hit) {
+          best = hit;
+          text = describe(panel, hit);
+        }
       });
-      tip.hidden = text === "";
+      tip.hidden = best === null;
       tip.textContent = text;
-      if (text) {
+      ring(svg, best);
+      if (best) {
         place(event);
       }
     }
     svg.addEventListener("pointermove", show);
     svg.addEventListener("pointerdown", show);
-    svg.addEventListener("pointerleave", function () { tip.hidden = true; });
+    svg.addEventListener("pointerleave", function () {
+      tip.hidden = true;
+      ring(svg, null);
+    });
   }
 
   Array.prototype.forEach.call(document.querySelectorAll("figure svg"), watch);
