@@ -191,6 +191,33 @@ static void the_history_has_every_knot(void **state) {
   oatgp_data_free(data);
 }
 
+/* Knots that come together are one point, where all of them are there. */
+static void knots_in_batches_are_one_point(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  s->settings.select = "oat-gain";
+  s->settings.batch = 4;
+  s->settings.max_knots = 17;
+  s->settings.tol_knot = 0;
+  oatgp_model *model = must_fit(s, data, NULL);
+  const oatgp_model_info info = info_of(model);
+  const size_t width = 8 + info.d, evaluations = 6; /* columns of the record */
+  size_t proposals = 1, dropped = 0;
+  char expected[80];
+  for (size_t i = 1; i < info.selection_count; i++) {
+    proposals += info.selection[i * width + evaluations] != info.selection[(i - 1) * width + evaluations];
+    dropped += info.selection[i * width] == 0;
+  }
+  assert_int_equal(dropped, 0);
+  assert_true(proposals > 1 && proposals < info.selection_count);
+  char *const text = draw(s, model, NULL, "objective");
+  snprintf(expected, sizeof expected, "Every proposal: %zu kept (%zu knots) and 0 dropped.", proposals, info.selection_count);
+  assert_non_null(strstr(text, expected));
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
 static void figures_in_letters(void **state) {
   scratch *s = *state;
   oatgp_data *data = motorcycle(s);
@@ -400,6 +427,7 @@ int main(void) {
       report_test(every_figure_of_every_sort_of_model),
       report_test(the_evidence_when_it_is_known),
       report_test(the_history_has_every_knot),
+      report_test(knots_in_batches_are_one_point),
       report_test(figures_in_letters),
       report_test(the_page_has_it_all),
       report_test(new_rows_and_other_locales),

@@ -23,14 +23,16 @@ static void free_record(record *r) {
   }
 }
 
-/* The knots of one proposal: rows that follow each other with the same evaluations. */
-static size_t batch_at(const oat_facts *f, size_t first) {
+/* The end of the proposal that begins at this row: knots that came together have the same evaluations and objective, and are counted on. */
+static size_t end_of_proposal(const oat_facts *f, size_t first) {
+  const double *const begin = step_of(f, first);
   size_t end = first + 1;
-  while (end < f->info.selection_count && step_of(f, end)[OAT_SELECTION_EVALUATIONS] == step_of(f, first)[OAT_SELECTION_EVALUATIONS] &&
-         step_of(f, end)[OAT_SELECTION_KEPT] == step_of(f, first)[OAT_SELECTION_KEPT]) {
+  while (end < f->info.selection_count && step_of(f, end)[OAT_SELECTION_EVALUATIONS] == begin[OAT_SELECTION_EVALUATIONS] &&
+         step_of(f, end)[OAT_SELECTION_OBJECTIVE] == begin[OAT_SELECTION_OBJECTIVE] &&
+         step_of(f, end)[OAT_SELECTION_KNOTS] == begin[OAT_SELECTION_KNOTS] + (double)(end - first)) {
     end++;
   }
-  return end - first;
+  return end;
 }
 
 static void add(double *const to[2], size_t *n, double knots, double objective) {
@@ -39,12 +41,12 @@ static void add(double *const to[2], size_t *n, double knots, double objective) 
   (*n)++;
 }
 
+/* What there was before the first proposal. */
 static void add_start(const oat_facts *f, record *r) {
   const double *const first = step_of(f, 0);
   const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN];
-  const double knots = first[OAT_SELECTION_KNOTS] - (double)batch_at(f, 0);
-  if (isfinite(before) && knots >= 0) {
-    add(r->kept, &r->n_kept, knots, before);
+  if (isfinite(before)) {
+    add(r->kept, &r->n_kept, first[OAT_SELECTION_KNOTS] - 1, before);
   }
 }
 
@@ -55,13 +57,11 @@ static oatgp_status make_record(const oat_facts *f, record *r) {
     TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->dropped[i]));
   }
   add_start(f, r);
-  for (size_t i = 0; i < f->info.selection_count; i++) {
-    const double *const step = step_of(f, i);
-    if (step[OAT_SELECTION_KEPT] > 0) {
-      add(r->kept, &r->n_kept, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
-    } else {
-      add(r->dropped, &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
-    }
+  for (size_t i = 0; i < f->info.selection_count;) {
+    i = end_of_proposal(f, i);
+    const double *const step = step_of(f, i - 1);
+    const bool kept = step[OAT_SELECTION_KEPT] > 0;
+    add(kept ? r->kept : r->dropped, kept ? &r->n_kept : &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
   }
 done:
   return status;
@@ -118,13 +118,26 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   return f->info.selection_count > 0 ? draw_selection(f, out) : draw_history(f, out);
 }
 
-static void explain_selection(const oat_facts *f, oat_string *out) {
-  size_t kept = 0;
-  for (size_t i = 0; i < f->info.selection_count; i++) {
-    kept += step_of(f, i)[OAT_SELECTION_KEPT] > 0;
+static void tell_count(const char *what, size_t proposals, size_t knots, oat_string *out) {
+  oat_string_print(out, "%zu %s", proposals, what);
+  if (knots > proposals) {
+    oat_string_print(out, " (%zu knots)", knots);
   }
-  oat_string_print(out, "Every proposed knot: %zu kept and %zu dropped. The model has %zu knots and the objective ", kept,
-                   f->info.selection_count - kept, f->info.knots);
+}
+
+static void explain_selection(const oat_facts *f, oat_string *out) {
+  size_t proposals[2] = {0, 0}, knots[2] = {0, 0}; /* dropped, kept */
+  for (size_t i = 0, end; i < f->info.selection_count; i = end) {
+    const bool kept = step_of(f, i)[OAT_SELECTION_KEPT] > 0;
+    end = end_of_proposal(f, i);
+    proposals[kept]++;
+    knots[kept] += end - i;
+  }
+  oat_string_add(out, proposals[0] + proposals[1] < f->info.selection_count ? "Every proposal: " : "Every proposed knot: ");
+  tell_count("kept", proposals[1], knots[1], out);
+  oat_string_add(out, " and ");
+  tell_count("dropped", proposals[0], knots[0], out);
+  oat_string_print(out, ". The model has %zu knots and the objective ", f->info.knots);
   oat_string_number(out, f->info.objective, 6);
   oat_string_add(out, ". Where the curve is level, more knots would gain little.");
 }

@@ -20,9 +20,7 @@ typedef struct sweep {
 
 static size_t panels(const oat_facts *f) { return f->d == 1 ? 0 : f->d < MOST_INPUTS ? f->d : MOST_INPUTS; }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  oat_string_print(out, "Effect of %s", f->name[f->order[panel]]);
-}
+static void title(const oat_facts *f, size_t panel, oat_string *out) { oat_string_print(out, "Effect of %s", f->name[f->order[panel]]); }
 
 /* Every chosen row with every value of the input, value by value; column-major. */
 static oatgp_status make_rows(const oat_facts *f, size_t input, const sweep *s, oatgp_data **out) {
@@ -97,8 +95,8 @@ done:
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
-  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->name[input],
-                   rows, rows < f->data->n ? " random" : "");
+  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->name[input], rows,
+                   rows < f->data->n ? " random" : "");
   oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in "
                                    "shape, inputs act together."
                                  : ".");

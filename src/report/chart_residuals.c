@@ -30,7 +30,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "residual / its sd"}));
-  TRY(oat_panel_numbered(out, &(oat_style){.colour = OAT_BLUE, .size = 3, .opacity = 0.55, .label = "rows"}, f->n_shown,
+  TRY(oat_panel_numbered(out, &(oat_style){.colour = OAT_BLUE, .size = 3, .opacity = oat_point_opacity(f), .label = "rows"}, f->n_shown,
                          (const double *const[]){mean, residual}, number));
   TRY(oat_panel_rule(out, &middle, OAT_Y, 0));
   TRY(oat_panel_rule(out, &ends[0], OAT_Y, width));

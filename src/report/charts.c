@@ -24,6 +24,8 @@ size_t oat_one_panel(const oat_facts *f) {
   return 1;
 }
 
+double oat_point_opacity(const oat_facts *f) { return f->n_shown < 300 ? 0.85 : 0.55; }
+
 void oat_tell_thinned(const oat_facts *f, oat_string *out) {
   if (f->data == NULL || f->n_shown == f->data->n) {
     return;
