@@ -13,14 +13,8 @@ enum { WIDTH = 78, HEIGHT = 22, NARROW = 40, WIDE = 120 };
 
 /* ---- in letters ---------------------------------------------------------------------------------------------------------- */
 
-static bool locale_has_utf8(void) {
-  const locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-  const bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
-  if (locale != (locale_t)0) {
-    freelocale(locale);
-  }
-  return utf8;
-}
+/* Letters alone: the locale of numbers stays as it is. */
+static bool locale_has_utf8(void) { return setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
 static size_t terminal_width(void) {
   struct winsize size = {0};
