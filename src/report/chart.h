@@ -27,8 +27,9 @@ const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
 
 /* For charts of one panel. */
 size_t oat_one_panel(const oat_facts *f);
-/* The more points, the more of each shines through. */
-double oat_point_opacity(const oat_facts *f);
+/* The rows that are drawn, as points with their numbers: x and y have a value for each row of the data. The more points, the more of each shines
+ * through. */
+oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out);
 /* "Drawn are 1500 of 10000 rows, the 20 worst predicted among them." where that is so. */
 void oat_tell_thinned(const oat_facts *f, oat_string *out);
 

@@ -11,7 +11,6 @@
 enum { POINTS = 301, CELLS = 44, LEVELS = 7, PAIRS = 3 };
 
 static const oat_style knot_style = {.colour = OAT_VERMILION, .shape = OAT_PLUS, .size = 6, .label = "knots"};
-static const oat_style row_style = {.colour = OAT_GREY, .size = 2.4, .opacity = 0.7, .label = "rows"};
 
 /* The two inputs of a pair of the most relevant three: 0 1, 0 2, 1 2. */
 static size_t input_of(const oat_facts *f, size_t pair, oat_direction direction) {
@@ -63,23 +62,6 @@ static oatgp_status draw_band(const curve *c, const double *variance, const oat_
   return oat_panel_band(out, style, POINTS, c->x, (oat_limits){low, high});
 }
 
-static oatgp_status draw_rows(const oat_facts *f, const double *x, const double *y, oat_panel *out) {
-  double *shown[2] = {NULL, NULL}, *number = NULL;
-  oatgp_status status;
-  TRY(oat_facts_shown(f, x, &shown[0]));
-  TRY(oat_facts_shown(f, y, &shown[1]));
-  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
-  for (size_t i = 0; i < f->n_shown; i++) {
-    number[i] = (double)f->shown[i] + 1;
-  }
-  TRY(oat_panel_numbered(out, &row_style, f->n_shown, (const double *const *)shown, number));
-done:
-  free(shown[0]);
-  free(shown[1]);
-  free(number);
-  return status;
-}
-
 static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   curve *c = NULL;
   oatgp_status status;
@@ -90,7 +72,7 @@ static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   TRY(draw_band(c, c->whole, &(oat_style){.colour = OAT_SKY, .opacity = 0.25, .label = "95 % of rows"}, out));
   TRY(draw_band(c, c->latent, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % of the function"}, out));
   if (f->data != NULL && f->data->y != NULL) {
-    TRY(draw_rows(f, f->input[0], f->data->y, out));
+    TRY(oat_draw_rows(f, OAT_GREY, f->input[0], f->data->y, out));
   }
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.5, .label = "mean"}, POINTS, c->x, c->mean));
   if (f->info.knots > 0) {
@@ -244,7 +226,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
     TRY(draw_map(f, out));
   }
   if (f->data != NULL) {
-    TRY(draw_rows(f, f->input[input_of(f, panel, OAT_X)], f->input[input_of(f, panel, OAT_Y)], out));
+    TRY(oat_draw_rows(f, OAT_GREY, f->input[input_of(f, panel, OAT_X)], f->input[input_of(f, panel, OAT_Y)], out));
   }
   TRY(draw_knots(f, panel, out));
 done:

@@ -1,9 +1,8 @@
 /* Observed against predicted. */
-#include <stdlib.h>
+#include <math.h>
 
 #include "data/data.h"
 #include "report/chart.h"
-#include "util/memory.h"
 
 static void title(const oat_facts *f, size_t panel, oat_string *out) {
   (void)f;
@@ -12,27 +11,18 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
-  double *mean = NULL, *y = NULL, *number = NULL;
+  double ends[2] = {f->mean[0], f->mean[0]};
   oatgp_status status;
   (void)panel;
-  TRY(oat_facts_shown(f, f->mean, &mean));
-  TRY(oat_facts_shown(f, f->data->y, &y));
-  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
-  double ends[2] = {mean[0], mean[0]};
-  for (size_t i = 0; i < f->n_shown; i++) {
-    number[i] = (double)f->shown[i] + 1;
-    ends[0] = mean[i] < ends[0] ? mean[i] : ends[0];
-    ends[1] = mean[i] > ends[1] ? mean[i] : ends[1];
+  for (size_t i = 0; i < f->data->n; i++) {
+    ends[0] = fmin(ends[0], f->mean[i]);
+    ends[1] = fmax(ends[1], f->mean[i]);
   }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
-  TRY(oat_panel_numbered(out, &(oat_style){.colour = OAT_BLUE, .size = 3, .opacity = oat_point_opacity(f), .label = "rows"}, f->n_shown,
-                         (const double *const[]){mean, y}, number));
+  TRY(oat_draw_rows(f, OAT_BLUE, f->mean, f->data->y, out));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 1, .label = "observed = predicted"}, 2, ends, ends));
 done:
-  free(mean);
-  free(y);
-  free(number);
   return status;
 }
 

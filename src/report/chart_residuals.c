@@ -1,10 +1,8 @@
 /* Residuals, in standard deviations of their prediction, against the prediction. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "data/data.h"
 #include "report/chart.h"
-#include "util/memory.h"
 
 enum { FAR = 4 }; /* standard deviations from which on a row is called far */
 
@@ -16,29 +14,17 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   static const oat_style middle = {.colour = OAT_INK, .width = 0.8};
-  static const oat_style ends[] = {{.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "95 % should lie between"},
-                                   {.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}};
+  static const oat_style ends = {.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "95 % should lie between"};
   const double width = oatgp_normal_quantile(0.975);
-  double *mean = NULL, *residual = NULL, *number = NULL;
   oatgp_status status;
   (void)panel;
-  TRY(oat_facts_shown(f, f->mean, &mean));
-  TRY(oat_facts_shown(f, f->residual, &residual));
-  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
-  for (size_t i = 0; i < f->n_shown; i++) {
-    number[i] = (double)f->shown[i] + 1;
-  }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "residual / its sd"}));
-  TRY(oat_panel_numbered(out, &(oat_style){.colour = OAT_BLUE, .size = 3, .opacity = oat_point_opacity(f), .label = "rows"}, f->n_shown,
-                         (const double *const[]){mean, residual}, number));
+  TRY(oat_draw_rows(f, OAT_BLUE, f->mean, f->residual, out));
   TRY(oat_panel_rule(out, &middle, OAT_Y, 0));
-  TRY(oat_panel_rule(out, &ends[0], OAT_Y, width));
-  TRY(oat_panel_rule(out, &ends[1], OAT_Y, -width));
+  TRY(oat_panel_rule(out, &ends, OAT_Y, width));
+  TRY(oat_panel_rule(out, &ends, OAT_Y, -width));
 done:
-  free(mean);
-  free(residual);
-  free(number);
   return status;
 }
 

@@ -3,7 +3,11 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "data/data.h"
+#include "util/memory.h"
 
 static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
                                           &oat_chart_knots,    &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
@@ -24,7 +28,31 @@ size_t oat_one_panel(const oat_facts *f) {
   return 1;
 }
 
-double oat_point_opacity(const oat_facts *f) { return f->n_shown < 300 ? 0.85 : 0.55; }
+static oatgp_status copy_shown(const oat_facts *f, const double *values, double **out) {
+  const oatgp_status status = oat_new_matrix(f->ctx, f->n_shown, 1, out);
+  for (size_t i = 0; status == OATGP_OK && i < f->n_shown; i++) {
+    (*out)[i] = values[f->shown[i]];
+  }
+  return status;
+}
+
+oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out) {
+  const oat_style style = {.colour = colour, .size = 2.8, .opacity = f->n_shown < 300 ? 0.85 : 0.55, .label = "rows"};
+  double *shown[2] = {NULL, NULL}, *number = NULL;
+  oatgp_status status;
+  TRY(copy_shown(f, x, &shown[0]));
+  TRY(copy_shown(f, y, &shown[1]));
+  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
+  for (size_t i = 0; i < f->n_shown; i++) {
+    number[i] = (double)f->shown[i] + 1;
+  }
+  TRY(oat_panel_numbered(out, &style, f->n_shown, (const double *const *)shown, number));
+done:
+  free(shown[0]);
+  free(shown[1]);
+  free(number);
+  return status;
+}
 
 void oat_tell_thinned(const oat_facts *f, oat_string *out) {
   if (f->data == NULL || f->n_shown == f->data->n) {

@@ -247,14 +247,6 @@ done:
   return status;
 }
 
-oatgp_status oat_facts_shown(const oat_facts *facts, const double *values, double **out) {
-  const oatgp_status status = oat_new_matrix(facts->ctx, facts->n_shown, 1, out);
-  for (size_t i = 0; status == OATGP_OK && i < facts->n_shown; i++) {
-    (*out)[i] = values[facts->shown[i]];
-  }
-  return status;
-}
-
 void oat_spread_evenly(size_t n, double low, double high, double *out) {
   for (size_t i = 0; i < n; i++) {
     out[i] = n > 1 ? low + (high - low) * ((double)i / (double)(n - 1)) : low;

@@ -30,8 +30,6 @@ void oat_facts_clear(oat_facts *facts);
 
 /* Rows with the model's inputs and names, from x, n x d column-major. */
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out);
-/* The values of the rows that are drawn. */
-oatgp_status oat_facts_shown(const oat_facts *facts, const double *values, double **out);
 /* n values from low to high. */
 void oat_spread_evenly(size_t n, double low, double high, double *out);
 
