@@ -282,7 +282,9 @@ static size_t table_inputs(const oat_facts *f) { return f->d < MOST_TABLE_INPUTS
 
 static void add_worst_head(page *p) {
   static const char *const columns[] = {"observed", "predicted", "sd", "residual / sd", "NLP"};
-  add(p, "<div class=\"wide\"><table class=\"sortable\"><thead><tr><th scope=\"col\" class=\"number\">row</th>");
+  add(p,
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"worst\"><table class=\"sortable\"><thead><tr><th scope=\"col\" "
+      "class=\"number\">row</th>");
   for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
     oat_string_print(&p->html, "<th scope=\"col\" class=\"number\">%s</th>", columns[i]);
   }
