@@ -271,6 +271,31 @@ static void expect_page(const char *page) {
   }
 }
 
+/* Whatever the table of settings offers for the selection of knots has a history that can be drawn. */
+static void every_selection_has_a_history(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  const oatgp_setting *select = NULL;
+  for (size_t i = 0; select == NULL && oatgp_setting_at(i) != NULL; i++) {
+    select = strcmp(oatgp_setting_at(i)->name, "select") == 0 ? oatgp_setting_at(i) : NULL;
+  }
+  assert_non_null(select);
+  s->settings.max_knots = 12;
+  char *const choices = strdup(select->choices);
+  for (char *rest = choices, *choice = strtok_r(choices, "|", &rest); choice != NULL; choice = strtok_r(NULL, "|", &rest)) {
+    must(s, oatgp_settings_set(s->ctx, &s->settings, "select", choice));
+    oatgp_model *model = must_fit(s, data, NULL);
+    expect_svg(s, model, NULL, "objective");
+    char *const page = report(s, model, data, choice);
+    expect_page(page);
+    assert_non_null(strstr(page, choice));
+    free(page);
+    oatgp_model_free(model);
+  }
+  free(choices);
+  oatgp_data_free(data);
+}
+
 static void the_page_has_it_all(void **state) {
   scratch *s = *state;
   oatgp_data *data = boston(s);
@@ -428,6 +453,7 @@ int main(void) {
       report_test(the_evidence_when_it_is_known),
       report_test(the_history_has_every_knot),
       report_test(knots_in_batches_are_one_point),
+      report_test(every_selection_has_a_history),
       report_test(figures_in_letters),
       report_test(the_page_has_it_all),
       report_test(new_rows_and_other_locales),

@@ -11,14 +11,15 @@
 enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8 }; /* ROOM: letters for the labels of the y axis */
 
 /* What a cell can hold, by rising claim to it. */
-typedef enum sign { NOTHING, SHADE, DARK_SHADE, BAR, POINT, RULE, STROKE, KNOB } sign;
+typedef enum sign { NOTHING, SHADE, DARK_SHADE, BAR, POINT, RULE, STROKE, CROSS, RING, KNOB } sign;
 
 static const struct {
   const char *ascii, *utf8;
 } signs[] = {
-    [NOTHING] = {" ", " "},        [SHADE] = {".", "\xe2\x96\x91"}, [DARK_SHADE] = {":", "\xe2\x96\x92"},
-    [BAR] = {"#", "\xe2\x96\x88"}, [POINT] = {"o", "\xe2\x80\xa2"}, [RULE] = {"-", NULL},
-    [STROKE] = {"*", NULL},        [KNOB] = {"^", "\xe2\x96\xb2"},
+    [NOTHING] = {" ", " "},         [SHADE] = {".", "\xe2\x96\x91"}, [DARK_SHADE] = {":", "\xe2\x96\x92"},
+    [BAR] = {"#", "\xe2\x96\x88"},  [POINT] = {"o", "\xe2\x80\xa2"}, [RULE] = {"-", NULL},
+    [STROKE] = {"*", NULL},         [CROSS] = {"x", "\xc3\x97"},     [RING] = {"O", "\xe2\x97\x8b"},
+    [KNOB] = {"^", "\xe2\x96\xb2"},
 };
 
 typedef struct grid {
@@ -81,6 +82,20 @@ static void fill(const grid *g, const double x[2], const double y[2], sign what)
 
 /* ---- marks --------------------------------------------------------------------------------------------------------- */
 
+static sign sign_of_shape(oat_shape shape) {
+  switch (shape) {
+    case OAT_NO_SHAPE:
+    case OAT_CIRCLE:
+      return POINT;
+    case OAT_CROSS:
+      return CROSS;
+    case OAT_RING:
+      return RING;
+    default:
+      return KNOB;
+  }
+}
+
 static sign sign_of(const oat_mark *mark) {
   switch (mark->kind) {
     case OAT_MARK_TILES:
@@ -94,7 +109,7 @@ static sign sign_of(const oat_mark *mark) {
     case OAT_MARK_RUG:
       return KNOB;
     case OAT_MARK_POINTS:
-      return mark->style.shape != OAT_NO_SHAPE && mark->style.shape != OAT_CIRCLE ? KNOB : POINT;
+      return sign_of_shape(mark->style.shape);
     default:
       return BAR;
   }

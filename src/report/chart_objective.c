@@ -41,12 +41,13 @@ static void add(double *const to[2], size_t *n, double knots, double objective) 
   (*n)++;
 }
 
-/* What there was before the first proposal. */
+/* What there was before the first proposal. A start without knots, where all is noise, is so far below that nothing else could be told apart: it is
+ * shown only if there is nothing else. */
 static void add_start(const oat_facts *f, record *r) {
   const double *const first = step_of(f, 0);
-  const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN];
-  if (isfinite(before)) {
-    add(r->kept, &r->n_kept, first[OAT_SELECTION_KNOTS] - 1, before);
+  const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN], knots = first[OAT_SELECTION_KNOTS] - 1;
+  if (isfinite(before) && (knots > 0 || end_of_proposal(f, 0) == f->info.selection_count)) {
+    add(r->kept, &r->n_kept, knots, before);
   }
 }
 
