@@ -7,7 +7,7 @@
 
 #include <oatgp.h>
 
-#define CLI_MOST_POSITIONALS 2
+#define CLI_MOST_POSITIONALS 3
 
 enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 3 };
 
@@ -22,7 +22,7 @@ typedef struct cli cli;
 
 typedef struct cli_verb {
   const char *name, *summary;
-  const char *positionals[CLI_MOST_POSITIONALS]; /* "MODEL", "DATA"; NULL past the last */
+  const char *positionals[CLI_MOST_POSITIONALS]; /* "MODEL", "DATA", "[DATA]" for one that may be left out; NULL past the last */
   const char *usage;                             /* what follows the positionals in the synopsis */
   const char *details;                           /* a paragraph for --help */
   const char *example;                           /* one or more whole command lines */
@@ -45,7 +45,8 @@ struct cli {
   bool live_line;    /* a progress line stands on the terminal */
 };
 
-extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify;
+extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify,
+    cli_report, cli_plot;
 extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */
@@ -117,12 +118,19 @@ oatgp_status cli_check_output(cli *c);
 /* Saves the model to -o with the command line and reports it; says so if it was interrupted. */
 oatgp_status cli_save_model(cli *c, oatgp_model *model);
 
+/* ---- picture.c: PNG and PDF, by a program that is there or not ---- */
+
+/* Refuses when the program is missing; found before the work. */
+oatgp_status cli_check_picture(cli *c);
+/* Writes the SVG of this file to -o, in the format ("png" or "pdf"). */
+oatgp_status cli_write_picture(cli *c, const char *svg, const char *format);
+
 /* ---- certify.c ---- */
 
 /* The bounds, with progress and an end by signal, of which `c` then knows. */
 oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out);
 
-/* ---- report.c ---- */
+/* ---- describe.c ---- */
 
 /* The model as a table or, with --json, as an object; `full` adds what only info shows. */
 oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path, bool full);

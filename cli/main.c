@@ -8,8 +8,8 @@
 
 #include "cli.h"
 
-const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,  &cli_objective, &cli_info, &cli_convert,
-                                     &cli_loo, &cli_cv,      &cli_update, &cli_certify,   NULL};
+const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,   &cli_objective, &cli_info, &cli_convert, &cli_loo,
+                                     &cli_cv,  &cli_update,  &cli_certify, &cli_report,    &cli_plot, NULL};
 
 /* Streams that the caller closed are opened for nothing, in the wrong direction, so that no file of ours gets their
  * numbers and writing to them fails. */

@@ -23,9 +23,14 @@ static oatgp_status refit(cli *c, oatgp_model **model, const oatgp_data *added) 
   status = oatgp_refit(c->ctx, *model, all, &c->settings, monitor, &progress, &again);
   cli_progress_end(&progress);
   TRY(status);
+  oatgp_model_info info;
+  oatgp_model_get_info(*model, &info);
+  TRY(oatgp_model_set_command(c->ctx, again, info.command));
   oatgp_model_free(*model);
   *model = again;
+  again = NULL;
 done:
+  oatgp_model_free(again);
   oatgp_data_free(old);
   oatgp_data_free(all);
   return status;

@@ -62,3 +62,11 @@ set(OATGP_LOOP_OPTIONS -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-con
 
 set(OATGP_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/oat_config.h.in ${OATGP_GENERATED_DIR}/oat_config.h @ONLY)
+
+# The style sheet and the script of the report, as arrays of bytes that end with 0.
+foreach(kind css js)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/report/page.${kind})
+  file(READ ${PROJECT_SOURCE_DIR}/src/report/page.${kind} OATGP_PAGE_${kind} HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," OATGP_PAGE_${kind} "${OATGP_PAGE_${kind}}")
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/oat_page.h.in ${OATGP_GENERATED_DIR}/oat_page.h @ONLY)

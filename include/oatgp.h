@@ -367,6 +367,29 @@ OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *mode
 /* Keeps the bounds in the model, and so in its file. */
 OATGP_API oatgp_status oatgp_model_set_certificate(oatgp_context *ctx, oatgp_model *model, const oatgp_certificate *certificate);
 
+/* ---- figures and the report ----------------------------------------------------------------------------------------- */
+
+/* A kind of figure. */
+typedef struct oatgp_figure {
+  const char *name, *help;
+  int needs_data; /* rows with a target; for the others data may be NULL, and add rows where they are given */
+} oatgp_figure;
+OATGP_API int oatgp_figure_at(size_t index, oatgp_figure *out); /* 0 past the end */
+
+typedef struct oatgp_drawing {
+  const char *figure;   /* its name */
+  const char *path;     /* where it goes; "-" is standard output. A file appears whole or not at all */
+  size_t width, height; /* both 0: SVG; else letters for a terminal, so many for each panel (at least 24 x 8) */
+  int utf8;             /* letters may be others than ASCII */
+} oatgp_drawing;
+/* Draws a figure of the model. Rows of the fit are predicted without themselves (oatgp_loo), others as they are. OATGP_DATA if the model has
+ * no such figure; the sentence then says why. */
+OATGP_API oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing);
+/* Writes all of them, with scores and what the model file tells of the fit, as one page of HTML that loads nothing. The data need a target;
+ * `from` says where they come from (NULL: "the data"). At most 1500 points a figure, so that the page stays small. */
+OATGP_API oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from,
+                                    const char *path);
+
 #ifdef __cplusplus
 }
 #endif
