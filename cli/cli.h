@@ -7,6 +7,8 @@
 
 #include <oatgp.h>
 
+#include "progress.h"
+
 #define CLI_MOST_POSITIONALS 3
 
 enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 3 };
@@ -17,8 +19,6 @@ typedef struct cli_options {
 #define OATGP_COMMAND_TEXT(name, value, verbs, argument, help) const char *name;
 #include "oatgp_settings.def"
 } cli_options;
-
-typedef struct cli cli;
 
 typedef struct cli_verb {
   const char *name, *summary;
@@ -42,7 +42,8 @@ struct cli {
   char *config_text; /* the config file: settings point into it */
   bool reported;     /* the failure's sentence has been printed (or is not to be) */
   bool interrupted;  /* a signal ended the work, and what there was by then is kept */
-  bool live_line;    /* a progress line stands on the terminal */
+  FILE *trace;       /* NULL without --trace */
+  cli_progress progress;
 };
 
 extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify,
@@ -76,8 +77,6 @@ void cli_warn(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_message(void *user, oatgp_level level, const char *sentence);
 /* Prints the library's last error, once. */
 void cli_report_failure(cli *c);
-/* Removes a progress line from the terminal. */
-void cli_clear_line(cli *c);
 /* Flushes standard output; a full disk is a failure with a sentence, a reader that went away one without. */
 oatgp_status cli_finish_output(cli *c, oatgp_status status);
 /* A zeroed array, or NULL with the failure printed and *status set. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "trace.h"
 
 const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,   &cli_objective, &cli_info, &cli_convert, &cli_loo,
                                      &cli_cv,  &cli_update,  &cli_certify, &cli_report,    &cli_plot, NULL};
@@ -57,6 +57,18 @@ static oatgp_status run_help(cli *c) {
   return OATGP_OK;
 }
 
+static oatgp_status work(cli *c) {
+  oatgp_status status;
+  oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
+  TRY(cli_trace_open(c));
+  cli_progress_begin(c);
+  status = c->verb->run(c);
+  cli_progress_end(c);
+  cli_trace_close(c);
+done:
+  return status;
+}
+
 static oatgp_status run_verb(cli *c) {
   const oatgp_status status = cli_read_options(c);
   if (status != OATGP_OK) {
@@ -66,8 +78,7 @@ static oatgp_status run_verb(cli *c) {
     cli_help_verb(c->verb);
     return OATGP_OK;
   }
-  oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
-  return c->verb->run(c);
+  return work(c);
 }
 
 static oatgp_status run(cli *c) {

@@ -650,7 +650,7 @@ works "objective of full ignores knots" objective train.csv --target y --inputs 
 check "gradient of full has no knots" test "$(grep -c '"knots"' out)" = 1
 works "objective --weights" objective train.csv --target y --inputs a,b --approx pep --alpha 0.5 --knots 4 --weights w --mean 0 --json
 works "objective with scaled knots" objective train.csv --target y --inputs a,b --knots knots.csv --knots-scaled --json
-refuses 2 "--trace is not an option of objective, but of fit" objective train.csv --target y --trace t
+refuses 2 "--trace is not an option of info, but of fit,predict" info m.oatgp --trace t
 
 # ---- info ----------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@
 enum { VARIANCE_ROWS = 20000, MAX_ROUNDS = 20 };
 
 typedef struct pivots {
+  oatgp_context *ctx; /* for progress alone */
   size_t n, d, k;
   double *x;      /* n x d, column-major: the rows that take part */
   double *left;   /* n: variance not explained yet */
@@ -29,7 +30,7 @@ static oatgp_status make_pivots(oat_search *s, pivots *p) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.n = rows->n < VARIANCE_ROWS ? rows->n : VARIANCE_ROWS, .d = rows->d, .k = s->settings.max_knots};
+  *p = (pivots){.ctx = s->ctx, .n = rows->n < VARIANCE_ROWS ? rows->n : VARIANCE_ROWS, .d = rows->d, .k = s->settings.max_knots};
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
   TRY(oat_new_matrix(s->ctx, p->n, p->k, &p->factor));
@@ -86,6 +87,7 @@ static size_t choose(pivots *p, const oat_covariance *cov, oat_point *point) {
     } else {
       p->left[pivot] = 0;
     }
+    oat_tell_progress(p->ctx, "greedy variance", found + 1, p->k);
   }
   return found;
 }

@@ -13,6 +13,7 @@ enum { PANEL = 64 }; /* columns of K at a time in the adjoint */
 
 typedef struct full_objective {
   oat_objective base;
+  oatgp_context *ctx;            /* for progress alone */
   double *k;                     /* n x n: K + noise, then its factor, then its inverse */
   double *panel, *cross, *slope; /* n x PANEL each: dF/dK, and of the kernel k and phi' */
   double *c_all;                 /* n x (1 + p): L^-1 R */
@@ -50,6 +51,7 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   const size_t n = config->rows->n, width = 1 + config->rows->p;
   TRY(check_size(ctx, config));
   TRY(oat_new(ctx, 1, sizeof *o, &o));
+  o->ctx = ctx;
   o->base.table = &oat_objective_full;
   o->base.config = *config;
   o->base.config.k = 0;
@@ -84,6 +86,7 @@ static void build(full_objective *o, const oat_covariance *cov, const oat_point 
   for (size_t first = 0; first < n; first += PANEL) {
     const size_t columns = panel_width(n, first);
     oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
+    oat_tell_progress(o->ctx, "covariance", first + columns, n);
   }
   for (size_t i = 0; i < n; i++) {
     o->k[i * (n + 1)] +=
@@ -143,6 +146,7 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
     oat_kernel_cross_slopes(cov, x, z, o->cross, o->slope, height, o->work);
     d_sigma2 += oat_dot(height * columns, o->panel, o->cross);
     oat_kernel_cross_adjoint(cov, x, z, o->panel, o->slope, height, o->work, &sums);
+    oat_tell_progress(o->ctx, "gradient", first + columns, n);
   }
   const double sigma2 = point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
   gradient->theta[OAT_SIGMA] = 2 * (d_sigma2 + o->base.config.jitter * sigma2 * d_diagonal);
