@@ -103,6 +103,19 @@ bool cli_parse_number(const char *text, double *out);
 
 void cli_help(void);
 void cli_help_verb(const cli_verb *verb);
+/* "-o, --output FILE"; returns where the name ends. */
+size_t cli_option_left(const oatgp_setting *setting, char *out, size_t size);
+/* What the option does, its choices, its default and its range. */
+void cli_describe_option(const oatgp_setting *setting, char *out, size_t size);
+/* The heading above the option of this name, where `current` is that above the option before it. */
+const char *cli_heading_at(const char *name, const char *current);
+
+/* ---- manual.c, completion.c ---- */
+
+void cli_manual(void);
+void cli_manual_verb(const cli_verb *verb);
+/* Prints the script for the shell; false if there is none. */
+bool cli_completion(const char *shell);
 
 /* ---- input.c: what several verbs read ---- */
 
