@@ -53,6 +53,16 @@ static void put_choices(const oatgp_setting *setting) {
   }
 }
 
+/* The first argument of plot is the name of a figure. */
+static bool has_kinds(const cli_verb *verb) { return strcmp(verb->positionals[0], "KIND") == 0; }
+
+static void put_kinds(const cli_verb *verb) {
+  oatgp_figure figure;
+  for (size_t i = 0; has_kinds(verb) && oatgp_figure_at(i, &figure); i++) {
+    printf("%s%s", i > 0 ? " " : "", figure.name);
+  }
+}
+
 /* Text within single quotes, with a backslash before each of some letters; the quote itself by `quote`. */
 static void put_quoted(const char *text, const char *escaped, const char *quote) {
   for (; *text != '\0'; text++) {
@@ -81,7 +91,7 @@ static const char bash_head[] =
     "}\n"
     "\n"
     "_oatgp() {\n"
-    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} options='' list=''\n"
+    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} options='' kinds='' list=''\n"
     "  COMPREPLY=()\n"
     "  if [ \"$word\" = '=' ]; then\n"
     "    word=''\n"
@@ -136,6 +146,8 @@ static void print_bash(void) {
   for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
     printf("    %s) options='", (*verb)->name);
     visit(*verb, bash_option);
+    printf("' kinds='");
+    put_kinds(*verb);
     printf("' ;;\n");
   }
   printf("    help) options='--man --completion' list='");
@@ -146,7 +158,7 @@ static void print_bash(void) {
   for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
     visit(*verb, bash_value);
   }
-  printf("  esac\n");
+  printf("    *) if [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$kinds\" ]; then list=$kinds; fi ;;\n  esac\n");
   fputs(bash_tail, stdout);
 }
 
@@ -214,6 +226,11 @@ static void print_zsh(void) {
   for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
     printf("    %s)\n      _arguments -S \\\n        '1:verb:' \\\n", (*verb)->name);
     visit(*verb, zsh_option);
+    if (has_kinds(*verb)) {
+      printf("        '2:kind:(");
+      put_kinds(*verb);
+      printf(")' \\\n");
+    }
     printf("        '*:file:_files'\n      ;;\n");
   }
   printf("    help) _describe verb verbs ;;\n  esac\n}\n\n_oatgp \"$@\"\n");
@@ -268,6 +285,11 @@ static void print_fish(void) {
     put_quoted((*verb)->summary, "\\", "\\'");
     printf("'\n");
     visit(*verb, fish_option);
+    if (has_kinds(*verb)) {
+      printf("complete -c oatgp -n '__fish_seen_subcommand_from %s' -a '", (*verb)->name);
+      put_kinds(*verb);
+      printf("'\n");
+    }
   }
 }
 

@@ -111,6 +111,9 @@ static oatgp_status run(cli *c) {
   if (c->positional_count > DATA) {
     TRY(oatgp_data_read_for(c->ctx, c->positionals[DATA], model, &c->settings, figure.needs_data, &data));
   }
+  if (*c->options.output == '\0' && isatty(STDOUT_FILENO) == 1) {
+    cli_progress_hush(c);
+  }
   TRY(draw(c, model, data));
 done:
   oatgp_data_free(data);

@@ -332,7 +332,10 @@ void cli_progress_begin(cli *c) {
   oatgp_context_set_progress(c->ctx, hear, c);
 }
 
-void cli_progress_hush(cli *c) { c->progress.next = HUGE_VAL; }
+void cli_progress_hush(cli *c) {
+  cli_clear_line(c);
+  c->progress.next = HUGE_VAL;
+}
 
 void cli_progress_end(cli *c) {
   oatgp_context_set_progress(c->ctx, NULL, NULL);

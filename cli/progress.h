@@ -41,7 +41,7 @@ int cli_bracket_monitor(void *user, const oatgp_certificate *so_far);
 void cli_progress_fold(cli *c, size_t number);
 /* So many rows have been predicted, with this share of their file (NaN: not known), and more may come. */
 void cli_progress_rows(cli *c, size_t rows, double share);
-/* Nothing more is shown, where results that go to the terminal as they come are progress enough. */
+/* Nothing more is shown, as the library is going to write results to the terminal. */
 void cli_progress_hush(cli *c);
 
 #endif

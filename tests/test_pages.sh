@@ -106,6 +106,7 @@ try_shell() {
   offers "$shell" "oatgp pre" predict '!fit'
   offers "$shell" "oatgp fit train.csv --approx " vfe full pep
   offers "$shell" "oatgp fit train.csv --target " crim rm medv
+  offers "$shell" "oatgp plot " calibration knots
   offers "$shell" "oatgp predict m.oatgp train.csv --mean" --mean-only '!--mean'
 }
 try_shell bash
