@@ -36,8 +36,8 @@ static void listen(void *user, const char *what, size_t done, size_t total) {
 
 static void begin(scratch *s, heard *h) {
   *h = (heard){.s = s};
-  s->ctx->told = 0;
   oatgp_context_set_progress(s->ctx, listen, h);
+  s->ctx->told = 0; /* long ago */
 }
 
 static void expect(heard *h, const char *what, size_t total) {

@@ -69,6 +69,11 @@ if quietly "find_package" cmake -S "$here" -B "$TMPDIR/consumer" -DCMAKE_PREFIX_
   runs cmake-static "$TMPDIR/consumer/consumer_static"
 fi
 
+# The page on the C API, as its reader would follow it.
+mkdir "$TMPDIR/c-api"
+OATGP=$prefix/bin/oatgp TMPDIR=$TMPDIR/c-api LD_LIBRARY_PATH=$libdir sh "$here/../run_page.sh" "$here/../../docs/c-api.md" ||
+  fail "the commands of docs/c-api.md"
+
 if command -v c++ >/dev/null 2>&1; then
   quietly "C++" c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$prefix/include" "$here/consumer.cc"
 else
