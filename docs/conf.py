@@ -12,4 +12,3 @@ html_show_copyright = False
 html_copy_source = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_theme_options = {"top_of_page_button": None}
