@@ -228,7 +228,9 @@ static void hear(void *user, const char *what, size_t done, size_t total) {
 
 /* "restart 1, 52/80 knots, iteration 12, objective -1038.99" */
 static void begin_state(const cli *c, const oatgp_event *event, char *state) {
-  const bool grows = strncmp(c->settings.select, "oat-", 4) == 0;
+  const char *select = c->settings.select;
+  const bool refines = c->progress.refines;
+  const bool grows = !refines && c->settings.max_knots > 0 && (strncmp(select, "oat-", 4) == 0 || strcmp(select, "auto") == 0);
   char text[96], most[24] = "";
   if (event->restart > 0) {
     snprintf(text, sizeof text, "restart %" PRId64 ", ", event->restart);
@@ -237,7 +239,7 @@ static void begin_state(const cli *c, const oatgp_event *event, char *state) {
   if (grows) {
     snprintf(most, sizeof most, "/%" PRId64, c->settings.max_knots);
   }
-  snprintf(text, sizeof text, "%zu%s knots", event->knots, most);
+  snprintf(text, sizeof text, "%s%zu%s knots", refines ? "refining " : "", event->knots, most);
   add(state, event->knots > 0 ? text : "full GP", "", "");
   snprintf(text, sizeof text, ", iteration %" PRId64 ", objective %.8g;", event->iteration, event->objective);
   add(state, text, "", "");
@@ -277,9 +279,11 @@ static void show_event(cli *c, const oatgp_event *event) {
     snprintf(p->what, sizeof p->what, "fit");
     measure_from_here(p, (double)event->evaluations);
     p->gain = 0;
+    p->refines = false;
   }
   p->done = (double)event->evaluations;
   p->gain = event->kind == OATGP_EVENT_KEPT ? event->gain : p->gain;
+  p->refines = event->kind == OATGP_EVENT_REFINE || (p->refines && event->kind == OATGP_EVENT_STEP);
   begin_state(c, event, state);
   end_state(c, event, state);
   keep_state(p, event->kind != OATGP_EVENT_END ? state : "");

@@ -16,6 +16,7 @@ typedef struct cli_progress {
   char part[48];      /* comes before everything: "fold 3 of 10: " */
   char state[256];    /* what the optimiser or the certificate has; "" outside them */
   int64_t iteration;  /* of the certificate */
+  bool refines;       /* all knots are being moved together at the end */
   double gain;        /* of the latest knot that was kept */
   double since;       /* when the rate began to be measured, */
   double from;        /* and what was done then: of `what`, or evaluations of a fit */

@@ -118,11 +118,14 @@ hides '^20 knots, iteration' "a job in the background leaves the terminal alone"
 shows '^model  *vfe' "and prints its result"
 on_terminal 80 "'$OATGP' fit train.csv --target y $endless --select oat-gain --knots 5 --max-knots 60 --tol-knot 0 --time-limit 1.5 -o x.oatgp"
 shows '^[0-9]+/60 knots, iteration ' "a growing fit: of how many knots"
+on_terminal 80 "'$OATGP' fit some.csv --target y --select oat-gain --knots 15 --max-knots 16 --inner-iter 1 --refine --optimizer adadelta \
+  --max-iter 200 --obj-tol 0 --time-limit 4 -o x.oatgp"
+shows '^refining [0-9]+ knots, iteration ' "the refinement at its end"
 on_terminal 80 "'$OATGP' certify m.oatgp some.csv --time-limit 3"
 shows '^(product: [0-9]+ % of 20.0k rows|iteration [0-9]+, log evidence from [-0-9.e]+ to [-0-9.e]+)' "a certificate: its bounds and how far its product is"
 shows '^n  *20000' "its result stands on a line of its own"
 # The files of these are large enough for half a second anywhere.
-for part in 1 2 3 4 5 6 7; do tail -n +2 many.csv; done >part
+for i in 1 2 3 4 5 6 7; do test "$i" && tail -n +2 many.csv; done >part
 { head -n 1 many.csv && cat part part; } >large.csv
 on_terminal 80 "'$OATGP' predict m.oatgp large.csv -o x.csv"
 shows '^prediction: [0-9]+ % of [0-9.]+[kM] rows, [0-9.]+[kM]? rows/s, [0-9.]+ s left' "a prediction: share, rate and what is left"
