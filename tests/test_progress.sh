@@ -78,10 +78,11 @@ shows '^oatgp: fold 2 of 2: 20 knots, iteration ' "cross-validation: which fold"
 check "the trace has folds" grep -qE '^\{"event":"fold","fold":2,"folds":2,"rows":150,"mean_nlp":.*"seconds":[0-9.]+\}$' cv.jsonl
 check "and the steps of each" test "$(grep -c '"event":"start"' cv.jsonl)" -eq 2
 head -n 20001 many.csv >some.csv
+"$OATGP" certify m.oatgp train.csv --trace bounds.jsonl --quiet >out
+check "the trace has the bounds" grep -qE '^\{"event":"bracket","iteration":1,"elbo":[-0-9.e]+,"lower":[-0-9.e]+,"upper":[-0-9.e]+,"seconds":[-0-9.e]+\}$' bounds.jsonl
+check "once in an iteration" test -z "$(grep -o '"event":"bracket","iteration":[0-9]*' bounds.jsonl | sort | uniq -d)"
 "$OATGP" certify m.oatgp some.csv --time-limit 3 --trace certify.jsonl --quiet >out 2>screen
 check "--quiet: no certificate's lines" test ! -s screen
-check "the trace has the bounds" grep -qE '^\{"event":"bracket","iteration":1,"elbo":[-0-9.e]+,"lower":[-0-9.e]+,"upper":[-0-9.e]+,"seconds":[0-9.]+\}$' certify.jsonl
-check "once in an iteration" test -z "$(grep -o '"event":"bracket","iteration":[0-9]*' certify.jsonl | sort | uniq -d)"
 check "the trace has how far it is" grep -qE '"what":"(product|determinant)","unit":"rows","done":[0-9]+,"total":20000' certify.jsonl
 check "every line of every trace is an object" sh -c "! grep -hvE '^\{\"event\":\"[a-z]+\",.*\}\$' *.jsonl"
 
