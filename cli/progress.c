@@ -128,16 +128,6 @@ static const char *unit_of(const char *what) {
   return "rows";
 }
 
-/* ", 3.2M rows/s", once that can be told. Returns the rate, or 0. */
-static double add_rate(char *line, const cli_progress *p, double done, const char *unit) {
-  const double time = seconds_now() - p->since, rate = time > MEASURED ? (done - p->from) / time : 0;
-  const size_t used = strlen(line);
-  if (rate > 0) {
-    snprintf(line + used, LONGEST_LINE - used, ", %s %s/s", count(rate).text, unit);
-  }
-  return rate > 0 ? rate : 0;
-}
-
 static void add(char *line, const char *before, const char *text, const char *after) {
   const size_t used = strlen(line);
   snprintf(line + used, LONGEST_LINE - used, "%s%s%s", before, text, after);
@@ -149,6 +139,12 @@ static void add(char *line, const char *before, const char *text, const char *af
 static void measure_from_here(cli_progress *p, double done) {
   p->since = seconds_now();
   p->from = done;
+}
+
+/* What is done in a second; 0 as long as that cannot be told. */
+static double rate_of(const cli_progress *p, double done) {
+  const double time = seconds_now() - p->since;
+  return time > MEASURED && done > p->from ? (done - p->from) / time : 0;
 }
 
 static void follow(cli_progress *p, const char *what, double done) {
@@ -165,11 +161,15 @@ static void show_work(cli *c, const char *what, double done, double total) {
   const char *unit = unit_of(what);
   const bool rounds = strcmp(unit, "rounds") == 0;
   char line[LONGEST_LINE] = "", share[48];
-  snprintf(share, sizeof share, rounds ? "%.0f of at most " : "%.0f %% of ", rounds ? done : 100 * done / total);
+  snprintf(share, sizeof share, rounds ? "%.0f of at most " : "%.0f %% of ", rounds || total == 0 ? done : 100 * done / total);
   add(line, p->part, what, ": ");
   add(line, total > 0 ? share : "", count(total > 0 ? total : done).text, " ");
   add(line, unit, "", "");
-  const double rate = add_rate(line, p, done, unit);
+  const double rate = rate_of(p, done);
+  if (rate > 0) {
+    add(line, ", ", count(rate).text, " ");
+    add(line, unit, "/s", "");
+  }
   if (rate > 0 && total > 0) {
     add(line, rounds ? ", at most " : ", ", duration((total - done) / rate).text, " left");
   }
@@ -177,15 +177,24 @@ static void show_work(cli *c, const char *what, double done, double total) {
   print_line(c, line);
 }
 
-/* The optimiser's line with how far its evaluation is, which is worth telling as it takes long. */
+/* The line of the optimiser or the certificate, with how far its evaluation is, which is worth telling when it takes long. What matters less
+ * comes later. */
 static void show_state(cli *c, const char *what, double share) {
   const cli_progress *p = &c->progress;
+  const double left = p->deadline - seconds_now();
   char line[LONGEST_LINE] = "", inside[48] = "";
   if (what != NULL) {
     snprintf(inside, sizeof inside, ", %s %.0f %%", what, 100 * share);
   }
-  const size_t first = strcspn(p->state, ";"); /* what matters less comes behind the share */
-  snprintf(line, sizeof line, "%s%.*s%s%s", p->part, (int)first, p->state, inside, p->state[first] != '\0' ? p->state + first + 1 : "");
+  add(line, p->part, p->state, inside);
+  if (c->settings.time_limit > 0) {
+    add(line, ", ", duration(left > 0 ? left : 0).text, " left");
+  }
+  if (p->rate > 0) {
+    add(line, ", ", count(p->rate).text, " evaluations/s");
+  }
+  add(line, ", ", duration(cli_progress_seconds(c)).text, " so far");
+  add(line, p->extra, "", "");
   print_line(c, line);
 }
 
@@ -227,68 +236,61 @@ static void hear(void *user, const char *what, size_t done, size_t total) {
 /* ---- what the monitors have ------------------------------------------------------------------------------------------ */
 
 /* "restart 1, 52/80 knots, iteration 12, objective -1038.99" */
-static void begin_state(const cli *c, const oatgp_event *event, char *state) {
+static void set_state(cli *c, const oatgp_event *event) {
+  cli_progress *p = &c->progress;
   const char *select = c->settings.select;
-  const bool refines = c->progress.refines;
-  const bool grows = !refines && c->settings.max_knots > 0 && (strncmp(select, "oat-", 4) == 0 || strcmp(select, "auto") == 0);
-  char text[96], most[24] = "";
+  const bool grows = !p->refines && c->settings.max_knots > 0 && (strncmp(select, "oat-", 4) == 0 || strcmp(select, "auto") == 0);
+  char restart[40] = "", most[24] = "", knots[64] = "full GP";
   if (event->restart > 0) {
-    snprintf(text, sizeof text, "restart %" PRId64 ", ", event->restart);
-    add(state, text, "", "");
+    snprintf(restart, sizeof restart, "restart %" PRId64 ", ", event->restart);
   }
   if (grows) {
     snprintf(most, sizeof most, "/%" PRId64, c->settings.max_knots);
   }
-  snprintf(text, sizeof text, "%s%zu%s knots", refines ? "refining " : "", event->knots, most);
-  add(state, event->knots > 0 ? text : "full GP", "", "");
-  snprintf(text, sizeof text, ", iteration %" PRId64 ", objective %.8g;", event->iteration, event->objective);
-  add(state, text, "", "");
-}
-
-/* What is left of the time limit, the only thing that is known of the end. */
-static void add_left(const cli *c, double seconds, char *state) {
-  const double left = c->settings.time_limit - seconds;
-  if (c->settings.time_limit > 0) {
-    add(state, ", ", duration(left > 0 ? left : 0).text, " left");
+  if (event->knots > 0) {
+    snprintf(knots, sizeof knots, "%s%zu%s knots", p->refines ? "refining " : "", event->knots, most);
   }
+  snprintf(p->state, sizeof p->state, "%s%s, iteration %" PRId64 ", objective %.8g", restart, knots, event->iteration, event->objective);
 }
 
-/* What matters less. */
-static void end_state(const cli *c, const oatgp_event *event, char *state) {
-  const cli_progress *p = &c->progress;
-  char text[64];
-  add_left(c, event->seconds, state);
-  add_rate(state, p, (double)event->evaluations, "evaluations");
-  add(state, ", ", duration(cli_progress_seconds(c)).text, " so far");
+static void set_extra(cli_progress *p, const oatgp_event *event) {
+  char gain[32] = "", best[32] = "";
   if (p->gain > 0) {
-    snprintf(text, sizeof text, ", last gain %.3g", p->gain);
-    add(state, text, "", "");
+    snprintf(gain, sizeof gain, ", last gain %.3g", p->gain);
   }
   if (event->best > event->objective) {
-    snprintf(text, sizeof text, ", best %.8g", event->best);
-    add(state, text, "", "");
+    snprintf(best, sizeof best, ", best %.8g", event->best);
   }
+  snprintf(p->extra, sizeof p->extra, "%s%s", gain, best);
 }
 
-static void keep_state(cli_progress *p, const char *state) { snprintf(p->state, sizeof p->state, "%.*s", (int)sizeof p->state - 1, state); }
+/* Of the end only the time limit is known; it counts from where the fit or the certificate began, so many seconds ago. */
+static void show_new_state(cli *c, double seconds) {
+  c->progress.deadline = seconds_now() + c->settings.time_limit - seconds;
+  if (is_due(c)) {
+    show_state(c, NULL, 0);
+  }
+}
 
 static void show_event(cli *c, const oatgp_event *event) {
   cli_progress *p = &c->progress;
-  char state[LONGEST_LINE] = "";
-  if (strcmp(p->what, "fit") != 0 || (double)event->evaluations < p->done) {
+  const double done = (double)event->evaluations;
+  if (strcmp(p->what, "fit") != 0 || done < p->done) {
     snprintf(p->what, sizeof p->what, "fit");
-    measure_from_here(p, (double)event->evaluations);
+    measure_from_here(p, done);
     p->gain = 0;
     p->refines = false;
   }
-  p->done = (double)event->evaluations;
+  p->done = done;
+  p->rate = rate_of(p, done);
   p->gain = event->kind == OATGP_EVENT_KEPT ? event->gain : p->gain;
   p->refines = event->kind == OATGP_EVENT_REFINE || (p->refines && event->kind == OATGP_EVENT_STEP);
-  begin_state(c, event, state);
-  end_state(c, event, state);
-  keep_state(p, event->kind != OATGP_EVENT_END ? state : "");
-  if (*p->state != '\0' && is_due(c)) {
-    show_state(c, NULL, 0);
+  set_state(c, event);
+  set_extra(p, event);
+  if (event->kind == OATGP_EVENT_END) {
+    p->state[0] = '\0';
+  } else {
+    show_new_state(c, event->seconds);
   }
 }
 
@@ -303,16 +305,13 @@ int cli_bracket_monitor(void *user, const oatgp_certificate *so_far) {
   cli *c = user;
   cli_progress *p = &c->progress;
   if (so_far->iterations > p->iteration) {
-    char state[LONGEST_LINE];
     p->iteration = so_far->iterations;
+    p->rate = 0;
+    p->extra[0] = '\0';
     cli_trace_bracket(c, so_far);
-    snprintf(state, sizeof state, "iteration %" PRId64 ", log evidence from %.8g to %.8g;", p->iteration, so_far->lower, so_far->upper);
-    add_left(c, so_far->seconds, state);
-    add(state, ", ", duration(cli_progress_seconds(c)).text, " so far");
-    keep_state(p, state);
-    if (is_due(c)) {
-      show_state(c, NULL, 0);
-    }
+    snprintf(p->state, sizeof p->state, "iteration %" PRId64 ", log evidence from %.8g to %.8g", p->iteration, so_far->lower,
+             so_far->upper);
+    show_new_state(c, so_far->seconds);
   }
   return cli_signals_caught() != 0;
 }

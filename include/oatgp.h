@@ -59,7 +59,7 @@ OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
 /* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much of how much.
  * "reading" is in bytes of the file (total 0: a pipe, whose end is not known), "k-means" in rounds (total: the most there can be),
- * "greedy variance" in knots; "covariance", "value", "gradient", "gains", "prediction", "leave-one-out", "product" and "determinant" are in
+ * "greedy variance" in knots; "evaluation" (of the full GP), "value", "gradient", "gains", "prediction", "leave-one-out", "product" and "determinant" are in
  * rows. fn must not use ctx. NULL, the default: nobody listens. */
 typedef void (*oatgp_progress_fn)(void *user, const char *what, size_t done, size_t total);
 OATGP_API void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user);
