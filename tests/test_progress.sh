@@ -45,9 +45,9 @@ eval "$fit --time-limit 0.2 --quiet" >/dev/null || miss "a model to work with"
 
 eval "$fit --time-limit 1" >out 2>screen
 check "work of a second says nothing" test ! -s screen
-eval "$fit --time-limit 2.7 --trace fit.jsonl" >out 2>screen
-shows '^oatgp: 20 knots, iteration [0-9]+, objective [-0-9.e]+, 0\.[0-9] s left, [0-9.]+k? evaluations/s, 2\.[0-9] s so far' "after two seconds one line: state, what is left, rate"
-check "one line in 2.7 s" test "$(wc -l <screen)" -eq 1
+eval "$fit --time-limit 3.5 --trace fit.jsonl" >out 2>screen
+shows '^oatgp: 20 knots, iteration [0-9]+, objective [-0-9.e]+, [01]\.[0-9] s left, [0-9.]+k? evaluations/s, [23]\.[0-9] s so far' "after two seconds one line: state, what is left, rate"
+check "one line in 3.5 s" test "$(wc -l <screen)" -eq 1
 check "no live line in a file" sh -c "! tr '\r' '!' <screen | grep -q '!'"
 eval "$fit --time-limit 2.3 --quiet" >out 2>screen
 check "--quiet: nothing" test ! -s screen
@@ -64,10 +64,10 @@ slowly() {
   tail -c +1900001 many.csv
 }
 slowly | "$OATGP" convert - -o x.npy --trace read.jsonl >out 2>screen
-shows '^oatgp: reading: [0-9.]+[kM] bytes(, [0-9.]+[kM]? bytes/s)?, 2\.[0-9] s so far$' "reading: how much, and how fast"
+shows '^oatgp: reading: [0-9.]+[kM] bytes(, [0-9.]+[kM]? bytes/s)?, [2-4]\.[0-9] s so far$' "reading: how much, and how fast"
 check "the trace has it" grep -qE '^\{"event":"progress","what":"reading","unit":"bytes","done":[0-9]+,"seconds":[0-9.]+\}$' read.jsonl
 slowly | "$OATGP" predict m.oatgp - -o x.csv --trace predict.jsonl 2>screen
-shows '^oatgp: prediction: (100 % of )?[0-9.]+k rows(, [0-9.]+k? rows/s)?, .*2\.[0-9] s so far$' "prediction from a pipe: how many rows, and how fast"
+shows '^oatgp: prediction: (100 % of )?[0-9.]+k rows(, [0-9.]+k? rows/s)?, .*[2-4]\.[0-9] s so far$' "prediction from a pipe: how many rows, and how fast"
 check "the trace has the prediction" grep -q '"what":"prediction","unit":"rows"' predict.jsonl
 
 # ---- cross-validation and certificate --------------------------------------------------------------------------------
@@ -125,13 +125,13 @@ shows '^refining [0-9]+ knots, iteration ' "the refinement at its end"
 on_terminal 80 "'$OATGP' certify m.oatgp some.csv --time-limit 3"
 shows '^(product: [0-9]+ % of 20.0k rows|iteration [0-9]+, log evidence from [-0-9.e]+ to [-0-9.e]+)' "a certificate: its bounds and how far its product is"
 shows '^n  *20000' "its result stands on a line of its own"
-# The files of these are large enough for half a second anywhere.
-for i in 1 2 3 4 5 6 7; do test "$i" && tail -n +2 many.csv; done >part
-{ head -n 1 many.csv && cat part part; } >large.csv
-on_terminal 80 "'$OATGP' predict m.oatgp large.csv -o x.csv"
+# Enough work for half a second anywhere.
+"$OATGP" fit some.csv --target y --select fixed --knots random:150 --max-iter 0 --quiet -o large.oatgp >out
+{ cat many.csv && for i in 1 2 3 4 5; do test "$i" && tail -n +2 many.csv; done; } >large.csv
+on_terminal 80 "'$OATGP' predict large.oatgp large.csv -o x.csv"
 shows '^prediction: [0-9]+ % of [0-9.]+[kM] rows, [0-9.]+[kM]? rows/s, [0-9.]+ s left' "a prediction: share, rate and what is left"
 check "the estimate of all rows is right within a tenth" awk '/^prediction: .* % of/ { got = $5; unit = got ~ /M$/ ? 1e6 : 1e3; sub(/[kM]$/, "", got); last = got * unit }
-  END { exit !(last > 1.5e6 && last < 1.85e6) }' screen
+  END { exit !(last > 0.65e6 && last < 0.8e6) }' screen
 on_terminal 80 "head -n 150000 large.csv | '$OATGP' predict m.oatgp -"
 hides '^prediction: ' "rows that go to the terminal are progress enough"
 
