@@ -7,6 +7,8 @@
 
 #include <oatgp.h>
 
+#include "progress.h"
+
 #define CLI_MOST_POSITIONALS 3
 
 enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 3 };
@@ -17,8 +19,6 @@ typedef struct cli_options {
 #define OATGP_COMMAND_TEXT(name, value, verbs, argument, help) const char *name;
 #include "oatgp_settings.def"
 } cli_options;
-
-typedef struct cli cli;
 
 typedef struct cli_verb {
   const char *name, *summary;
@@ -42,7 +42,8 @@ struct cli {
   char *config_text; /* the config file: settings point into it */
   bool reported;     /* the failure's sentence has been printed (or is not to be) */
   bool interrupted;  /* a signal ended the work, and what there was by then is kept */
-  bool live_line;    /* a progress line stands on the terminal */
+  FILE *trace;       /* NULL without --trace */
+  cli_progress progress;
 };
 
 extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify,
@@ -76,8 +77,6 @@ void cli_warn(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_message(void *user, oatgp_level level, const char *sentence);
 /* Prints the library's last error, once. */
 void cli_report_failure(cli *c);
-/* Removes a progress line from the terminal. */
-void cli_clear_line(cli *c);
 /* Flushes standard output; a full disk is a failure with a sentence, a reader that went away one without. */
 oatgp_status cli_finish_output(cli *c, oatgp_status status);
 /* A zeroed array, or NULL with the failure printed and *status set. */
@@ -104,6 +103,19 @@ bool cli_parse_number(const char *text, double *out);
 
 void cli_help(void);
 void cli_help_verb(const cli_verb *verb);
+/* "-o, --output FILE"; returns where the name ends. */
+size_t cli_option_left(const oatgp_setting *setting, char *out, size_t size);
+/* What the option does, its choices, its default and its range. */
+void cli_describe_option(const oatgp_setting *setting, char *out, size_t size);
+/* The heading above the option of this name, where `current` is that above the option before it. */
+const char *cli_heading_at(const char *name, const char *current);
+
+/* ---- manual.c, completion.c ---- */
+
+void cli_manual(void);
+void cli_manual_verb(const cli_verb *verb);
+/* Prints the script for the shell; false if there is none. */
+bool cli_completion(const char *shell);
 
 /* ---- input.c: what several verbs read ---- */
 

@@ -230,6 +230,7 @@ oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path
     }
     return cli_json_end(c, &json, stdout, true);
   }
+  cli_clear_line(c);
   print_model(&r);
   print_loo(&r);
   print_bounds(&r);

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "progress.h"
+#include "cli.h"
 
 enum { KIND, MODEL, DATA };
 enum { WIDTH = 78, HEIGHT = 22, NARROW = 40, WIDE = 120 };
@@ -106,16 +106,15 @@ static oatgp_status run(cli *c) {
   oatgp_figure figure;
   oatgp_model *model = NULL;
   oatgp_data *data = NULL;
-  cli_progress progress;
   TRY(check(c, &figure));
   TRY(oatgp_model_load(c->ctx, c->positionals[MODEL], &model));
   if (c->positional_count > DATA) {
     TRY(oatgp_data_read_for(c->ctx, c->positionals[DATA], model, &c->settings, figure.needs_data, &data));
   }
-  cli_progress_begin(&progress, c);
-  cli_progress_look_inside(&progress);
-  status = draw(c, model, data);
-  cli_progress_end(&progress);
+  if (*c->options.output == '\0' && isatty(STDOUT_FILENO) == 1) {
+    cli_progress_hush(c);
+  }
+  TRY(draw(c, model, data));
 done:
   oatgp_data_free(data);
   oatgp_model_free(model);

@@ -1,18 +1,14 @@
 /* oatgp report: a model and how well it predicts, as one page of HTML. */
-#include "progress.h"
+#include "cli.h"
 
 static oatgp_status run(cli *c) {
   oatgp_status status;
   oatgp_model *model = NULL;
   oatgp_data *data = NULL;
-  cli_progress progress;
   TRY(cli_need(c, c->options.output, "-o FILE.html"));
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
   TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 1, &data));
-  cli_progress_begin(&progress, c);
-  cli_progress_look_inside(&progress);
-  status = oatgp_report(c->ctx, model, data, c->positionals[1], c->options.output);
-  cli_progress_end(&progress);
+  TRY(oatgp_report(c->ctx, model, data, c->positionals[1], c->options.output));
 done:
   oatgp_data_free(data);
   oatgp_model_free(model);

@@ -45,6 +45,7 @@ endfunction()
 
 # The dynamic linker makes the choice before the sanitizers are up, so they do not go together.
 set(OAT_CLONES "")
+set(OAT_HAVE_CLONES FALSE)
 if(NOT OATGP_SANITIZE)
   # By level where the compiler knows levels (they have fused multiply-add), else by feature.
   foreach(sets "\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\"" "\"avx512f\", \"avx2\", \"default\"")
@@ -52,6 +53,7 @@ if(NOT OATGP_SANITIZE)
     check_clones("${sets}" ${variable})
     if(${variable})
       set(OAT_CLONES "__attribute__((target_clones(${sets})))")
+      set(OAT_HAVE_CLONES TRUE)
       break()
     endif()
   endforeach()

@@ -35,6 +35,9 @@ typedef enum oatgp_stop {
 } oatgp_stop;
 
 OATGP_API const char *oatgp_version(void); /* "0.1.0" */
+/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "threads", "SIMD" ...), or NULL past the last
+ * one, and in words what it is. */
+OATGP_API const char *oatgp_feature(size_t index, const char **value);
 OATGP_API const char *oatgp_status_sentence(oatgp_status status);
 OATGP_API const char *oatgp_stop_word(oatgp_stop stop); /* "objective" */
 OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
@@ -54,8 +57,10 @@ OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
 /* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
-/* While rows are worked through, fn hears a few times a second, in the thread of the caller, how far it is: what is done ("value", "gradient",
- * "gains", "prediction", "leave-one-out", "product" or "determinant"), and how many of how many rows. NULL, the default: nobody listens. */
+/* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much of how much.
+ * "reading" is in bytes of the file (total 0: a pipe, whose end is not known), "k-means" in rounds (total: the most there can be),
+ * "greedy variance" in knots; "evaluation" (of the full GP), "value", "gradient", "gains", "prediction", "leave-one-out", "product" and "determinant" are in
+ * rows. fn must not use ctx. NULL, the default: nobody listens. */
 typedef void (*oatgp_progress_fn)(void *user, const char *what, size_t done, size_t total);
 OATGP_API void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user);
 
@@ -262,6 +267,8 @@ OATGP_API oatgp_status oatgp_stream_open(oatgp_context *ctx, const char *path, c
                                          int need_target, oatgp_stream **out);
 /* The next `rows` rows, fewer only at the end; NULL when none is left. */
 OATGP_API oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t rows, oatgp_data **out);
+/* How much of the file has been read, from 0 to 1, NaN where that cannot be known (a pipe): for progress. */
+OATGP_API double oatgp_stream_share(const oatgp_stream *stream);
 OATGP_API void oatgp_stream_free(oatgp_stream *stream);
 
 /* ---- prediction and scores ------------------------------------------------------------------------------------ */

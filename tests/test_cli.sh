@@ -129,11 +129,13 @@ quick="--inputs a,b --knots 8 --max-iter 15"
 
 works "version" --version
 says out "oatgp 0." "version on standard output"
+for feature in BLAS threads SIMD zlib compiler; do check "version has $feature" grep -qE "^$feature +[A-Za-z0-9]" out; done
+check "version has the commit" grep -qE '^oatgp [0-9.]+ \(commit (unknown|[0-9a-f]{12})(, with changes)?\)$' out
 for form in "--help" "-h" "help"; do
   works "oatgp $form" $form
-  for verb in fit predict score objective info convert loo cv update report plot; do says out "  $verb " "oatgp $form lists $verb"; done
+  for verb in $("$OATGP" help --verbs); do says out "  $verb " "oatgp $form lists $verb"; done
 done
-for verb in fit predict score objective info convert loo cv update report plot; do
+for verb in $("$OATGP" help --verbs); do
   works "help $verb" help $verb
   mv out help.$verb
   works "$verb --help" $verb --help
@@ -158,6 +160,9 @@ says help.fit "--[no-]scale" "help shows the negation of a flag"
 refuses 2 "a verb is missing"
 refuses 2 "there is no verb 'fti'; the verbs are fit, predict" fti
 refuses 2 "there is no verb 'nope'" help nope
+refuses 2 "there is no verb 'nope'" help --man nope
+refuses 2 "--completion is 'tcsh' but must be one of bash|zsh|fish" help --completion tcsh
+refuses 2 "--completion is ''" help --completion
 refuses 2 "fit needs DATA" fit
 refuses 2 "predict needs MODEL" predict
 refuses 2 "predict needs DATA" predict m
@@ -650,7 +655,7 @@ works "objective of full ignores knots" objective train.csv --target y --inputs 
 check "gradient of full has no knots" test "$(grep -c '"knots"' out)" = 1
 works "objective --weights" objective train.csv --target y --inputs a,b --approx pep --alpha 0.5 --knots 4 --weights w --mean 0 --json
 works "objective with scaled knots" objective train.csv --target y --inputs a,b --knots knots.csv --knots-scaled --json
-refuses 2 "--trace is not an option of objective, but of fit" objective train.csv --target y --trace t
+refuses 2 "--trace is not an option of info, but of fit,predict" info m.oatgp --trace t
 
 # ---- info ----------------------------------------------------------------------------------------------------------
 

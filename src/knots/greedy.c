@@ -11,6 +11,7 @@
 enum { CHUNK = 2048 }; /* rows that a thread works on at a time: always the same, so that all threads give the same bits */
 
 typedef struct pivots {
+  oatgp_context *ctx; /* for progress alone */
   size_t n, d, k;
   int threads;
   double *x;      /* n x d, column-major: the rows that take part */
@@ -101,6 +102,7 @@ static size_t choose(pivots *p, const oat_covariance *cov, double least, oat_poi
     } else {
       p->left[pivot] = 0;
     }
+    oat_tell_progress(p->ctx, "greedy variance", found + 1, p->k);
   }
   return found;
 }
