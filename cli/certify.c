@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "json.h"
-#include "progress.h"
 #include "signals.h"
 
 typedef struct line {
@@ -48,6 +47,7 @@ static oatgp_status print_certificate(cli *c, const oatgp_certificate *certifica
   if (c->options.json) {
     return print_json(c, certificate, lines);
   }
+  cli_clear_line(c);
   printf("%-14s%-18zu%s\n", "n", certificate->n, "rows");
   for (size_t i = 0; i < LINES; i++) {
     if (i != EXACT_LINE || !isnan(certificate->exact)) {
@@ -59,27 +59,8 @@ static oatgp_status print_certificate(cli *c, const oatgp_certificate *certifica
   return OATGP_OK;
 }
 
-/* What the monitor needs. */
-typedef struct watch {
-  cli_progress progress;
-  int64_t shown; /* iterations when the bounds were shown; in between progress is that of the product */
-} watch;
-
-static int monitor(void *user, const oatgp_certificate *so_far) {
-  watch *w = user;
-  if (so_far->iterations > w->shown) {
-    w->shown = so_far->iterations;
-    cli_progress_bracket(&w->progress, so_far);
-  }
-  return cli_signals_caught() != 0;
-}
-
 oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out) {
-  watch w = {.shown = 0};
-  cli_progress_begin(&w.progress, c);
-  cli_progress_look_inside(&w.progress);
-  const oatgp_status status = oatgp_certify(c->ctx, model, data, settings, monitor, &w, out);
-  cli_progress_end(&w.progress);
+  const oatgp_status status = oatgp_certify(c->ctx, model, data, settings, cli_bracket_monitor, c, out);
   if (status == OATGP_OK && out->stop == OATGP_STOP_USER) {
     c->interrupted = true;
     cli_fail(c, OATGP_OK, "interrupted; these are the bounds so far");

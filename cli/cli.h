@@ -7,7 +7,9 @@
 
 #include <oatgp.h>
 
-#define CLI_MOST_POSITIONALS 2
+#include "progress.h"
+
+#define CLI_MOST_POSITIONALS 3
 
 enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 3 };
 
@@ -18,11 +20,9 @@ typedef struct cli_options {
 #include "oatgp_settings.def"
 } cli_options;
 
-typedef struct cli cli;
-
 typedef struct cli_verb {
   const char *name, *summary;
-  const char *positionals[CLI_MOST_POSITIONALS]; /* "MODEL", "DATA"; NULL past the last */
+  const char *positionals[CLI_MOST_POSITIONALS]; /* "MODEL", "DATA", "[DATA]" for one that may be left out; NULL past the last */
   const char *usage;                             /* what follows the positionals in the synopsis */
   const char *details;                           /* a paragraph for --help */
   const char *example;                           /* one or more whole command lines */
@@ -42,10 +42,12 @@ struct cli {
   char *config_text; /* the config file: settings point into it */
   bool reported;     /* the failure's sentence has been printed (or is not to be) */
   bool interrupted;  /* a signal ended the work, and what there was by then is kept */
-  bool live_line;    /* a progress line stands on the terminal */
+  FILE *trace;       /* NULL without --trace */
+  cli_progress progress;
 };
 
-extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify;
+extern const cli_verb cli_fit, cli_predict, cli_score, cli_objective, cli_info, cli_convert, cli_loo, cli_cv, cli_update, cli_certify,
+    cli_report, cli_plot;
 extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* In a function with a local `status` and a label `done:` that frees what is not NULL. */
@@ -75,8 +77,6 @@ void cli_warn(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_message(void *user, oatgp_level level, const char *sentence);
 /* Prints the library's last error, once. */
 void cli_report_failure(cli *c);
-/* Removes a progress line from the terminal. */
-void cli_clear_line(cli *c);
 /* Flushes standard output; a full disk is a failure with a sentence, a reader that went away one without. */
 oatgp_status cli_finish_output(cli *c, oatgp_status status);
 /* A zeroed array, or NULL with the failure printed and *status set. */
@@ -103,6 +103,19 @@ bool cli_parse_number(const char *text, double *out);
 
 void cli_help(void);
 void cli_help_verb(const cli_verb *verb);
+/* "-o, --output FILE"; returns where the name ends. */
+size_t cli_option_left(const oatgp_setting *setting, char *out, size_t size);
+/* What the option does, its choices, its default and its range. */
+void cli_describe_option(const oatgp_setting *setting, char *out, size_t size);
+/* The heading above the option of this name, where `current` is that above the option before it. */
+const char *cli_heading_at(const char *name, const char *current);
+
+/* ---- manual.c, completion.c ---- */
+
+void cli_manual(void);
+void cli_manual_verb(const cli_verb *verb);
+/* Prints the script for the shell; false if there is none. */
+bool cli_completion(const char *shell);
 
 /* ---- input.c: what several verbs read ---- */
 
@@ -117,12 +130,19 @@ oatgp_status cli_check_output(cli *c);
 /* Saves the model to -o with the command line and reports it; says so if it was interrupted. */
 oatgp_status cli_save_model(cli *c, oatgp_model *model);
 
+/* ---- picture.c: PNG and PDF, by a program that is there or not ---- */
+
+/* Refuses when the program is missing; found before the work. */
+oatgp_status cli_check_picture(cli *c);
+/* Writes the SVG of this file to -o, in the format ("png" or "pdf"). */
+oatgp_status cli_write_picture(cli *c, const char *svg, const char *format);
+
 /* ---- certify.c ---- */
 
 /* The bounds, with progress and an end by signal, of which `c` then knows. */
 oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out);
 
-/* ---- report.c ---- */
+/* ---- describe.c ---- */
 
 /* The model as a table or, with --json, as an object; `full` adds what only info shows. */
 oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path, bool full);

@@ -50,6 +50,7 @@ static oatgp_status run(cli *c) {
   if (c->options.json) {
     TRY(print_json(c, data));
   } else if (!c->options.quiet) {
+    cli_clear_line(c);
     print_columns(c, data);
   }
 done:

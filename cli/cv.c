@@ -2,13 +2,12 @@
 #include <inttypes.h>
 
 #include "heldout.h"
-#include "progress.h"
 #include "signals.h"
+#include "trace.h"
 
 /* What the two callbacks need. */
 typedef struct watch {
   cli *c;
-  cli_progress progress;
   cJSON *folds; /* with --json */
   bool failed;  /* to put a fold into it */
   bool table;   /* of the folds, for people */
@@ -16,9 +15,8 @@ typedef struct watch {
 } watch;
 
 static int monitor(void *user, const oatgp_event *event) {
-  watch *w = user;
-  cli_progress_show(&w->progress, event);
-  return cli_signals_caught() != 0;
+  const watch *w = user;
+  return cli_monitor(w->c, event);
 }
 
 static void put_fold(watch *w, const oatgp_fold *fold, const oatgp_model_info *info) {
@@ -52,6 +50,8 @@ static int hear_fold(void *user, const oatgp_fold *fold) {
   char name[24];
   oatgp_model_get_info(fold->model, &info);
   w->done++;
+  cli_trace_fold(w->c, fold);
+  cli_progress_fold(w->c, fold->number < fold->count ? fold->number + 1 : 0);
   if (w->c->options.json) {
     put_fold(w, fold, &info);
   } else if (w->table) {
@@ -66,7 +66,8 @@ static int hear_fold(void *user, const oatgp_fold *fold) {
 static oatgp_status print_total(watch *w, const oatgp_scores *scores) {
   if (!w->c->options.json) {
     if (w->table) {
-      print_line("all", 0, scores, cli_progress_seconds(&w->progress));
+      cli_clear_line(w->c);
+      print_line("all", 0, scores, cli_progress_seconds(w->c));
     }
     return OATGP_OK;
   }
@@ -86,8 +87,7 @@ static void begin(watch *w) {
     printf("%-8s%8s%8s%12s%12s%12s%12s%12s%10s\n", "fold", "rows", "knots", "mean_nlp", "mnlp", "rmse", "srmse", "coverage95", "seconds");
   }
   cli_signals_catch(1);
-  cli_progress_begin(&w->progress, c);
-  cli_progress_look_inside(&w->progress);
+  cli_progress_fold(c, 1);
 }
 
 static oatgp_status run(cli *c) {
@@ -103,9 +103,7 @@ static oatgp_status run(cli *c) {
   TRY(cli_read_knots(c, data, &knots));
   TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
   begin(&w);
-  status = oatgp_cv(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores);
-  cli_progress_end(&w.progress);
-  TRY(status);
+  TRY(oatgp_cv(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores));
   TRY(print_total(&w, &scores));
   TRY(cli_held_out_write(c, &held));
   if (w.done < (size_t)c->settings.folds) {

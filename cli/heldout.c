@@ -29,6 +29,7 @@ oatgp_status cli_held_out_write(cli *c, const cli_held_out *held) {
   if (*c->options.output == '\0') {
     return OATGP_OK;
   }
+  cli_clear_line(c);
   for (size_t i = 0; i < held->rows; i++) {
     held->out.variance[i] = sqrt(held->out.variance[i]);
   }

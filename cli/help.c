@@ -55,7 +55,7 @@ static void describe_range(const oatgp_setting *s, char *out, size_t size) {
 }
 
 /* "the model: ..; one of full|dic|vfe (default vfe)" */
-static void describe(const oatgp_setting *s, char *out, size_t size) {
+void cli_describe_option(const oatgp_setting *s, char *out, size_t size) {
   char range[96] = "";
   int used = snprintf(out, size, "%s", s->help);
   const bool has_default = *s->value != '\0' && strcmp(s->value, "no") != 0 && s->type != OATGP_TYPE_BYTES;
@@ -73,23 +73,30 @@ static void describe(const oatgp_setting *s, char *out, size_t size) {
   }
 }
 
-static void print_option(const oatgp_setting *s) {
-  char name[64], left[128], text[1024];
+size_t cli_option_left(const oatgp_setting *s, char *out, size_t size) {
+  char name[64];
   cli_dashed(s->name, name, sizeof name);
   const bool is_flag = s->type == OATGP_TYPE_FLAG;
   const char *letter = strcmp(name, "output") == 0 ? "-o, " : strcmp(name, "help") == 0 ? "-h, " : "";
   const char *negation = is_flag && strcmp(s->value, "yes") == 0 ? "[no-]" : "";
-  const int width = snprintf(left, sizeof left, "  %s--%s%s%s%s", letter, negation, name, is_flag ? "" : " ", is_flag ? "" : s->argument);
-  describe(s, text, sizeof text);
-  if (width + 2 > HELP_COLUMN) {
-    printf("%s\n%*s", left, HELP_COLUMN, "");
+  const int end = snprintf(out, size, "%s--%s%s", letter, negation, name);
+  snprintf(out + end, size - (size_t)end, "%s%s", is_flag ? "" : " ", is_flag ? "" : s->argument);
+  return (size_t)end;
+}
+
+static void print_option(const oatgp_setting *s) {
+  char left[128], text[1024];
+  cli_option_left(s, left, sizeof left);
+  cli_describe_option(s, text, sizeof text);
+  if (strlen(left) + 4 > HELP_COLUMN) {
+    printf("  %s\n%*s", left, HELP_COLUMN, "");
   } else {
-    printf("%-*s", HELP_COLUMN, left);
+    printf("  %-*s", HELP_COLUMN - 2, left);
   }
   print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
 }
 
-static const char *heading_at(const char *name, const char *current) {
+const char *cli_heading_at(const char *name, const char *current) {
   for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
     if (strcmp(headings[i].first, name) == 0) {
       return headings[i].title;
@@ -102,7 +109,7 @@ static void print_options(const cli_verb *verb) {
   const char *title = "", *printed = "";
   for (size_t i = 0; i < oatgp_setting_count(); i++) {
     const oatgp_setting *s = oatgp_setting_at(i);
-    title = heading_at(s->name, title);
+    title = cli_heading_at(s->name, title);
     if (!oatgp_setting_has_verb(s, verb->name)) {
       continue;
     }
@@ -136,7 +143,8 @@ void cli_help(void) {
     printf("  %-*s%s\n", HELP_COLUMN - 16, (*verb)->name, (*verb)->summary);
   }
   printf(
-      "\n'oatgp VERB --help' shows the arguments and options of a verb; 'oatgp --version' the version.\n"
+      "\n'oatgp VERB --help' shows the arguments and options of a verb; 'oatgp --version' the version and what it\n"
+      "was built with. 'oatgp help --completion bash|zsh|fish' prints a script for your shell, 'oatgp help --man [VERB]' a manual page.\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted, with what there is by then.\n"
       "\nExample:\n"
       "  oatgp fit train.csv --target y -o model.oatgp\n"

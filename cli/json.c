@@ -81,6 +81,9 @@ void cli_json_object(cli_json *json, const char *name, cli_json *child) {
 }
 
 oatgp_status cli_json_end(cli *c, cli_json *json, FILE *stream, bool indented) {
+  if (stream == stdout) {
+    cli_clear_line(c);
+  }
   char *text = json->failed ? NULL : indented ? cJSON_Print(json->object) : cJSON_PrintUnformatted(json->object);
   cJSON_Delete(json->object);
   json->object = NULL;

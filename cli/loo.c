@@ -1,9 +1,9 @@
 /* oatgp loo: how well a model predicts each row of its fit when that row is left out. */
 #include "heldout.h"
-#include "progress.h"
 
 static oatgp_status print(cli *c, const oatgp_scores *scores) {
   if (!c->options.json) {
+    cli_clear_line(c);
     cli_print_scores(scores);
     return OATGP_OK;
   }
@@ -18,16 +18,11 @@ static oatgp_status run(cli *c) {
   oatgp_data *data = NULL;
   cli_held_out held = {0};
   oatgp_scores scores;
-  cli_progress progress;
   TRY(cli_held_out_check(c));
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
   TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 1, &data));
   TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
-  cli_progress_begin(&progress, c);
-  cli_progress_look_inside(&progress);
-  status = oatgp_loo(c->ctx, model, data, &held.out, &scores);
-  cli_progress_end(&progress);
-  TRY(status);
+  TRY(oatgp_loo(c->ctx, model, data, &held.out, &scores));
   TRY(cli_held_out_write(c, &held));
   if (!cli_held_out_alone(c)) {
     TRY(print(c, &scores));

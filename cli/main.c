@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "oatgp_commit.h"
+#include "trace.h"
 
-const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,  &cli_objective, &cli_info, &cli_convert,
-                                     &cli_loo, &cli_cv,      &cli_update, &cli_certify,   NULL};
+const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,   &cli_objective, &cli_info, &cli_convert, &cli_loo,
+                                     &cli_cv,  &cli_update,  &cli_certify, &cli_report,    &cli_plot, NULL};
 
 /* Streams that the caller closed are opened for nothing, in the wrong direction, so that no file of ours gets their
  * numbers and writing to them fails. */
@@ -43,18 +44,55 @@ static oatgp_status refuse_verb(cli *c, const char *name) {
   return cli_usage_error(c, "there is no verb '%s'; the verbs are %s", name, list);
 }
 
-/* oatgp help, oatgp help VERB */
+/* The page of the command or, if one is named by argument number `at`, of a verb. */
+static oatgp_status show_page(cli *c, int at, void (*all)(void), void (*one)(const cli_verb *)) {
+  const cli_verb *verb = c->argument_count > at ? find_verb(c->arguments[at]) : NULL;
+  if (c->argument_count <= at) {
+    all();
+  } else if (verb == NULL) {
+    return refuse_verb(c, c->arguments[at]);
+  } else {
+    one(verb);
+  }
+  return OATGP_OK;
+}
+
+/* oatgp help [VERB], and for the installation: help --man [VERB], help --completion SHELL, help --verbs */
 static oatgp_status run_help(cli *c) {
-  if (c->argument_count == 1) {
-    cli_help();
+  const char *what = c->argument_count > 1 ? c->arguments[1] : "", *shell = c->argument_count > 2 ? c->arguments[2] : "";
+  if (strcmp(what, "--man") == 0) {
+    return show_page(c, 2, cli_manual, cli_manual_verb);
+  }
+  if (strcmp(what, "--completion") == 0) {
+    return cli_completion(shell) ? OATGP_OK : cli_usage_error(c, "--completion is '%s' but must be one of bash|zsh|fish", shell);
+  }
+  if (strcmp(what, "--verbs") == 0) {
+    for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
+      printf("%s\n", (*verb)->name);
+    }
     return OATGP_OK;
   }
-  const cli_verb *verb = find_verb(c->arguments[1]);
-  if (verb == NULL) {
-    return refuse_verb(c, c->arguments[1]);
+  return show_page(c, 1, cli_help, cli_help_verb);
+}
+
+static void show_version(void) {
+  const char *name, *value;
+  printf("oatgp %s (commit %s)\n", oatgp_version(), OATGP_COMMIT);
+  for (size_t i = 0; (name = oatgp_feature(i, &value)) != NULL; i++) {
+    printf("%-10s%s\n", name, value);
   }
-  cli_help_verb(verb);
-  return OATGP_OK;
+}
+
+static oatgp_status work(cli *c) {
+  oatgp_status status;
+  oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
+  TRY(cli_trace_open(c));
+  cli_progress_begin(c);
+  status = c->verb->run(c);
+  cli_progress_end(c);
+  cli_trace_close(c);
+done:
+  return status;
 }
 
 static oatgp_status run_verb(cli *c) {
@@ -66,8 +104,7 @@ static oatgp_status run_verb(cli *c) {
     cli_help_verb(c->verb);
     return OATGP_OK;
   }
-  oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
-  return c->verb->run(c);
+  return work(c);
 }
 
 static oatgp_status run(cli *c) {
@@ -80,7 +117,7 @@ static oatgp_status run(cli *c) {
     return OATGP_OK;
   }
   if (strcmp(first, "--version") == 0) {
-    printf("oatgp %s\n", oatgp_version());
+    show_version();
     return OATGP_OK;
   }
   if (strcmp(first, "help") == 0) {

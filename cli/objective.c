@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "json.h"
-#include "progress.h"
 
 #define LABEL_WIDTH 20
 
@@ -94,18 +93,14 @@ static oatgp_status run(cli *c) {
   oatgp_status status;
   oatgp_data *data = NULL, *knots = NULL;
   oatgp_evaluation evaluation = {0};
-  cli_progress progress;
   TRY(cli_need(c, c->settings.target, "--target COL"));
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
-  cli_progress_begin(&progress, c);
-  cli_progress_look_inside(&progress);
-  status = oatgp_evaluate(c->ctx, data, &c->settings, knots, c->options.gradient, &evaluation);
-  cli_progress_end(&progress);
-  TRY(status);
+  TRY(oatgp_evaluate(c->ctx, data, &c->settings, knots, c->options.gradient, &evaluation));
   if (c->options.json) {
     TRY(put_evaluation(c, data, &evaluation));
   } else {
+    cli_clear_line(c);
     print_evaluation(c, data, &evaluation);
   }
 done:

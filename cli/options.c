@@ -144,7 +144,7 @@ static oatgp_status read_positional(cli *c, const char *argument) {
 
 static oatgp_status check_positionals(cli *c) {
   const char *const *names = c->verb->positionals;
-  if (c->positional_count == CLI_MOST_POSITIONALS || names[c->positional_count] == NULL) {
+  if (c->positional_count == CLI_MOST_POSITIONALS || names[c->positional_count] == NULL || *names[c->positional_count] == '[') {
     return OATGP_OK;
   }
   return cli_usage_error(c, "%s needs %s", c->verb->name, names[c->positional_count]);

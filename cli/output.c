@@ -8,15 +8,6 @@
 
 #include "cli.h"
 
-#define LINE_WIDTH 79
-
-void cli_clear_line(cli *c) {
-  if (c->live_line) {
-    fprintf(stderr, "\r%*s\r", LINE_WIDTH, "");
-    c->live_line = false;
-  }
-}
-
 oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) {
   cli_clear_line(c);
   va_list arguments;

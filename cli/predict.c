@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "json.h"
-#include "progress.h"
 #include "signals.h"
 
 #define FIXED_COLUMNS 5
@@ -43,7 +43,6 @@ typedef struct work {
   oatgp_csv *csv; /* NULL before the first row and where only JSON is wanted */
   table t;
   size_t rows; /* done */
-  cli_progress progress;
 } work;
 
 static oatgp_status read_wishes(cli *c, wishes *out) {
@@ -196,7 +195,7 @@ static oatgp_status predict_rows(work *w, const oatgp_data *data) {
   TRY(write_covariance(w->c, w->model, data));
   TRY(wants_csv(w->c) ? write_rows(w) : OATGP_OK);
   w->rows += w->t.rows;
-  cli_progress_rows(&w->progress, w->rows);
+  cli_progress_rows(w->c, w->rows, oatgp_stream_share(w->stream));
 done:
   return status;
 }
@@ -234,9 +233,11 @@ static oatgp_status run(cli *c) {
   TRY(oatgp_stream_open(c->ctx, c->positionals[1], w.model, &c->settings, 0, &w.stream));
   TRY(make_table(c, w.wanted.samples, &w.t));
   cli_signals_catch(0);
-  cli_progress_begin(&w.progress, c);
+  cli_progress_rows(c, 0, NAN);
+  if (wants_csv(c) && !to_file(c) && isatty(STDOUT_FILENO) == 1) {
+    cli_progress_hush(c);
+  }
   status = predict_stream(&w);
-  cli_progress_end(&w.progress);
   const oatgp_status closed = oatgp_csv_close(c->ctx, w.csv, status == OATGP_OK);
   if (cli_signals_caught() != 0 && status != OATGP_OK) {
     end_by_signal(c);

@@ -2,8 +2,25 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "signals.h"
+#include "trace.h"
+
+#define FIRST_LIVE 0.5 /* seconds until the first line on a terminal; nothing is said of what takes less */
+#define FIRST_LOG 2.0  /* elsewhere */
+#define LIVE_PAUSE 0.1
+#define LOG_PAUSE 10.0
+#define MEASURED 0.3 /* seconds after which a rate can be told */
+#define USUAL_WIDTH 80
+#define LONGEST_LINE 512
+
+/* ---- the terminal ------------------------------------------------------------------------------------------------ */
 
 static double seconds_now(void) {
   struct timespec now;
@@ -11,85 +28,321 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void cli_progress_begin(cli_progress *progress, cli *c) {
-  const bool terminal = isatty(STDERR_FILENO) == 1;
-  const double begin = seconds_now();
-  *progress = (cli_progress){c, terminal, begin, begin + (terminal ? 0.5 : 2), terminal ? 0.1 : 10};
+/* One that can go back to the beginning of a line. */
+static bool is_terminal(void) {
+  const char *kind = getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
 }
 
-/* Whether a line is due; then the next one is due after a pause. */
-static bool is_due(cli_progress *progress) {
-  const double now = seconds_now();
-  const bool due = !progress->c->options.quiet && now >= progress->next;
+/* Asked for each line, as windows change. */
+static int terminal_width(void) {
+  struct winsize size = {0};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : USUAL_WIDTH;
+}
+
+/* A job in the background leaves the terminal to others. */
+static bool in_background(void) {
+  const pid_t group = tcgetpgrp(STDERR_FILENO);
+  return group > 0 && group != getpgrp();
+}
+
+/* How much of the line fits: whole pieces, if at least one does. */
+static int letters_that_fit(const char *line, int room) {
+  int fits = 0;
+  for (const char *comma = strstr(line, ", "); comma != NULL && comma - line <= room; comma = strstr(comma + 1, ", ")) {
+    fits = (int)(comma - line);
+  }
+  const int length = (int)strlen(line);
+  return length <= room ? length : fits > 0 ? fits : room;
+}
+
+static void print_line(cli *c, const char *line) {
+  cli_progress *p = &c->progress;
+  if (!p->terminal) {
+    fprintf(stderr, "oatgp: %s\n", line);
+  } else if (!in_background()) {
+    const int room = terminal_width() - 1, length = letters_that_fit(line, room), before = p->shown < room ? p->shown : room;
+    fprintf(stderr, "\r%.*s%*s", length, line, before > length ? before - length : 0, "");
+    fflush(stderr);
+    p->shown = length > 0 ? length : 1;
+  }
+}
+
+void cli_clear_line(cli *c) {
+  if (c->progress.shown > 0) {
+    fprintf(stderr, "\r%*s\r", c->progress.shown, "");
+    c->progress.shown = 0;
+  }
+}
+
+/* Whether a line is due; then the next one is due after a pause, which grows with the time that has passed where lines stay. */
+static bool is_due(cli *c) {
+  cli_progress *p = &c->progress;
+  const double now = seconds_now(), log_pause = 0.1 * (now - p->begin);
+  const bool due = !c->options.quiet && now >= p->next;
   if (due) {
-    progress->next = now + progress->pause;
+    p->next = now + (p->terminal ? LIVE_PAUSE : log_pause > LOG_PAUSE ? log_pause : LOG_PAUSE);
   }
   return due;
 }
 
-static void print_line(const cli_progress *progress, const char *line) {
-  if (progress->terminal) {
-    fprintf(stderr, "\r%-79.79s", line);
-    fflush(stderr);
-    progress->c->live_line = true;
-  } else {
-    fprintf(stderr, "oatgp: %s\n", line);
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+typedef struct words {
+  char text[40];
+} words;
+
+/* 950, 12.3k, 4.56M */
+static words count(double value) {
+  static const char *const suffixes[] = {"", "k", "M", "G", "T"};
+  size_t i = 0;
+  words w;
+  for (; value >= 999.5 && i + 1 < sizeof suffixes / sizeof suffixes[0]; i++) {
+    value /= 1000;
   }
+  const int digits = (i == 0 && value >= 10) || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  snprintf(w.text, sizeof w.text, "%.*f%s", digits, value, suffixes[i]);
+  return w;
 }
 
-void cli_progress_show(cli_progress *progress, const oatgp_event *event) {
-  if (event->kind == OATGP_EVENT_KEPT) {
-    progress->last_gain = event->gain;
+static words duration(double seconds) {
+  words w;
+  const long whole = (long)(seconds + 0.5);
+  if (seconds < 59.95) {
+    snprintf(w.text, sizeof w.text, "%.1f s", seconds);
+  } else if (whole < 3600) {
+    snprintf(w.text, sizeof w.text, "%ld min %02ld s", whole / 60, whole % 60);
+  } else {
+    snprintf(w.text, sizeof w.text, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
   }
-  if (event->kind != OATGP_EVENT_STEP || !(is_due(progress) || progress->inside)) {
+  return w;
+}
+
+static const char *unit_of(const char *what) {
+  static const char *const units[][2] = {{"reading", "bytes"}, {"k-means", "rounds"}, {"greedy variance", "knots"}};
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    if (strcmp(what, units[i][0]) == 0) {
+      return units[i][1];
+    }
+  }
+  return "rows";
+}
+
+static void add(char *line, const char *before, const char *text, const char *after) {
+  const size_t used = strlen(line);
+  snprintf(line + used, LONGEST_LINE - used, "%s%s%s", before, text, after);
+}
+
+/* ---- what the library works through -------------------------------------------------------------------------------- */
+
+/* A rate is measured from where a piece of work is first heard of. */
+static void measure_from_here(cli_progress *p, double done) {
+  p->since = seconds_now();
+  p->from = done;
+}
+
+/* What is done in a second; 0 as long as that cannot be told. */
+static double rate_of(const cli_progress *p, double done) {
+  const double time = seconds_now() - p->since;
+  return time > MEASURED && done > p->from ? (done - p->from) / time : 0;
+}
+
+static void follow(cli_progress *p, const char *what, double done) {
+  if (strcmp(what, p->what) != 0 || done < p->done) {
+    snprintf(p->what, sizeof p->what, "%s", what);
+    measure_from_here(p, done);
+  }
+  p->done = done;
+}
+
+/* "reading: 45 % of 1.20G bytes, 310M bytes/s, 2.1 s left, 1.9 s so far". Rounds may end long before the last one. */
+static void show_work(cli *c, const char *what, double done, double total) {
+  const cli_progress *p = &c->progress;
+  const char *unit = unit_of(what);
+  const bool rounds = strcmp(unit, "rounds") == 0;
+  char line[LONGEST_LINE] = "", share[48];
+  snprintf(share, sizeof share, rounds ? "%.0f of at most " : "%.0f %% of ", rounds || total == 0 ? done : 100 * done / total);
+  add(line, p->part, what, ": ");
+  add(line, total > 0 ? share : "", count(total > 0 ? total : done).text, " ");
+  add(line, unit, "", "");
+  const double rate = rate_of(p, done);
+  if (rate > 0) {
+    add(line, ", ", count(rate).text, " ");
+    add(line, unit, "/s", "");
+  }
+  if (rate > 0 && total > 0) {
+    add(line, rounds ? ", at most " : ", ", duration((total - done) / rate).text, " left");
+  }
+  add(line, ", ", duration(cli_progress_seconds(c)).text, " so far");
+  print_line(c, line);
+}
+
+/* The line of the optimiser or the certificate, with how far its evaluation is, which is worth telling when it takes long. What matters less
+ * comes later. */
+static void show_state(cli *c, const char *what, double share) {
+  const cli_progress *p = &c->progress;
+  const double left = p->deadline - seconds_now();
+  char line[LONGEST_LINE] = "", inside[48] = "";
+  if (what != NULL) {
+    snprintf(inside, sizeof inside, ", %s %.0f %%", what, 100 * share);
+  }
+  add(line, p->part, p->state, inside);
+  if (c->settings.time_limit > 0) {
+    add(line, ", ", duration(left > 0 ? left : 0).text, " left");
+  }
+  if (p->rate > 0) {
+    add(line, ", ", count(p->rate).text, " evaluations/s");
+  }
+  add(line, ", ", duration(cli_progress_seconds(c)).text, " so far");
+  add(line, p->extra, "", "");
+  print_line(c, line);
+}
+
+/* For people and programs. */
+static void tell_work(cli *c, const char *what, double done, double total) {
+  if (cli_progress_seconds(c) > FIRST_LIVE) {
+    cli_trace_step(c, &(cli_step){what, unit_of(what), done, total});
+  }
+  if (*c->progress.state != '\0') {
+    if (is_due(c)) {
+      show_state(c, what, done / total);
+    }
     return;
   }
-  progress->inside = false;
-  char start[40] = "", gain[40] = "", line[512];
+  follow(&c->progress, what, done);
+  if (is_due(c)) {
+    show_work(c, what, done, total);
+  }
+}
+
+void cli_progress_rows(cli *c, size_t rows, double share) {
+  cli_progress *p = &c->progress;
+  p->in_parts = true;
+  p->rows = (double)rows;
+  p->expected = share > 0 ? p->rows / share : 0;
+  tell_work(c, "prediction", p->rows, p->expected);
+}
+
+/* Rows go on from part to part of the data; that a further part is read goes without saying. */
+static void hear(void *user, const char *what, size_t done, size_t total) {
+  const cli_progress *p = &((cli *)user)->progress;
+  if (p->in_parts && strcmp(what, "prediction") == 0) {
+    tell_work(user, what, p->rows + (double)done, p->expected);
+  } else if (p->rows == 0) {
+    tell_work(user, what, (double)done, (double)total);
+  }
+}
+
+/* ---- what the monitors have ------------------------------------------------------------------------------------------ */
+
+/* "restart 1, 52/80 knots, iteration 12, objective -1038.99" */
+static void set_state(cli *c, const oatgp_event *event) {
+  cli_progress *p = &c->progress;
+  const char *select = c->settings.select;
+  const bool grows = !p->refines && c->settings.max_knots > 0 && (strncmp(select, "oat-", 4) == 0 || strcmp(select, "auto") == 0);
+  char restart[40] = "", most[24] = "", knots[64] = "full GP";
   if (event->restart > 0) {
-    snprintf(start, sizeof start, "restart %" PRId64 ", ", event->restart);
+    snprintf(restart, sizeof restart, "restart %" PRId64 ", ", event->restart);
   }
-  if (progress->last_gain > 0) {
-    snprintf(gain, sizeof gain, ", last gain %.3g", progress->last_gain);
+  if (grows) {
+    snprintf(most, sizeof most, "/%" PRId64, c->settings.max_knots);
   }
-  snprintf(line, sizeof line, "%s%zu knots%s, iteration %" PRId64 ", objective %.8g, best %.8g, %.1f s", start, event->knots, gain,
-           event->iteration, event->objective, event->best, seconds_now() - progress->begin);
-  print_line(progress, line);
+  if (event->kind == OATGP_EVENT_SUBSET) {
+    snprintf(knots, sizeof knots, "parameters from the exact GP of %zu rows", event->rows);
+  } else if (event->knots > 0) {
+    snprintf(knots, sizeof knots, "%s%zu%s knots", p->refines ? "refining " : "", event->knots, most);
+  }
+  snprintf(p->state, sizeof p->state, "%s%s, iteration %" PRId64 ", objective %.8g", restart, knots, event->iteration, event->objective);
 }
 
-static void show_inside(void *user, const char *what, size_t done, size_t total) {
-  cli_progress *progress = user;
-  char line[120];
-  if (is_due(progress)) {
-    snprintf(line, sizeof line, "%s: %zu of %zu rows (%.0f %%), %.1f s", what, done, total, 100.0 * (double)done / (double)total,
-             seconds_now() - progress->begin);
-    print_line(progress, line);
-    progress->inside = true;
+static void set_extra(cli_progress *p, const oatgp_event *event) {
+  char gain[32] = "", best[32] = "";
+  if (p->gain > 0) {
+    snprintf(gain, sizeof gain, ", last gain %.3g", p->gain);
   }
+  if (event->best > event->objective) {
+    snprintf(best, sizeof best, ", best %.8g", event->best);
+  }
+  snprintf(p->extra, sizeof p->extra, "%s%s", gain, best);
 }
 
-void cli_progress_look_inside(cli_progress *progress) { oatgp_context_set_progress(progress->c->ctx, show_inside, progress); }
-
-void cli_progress_rows(cli_progress *progress, size_t rows) {
-  char line[80];
-  if (is_due(progress)) {
-    snprintf(line, sizeof line, "%zu rows, %.1f s", rows, seconds_now() - progress->begin);
-    print_line(progress, line);
-  }
-}
-
-void cli_progress_bracket(cli_progress *progress, const oatgp_certificate *so_far) {
-  char line[160];
-  if (is_due(progress)) {
-    snprintf(line, sizeof line, "iteration %" PRId64 ", log evidence from %.8g to %.8g, %.1f s", so_far->iterations, so_far->lower,
-             so_far->upper, seconds_now() - progress->begin);
-    print_line(progress, line);
+/* Of the end only the time limit is known; it counts from where the fit or the certificate began, so many seconds ago. */
+static void show_new_state(cli *c, double seconds) {
+  c->progress.deadline = seconds_now() + c->settings.time_limit - seconds;
+  if (is_due(c)) {
+    show_state(c, NULL, 0);
   }
 }
 
-double cli_progress_seconds(const cli_progress *progress) { return seconds_now() - progress->begin; }
+static void show_event(cli *c, const oatgp_event *event) {
+  cli_progress *p = &c->progress;
+  const double done = (double)event->evaluations;
+  if (strcmp(p->what, "fit") != 0 || done < p->done) {
+    snprintf(p->what, sizeof p->what, "fit");
+    measure_from_here(p, done);
+    p->gain = 0;
+    p->refines = false;
+  }
+  p->done = done;
+  p->rate = rate_of(p, done);
+  p->gain = event->kind == OATGP_EVENT_KEPT ? event->gain : p->gain;
+  p->refines = event->kind == OATGP_EVENT_REFINE || (p->refines && event->kind == OATGP_EVENT_STEP);
+  set_state(c, event);
+  set_extra(p, event);
+  if (event->kind == OATGP_EVENT_END) {
+    p->state[0] = '\0';
+  } else {
+    show_new_state(c, event->seconds);
+  }
+}
 
-void cli_progress_end(cli_progress *progress) {
-  oatgp_context_set_progress(progress->c->ctx, NULL, NULL);
-  cli_clear_line(progress->c);
+int cli_monitor(void *user, const oatgp_event *event) {
+  cli_trace_event(user, event);
+  show_event(user, event);
+  return cli_signals_caught() != 0;
+}
+
+/* Called in the middle of iterations, too: the bounds are new once in each. */
+int cli_bracket_monitor(void *user, const oatgp_certificate *so_far) {
+  cli *c = user;
+  cli_progress *p = &c->progress;
+  if (so_far->iterations > p->iteration) {
+    p->iteration = so_far->iterations;
+    p->rate = 0;
+    p->extra[0] = '\0';
+    cli_trace_bracket(c, so_far);
+    snprintf(p->state, sizeof p->state, "iteration %" PRId64 ", log evidence from %.8g to %.8g", p->iteration, so_far->lower,
+             so_far->upper);
+    show_new_state(c, so_far->seconds);
+  }
+  return cli_signals_caught() != 0;
+}
+
+void cli_progress_fold(cli *c, size_t number) {
+  cli_progress *p = &c->progress;
+  p->state[0] = p->what[0] = p->part[0] = '\0';
+  if (number > 0) {
+    snprintf(p->part, sizeof p->part, "fold %zu of %" PRId64 ": ", number, c->settings.folds);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+double cli_progress_seconds(const cli *c) { return seconds_now() - c->progress.begin; }
+
+void cli_progress_begin(cli *c) {
+  const double now = seconds_now();
+  c->progress = (cli_progress){.terminal = is_terminal(), .begin = now};
+  c->progress.next = now + (c->progress.terminal ? FIRST_LIVE : FIRST_LOG);
+  oatgp_context_set_progress(c->ctx, hear, c);
+}
+
+void cli_progress_hush(cli *c) {
+  cli_clear_line(c);
+  c->progress.next = HUGE_VAL;
+}
+
+void cli_progress_end(cli *c) {
+  oatgp_context_set_progress(c->ctx, NULL, NULL);
+  cli_clear_line(c);
 }

@@ -1,28 +1,51 @@
-/* Progress of a fit, a prediction or a certificate on standard error: a live line on a terminal, a line now and then elsewhere. */
+/* Progress of whatever takes long, in one place for all verbs: the library says how far it is, the monitors of a fit and of a certificate
+ * what they have. On a terminal that is one live line, as wide as the terminal allows; elsewhere a line now and then; both on standard
+ * error. With --trace the same goes to a file as JSON (trace.c). main.c begins and ends it. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
-#include "cli.h"
+#include <oatgp.h>
+#include <stdbool.h>
+
+typedef struct cli cli;
 
 typedef struct cli_progress {
-  cli *c;
   bool terminal;
   double begin, next; /* seconds: when it began, when the next line is due */
-  double pause;       /* seconds between lines */
-  double last_gain;   /* of the latest knot that was kept */
-  bool inside;        /* the latest line told how far an evaluation was */
+  int shown;          /* letters of the line that stands on the terminal */
+  char part[48];      /* comes before everything: "fold 3 of 10: " */
+  char state[160];    /* what the optimiser or the certificate has; "" outside them */
+  char extra[64];     /* what it has besides */
+  double rate;        /* evaluations in a second; 0 if that cannot be told */
+  double deadline;    /* seconds: when the time limit ends it, if there is one */
+  int64_t iteration;  /* of the certificate */
+  bool refines;       /* all knots are being moved together at the end */
+  double gain;        /* of the latest knot that was kept */
+  double since;       /* when the rate began to be measured, */
+  double from;        /* and what was done then: of `what`, or evaluations of a fit */
+  char what[24];      /* the library is at */
+  double done;
+  bool in_parts;   /* rows are predicted some at a time: */
+  double rows;     /* before those that the library is at, */
+  double expected; /* in all, as far as can be told; else 0 */
 } cli_progress;
 
-void cli_progress_begin(cli_progress *progress, cli *c);
-/* From now on until the end: also how far an evaluation is, where one takes long. */
-void cli_progress_look_inside(cli_progress *progress);
-void cli_progress_show(cli_progress *progress, const oatgp_event *event);
-/* So many rows are done. */
-void cli_progress_rows(cli_progress *progress, size_t rows);
-/* A bracket so far. */
-void cli_progress_bracket(cli_progress *progress, const oatgp_certificate *so_far);
-/* Since it began. */
-double cli_progress_seconds(const cli_progress *progress);
-void cli_progress_end(cli_progress *progress);
+void cli_progress_begin(cli *c);
+void cli_progress_end(cli *c);
+/* Removes the line from the terminal, for other text. */
+void cli_clear_line(cli *c);
+/* Seconds since it began. */
+double cli_progress_seconds(const cli *c);
+
+/* The monitor of every fit; user is the cli. A signal ends the fit. */
+int cli_monitor(void *user, const oatgp_event *event);
+/* The monitor of every certificate, likewise. */
+int cli_bracket_monitor(void *user, const oatgp_certificate *so_far);
+/* The fit that comes next is that of fold `number` (from 1); 0: the folds are done. */
+void cli_progress_fold(cli *c, size_t number);
+/* So many rows have been predicted, with this share of their file (NaN: not known), and more may come. */
+void cli_progress_rows(cli *c, size_t rows, double share);
+/* Nothing more is shown, as the library is going to write results to the terminal. */
+void cli_progress_hush(cli *c);
 
 #endif

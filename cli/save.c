@@ -55,9 +55,12 @@ static char *append_quoted(char *end, const char *argument) {
   return end;
 }
 
+/* After the commands that the model has come from, each on a line. */
 static oatgp_status keep_command(cli *c, oatgp_model *model) {
   oatgp_status status;
-  size_t size = sizeof "oatgp";
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  size_t size = strlen(info.command) + sizeof "\noatgp";
   for (int i = 0; i < c->argument_count; i++) {
     size += 4 * strlen(c->arguments[i]) + 3;
   }
@@ -65,8 +68,7 @@ static oatgp_status keep_command(cli *c, oatgp_model *model) {
   if (command == NULL) {
     return status;
   }
-  memcpy(command, "oatgp", 5);
-  char *end = command + 5;
+  char *end = command + snprintf(command, size, "%s%soatgp", info.command, *info.command != '\0' ? "\n" : "");
   for (int i = 0; i < c->argument_count; i++) {
     *end++ = ' ';
     end = append_quoted(end, c->arguments[i]);

@@ -53,6 +53,7 @@ void cli_print_scores(const oatgp_scores *scores) { print(scores, SCORE_LINES - 
 
 static oatgp_status print_scores(cli *c, const oatgp_scores *scores, size_t count) {
   if (!c->options.json) {
+    cli_clear_line(c);
     print(scores, count);
     return OATGP_OK;
   }

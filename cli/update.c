@@ -1,31 +1,24 @@
 /* oatgp update: takes new rows into a model, and fits on from there if asked for. */
-#include "progress.h"
-#include "signals.h"
-
 #include "cli.h"
-
-static int monitor(void *user, const oatgp_event *event) {
-  cli_progress_show(user, event);
-  return cli_signals_caught() != 0;
-}
+#include "signals.h"
 
 /* Fits on with the old rows and the new ones. */
 static oatgp_status refit(cli *c, oatgp_model **model, const oatgp_data *added) {
   oatgp_status status;
   oatgp_data *old = NULL, *all = NULL;
   oatgp_model *again = NULL;
-  cli_progress progress;
   TRY(oatgp_data_read_for(c->ctx, c->options.data, *model, &c->settings, 1, &old));
   TRY(oatgp_data_join(c->ctx, old, added, &all));
   cli_signals_catch(1);
-  cli_progress_begin(&progress, c);
-  cli_progress_look_inside(&progress);
-  status = oatgp_refit(c->ctx, *model, all, &c->settings, monitor, &progress, &again);
-  cli_progress_end(&progress);
-  TRY(status);
+  TRY(oatgp_refit(c->ctx, *model, all, &c->settings, cli_monitor, c, &again));
+  oatgp_model_info info;
+  oatgp_model_get_info(*model, &info);
+  TRY(oatgp_model_set_command(c->ctx, again, info.command));
   oatgp_model_free(*model);
   *model = again;
+  again = NULL;
 done:
+  oatgp_model_free(again);
   oatgp_data_free(old);
   oatgp_data_free(all);
   return status;

@@ -45,6 +45,7 @@ endfunction()
 
 # The dynamic linker makes the choice before the sanitizers are up, so they do not go together.
 set(OAT_CLONES "")
+set(OAT_HAVE_CLONES FALSE)
 if(NOT OATGP_SANITIZE)
   # By level where the compiler knows levels (they have fused multiply-add), else by feature.
   foreach(sets "\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\"" "\"avx512f\", \"avx2\", \"default\"")
@@ -52,6 +53,7 @@ if(NOT OATGP_SANITIZE)
     check_clones("${sets}" ${variable})
     if(${variable})
       set(OAT_CLONES "__attribute__((target_clones(${sets})))")
+      set(OAT_HAVE_CLONES TRUE)
       break()
     endif()
   endforeach()
@@ -62,3 +64,11 @@ set(OATGP_LOOP_OPTIONS -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-con
 
 set(OATGP_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/oat_config.h.in ${OATGP_GENERATED_DIR}/oat_config.h @ONLY)
+
+# The style sheet and the script of the report, as arrays of bytes that end with 0.
+foreach(kind css js)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/report/page.${kind})
+  file(READ ${PROJECT_SOURCE_DIR}/src/report/page.${kind} OATGP_PAGE_${kind} HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," OATGP_PAGE_${kind} "${OATGP_PAGE_${kind}}")
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/oat_page.h.in ${OATGP_GENERATED_DIR}/oat_page.h @ONLY)

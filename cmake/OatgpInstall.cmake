@@ -1,4 +1,4 @@
-# What is installed: libraries, headers, command, pkg-config file, CMake package, man pages.
+# What is installed: libraries, headers, command, pkg-config file, CMake package, manual pages, completions for shells.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oatgp)
@@ -25,7 +25,10 @@ file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_IN
 configure_file(cmake/oatgp.pc.in ${PROJECT_BINARY_DIR}/oatgp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/oatgp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-file(GLOB man_pages CONFIGURE_DEPENDS man/*.1)
-if(man_pages)
-  install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# What the command wrote of itself, where man and the shells look for it.
+if(TARGET oatgp_pages)
+  install(DIRECTORY ${OATGP_PAGES_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(DIRECTORY ${OATGP_PAGES_DIR}/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(DIRECTORY ${OATGP_PAGES_DIR}/zsh/ DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(DIRECTORY ${OATGP_PAGES_DIR}/fish/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()

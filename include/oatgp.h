@@ -35,6 +35,9 @@ typedef enum oatgp_stop {
 } oatgp_stop;
 
 OATGP_API const char *oatgp_version(void); /* "0.1.0" */
+/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "threads", "SIMD" ...), or NULL past the last
+ * one, and in words what it is. */
+OATGP_API const char *oatgp_feature(size_t index, const char **value);
 OATGP_API const char *oatgp_status_sentence(oatgp_status status);
 OATGP_API const char *oatgp_stop_word(oatgp_stop stop); /* "objective" */
 OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
@@ -54,8 +57,10 @@ OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
 /* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
-/* While rows are worked through, fn hears a few times a second, in the thread of the caller, how far it is: what is done ("value", "gradient",
- * "gains", "prediction", "leave-one-out", "product" or "determinant"), and how many of how many rows. NULL, the default: nobody listens. */
+/* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much of how much.
+ * "reading" is in bytes of the file (total 0: a pipe, whose end is not known), "k-means" in rounds (total: the most there can be),
+ * "greedy variance" in knots; "evaluation" (of the full GP), "value", "gradient", "gains", "prediction", "leave-one-out", "product" and "determinant" are in
+ * rows. fn must not use ctx. NULL, the default: nobody listens. */
 typedef void (*oatgp_progress_fn)(void *user, const char *what, size_t done, size_t total);
 OATGP_API void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user);
 
@@ -172,6 +177,7 @@ OATGP_API oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int k
 typedef struct oatgp_model oatgp_model;
 
 typedef enum oatgp_event_kind {
+  OATGP_EVENT_SUBSET,   /* an iteration for the exact GP of some rows, whose parameters the automatic selection begins with */
   OATGP_EVENT_START,    /* of a start: its first evaluation */
   OATGP_EVENT_STEP,     /* an iteration of the optimiser */
   OATGP_EVENT_PROPOSAL, /* new knots are going to be tried */
@@ -189,8 +195,8 @@ typedef struct oatgp_event {
   double sigma, tau, shape;
   size_t lengthscale_count;
   const double *lengthscales;
-  size_t knots;
-  const char *stop; /* at the end: the word of the stop code, else NULL */
+  size_t rows, knots; /* rows: fewer than those of the data in a subset */
+  const char *stop;   /* at the end: the word of the stop code, else NULL */
   /* proposal, kept, dropped: */
   size_t added, inputs;
   const double *positions; /* added x inputs: the new knots in the data's units */
@@ -275,6 +281,8 @@ OATGP_API oatgp_status oatgp_stream_open(oatgp_context *ctx, const char *path, c
                                          int need_target, oatgp_stream **out);
 /* The next `rows` rows, fewer only at the end; NULL when none is left. */
 OATGP_API oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t rows, oatgp_data **out);
+/* How much of the file has been read, from 0 to 1, NaN where that cannot be known (a pipe): for progress. */
+OATGP_API double oatgp_stream_share(const oatgp_stream *stream);
 OATGP_API void oatgp_stream_free(oatgp_stream *stream);
 
 /* ---- prediction and scores ------------------------------------------------------------------------------------ */
@@ -379,6 +387,29 @@ OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *mode
                                      oatgp_bracket_fn monitor, void *user, oatgp_certificate *out);
 /* Keeps the bounds in the model, and so in its file. */
 OATGP_API oatgp_status oatgp_model_set_certificate(oatgp_context *ctx, oatgp_model *model, const oatgp_certificate *certificate);
+
+/* ---- figures and the report ----------------------------------------------------------------------------------------- */
+
+/* A kind of figure. */
+typedef struct oatgp_figure {
+  const char *name, *help;
+  int needs_data; /* rows with a target; for the others data may be NULL, and add rows where they are given */
+} oatgp_figure;
+OATGP_API int oatgp_figure_at(size_t index, oatgp_figure *out); /* 0 past the end */
+
+typedef struct oatgp_drawing {
+  const char *figure;   /* its name */
+  const char *path;     /* where it goes; "-" is standard output. A file appears whole or not at all */
+  size_t width, height; /* both 0: SVG; else letters for a terminal, so many for each panel (at least 24 x 8) */
+  int utf8;             /* letters may be others than ASCII */
+} oatgp_drawing;
+/* Draws a figure of the model. Rows of the fit are predicted without themselves (oatgp_loo), others as they are. OATGP_DATA if the model has
+ * no such figure; the sentence then says why. */
+OATGP_API oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing);
+/* Writes all of them, with scores and what the model file tells of the fit, as one page of HTML that loads nothing. The data need a target;
+ * `from` says where they come from (NULL: "the data"). At most 1500 points a figure, so that the page stays small. */
+OATGP_API oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from,
+                                    const char *path);
 
 #ifdef __cplusplus
 }

@@ -316,6 +316,20 @@ done:
   return status;
 }
 
+static oatgp_status report_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  const oatgp_model *const models[] = {w->sparse, w->full};
+  const oatgp_drawing letters = {"calibration", w->s->path, 30, 10, 1}, svg = {.figure = "partial", .path = w->s->path};
+  oatgp_status status = OATGP_OK;
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    TRY(oatgp_report(ctx, models[m], w->data, "data", w->s->path));
+  }
+  TRY(oatgp_draw(ctx, w->sparse, w->data, &letters));
+  TRY(oatgp_draw(ctx, w->sparse, w->data, &svg));
+done:
+  return status;
+}
+
 /* ---- the tests -------------------------------------------------------------------------------------------------------- */
 
 static void without_a_context(void **state) {
@@ -418,6 +432,8 @@ static void holding_out(void **state) {
 
 static void certifying(void **state) { fail_each_allocation(*state, certify_script); }
 
+static void reporting(void **state) { fail_each_allocation(*state, report_script); }
+
 static void updating(void **state) { fail_each_allocation(*state, update_script); }
 
 /* ---- nothing in the loop ------------------------------------------------------------------------------------------------ */
@@ -504,6 +520,7 @@ int main(void) {
       WITH_WORLD(predicting),
       WITH_WORLD(holding_out),
       WITH_WORLD(certifying),
+      WITH_WORLD(reporting),
       WITH_WORLD(updating),
       WITH_WORLD(evaluations_allocate_nothing),
       WITH_WORLD(iterations_allocate_nothing),

@@ -111,7 +111,9 @@ static void progress_of_rows(void **state) {
   size_t heard[2] = {0, 0};
   oatgp_evaluation evaluation = {0};
   oatgp_context *ctx = oatgp_context_create();
+  o->s->settings.knots = "random:5"; /* of which there is nothing to hear before the evaluation */
   oatgp_context_set_progress(ctx, note_progress, heard);
+  ctx->told = 0; /* long ago */
   assert_int_equal(oatgp_evaluate(ctx, o->data, &o->s->settings, NULL, 1, &evaluation), OATGP_OK);
   assert_true(heard[0] > 0 && heard[1] == oatgp_data_rows(o->data));
   const size_t before = heard[0];
@@ -121,6 +123,17 @@ static void progress_of_rows(void **state) {
   assert_true(heard[0] == before);
   oatgp_evaluation_clear(&evaluation);
   oatgp_context_free(ctx);
+}
+
+static void features_have_names(void **state) {
+  (void)state;
+  const char *value = NULL;
+  size_t count = 0;
+  for (; oatgp_feature(count, &value) != NULL; count++) {
+    assert_true(strlen(oatgp_feature(count, NULL)) > 0 && strlen(value) > 0);
+  }
+  assert_true(count >= 3);
+  assert_string_equal(oatgp_feature(0, NULL), "BLAS");
 }
 
 /* The sentence of a failure stays until the next one; a success leaves it. */
@@ -565,6 +578,7 @@ int main(void) {
       WITH_OBJECTS(contexts_run_side_by_side),
       WITH_OBJECTS(threads_of_a_context),
       WITH_OBJECTS(progress_of_rows),
+      cmocka_unit_test(features_have_names),
       WITH_OBJECTS(settings_refuse_null),
       WITH_OBJECTS(settings_are_checked_by_all),
       WITH_OBJECTS(data_refuse_null),

@@ -129,11 +129,13 @@ quick="--inputs a,b --knots 8 --max-iter 15"
 
 works "version" --version
 says out "oatgp 0." "version on standard output"
+for feature in BLAS threads SIMD zlib compiler; do check "version has $feature" grep -qE "^$feature +[A-Za-z0-9]" out; done
+check "version has the commit" grep -qE '^oatgp [0-9.]+ \(commit (unknown|[0-9a-f]{12})(, with changes)?\)$' out
 for form in "--help" "-h" "help"; do
   works "oatgp $form" $form
-  for verb in fit predict score objective info convert loo cv update; do says out "  $verb " "oatgp $form lists $verb"; done
+  for verb in $("$OATGP" help --verbs); do says out "  $verb " "oatgp $form lists $verb"; done
 done
-for verb in fit predict score objective info convert loo cv update; do
+for verb in $("$OATGP" help --verbs); do
   works "help $verb" help $verb
   mv out help.$verb
   works "$verb --help" $verb --help
@@ -158,6 +160,9 @@ says help.fit "--[no-]scale" "help shows the negation of a flag"
 refuses 2 "a verb is missing"
 refuses 2 "there is no verb 'fti'; the verbs are fit, predict" fti
 refuses 2 "there is no verb 'nope'" help nope
+refuses 2 "there is no verb 'nope'" help --man nope
+refuses 2 "--completion is 'tcsh' but must be one of bash|zsh|fish" help --completion tcsh
+refuses 2 "--completion is ''" help --completion
 refuses 2 "fit needs DATA" fit
 refuses 2 "predict needs MODEL" predict
 refuses 2 "predict needs DATA" predict m
@@ -533,7 +538,8 @@ check "leave-one-out scores are not known" test "$(json loo_rmse)" = null
 updated=$(json objective)
 works "info after update" info new.oatgp
 check "says nothing of leave-one-out" sh -c '! grep -q "^leave-one-out" out'
-check "the command is that of the update" grep -q '^command  *oatgp update old.oatgp' out
+check "the command of the fit" grep -q '^command  *oatgp fit old.csv' out
+check "and that of the update" grep -q '^command  *oatgp update old.oatgp' out
 works "loo after update, with all rows" loo new.oatgp train.csv
 works "update --refit without iterations" update old.oatgp new.csv --refit --data old.csv --max-iter 0 --json -o refit.oatgp
 near "$(json objective)" "$updated" 1e-10 "begins at the updated model"
@@ -555,6 +561,71 @@ refuses 1 "none.csv" update old.oatgp none.csv -o x2.oatgp
 refuses 1 "cannot write 'none/m'" update old.oatgp new.csv -o none/m
 cut -d, -f1,2 new.csv >untold.csv
 refuses 1 "untold.csv" update old.oatgp untold.csv -o x2.oatgp
+
+# ---- report and plot ---------------------------------------------------------------------------------------------------
+
+works "fit for the figures" fit train.csv --target y $quick --certify --quiet -o pictures.oatgp
+works "report" report pictures.oatgp train.csv --threads 2 --quiet -o report.html
+check "nothing on standard output" test ! -s out
+says report.html "leave-one-out" "the rows of the fit are left out in turn"
+says report.html "oatgp fit train.csv --target y" "it has the command of the fit"
+says report.html "the log evidence of the exact Gaussian process lies between" "it has the bounds"
+works "report of other rows" report pictures.oatgp test.csv --header yes --missing error --target y -o other.html
+says other.html "On the 15 rows of <code>test.csv" "it says which rows"
+works "report to standard output" report pictures.oatgp train.csv -o -
+check "the same page" cmp -s out report.html
+works "report after update --refit" report refit.oatgp train.csv -o refit.html
+says refit.html "oatgp fit old.csv" "it has the first command"
+says refit.html "oatgp update old.oatgp" "and the second"
+refuses 2 "report needs -o FILE.html" report pictures.oatgp train.csv
+refuses 2 "report needs DATA" report pictures.oatgp -o x.html
+refuses 1 "cannot write 'none/x.html'" report pictures.oatgp train.csv -o none/x.html
+refuses 1 "untold.csv" report pictures.oatgp untold.csv -o x.html
+check "no page of what failed" test ! -e x.html
+
+for kind in observed residuals calibration partial objective knots relevance evidence; do
+  works "plot $kind" plot $kind pictures.oatgp train.csv -o $kind.svg
+  check "plot $kind is SVG" grep -q '^<svg ' $kind.svg
+  says help.plot "$kind" "plot --help has $kind"
+done
+works "plot without data" plot knots pictures.oatgp --quiet -o - --threads 1
+check "SVG on standard output" grep -q '^<svg ' out
+run plot objective pictures.oatgp
+exits 0 "plot in letters"
+LC_ALL=C "$OATGP" plot knots pictures.oatgp train.csv >out
+check "in the C locale the letters are ASCII" sh -c '! LC_ALL=C grep -q "[^ -~]" out'
+check "and there is something to see" test "$(grep -c o out)" -gt 5
+if LC_ALL=C.UTF-8 locale charmap 2>/dev/null | grep -q UTF-8; then
+  LC_ALL=C.UTF-8 "$OATGP" plot calibration pictures.oatgp train.csv >out
+  check "else there is Braille" grep -q '⠤\|⠒\|⠉\|⣀' out
+fi
+refuses 2 "there is no figure 'pie'; the figures are observed, residuals" plot pie pictures.oatgp -o x.svg
+refuses 2 "plot observed needs DATA" plot observed pictures.oatgp -o x.svg
+refuses 2 "it must end with .svg, .png or .pdf" plot knots pictures.oatgp -o x.gif
+refuses 2 "plot needs MODEL" plot knots
+refuses 1 "there is no figure 'evidence' of this model" plot evidence m.oatgp -o x.svg
+refuses 1 "cannot write 'none/x.svg'" plot knots pictures.oatgp -o none/x.svg
+if command -v rsvg-convert >/dev/null; then
+  works "plot to PNG" plot knots pictures.oatgp train.csv -o knots.png
+  check "it is PNG" sh -c 'head -c 4 knots.png | grep -q PNG'
+  works "plot to PDF" plot knots pictures.oatgp train.csv -o knots.pdf
+  check "it is PDF" sh -c 'head -c 4 knots.pdf | grep -q "%PDF"'
+  check "all may read it that may read others" test "$(ls -l knots.png | cut -c1-10)" = "$(ls -l knots.svg | cut -c1-10)"
+  refuses 1 "cannot write 'none/x.png'" plot knots pictures.oatgp -o none/x.png
+else
+  echo "skipped: plot to PNG and PDF: rsvg-convert is not here"
+fi
+mkdir -p nothing broken
+run_in() { PATH=$1 "$OATGP" plot knots pictures.oatgp train.csv -o x.png >out 2>err; code=$?; }
+run_in "$PWD/nothing"
+exits 1 "PNG without rsvg-convert"
+says err "install it (Debian: librsvg2-bin) or write FILE.svg" "the sentence says what to do"
+printf '#!/bin/sh\nexit 3\n' >broken/rsvg-convert
+chmod +x broken/rsvg-convert
+run_in "$PWD/broken:$PATH"
+exits 1 "PNG with a broken rsvg-convert"
+says err "rsvg-convert could not make 'x.png'" "it says so"
+check "nothing is left of what failed" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
 
 # ---- objective -----------------------------------------------------------------------------------------------------
 
@@ -584,7 +655,7 @@ works "objective of full ignores knots" objective train.csv --target y --inputs 
 check "gradient of full has no knots" test "$(grep -c '"knots"' out)" = 1
 works "objective --weights" objective train.csv --target y --inputs a,b --approx pep --alpha 0.5 --knots 4 --weights w --mean 0 --json
 works "objective with scaled knots" objective train.csv --target y --inputs a,b --knots knots.csv --knots-scaled --json
-refuses 2 "--trace is not an option of objective, but of fit" objective train.csv --target y --trace t
+refuses 2 "--trace is not an option of info, but of fit,predict" info m.oatgp --trace t
 
 # ---- info ----------------------------------------------------------------------------------------------------------
 
@@ -747,6 +818,11 @@ refuses 2 "more than the 9 of max-knots" $grow --knots 10 --select oat-rs -o x.o
 refuses 2 "not differentiable" $grow --select oat-rs --kernel exponential --refine -o x.oatgp
 
 # A fit that is killed goes on from its checkpoint to the same model.
+works "fit --tol-row" fit train.csv --target y --inputs a,b --tol-row 0.5 --json -o x.oatgp
+few=$(json knots)
+works "fit with the selection's own tolerance" fit train.csv --target y --inputs a,b --json -o x.oatgp
+check "a smaller tolerance takes more knots" test "$few" -lt "$(json knots)"
+check "it says what stopped it" test "$(json stop)" = '"evidence"'
 long="fit train.csv --target y --inputs a,b --knots 3 --max-knots 40 --select oat-bo --tol-knot 0 --quiet --json"
 works "fit without a break" $long -o whole.oatgp
 "$OATGP" $long --checkpoint check.point --checkpoint-seconds 0 -o part.oatgp >out 2>err &

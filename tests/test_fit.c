@@ -99,6 +99,7 @@ static void knots_of_the_exponential_cannot_move(void **state) {
   oatgp_data *data = motorcycle(s);
   oatgp_model *model = NULL;
   s->settings.kernel = "exponential";
+  s->settings.select = "simultaneous";
   expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), "--select fixed");
   assert_null(model);
   oatgp_data_free(data);

@@ -40,9 +40,11 @@ expect 0 src/kernel/se.c oat_config.h
 expect 0 cli/main.c oatgp.h
 expect 0 cli/main.c own.h
 expect 0 cli/main.c oatgp_settings.def
-expect 0 src/model/fit.c plot/plot.h
+expect 0 src/report/page.c plot/plot.h
+expect 1 src/model/fit.c plot/plot.h
+expect 1 src/model/fit.c report/report.h
 expect 0 src/plot/svg.c util/memory.h
-expect 0 cli/main.c plot/plot.h
+expect 1 cli/main.c plot/plot.h
 expect 1 src/plot/svg.c data/data.h
 expect 1 src/kernel/se.c plot/plot.h
 expect 1 cli/main.c plot/figure.h

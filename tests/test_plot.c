@@ -816,6 +816,88 @@ static void test_write(void **state) {
   oat_figure_free(figure);
 }
 
+/* A number for people and one for programs. */
+static void test_numbers_in_text(void **state) {
+  const struct {
+    double value;
+    int digits;
+    const char *number, *plain;
+  } cases[] = {
+      {0, 3, "0.00", "0"},
+      {-12.345, 3,
+       "\xe2\x88\x92"
+       "12.3",
+       "-12.3"},
+      {123456, 4, "123456", "1.235e+05"},
+      {0.00123456, 3, "0.00123", "0.00123"},
+      {1.5e-9, 2, "1.5e-09", "1.5e-09"},
+      {2e15, 2, "2.0e+15", "2e+15"},
+      {NAN, 3, "\xe2\x80\x93", "NaN"},
+  };
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oat_string number = {.ctx = *state}, plain = {.ctx = *state};
+    oat_string_number(&number, cases[i].value, cases[i].digits);
+    oat_string_value(&plain, cases[i].value, cases[i].digits);
+    assert_string_equal(number.text, cases[i].number);
+    assert_string_equal(plain.text, cases[i].plain);
+    oat_string_free(&number);
+    oat_string_free(&plain);
+  }
+}
+
+/* A figure of a page tells its scales and the numbers of the points that are drawn, and has no style of its own. */
+static void test_figure_in_a_page(void **state) {
+  oatgp_context *const ctx = *state;
+  const oat_figure_spec spec = {.title = "t", .description = "d", .in_page = true};
+  const double x[] = {1, 10, 1000, 100}, y[] = {1, 2, 3, 4}, numbers[] = {11, 12, 13, 14};
+  oat_figure *figure = NULL;
+  MUST(oat_figure_create(ctx, &spec, &figure));
+  oat_panel *const panel = oat_figure_panel(figure, 0, 0);
+  MUST(oat_panel_axis(panel, OAT_X, &(oat_axis){.label = "a \"x\"", .kind = OAT_LOG10, .low = 1, .high = 100}));
+  MUST(oat_panel_axis(panel, OAT_Y, &(oat_axis){.label = "y", .whole = true}));
+  MUST(oat_panel_numbered(panel, &(oat_style){.label = "rows & more"}, 4, (const double *const[]){x, y}, numbers));
+  char *const text = svg_of(ctx, figure, "p");
+  assert_null(strstr(text, "<style>"));
+  assert_non_null(strstr(text, "<g data-x=\"log 0 2 "));
+  assert_non_null(strstr(text, "data-x-name=\"a &quot;x&quot;\" data-y=\"whole-linear "));
+  assert_non_null(strstr(text, "data-mark=\"points\" data-label=\"rows &amp; more\" data-numbers=\"11 12 14\"")); /* 1000 is outside */
+  free(text);
+  oat_figure_free(figure);
+  oat_string style = {.ctx = ctx};
+  oat_figure_style("page", &style);
+  assert_non_null(strstr(style.text, "#page .f1{fill:"));
+  assert_non_null(strstr(style.text, "prefers-color-scheme:dark"));
+  oat_string_free(&style);
+}
+
+/* Tiles are where they should be, and an axis has room for them. */
+static void test_tiles(void **state) {
+  oatgp_context *const ctx = *state;
+  const double sides[] = {0, 2, 2, 4}, low[] = {0, 1}, high[] = {1, 2};
+  oat_figure *const figure = new_figure(ctx, 1, 1);
+  oat_panel *const panel = oat_figure_panel(figure, 0, 0);
+  MUST(oat_panel_axis(panel, OAT_X, &(oat_axis){.low = 0, .high = 4}));
+  MUST(oat_panel_axis(panel, OAT_Y, &(oat_axis){.low = 0, .high = 2}));
+  MUST(oat_panel_tiles(panel, &(oat_style){.colour = OAT_GREEN}, 2, sides, (oat_limits){low, high}));
+  char *const text = svg_of(ctx, figure, "p"), *const path = path_of(text, "f3");
+  double v[2][8];
+  const char *at = path;
+  for (int tile = 0; tile < 2; tile++) {
+    for (int i = 0; i < 8; i++) {
+      at += strcspn(at, "-0123456789.");
+      char *end = NULL;
+      v[tile][i] = strtod(at, &end);
+      at = end;
+    }
+  }
+  assert_true(fabs(v[0][2] - v[1][0]) < 0.02); /* the first ends where the second begins, */
+  assert_true(fabs(v[0][5] - v[1][1]) < 0.02); /* and below it */
+  assert_true(fabs(v[0][2] - v[0][0] - (v[1][2] - v[1][0])) < 0.02);
+  free(path);
+  free(text);
+  oat_figure_free(figure);
+}
+
 static void test_locale(void **state) {
   oatgp_context *const ctx = *state;
   if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL) {
@@ -965,6 +1047,9 @@ int main(void) {
       TEST(test_label_at_the_end),
       TEST(test_margins_are_tight),
       TEST(test_write),
+      TEST(test_numbers_in_text),
+      TEST(test_figure_in_a_page),
+      TEST(test_tiles),
       TEST(test_locale),
       TEST(test_refused_figures),
       TEST(test_refused_axes),

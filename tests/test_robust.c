@@ -87,6 +87,8 @@ static void heavy_ties(void **state) {
   }
   oatgp_data *data = make_data(s, N, 1, x, y);
   fits_with_every_model(s, data, NULL);
+  s->settings.select = "simultaneous";
+  fits_with_every_model(s, data, NULL);
   expect_said(s, "5 knots instead of 50");
   s->settings.knots = "random:50";
   fits_with_every_model(s, data, NULL);
@@ -687,9 +689,9 @@ static void any_settings(oat_rng *rng, oatgp_settings *settings) {
   settings->approx = all_models[oat_rng_below(rng, LENGTH(all_models))];
   settings->alpha = 1e-6 + 0.99 * oat_rng_uniform(rng);
   settings->kernel = PICK(rng, "se", "se-ard", "matern32", "matern32-ard", "matern52", "matern52-ard", "rq", "rq-ard", "exponential");
-  settings->select = strcmp(settings->kernel, "exponential") == 0 ? "fixed" : PICK(rng, "simultaneous", "simultaneous", "fixed");
+  settings->select = strcmp(settings->kernel, "exponential") == 0 ? "fixed" : PICK(rng, "simultaneous", "auto", "fixed");
   settings->mean = PICK(rng, "mean", "fit", "linear", "0", "1e6");
-  settings->knots = PICK(rng, "1", "3", "10", "random:10", "50", "random:50");
+  settings->knots = PICK(rng, "", "1", "3", "10", "random:10", "50", "random:50");
   settings->optimizer = PICK(rng, "lbfgs", "lbfgs", "adadelta");
   settings->knot_box = PICK(rng, "none", "bound", "logit");
   settings->fix = PICK(rng, "", "", "", "tau", "sigma", "lengthscale", "sigma,tau");

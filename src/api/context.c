@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "util/clock.h"
+
 /* Plain calloc: without a context there is nowhere to put the sentence of oat_new. */
 oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_context)); }
 
@@ -27,5 +29,6 @@ void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *
   if (ctx != NULL) {
     ctx->progress = fn;
     ctx->progress_user = user;
+    ctx->told = oat_seconds(); /* what takes no time is not told */
   }
 }

@@ -1,4 +1,5 @@
 /* Public entries for the data that a model needs, all at once or some rows at a time. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -62,6 +63,8 @@ oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t 
   }
   return oat_reader_next(ctx, &stream->reader, rows, out);
 }
+
+double oatgp_stream_share(const oatgp_stream *stream) { return stream != NULL ? oat_source_share(&stream->reader.source) : NAN; }
 
 void oatgp_stream_free(oatgp_stream *stream) {
   if (stream != NULL) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static oatgp_status open_file(oatgp_context *ctx, const char *path, oat_source *
   } else if (S_ISDIR(info.st_mode)) {
     status = cannot_read(ctx, source, EISDIR);
   } else {
+    source->size = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size : 0;
     source->file = gzdopen(descriptor, "rb");
     status = source->file != NULL ? OATGP_OK : oat_no_memory(ctx, ZLIB_BUFFER);
   }
@@ -109,11 +111,28 @@ static oatgp_status fill(oatgp_context *ctx, oat_source *source) {
   return check_end(ctx, source, read_error);
 }
 
+/* Bytes of the file as it is stored, packed or not, that have been read; of a pipe, bytes that came out of it. */
+static size_t bytes_read(const oat_source *source) {
+  const z_off_t stored = source->size > 0 ? gzoffset(source->file) : -1;
+  if (stored < 0) {
+    return (size_t)source->offset + source->end;
+  }
+  return (size_t)stored < source->size ? (size_t)stored : source->size;
+}
+
+double oat_source_share(const oat_source *source) {
+  if (source->at_end) {
+    return 1;
+  }
+  return source->size > 0 ? (double)bytes_read(source) / (double)source->size : NAN;
+}
+
 oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes) {
   oatgp_status status = OATGP_OK;
   while (source->end - source->begin < bytes && !source->at_end) {
     TRY(make_room(ctx, source, bytes));
     TRY(fill(ctx, source));
+    oat_tell_progress(ctx, "reading", bytes_read(source), source->size);
   }
 done:
   return status;

@@ -14,12 +14,15 @@ typedef struct oat_source {
   size_t capacity, begin, end;
   uint64_t offset; /* of window[0] in the (unpacked) file */
   bool at_end;     /* nothing comes after window[end - 1] */
+  size_t size;     /* of the file as it is stored, 0 for a pipe: for progress alone */
 } oat_source;
 
 /* Opens and reads the first bytes. "-" is standard input. On failure there is nothing to close. */
 oatgp_status oat_source_open(oatgp_context *ctx, const char *path, oat_source *source);
 /* Reads on until so many bytes that are not yet used (which may move) are in the window, or the file ends. */
 oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes);
+/* How much of the file has been read, from 0 to 1; NaN for a pipe. */
+double oat_source_share(const oat_source *source);
 void oat_source_close(oat_source *source); /* takes {0} too */
 
 #endif

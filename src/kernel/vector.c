@@ -284,3 +284,15 @@ double oat_weighted_squares(size_t n, const double *w, double *y) {
   }
   return sum;
 }
+
+/* The linker chose by the same features. */
+const char *oat_simd_name(void) {
+#if OAT_HAVE_CLONES
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
+    return "AVX-512, out of AVX-512, AVX2 and plain";
+  }
+  return __builtin_cpu_supports("avx2") ? "AVX2, out of AVX-512, AVX2 and plain" : "plain, out of AVX-512, AVX2 and plain";
+#else
+  return "as compiled";
+#endif
+}

@@ -169,6 +169,7 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
   memset(c.nearest, 0xff, c.n * sizeof *c.nearest);
   for (int i = 0; i < MAX_ITERATIONS && assign(&c, *found); i++) {
     move_centres(&c, *found);
+    oat_tell_progress(ctx, "k-means", (size_t)i + 1, MAX_ITERATIONS);
   }
   for (size_t j = 0; j < c.d; j++) {
     for (size_t m = 0; m < *found; m++) {

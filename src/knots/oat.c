@@ -4,7 +4,6 @@
  *   3. optimise the parameters and the new knot together, the old knots fixed;
  *   4. keep it if the objective rose by more than tol_knot, else drop it and stop; go on at 2 until there are max_knots.
  * It knows nothing of how knots are proposed. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "knots/strategy.h"
@@ -16,22 +15,9 @@
 enum { GUARD_KNOTS = 20 };
 #define NOISE_NATS 1e-3 /* per row: all that such a model has over a constant with noise */
 
-/* The largest objective of a constant with noise, at its best tau. */
-static double noise_objective(const oat_search *s) {
-  const oat_rows *rows = s->objective->config.rows;
-  double squares = 0, logarithms = 0;
-  for (size_t i = 0; i < rows->n; i++) {
-    const double scale = oat_noise_scale(rows, i);
-    squares += rows->r[i] * rows->r[i] / scale;
-    logarithms += log(scale);
-  }
-  const double n = (double)rows->n, variance = fmax(squares / n, 1e-300);
-  return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + logarithms);
-}
-
 static bool all_is_noise(const oat_search *s) {
   const oat_rows *rows = s->objective->config.rows;
-  return rows->noise_add == NULL && s->state.value < noise_objective(s) + NOISE_NATS * (double)rows->n;
+  return rows->noise_add == NULL && s->state.value < oat_search_noise(s) + NOISE_NATS * (double)rows->n;
 }
 
 static oatgp_status fit_parameters(oat_search *s) {

@@ -22,12 +22,13 @@ typedef enum oat_search_event {
   OAT_SEARCH_PROPOSAL,
   OAT_SEARCH_KEPT,
   OAT_SEARCH_DROPPED,
-  OAT_SEARCH_REFINE
+  OAT_SEARCH_REFINE,
+  OAT_SEARCH_SUBSET /* a step of another search, for the parameters of a subset of the rows */
 } oat_search_event;
 
 typedef struct oat_search_settings {
   size_t max_knots, candidates, first_candidates, batch, gain_rows;
-  double tol_knot;
+  double tol_knot, tol_row;
   bool move, refine, restart_parameters, condition, guard, finish; /* finish: the parameters once more after growing */
   double surrogate_sigma, surrogate_lengthscale, surrogate_jitter;
 } oat_search_settings;
@@ -86,6 +87,8 @@ oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_opt
 oatgp_status oat_search_settle(oat_search *search);
 /* The value at the current model, and its factors. */
 oatgp_status oat_search_evaluate(oat_search *search);
+/* The largest objective of a constant with noise, at its best tau; without noise variances that are known. */
+double oat_search_noise(const oat_search *search);
 /* Remembers the current model; goes back to it. The knots from state.kept on are then on trial. */
 void oat_search_mark(oat_search *search);
 void oat_search_revert(oat_search *search);

@@ -59,13 +59,14 @@ oatgp_status oat_run_polish(oat_search *s) {
 }
 
 static const oat_strategy strategies[] = {
-    /* name, must move knots, grows, proposal */
-    {"fixed", false, false, NULL, run_fixed},
-    {"simultaneous", true, false, NULL, run_simultaneous},
-    {"oat-bo", false, true, &oat_proposal_bo, oat_run_growing},
-    {"oat-rs", false, true, &oat_proposal_random, oat_run_growing},
-    {"oat-gain", false, true, &oat_proposal_gain, oat_run_growing},
-    {"variance", false, false, NULL, oat_run_variance},
+    /* name, must move knots, grows, up to, proposal */
+    {"auto", false, true, 1000, NULL, oat_run_auto},
+    {"fixed", false, false, 0, NULL, run_fixed},
+    {"simultaneous", true, false, 0, NULL, run_simultaneous},
+    {"oat-bo", false, true, 80, &oat_proposal_bo, oat_run_growing},
+    {"oat-rs", false, true, 80, &oat_proposal_random, oat_run_growing},
+    {"oat-gain", false, true, 80, &oat_proposal_gain, oat_run_growing},
+    {"variance", false, false, 0, NULL, oat_run_variance},
 };
 
 const oat_strategy *oat_strategy_at(size_t index) { return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL; }

@@ -8,6 +8,7 @@ typedef struct oat_strategy {
   const char *name;
   bool needs_moving;            /* it is nothing without moving knots by their gradient */
   bool grows;                   /* from the start up to max_knots */
+  size_t most;                  /* knots of one that grows, unless max_knots is given */
   const oat_proposal *proposal; /* of one that grows */
   /* Runs the search from its phase to the end. */
   oatgp_status (*run)(const struct oat_strategy *strategy, oat_search *search);
@@ -20,6 +21,8 @@ const oat_strategy *oat_strategy_at(size_t index);       /* NULL past the end */
 oatgp_status oat_run_growing(const oat_strategy *strategy, oat_search *search);
 /* Greedy variance: the rows that the others explain least, chosen again when the parameters have moved (variance.c). */
 oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *search);
+/* Everything chosen from one tolerance (auto.c). */
+oatgp_status oat_run_auto(const oat_strategy *strategy, oat_search *search);
 /* The last phase of every strategy: all knots and parameters together if asked for, else the parameters alone after growing. */
 oatgp_status oat_run_polish(oat_search *search);
 

@@ -61,6 +61,8 @@ void oat_transpose(size_t n, double *a);
 
 /* Threads that the BLAS may use from now on, if it lets us say so; 1 in a forked child. */
 void oat_set_blas_threads(int threads);
+/* Which BLAS it is, in its own words. */
+const char *oat_blas_name(void);
 
 static inline oat_view oat_square(double *a, size_t n) { return (oat_view){a, n, n, n}; }
 static inline oat_const_view oat_const_square(const double *a, size_t n) { return (oat_const_view){a, n, n, n}; }

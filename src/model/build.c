@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "knots/strategy.h"
 #include "oat_config.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -34,9 +35,9 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   char fingerprint[OAT_FINGERPRINT];
   oat_fingerprint(data, fingerprint);
   const char *const texts[OAT_TEXTS] = {
-      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name, [OAT_TEXT_KERNEL] = setup->kernel->name,
-      [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = settings->select,    [OAT_TEXT_TARGET] = data->target,
-      [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,    [OAT_TEXT_WEIGHTS] = data->weight_name,
+      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = setup->kernel->name,
+      [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
+      [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
       [OAT_TEXT_NOISE] = data->noise_name,
   };
   for (size_t i = 0; i < OAT_TEXTS; i++) {

@@ -235,8 +235,8 @@ static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, 
 
 static oatgp_status check_numbers(const oat_fit_run *f, const char *path) {
   const oat_search_state *state = &f->search.state;
-  const bool sane = state->phase <= OAT_PHASE_DONE && state->next <= OAT_PHASE_DONE && state->stop <= OATGP_STOP_TOL_KNOT &&
-                    f->best.stop <= OATGP_STOP_TOL_KNOT && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity &&
+  const bool sane = state->phase <= OAT_PHASE_DONE && state->next <= OAT_PHASE_DONE && state->stop <= OATGP_STOP_EVIDENCE &&
+                    f->best.stop <= OATGP_STOP_EVIDENCE && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity &&
                     state->kept <= state->k && f->best.k <= f->setup.capacity && (!f->setup.approx->sparse || state->k > 0);
   return sane ? OATGP_OK : oat_fail(f->ctx, OATGP_FORMAT, "%s is damaged: its numbers do not fit", path);
 }

@@ -48,7 +48,9 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   oatgp_evaluation result = {0};
   double value = 0;
   oatgp_status status = OATGP_OK;
-  TRY(oat_setup_make(ctx, data, settings, knots, &setup));
+  oatgp_settings as_they_are = *settings; /* nothing is selected */
+  as_they_are.select = "fixed";
+  TRY(oat_setup_make(ctx, data, &as_they_are, knots, &setup));
   const oat_objective_config config = oat_setup_objective(&setup);
   TRY(oat_objective_create(ctx, &config, &objective));
   if (with_gradient) {

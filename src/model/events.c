@@ -80,8 +80,7 @@ done:
 
 /* ---- the monitor ------------------------------------------------------------------------------------------------------ */
 
-static oatgp_event basic_event(const oat_fit_run *f, oatgp_event_kind kind) {
-  const oat_search *s = &f->search;
+static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_event_kind kind) {
   const double unit = f->setup.y_scale, *theta = s->optim != NULL ? s->trial.theta : s->point.theta;
   return (oatgp_event){
       .kind = kind,
@@ -98,8 +97,9 @@ static oatgp_event basic_event(const oat_fit_run *f, oatgp_event_kind kind) {
       .shape = theta[OAT_SHAPE],
       .lengthscale_count = oat_theta_count(f->setup.kernel, f->setup.scaling.d) - OAT_LENGTHSCALE,
       .lengthscales = theta + OAT_LENGTHSCALE,
-      .knots = f->setup.approx->sparse ? s->state.k : 0,
+      .knots = s->objective->config.approx->sparse ? s->state.k : 0,
       .inputs = f->setup.scaling.d,
+      .rows = f->setup.rows.n,
   };
 }
 
@@ -110,7 +110,7 @@ static bool tell(const oat_fit_run *f, const oatgp_event *event) {
 /* A proposal, or the knots on trial kept or dropped. */
 static bool tell_knots(oat_fit_run *f, oatgp_event_kind kind) {
   const oat_search_state *state = &f->search.state;
-  oatgp_event event = basic_event(f, kind);
+  oatgp_event event = basic_event(f, &f->search, kind);
   event.added = trial_positions(f);
   event.positions = f->positions;
   event.candidates = (int64_t)state->tried;
@@ -120,7 +120,7 @@ static bool tell_knots(oat_fit_run *f, oatgp_event_kind kind) {
 }
 
 void oat_fit_tell_end(oat_fit_run *f) {
-  oatgp_event event = basic_event(f, OATGP_EVENT_END);
+  oatgp_event event = basic_event(f, &f->search, OATGP_EVENT_END);
   const double unit = f->setup.y_scale;
   event.iteration = (int64_t)f->iterations;
   event.evaluations = (int64_t)f->evaluations;
@@ -136,9 +136,19 @@ void oat_fit_tell_end(oat_fit_run *f) {
 }
 
 static bool report_step(oat_fit_run *f) {
-  const oatgp_event event = basic_event(f, f->started ? OATGP_EVENT_STEP : OATGP_EVENT_START);
+  const oatgp_event event = basic_event(f, &f->search, f->started ? OATGP_EVENT_STEP : OATGP_EVENT_START);
   f->started = true;
   f->trouble = f->trouble == OATGP_OK ? record_step(f) : f->trouble;
+  return tell(f, &event);
+}
+
+/* The log evidence of the subset; nothing of it is recorded. */
+static bool report_subset(oat_fit_run *f, const oat_search *sub) {
+  oatgp_event event = basic_event(f, sub, OATGP_EVENT_SUBSET);
+  event.rows = sub->objective->config.rows->n;
+  const double others = (double)(f->setup.rows.n - event.rows) * log(f->setup.y_scale); /* the unit of rows that are not in it */
+  event.objective += others;
+  event.best = oat_setup_objective_value(&f->setup, sub->optim->counter[OAT_BEST]) + others;
   return tell(f, &event);
 }
 
@@ -162,10 +172,12 @@ bool oat_fit_report(void *self, const oat_search *s, oat_search_event event) {
   bool stop = false;
   if (event == OAT_SEARCH_STEP) {
     stop = report_step(f);
+  } else if (event == OAT_SEARCH_SUBSET) {
+    stop = report_subset(f, s);
   } else if (event == OAT_SEARCH_PROPOSAL) {
     stop = tell_knots(f, OATGP_EVENT_PROPOSAL);
   } else if (event == OAT_SEARCH_REFINE) {
-    const oatgp_event refine = basic_event(f, OATGP_EVENT_REFINE);
+    const oatgp_event refine = basic_event(f, s, OATGP_EVENT_REFINE);
     stop = tell(f, &refine);
   } else {
     f->trouble = f->trouble == OATGP_OK ? record_knots(f, event == OAT_SEARCH_KEPT) : f->trouble;
@@ -174,6 +186,5 @@ bool oat_fit_report(void *self, const oat_search *s, oat_search_event event) {
   if (event == OAT_SEARCH_STEP || event == OAT_SEARCH_PROPOSAL) {
     save_when_due(f, stop);
   }
-  (void)s;
   return stop || f->trouble != OATGP_OK;
 }

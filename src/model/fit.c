@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/advice.h"
 #include "model/loo.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -60,6 +61,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
       .batch = (size_t)s->batch,
       .gain_rows = (size_t)s->gain_rows,
       .tol_knot = s->tol_knot,
+      .tol_row = s->tol_row,
       .move = f->setup.approx->sparse && f->setup.kernel->smooth,
       .refine = s->refine != 0,
       .restart_parameters = s->restart_parameters != 0,
@@ -230,11 +232,6 @@ done:
   return status;
 }
 
-/* The full GP has no knots to choose: whatever the strategy, its parameters are optimised. */
-static const oat_strategy *strategy_of(const oat_setup *setup) {
-  return oat_strategy_find(setup->approx->sparse ? setup->settings->select : "fixed");
-}
-
 static oatgp_status check_strategy(const oat_fit_run *f) {
   const bool moving = f->strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
   return moving ? oat_setup_check_moving(f->ctx, &f->setup) : OATGP_OK;
@@ -261,7 +258,8 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   oatgp_status status = OATGP_OK;
   TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
                             : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
-  f.strategy = strategy_of(&f.setup);
+  f.strategy = f.setup.strategy;
+  TRY(request->unscored ? OATGP_OK : oat_advise(ctx, &f.setup));
   TRY(check_strategy(&f));
   const oat_objective_config config = oat_setup_objective(&f.setup);
   TRY(oat_objective_create(ctx, &config, &f.objective));

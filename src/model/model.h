@@ -113,7 +113,7 @@ typedef struct oat_fit_request {
   void *user;
   const char *settings_text;
   const oatgp_model *from; /* a model to begin with, or NULL */
-  bool unscored;           /* no leave-one-out scores at the end */
+  bool unscored;           /* one of many: no advice before it and no leave-one-out scores at the end */
 } oat_fit_request;
 
 /* The stages, called by the public functions after they have checked their arguments. */

@@ -62,6 +62,7 @@ static void mean_weights(const oatgp_model *model, double *weights) {
 
 /* The blocks of the mean are dealt out to lanes, each with its own buffer; a row's bits depend on its block alone. */
 typedef struct mean_lanes {
+  oatgp_context *ctx; /* for progress alone */
   size_t n, block, count;
   const double *x, *weights;
   double *buffer; /* count x stride */
@@ -77,6 +78,10 @@ static void mean_of_lane(const oatgp_model *model, const mean_lanes *lanes, size
     const oat_points points = {lanes->x + first, rows, lanes->n};
     oat_kernel_cross(&sparse.cov, points, knots, k, rows, work);
     oat_gemv(model->number[OAT_NUMBER_Y_SCALE], (oat_const_view){k, rows, model->k, rows}, OAT_PLAIN, lanes->weights, 1, mean + first);
+    if (oat_in_first_thread()) {
+      const size_t done = first + lanes->count * lanes->block; /* the others are about as far */
+      oat_tell_progress(lanes->ctx, "prediction", done < lanes->n ? done : lanes->n, lanes->n);
+    }
   }
 }
 
@@ -84,7 +89,7 @@ static void mean_of_lane(const oatgp_model *model, const mean_lanes *lanes, size
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
   const size_t n = data->n, block = oat_model_block(model), blocks = (n + block - 1) / block;
   const size_t threads = (size_t)oat_lane_threads(ctx->threads), count = blocks < threads ? blocks : threads;
-  mean_lanes lanes = {n, block, count, NULL, NULL, NULL, block * model->k + oat_kernel_work(block, model->k, model->d)};
+  mean_lanes lanes = {ctx, n, block, count, NULL, NULL, NULL, block * model->k + oat_kernel_work(block, model->k, model->d)};
   double *weights = NULL, *x = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_model_inputs(ctx, model, data, &x));

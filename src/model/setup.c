@@ -126,7 +126,11 @@ typedef struct knot_spec {
 
 /* N, kmeans:N or random:N; the default depends on whether the knots are a start to grow from. */
 static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, knot_spec *spec) {
-  const char *given = setup->settings->knots, *text = *given != '\0' ? given : setup->grows ? "kmeans:5" : "kmeans:50", *number = text;
+  const char *given = setup->settings->knots,
+             *text = *given != '\0'           ? given
+                     : setup->strategy->grows ? "kmeans:5"
+                                              : "kmeans:50",
+             *number = text;
   double value = 0;
   spec->place = oat_knots_kmeans;
   if (strncmp(text, "kmeans:", 7) == 0) {
@@ -326,9 +330,9 @@ done:
 }
 
 static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
-  const size_t most = (size_t)setup->settings->max_knots;
+  const size_t given = (size_t)setup->settings->max_knots, most = given > 0 ? given : setup->strategy->most;
   const size_t rows = setup->data->n > setup->k ? setup->data->n : setup->k;
-  setup->capacity = !setup->grows ? setup->k : most < rows ? most : rows;
+  setup->capacity = !setup->strategy->grows ? setup->k : most < rows ? most : rows;
   if (setup->k > setup->capacity) {
     return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer",
                     setup->k, most);
@@ -368,6 +372,18 @@ done:
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* The full GP has no knots to choose: whatever the strategy, its parameters are optimised. Where knots were given (by a model, too), nothing
+ * is left to choose automatically: they are moved, if the kernel allows that. */
+static const oat_strategy *choose_strategy(const oat_setup *setup) {
+  const char *name = setup->settings->select;
+  if (!setup->approx->sparse) {
+    name = "fixed";
+  } else if (strcmp(name, "auto") == 0 && (setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0')) {
+    name = setup->kernel->smooth ? "simultaneous" : "fixed";
+  }
+  return oat_strategy_find(name);
+}
+
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             oat_setup *setup) {
   oatgp_status status = OATGP_OK;
@@ -376,7 +392,7 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   *setup = (oat_setup){.data = data, .settings = settings, .knots = knots};
   setup->approx = oat_approx_find(settings->approx);
   setup->kernel = oat_kernel_find(settings->kernel);
-  setup->grows = oat_strategy_find(settings->select)->grows;
+  setup->strategy = choose_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
@@ -441,6 +457,7 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
                              oat_setup *setup) {
   oatgp_status status = OATGP_OK;
   *setup = (oat_setup){.data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
+  setup->strategy = choose_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));
   widen_ranges(setup);

@@ -26,7 +26,7 @@ typedef struct oat_setup {
   double *low, *high; /* d: box of the knots */
   bool *free;         /* as many as theta */
   oat_point start;
-  bool grows;              /* the strategy adds knots */
+  const struct oat_strategy *strategy;
   size_t k, capacity;      /* knots of the start, and the most that the fit may have */
   const oatgp_data *knots; /* given by the caller, or NULL */
   const oatgp_model *from; /* that the fit goes on from, or NULL */

@@ -11,8 +11,14 @@
 
 enum { PANEL = 64 }; /* columns of K at a time in the adjoint */
 
+/* How much of an evaluation with its gradient is done after each of its parts, about. */
+#define BUILT 0.05
+#define FACTORISED 0.35
+#define INVERTED 0.95
+
 typedef struct full_objective {
   oat_objective base;
+  oatgp_context *ctx;            /* for progress alone */
   double *k;                     /* n x n: K + noise, then its factor, then its inverse */
   double *panel, *cross, *slope; /* n x PANEL each: dF/dK, and of the kernel k and phi' */
   double *c_all;                 /* n x (1 + p): L^-1 R */
@@ -50,6 +56,7 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   const size_t n = config->rows->n, width = 1 + config->rows->p;
   TRY(check_size(ctx, config));
   TRY(oat_new(ctx, 1, sizeof *o, &o));
+  o->ctx = ctx;
   o->base.table = &oat_objective_full;
   o->base.config = *config;
   o->base.config.k = 0;
@@ -78,12 +85,18 @@ static oat_points rows_from(const oat_rows *rows, size_t first, size_t count) { 
 
 static size_t panel_width(size_t n, size_t first) { return n - first < PANEL ? n - first : PANEL; }
 
+static void tell(const full_objective *o, double share) {
+  const size_t n = o->base.config.rows->n;
+  oat_tell_progress(o->ctx, "evaluation", (size_t)(share * (double)n + 0.5), n);
+}
+
 static void build(full_objective *o, const oat_covariance *cov, const oat_point *point) {
   const oat_rows *rows = o->base.config.rows;
   const size_t n = rows->n;
   for (size_t first = 0; first < n; first += PANEL) {
     const size_t columns = panel_width(n, first);
     oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
+    tell(o, BUILT * (double)(first + columns) / (double)n);
   }
   for (size_t i = 0; i < n; i++) {
     o->k[i * (n + 1)] +=
@@ -131,6 +144,7 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
   memcpy(o->a, o->c, n * sizeof *o->a);
   oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->a, n, 1, n});
   oat_cholesky_inverse(n, o->k);
+  tell(o, INVERTED);
   double d_noise = 0, d_diagonal = 0, d_sigma2 = 0;
   for (size_t first = 0; first < n; first += PANEL) {
     const size_t columns = panel_width(n, first), height = n - first;
@@ -143,6 +157,7 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
     oat_kernel_cross_slopes(cov, x, z, o->cross, o->slope, height, o->work);
     d_sigma2 += oat_dot(height * columns, o->panel, o->cross);
     oat_kernel_cross_adjoint(cov, x, z, o->panel, o->slope, height, o->work, &sums);
+    tell(o, INVERTED + (1 - INVERTED) * (double)(first + columns) / (double)n);
   }
   const double sigma2 = point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
   gradient->theta[OAT_SIGMA] = 2 * (d_sigma2 + o->base.config.jitter * sigma2 * d_diagonal);
@@ -156,6 +171,7 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
   const oat_covariance cov = oat_covariance_at(objective->config.kernel, rows->d, point->theta);
   build(o, &cov, point);
   objective->pivot = oat_cholesky(rows->n, o->k);
+  tell(o, gradient != NULL ? FACTORISED : 1);
   if (objective->pivot != 0 || solve_right_sides(o) != OATGP_OK) {
     return OATGP_NUMERIC;
   }
@@ -164,6 +180,17 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
     differentiate(o, &cov, point, gradient);
   }
   return OATGP_OK;
+}
+
+double oat_full_left_out(const oat_objective *objective) {
+  const full_objective *o = (const full_objective *)objective;
+  const size_t n = objective->config.rows->n;
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double precision = o->k[i * (n + 1)];
+    sum += 0.5 * (log(precision / OAT_TWO_PI) - o->a[i] * o->a[i] / precision);
+  }
+  return sum;
 }
 
 const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy, NULL};

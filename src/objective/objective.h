@@ -92,6 +92,9 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
  * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
 oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, double *value,
                                   oat_gradient *gradient);
+/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
+ * coefficients of a mean as they are). O(n). */
+double oat_full_left_out(const oat_objective *objective);
 /* One rung of that ladder. False at its top. */
 bool oat_objective_raise_jitter(oat_objective *objective);
 void oat_objective_free(oat_objective *objective);

@@ -1,11 +1,8 @@
 /* The figure as SVG: surroundings, axes and grids; marks draw themselves (marks.c). */
 #include "plot/figure.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "util/file.h"
 
 /* ---- one panel ----------------------------------------------------------------------------------------------------- */
 
@@ -97,9 +94,36 @@ static void draw_panel_labels(oat_string *svg, const oat_panel *panel) {
   }
 }
 
+/* Where the values are, for the script of a page. Twelve digits, so that a point's place gives back what the eye can tell. */
+static void tell_scale(oat_string *svg, const oat_panel *panel, oat_direction direction) {
+  static const char *const kinds[] = {"linear", "log", "names"};
+  const char letter = direction == OAT_X ? 'x' : 'y';
+  const oat_scale *const scale = &panel->scale[direction];
+  const char *const label = panel->axis[direction].label != NULL ? panel->axis[direction].label : panel->figure->axis_label[direction];
+  oat_string_print(svg, " data-%c=\"%s%s", letter, panel->axis[direction].whole ? "whole-" : "", kinds[scale->kind]);
+  const double numbers[] = {scale->low, scale->high, scale->from, scale->to};
+  for (int i = 0; i < 4; i++) {
+    oat_string_add(svg, " ");
+    oat_string_value(svg, numbers[i], 12);
+  }
+  oat_string_print(svg, "\" data-%c-name=\"", letter);
+  oat_svg_text(svg, label != NULL ? label : "");
+  oat_string_add(svg, "\"");
+}
+
+static void begin_panel(oat_string *svg, const oat_panel *panel) {
+  if (panel->figure->in_page) {
+    oat_string_add(svg, "<g");
+    tell_scale(svg, panel, OAT_X);
+    tell_scale(svg, panel, OAT_Y);
+    oat_string_add(svg, ">\n");
+  }
+}
+
 static void draw_panel(const oat_canvas *canvas) {
   oat_string *const svg = canvas->svg;
   const oat_panel *const panel = canvas->panel;
+  begin_panel(svg, panel);
   oat_string_print(svg, "<clipPath id=\"%s-%zu-%zu\">", canvas->prefix, panel->row, panel->column);
   draw_rectangle(svg, NULL, panel->box);
   oat_string_add(svg, "</clipPath>\n");
@@ -114,6 +138,9 @@ static void draw_panel(const oat_canvas *canvas) {
     }
   }
   draw_panel_labels(svg, panel);
+  if (panel->figure->in_page) {
+    oat_string_add(svg, "</g>\n");
+  }
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
@@ -132,7 +159,9 @@ static void draw_head(const oat_figure *figure, const char *prefix, oat_string *
   oat_string_print(svg, "</title>\n<desc id=\"%s-desc\">", prefix);
   oat_svg_text(svg, figure->description);
   oat_string_add(svg, "</desc>\n");
-  oat_style_sheet(svg, prefix);
+  if (!figure->in_page) {
+    oat_style_sheet(svg, prefix);
+  }
   draw_rectangle(svg, "bg", (oat_box){0, 0, figure->width, figure->height});
 }
 
@@ -178,8 +207,8 @@ static void draw_figure_labels(const oat_figure *figure, const oat_layout *layou
 /* Inside a panel the legend lies on what is drawn there, on a ground that lets little through. */
 static void draw_legend(const oat_figure *figure, const oat_key *key, const oat_layout *layout, oat_string *svg) {
   if (key->n > 0 && figure->legend.place == OAT_LEGEND_INSIDE) {
-    const oat_box ground = {layout->key_left - 4, layout->key_top - 1, layout->key_left + (double)key->columns * key->cell_width - 5,
-                            layout->key_top + (double)key->rows * key->cell_height + 1};
+    const oat_box ground = {layout->key_left - 4, layout->key_top - 1, layout->key_left + key->width + 4,
+                            layout->key_top + (double)key->lines * key->line_height + 1};
     oat_string_add(svg, "<g opacity=\".85\">\n");
     draw_rectangle(svg, "bg", ground);
     oat_string_add(svg, "</g>\n");
@@ -220,7 +249,7 @@ oatgp_status oat_figure_svg(oat_figure *figure, const char *prefix, oat_string *
   oatgp_status status;
   TRY(out->status);
   TRY(check_prefix(figure->ctx, prefix));
-  TRY(oat_key_make(figure, figure->width - 20, &key));
+  TRY(oat_key_make(figure, figure->width - 10, &key));
   TRY(oat_figure_lay_out(figure, &key));
   draw_figure(figure, prefix, &key, out);
   status = out->status;
@@ -231,12 +260,9 @@ done:
 
 oatgp_status oat_figure_write(oat_figure *figure, const char *path) {
   oat_string svg = {.ctx = figure->ctx};
-  oat_file file = {0};
   oatgp_status status;
   TRY(oat_figure_svg(figure, "figure", &svg));
-  TRY(oat_file_open(figure->ctx, path, &file));
-  fwrite(svg.text, 1, svg.length, file.stream); /* closing finds what failed */
-  TRY(oat_file_close(figure->ctx, &file, OATGP_OK));
+  TRY(oat_string_write(&svg, path));
 done:
   oat_string_free(&svg);
   return status;

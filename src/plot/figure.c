@@ -36,6 +36,7 @@ static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec)
   figure->width = points_per_mm * (spec->width_mm > 0 ? spec->width_mm : 160);
   figure->height = points_per_mm * (spec->height_mm > 0 ? spec->height_mm : 100);
   figure->legend = spec->legend;
+  figure->in_page = spec->in_page;
   memcpy(figure->share, spec->share, sizeof figure->share);
   TRY(oat_copy_text(ctx, spec->title, &figure->title));
   TRY(oat_copy_text(ctx, spec->description, &figure->description));

@@ -57,6 +57,7 @@ double oat_tick_width(const oat_tick *tick);
 /* ---- the figure (figure.c) ----------------------------------------------------------------------------------------- */
 
 typedef enum oat_mark_kind {
+  OAT_MARK_TILES,
   OAT_MARK_BAND,
   OAT_MARK_COLUMNS,
   OAT_MARK_BARS,
@@ -75,7 +76,7 @@ typedef struct oat_mark {
   oat_style style; /* with copies of its texts */
   int place;       /* a direction, an edge or a corner */
   size_t n;
-  double *x, *y, *z; /* copies or NULL; z: the upper limit of a band */
+  double *x, *y, *z; /* copies or NULL; z: the upper limit of a band or tile, the numbers of points */
   char *text;
 } oat_mark;
 
@@ -107,6 +108,7 @@ struct oat_figure {
   size_t rows, columns;
   oat_share share[2];
   oat_legend legend;
+  bool in_page;
   char *axis_label[2];
   char *row_title[OAT_MAX_GRID], *column_title[OAT_MAX_GRID];
   oat_panel *panels; /* row by row */
@@ -140,12 +142,14 @@ enum { OAT_KEY_WIDTH = 18 };
 typedef struct oat_entry {
   const char *label;
   const oat_mark *keys[OAT_MARK_KINDS]; /* the first mark of each kind with this label */
+  double left;                          /* where it begins in its line */
+  size_t line;
 } oat_entry;
 
 typedef struct oat_key {
   oat_entry *entries;
-  size_t n, columns, rows; /* the entries run down the columns */
-  double cell_width, cell_height;
+  size_t n, lines; /* below the panels as many entries in a line as there is room for, elsewhere one */
+  double width, line_height;
 } oat_key;
 
 /* Collects the entries of a figure and lays them out in a width; entries are to be freed. */
@@ -156,6 +160,7 @@ void oat_key_draw(oat_string *svg, const oat_key *key, double left, double top);
 
 /* Gives every used panel its box, scales and ticks, and the figure its layout. */
 oatgp_status oat_figure_lay_out(oat_figure *figure, const oat_key *key);
+/* The style element of a figure, whose id is the prefix. */
 void oat_style_sheet(oat_string *svg, const char *prefix);
 
 #endif

@@ -175,11 +175,11 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   oat_box area = {edge, edge, figure->width - edge, figure->height - edge};
   const bool outside = key->n > 0 && figure->legend.place != OAT_LEGEND_INSIDE;
   if (outside && figure->legend.place == OAT_LEGEND_RIGHT) {
-    layout->key_left = area.right - key->cell_width + 9; /* the last cell needs no gap behind it */
+    layout->key_left = area.right - key->width;
     area.right = layout->key_left - 10;
   }
   if (outside && figure->legend.place == OAT_LEGEND_BELOW) {
-    layout->key_top = area.bottom - (double)key->rows * key->cell_height;
+    layout->key_top = area.bottom - (double)key->lines * key->line_height;
     area.bottom = layout->key_top - 4;
   }
   area.top += figure->heading != NULL ? line + 3 : 0;
@@ -247,7 +247,7 @@ static oatgp_status place_panels(oat_figure *figure, const oat_layout *layout, c
 static void place_key(const oat_figure *figure, const oat_key *key, oat_layout *layout) {
   const oat_legend legend = figure->legend;
   const oat_box box = figure->panels[legend.row * figure->columns + legend.column].box;
-  const double width = (double)key->columns * key->cell_width - 9, height = (double)key->rows * key->cell_height;
+  const double width = key->width, height = (double)key->lines * key->line_height;
   const bool right = legend.corner == OAT_TOP_RIGHT || legend.corner == OAT_BOTTOM_RIGHT;
   const bool top = legend.corner == OAT_TOP_LEFT || legend.corner == OAT_TOP_RIGHT;
   switch (legend.place) {
@@ -256,7 +256,7 @@ static void place_key(const oat_figure *figure, const oat_key *key, oat_layout *
       layout->key_top = top ? box.top + 4 : box.bottom - height - 4;
       break;
     case OAT_LEGEND_BELOW:
-      layout->key_left = fmax(edge, (layout->area.left + layout->area.right - width) / 2);
+      layout->key_left = fmax(edge, fmin((layout->area.left + layout->area.right - width) / 2, figure->width - edge - width));
       break;
     default:
       layout->key_top = fmax(edge, (layout->area.top + layout->area.bottom - height) / 2);
@@ -265,7 +265,7 @@ static void place_key(const oat_figure *figure, const oat_key *key, oat_layout *
 
 static oatgp_status check_key(const oat_figure *figure, const oat_key *key) {
   const oat_box box = figure->panels[figure->legend.row * figure->columns + figure->legend.column].box;
-  const double height = (double)key->rows * key->cell_height;
+  const double height = (double)key->lines * key->line_height;
   const double room = figure->legend.place == OAT_LEGEND_INSIDE ? box.bottom - box.top : figure->height - 2 * edge;
   if (height <= room) {
     return OATGP_OK;

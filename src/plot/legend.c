@@ -26,10 +26,28 @@ static void collect(const oat_panel *panel, oat_key *key) {
   }
 }
 
+/* Entries one after the other, on a new line when the next does not fit. */
+static void place_entries(oat_key *key, double width, bool in_lines) {
+  static const double gap = 14;
+  double left = 0;
+  for (size_t i = 0; i < key->n; i++) {
+    const double size = OAT_KEY_WIDTH + 5 + oat_svg_width(key->entries[i].label, OAT_LABEL_SIZE);
+    if (i > 0 && (!in_lines || left + size > width)) {
+      left = 0;
+      key->lines++;
+    }
+    key->entries[i].left = left;
+    key->entries[i].line = key->lines;
+    key->width = fmax(key->width, left + size);
+    left += size + gap;
+  }
+  key->lines += key->n > 0;
+}
+
 oatgp_status oat_key_make(const oat_figure *figure, double width, oat_key *key) {
   const size_t n_panels = figure->rows * figure->columns;
   size_t n_marks = 0;
-  *key = (oat_key){.cell_height = 1.5 * OAT_LABEL_SIZE};
+  *key = (oat_key){.line_height = 1.5 * OAT_LABEL_SIZE};
   for (size_t i = 0; i < n_panels; i++) {
     n_marks += figure->panels[i].n_marks;
   }
@@ -40,21 +58,13 @@ oatgp_status oat_key_make(const oat_figure *figure, double width, oat_key *key) 
   for (size_t i = 0; i < n_panels; i++) {
     collect(&figure->panels[i], key);
   }
-  double widest = 0;
-  for (size_t i = 0; i < key->n; i++) {
-    widest = fmax(widest, oat_svg_width(key->entries[i].label, OAT_LABEL_SIZE));
-  }
-  key->cell_width = OAT_KEY_WIDTH + 5 + widest + 9;
-  const double room = floor(width / key->cell_width);
-  key->columns = figure->legend.place != OAT_LEGEND_BELOW || room < 1 ? 1 : room < (double)key->n ? (size_t)room : key->n;
-  key->columns = key->columns > 0 ? key->columns : 1;
-  key->rows = (key->n + key->columns - 1) / key->columns;
+  place_entries(key, width, figure->legend.place == OAT_LEGEND_BELOW);
   return OATGP_OK;
 }
 
 void oat_key_draw(oat_string *svg, const oat_key *key, double left, double top) {
   for (size_t i = 0; i < key->n; i++) {
-    const double x = left + (double)(i / key->rows) * key->cell_width, y = top + ((double)(i % key->rows) + 0.5) * key->cell_height;
+    const double x = left + key->entries[i].left, y = top + ((double)key->entries[i].line + 0.5) * key->line_height;
     for (size_t kind = 0; kind < OAT_MARK_KINDS; kind++) {
       if (key->entries[i].keys[kind] != NULL) {
         oat_mark_key(svg, key->entries[i].keys[kind], x, y);

@@ -100,6 +100,15 @@ oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n
   return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = x, .y = y}, NULL);
 }
 
+oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2], const double *numbers) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = xy[0], .y = xy[1], .z = numbers}, NULL);
+}
+
+oatgp_status oat_panel_tiles(oat_panel *panel, const oat_style *style, size_t n, const double *sides, oat_limits y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TILES, .n = n}, (arrays){.x = sides, .y = y.low, .z = y.high, .x_more = n},
+                  NULL);
+}
+
 oatgp_status oat_panel_band(oat_panel *panel, const oat_style *style, size_t n, const double *x, oat_limits y) {
   return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BAND, .n = n}, (arrays){.x = x, .y = y.low, .z = y.high}, NULL);
 }
@@ -147,6 +156,15 @@ static void extend_points(const oat_mark *mark, const reach *r) { take(r, mark->
 static void extend_band(const oat_mark *mark, const reach *r) {
   extend_points(mark, r);
   if (r->direction == OAT_Y) {
+    take(r, mark->n, mark->z);
+  }
+}
+
+static void extend_tiles(const oat_mark *mark, const reach *r) {
+  if (r->direction == OAT_X) {
+    take(r, 2 * mark->n, mark->x);
+  } else {
+    take(r, mark->n, mark->y);
     take(r, mark->n, mark->z);
   }
 }
@@ -248,6 +266,17 @@ static void end_path(oat_string *svg, const oat_mark *mark) {
 
 static void begin_data(oat_string *svg) { oat_string_add(svg, " d=\""); }
 
+/* What the script of a page wants to know of a mark whose values it can tell. */
+static void tell(const oat_canvas *canvas, const oat_mark *mark, const char *kind) {
+  if (!canvas->panel->figure->in_page) {
+    return;
+  }
+  oat_svg_word(canvas->svg, "data-mark", kind);
+  if (mark->style.label != NULL) {
+    oat_svg_word(canvas->svg, "data-label", mark->style.label);
+  }
+}
+
 /* ---- drawing: points ----------------------------------------------------------------------------------------------- */
 
 /* A shape is a walk, in units of half its size: (m)ove, (l)ine, (a)rc of radius 1, (z) close. */
@@ -299,19 +328,41 @@ static void begin_points(oat_string *svg, const oat_mark *mark) {
     colour_class(svg, "line ", 's', mark->style.colour);
     oat_svg_value(svg, "stroke-width", fmax(0.8, 0.28 * point_size(mark)));
   }
-  begin_data(svg);
 }
 
 /* Points are drawn whole or not at all, so they are not clipped. */
-static void add_if_inside(const oat_canvas *canvas, const oat_mark *mark, double x, double y) {
+static bool is_inside(const oat_canvas *canvas, double x, double y) {
   const oat_box box = canvas->panel->box;
-  if (x >= box.left - 0.01 && x <= box.right + 0.01 && y >= box.top - 0.01 && y <= box.bottom + 0.01) {
+  return x >= box.left - 0.01 && x <= box.right + 0.01 && y >= box.top - 0.01 && y <= box.bottom + 0.01;
+}
+
+static void add_if_inside(const oat_canvas *canvas, const oat_mark *mark, double x, double y) {
+  if (is_inside(canvas, x, y)) {
     add_point(canvas->svg, mark, x, y);
   }
 }
 
+/* The numbers of those points that are drawn. */
+static void tell_numbers(const oat_canvas *canvas, const oat_mark *mark) {
+  if (mark->kind != OAT_MARK_POINTS || mark->z == NULL || !canvas->panel->figure->in_page) {
+    return;
+  }
+  const char *before = " data-numbers=\"";
+  for (size_t i = 0; i < mark->n; i++) {
+    if (is_inside(canvas, place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_Y, mark->y[i]))) {
+      oat_string_add(canvas->svg, before);
+      oat_svg_number(canvas->svg, mark->z[i]);
+      before = " ";
+    }
+  }
+  oat_string_add(canvas->svg, before[1] == '\0' ? "\"" : "");
+}
+
 static void draw_points(const oat_canvas *canvas, const oat_mark *mark) {
   begin_points(canvas->svg, mark);
+  tell(canvas, mark, "points");
+  tell_numbers(canvas, mark);
+  begin_data(canvas->svg);
   for (size_t i = 0; i < mark->n; i++) {
     add_if_inside(canvas, mark, place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_Y, mark->y[i]));
   }
@@ -323,6 +374,8 @@ static void draw_rug(const oat_canvas *canvas, const oat_mark *mark) {
   const double inset = point_size(mark) / 2 + 2.5;
   const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
   begin_points(canvas->svg, mark);
+  tell(canvas, mark, level ? "x-rug" : "y-rug");
+  begin_data(canvas->svg);
   for (size_t i = 0; i < mark->n; i++) {
     const double at = place(canvas, level ? OAT_X : OAT_Y, mark->x[i]);
     const double x = level ? at : mark->place == OAT_LEFT ? box.left + inset : box.right - inset;
@@ -365,6 +418,7 @@ static void draw_line(const oat_canvas *canvas, const oat_mark *mark) {
   pen p = {.svg = canvas->svg};
   begin_stroke(canvas->svg, mark);
   clip(canvas);
+  tell(canvas, mark, "line");
   begin_data(canvas->svg);
   for (size_t i = 0; i < mark->n; i++) {
     const double x = place(canvas, OAT_X, mark->x[i]), y = place(canvas, OAT_Y, mark->y[i]);
@@ -441,6 +495,22 @@ static void add_bar(oat_string *svg, const double x[2], const double y[2]) {
   oat_string_add(svg, "z");
 }
 
+/* Edges are drawn as they are, without smoothing, which would leave a fine line between two tiles. */
+static void draw_tiles(const oat_canvas *canvas, const oat_mark *mark) {
+  begin_fill(canvas->svg, mark, 1);
+  clip(canvas);
+  oat_svg_word(canvas->svg, "shape-rendering", "crispEdges");
+  begin_data(canvas->svg);
+  for (size_t i = 0; i < mark->n; i++) {
+    const double x[] = {place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_X, mark->x[i + mark->n])};
+    const double y[] = {place(canvas, OAT_Y, mark->y[i]), place(canvas, OAT_Y, mark->z[i])};
+    if (!isnan(x[0] + x[1] + y[0] + y[1])) {
+      add_bar(canvas->svg, x, y);
+    }
+  }
+  end_path(canvas->svg, mark);
+}
+
 static void draw_bars(const oat_canvas *canvas, const oat_mark *mark) {
   const oat_direction along = mark->kind == OAT_MARK_COLUMNS ? OAT_Y : OAT_X, across = along == OAT_Y ? OAT_X : OAT_Y;
   const double *const at = along == OAT_Y ? mark->x : mark->y, *const length = along == OAT_Y ? mark->y : mark->x;
@@ -512,6 +582,7 @@ static void draw_note(const oat_canvas *canvas, const oat_mark *mark) {
 
 static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) {
   begin_points(svg, mark);
+  begin_data(svg);
   add_point(svg, mark, x + OAT_KEY_WIDTH / 2.0, y);
   end_path(svg, mark);
 }
@@ -551,11 +622,12 @@ static const struct {
   void (*draw)(const oat_canvas *canvas, const oat_mark *mark);
   void (*key)(oat_string *svg, const oat_mark *mark, double x, double y);
 } kinds[OAT_MARK_KINDS] = {
-    [OAT_MARK_BAND] = {extend_band, draw_band, key_area},        [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area},
-    [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},        [OAT_MARK_STEPS] = {extend_steps, draw_steps, key_line},
-    [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},        [OAT_MARK_LINE] = {extend_points, draw_line, key_line},
-    [OAT_MARK_POINTS] = {extend_points, draw_points, key_point}, [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},
-    [OAT_MARK_TEXT] = {extend_points, draw_text, key_none},      [OAT_MARK_NOTE] = {extend_note, draw_note, key_none},
+    [OAT_MARK_TILES] = {extend_tiles, draw_tiles, key_area}, [OAT_MARK_BAND] = {extend_band, draw_band, key_area},
+    [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area}, [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},
+    [OAT_MARK_STEPS] = {extend_steps, draw_steps, key_line}, [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},
+    [OAT_MARK_LINE] = {extend_points, draw_line, key_line},  [OAT_MARK_POINTS] = {extend_points, draw_points, key_point},
+    [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},      [OAT_MARK_TEXT] = {extend_points, draw_text, key_none},
+    [OAT_MARK_NOTE] = {extend_note, draw_note, key_none},
 };
 
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range) {

@@ -38,13 +38,19 @@ static void add_rules(oat_string *svg, const char *prefix, bool dark) {
 }
 
 /* Plain rules and a media query, no variables: many programs that draw SVG know those alone, and they then show the light one. */
-void oat_style_sheet(oat_string *svg, const char *prefix) {
-  oat_string_print(svg, "<style>\n#%s text{font:%dpx Helvetica,Arial,'Liberation Sans',sans-serif}\n", prefix, OAT_LABEL_SIZE);
+void oat_figure_style(const char *prefix, oat_string *svg) {
+  oat_string_print(svg, "#%s text{font:%dpx Helvetica,Arial,'Liberation Sans',sans-serif}\n", prefix, OAT_LABEL_SIZE);
   oat_string_print(svg, "#%s .tick{font-size:%dpx}\n#%s .title{font-weight:bold}\n", prefix, OAT_TICK_SIZE, prefix);
   oat_string_print(svg, "#%s .grid,#%s .frame{fill:none;stroke-width:.6}\n", prefix, prefix);
   oat_string_print(svg, "#%s .line{fill:none;stroke-linecap:round;stroke-linejoin:round}\n", prefix);
   add_rules(svg, prefix, false);
   oat_string_add(svg, "@media screen and (prefers-color-scheme:dark){\n");
   add_rules(svg, prefix, true);
-  oat_string_add(svg, "}\n</style>\n");
+  oat_string_add(svg, "}\n");
+}
+
+void oat_style_sheet(oat_string *svg, const char *prefix) {
+  oat_string_add(svg, "<style>\n");
+  oat_figure_style(prefix, svg);
+  oat_string_add(svg, "</style>\n");
 }

@@ -47,6 +47,7 @@ typedef struct oat_figure_spec {
   size_t rows, columns;            /* of panels, 0: 1; at most OAT_MAX_GRID */
   oat_share share[2];              /* by direction */
   oat_legend legend;
+  bool in_page; /* one of several in a page that has their style once (oat_figure_style) and a script that reads their values */
 } oat_figure_spec;
 
 oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, oat_figure **out);
@@ -60,6 +61,16 @@ oatgp_status oat_figure_row_title(oat_figure *figure, size_t row, const char *te
  * figure, so that a page can hold several. Fails when nothing was drawn or the panels do not fit into the size; the
  * string may then end with a part of the figure. */
 oatgp_status oat_figure_svg(oat_figure *figure, const char *prefix, oat_string *out);
+/* Appends the style of all figures inside the element with this id, for those that are made with in_page. Such a figure says where its values
+ * are: a group for each panel has data-x and data-y ("kind low high from to", low and high of log10 on a logarithmic axis, from and to in the
+ * units of the drawing) with the labels in data-x-name and data-y-name, and each mark of points or lines has data-mark and data-label. */
+void oat_figure_style(const char *id, oat_string *out);
+/* Appends the panels, one below the other, in letters for a terminal. */
+typedef struct oat_letters {
+  size_t width, height; /* of a panel with its axes, in letters; at least 24 and 8 */
+  bool utf8;            /* may use Braille and other signs; otherwise ASCII alone */
+} oat_letters;
+oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_string *out);
 /* Writes a file that appears whole or not at all. */
 oatgp_status oat_figure_write(oat_figure *figure, const char *path);
 
@@ -126,11 +137,16 @@ oatgp_status oat_panel_title(oat_panel *panel, const char *text);
 /* Marks lie one on another in the order in which they are added. A panel without marks stays empty. */
 oatgp_status oat_panel_line(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);
 oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);
+/* Points with numbers of their own (of rows, say), which a page can tell. */
+oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2], const double *numbers);
 
 typedef struct oat_limits {
   const double *low, *high;
 } oat_limits;
 oatgp_status oat_panel_band(oat_panel *panel, const oat_style *style, size_t n, const double *x, oat_limits y);
+
+/* n rectangles without gaps between them: sides has n left and then n right ones, y their lower and upper sides. */
+oatgp_status oat_panel_tiles(oat_panel *panel, const oat_style *style, size_t n, const double *sides, oat_limits y);
 
 /* Upright bars of height y at x; bars of length x at the heights y. */
 oatgp_status oat_panel_columns(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/file.h"
 #include "util/memory.h"
 
 /* ---- the string ---------------------------------------------------------------------------------------------------- */
@@ -29,6 +30,17 @@ static void add_bytes(oat_string *string, const char *bytes, size_t count) {
   }
 }
 
+oatgp_status oat_string_write(const oat_string *string, const char *path) {
+  oat_file file = {0};
+  oatgp_status status;
+  TRY(string->status);
+  TRY(oat_file_open(string->ctx, path, &file));
+  fwrite(string->text, 1, string->length, file.stream); /* closing finds what failed */
+  TRY(oat_file_close(string->ctx, &file, OATGP_OK));
+done:
+  return status;
+}
+
 void oat_string_add(oat_string *string, const char *text) { add_bytes(string, text, strlen(text)); }
 
 void oat_string_print(oat_string *string, const char *format, ...) {
@@ -45,6 +57,44 @@ void oat_string_print(oat_string *string, const char *format, ...) {
     }
   }
   va_end(again);
+}
+
+/* printf's decimal point is that of the locale, the one thing in its output that is neither a digit nor a letter or sign. */
+static void add_plain(oat_string *string, const char *printed) {
+  static const char plain[] = "0123456789+-e";
+  const size_t before = strspn(printed, plain), point = strcspn(printed + before, plain);
+  add_bytes(string, printed, before);
+  if (point > 0) {
+    add_bytes(string, ".", 1);
+    oat_string_add(string, printed + before + point);
+  }
+}
+
+void oat_string_value(oat_string *string, double value, int digits) {
+  char text[64];
+  if (!isfinite(value)) {
+    oat_string_add(string, "NaN");
+    return;
+  }
+  snprintf(text, sizeof text, "%.*g", digits, value);
+  add_plain(string, text);
+}
+
+void oat_string_number(oat_string *string, double value, int digits) {
+  char text[64];
+  if (!isfinite(value)) {
+    oat_string_add(string, "\xe2\x80\x93");
+    return;
+  }
+  const double size = fabs(value);
+  const int before = size > 0 ? (int)floor(log10(size)) + 1 : 1; /* digits before the point, or minus the zeros behind it */
+  oat_string_add(string, value < 0 ? "\xe2\x88\x92" : "");
+  if (before < -3 || before > 9) {
+    snprintf(text, sizeof text, "%.*e", digits - 1, size);
+  } else {
+    snprintf(text, sizeof text, "%.*f", digits > before ? digits - before : 0, size);
+  }
+  add_plain(string, text);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,14 @@ int oat_lane_threads(int wanted) {
   return forked || wanted < 1 ? 1 : wanted;
 }
 
+const char *oat_threads_name(void) {
+#if defined(_OPENMP)
+  return "OpenMP";
+#else
+  return "one: built without OpenMP";
+#endif
+}
+
 bool oat_in_first_thread(void) {
 #if defined(_OPENMP)
   return omp_get_thread_num() == 0;

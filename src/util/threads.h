@@ -9,4 +9,7 @@ int oat_lane_threads(int wanted);
 /* In a parallel loop: whether this is the thread that began it. */
 bool oat_in_first_thread(void);
 
+/* What makes them, for people. */
+const char *oat_threads_name(void);
+
 #endif

@@ -37,7 +37,8 @@ libdir=$(dirname "$library")
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
 
-for file in include/oatgp.h include/oatgp_settings.def include/oatgp_status.def bin/oatgp; do
+for file in include/oatgp.h include/oatgp_settings.def include/oatgp_status.def bin/oatgp share/man/man1/oatgp.1 share/man/man1/oatgp-fit.1 \
+  share/bash-completion/completions/oatgp share/zsh/site-functions/_oatgp share/fish/vendor_completions.d/oatgp.fish; do
   [ -f "$prefix/$file" ] || fail "$file is not installed"
 done
 [ "$(readlink "$library")" = liboatgp.so.0 ] || fail "liboatgp.so does not point to liboatgp.so.0"
@@ -67,6 +68,11 @@ if quietly "find_package" cmake -S "$here" -B "$TMPDIR/consumer" -DCMAKE_PREFIX_
   runs cmake "$TMPDIR/consumer/consumer_oatgp"
   runs cmake-static "$TMPDIR/consumer/consumer_static"
 fi
+
+# The page on the C API, as its reader would follow it.
+mkdir "$TMPDIR/c-api"
+OATGP=$prefix/bin/oatgp TMPDIR=$TMPDIR/c-api LD_LIBRARY_PATH=$libdir sh "$here/../run_page.sh" "$here/../../docs/c-api.md" ||
+  fail "the commands of docs/c-api.md"
 
 if command -v c++ >/dev/null 2>&1; then
   quietly "C++" c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$prefix/include" "$here/consumer.cc"

@@ -1,0 +1,171 @@
+"""The automatic selection against selections by hand: number of knots, objective, held-out scores and seconds, set by set and split by split.
+
+    python3 bench/selection.py run --oatgp build/oatgp --data ../shared/data --out results/selection.jsonl [--sets A,B] [--masks 1-10] [--methods A,B]
+    python3 bench/selection.py tables results/selection.jsonl
+
+Every fit adds a line to the output file, and one that is there is not run again, so a run can be stopped and taken up. Sets are DIR/NAME.csv, with a
+header, and DIR/uci/NAME.csv.gz, without, with their ten splits in NAME.mask.csv.gz; for the former ten folds are dealt out at random. The target is the
+last column. A set that is not there is left out."""
+import argparse
+import csv
+import gzip
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SETS = ["boston", "yacht", "energy", "concrete", "airfoil", "ccpp", "bike", "protein"]
+TWO_MASKS = {"bike", "protein"}
+EXACT_ROWS = 5000  # the exact GP is fitted up to here
+ITERATIONS = ["--max-iter", "300"]
+
+
+def methods():
+    """Name -> options of the fit."""
+    by_hand = {
+        f"simultaneous {start}:{k}": ["--select", "simultaneous", "--knots", f"{start}:{k}", *ITERATIONS]
+        for k in (50, 100, 200, 400)
+        for start in ("kmeans", "random")
+    }
+    return {
+        "auto": [],
+        **by_hand,
+        "variance 400": ["--select", "variance", "--knots", "400", *ITERATIONS],
+        "oat-bo": ["--select", "oat-bo"],
+        "oat-gain": ["--select", "oat-gain"],
+        "exact": ["--approx", "full"],
+    }
+
+
+def read_set(folder, name):
+    """Rows as text, and for each row ten marks; None if the set is not there."""
+    plain, packed = os.path.join(folder, name + ".csv"), os.path.join(folder, "uci", name + ".csv.gz")
+    if os.path.exists(plain):
+        with open(plain, newline="") as file:
+            rows = list(csv.reader(file))[1:]
+        fold = [i % 10 for i in range(len(rows))]
+        random.Random(1).shuffle(fold)
+        return rows, [[f == m for m in range(10)] for f in fold]
+    if os.path.exists(packed):
+        with gzip.open(packed, "rt", newline="") as file, gzip.open(packed.replace(".csv.gz", ".mask.csv.gz"), "rt", newline="") as mask:
+            return list(csv.reader(file)), [[float(cell) != 0 for cell in row] for row in csv.reader(mask)]
+    return None
+
+
+def write_split(folder, rows, marks, mask):
+    """train.csv and test.csv of one mask (from 1); returns the number of training rows."""
+    count = 0
+    for part, wanted in (("train", False), ("test", True)):
+        with open(os.path.join(folder, part + ".csv"), "w", newline="") as file:
+            chosen = [row for row, mark in zip(rows, marks) if mark[mask - 1] == wanted]
+            csv.writer(file).writerows(chosen)
+            count = count if wanted else len(chosen)
+    return count
+
+
+def command(oatgp, *arguments):
+    """The JSON that it prints, and the seconds of processor time that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([oatgp, *arguments, "--json", "--quiet"], stdout=subprocess.PIPE, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(oatgp, folder, options):
+    """One fit and its scores."""
+    model, train, test = (os.path.join(folder, name) for name in ("model.oatgp", "train.csv", "test.csv"))
+    fit, cpu = command(oatgp, "fit", train, "--target", "last", "--header", "no", "--threads", "2", "-o", model, *options)
+    score, _ = command(oatgp, "score", model, test, "--target", "last", "--header", "no")
+    result = {key: fit[key] for key in ("knots", "objective", "evaluations", "seconds", "stop", "loo_mean_nlp")}
+    return {**result, "cpu": cpu, **{key: score[key] for key in ("mean_nlp", "rmse", "coverage95")}}
+
+
+def read_results(path):
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def numbers(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def run(options):
+    done = {(r["set"], r["mask"], r["method"]) for r in read_results(options.out)}
+    chosen = {name: value for name, value in methods().items() if not options.methods or name in options.methods.split(",")}
+    for name in options.sets.split(","):
+        table = read_set(options.data, name)
+        if table is None:
+            print(f"{name} is not in {options.data}: left out", file=sys.stderr)
+            continue
+        for mask in numbers(options.masks):
+            if mask > 2 and name in TWO_MASKS:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                n = write_split(folder, *table, mask)
+                for method, arguments in chosen.items():
+                    if (name, mask, method) in done or (method == "exact" and n > EXACT_ROWS):
+                        continue
+                    result = {"set": name, "mask": mask, "method": method, "n": n, "d": len(table[0][0]) - 1}
+                    result.update(measure(options.oatgp, folder, arguments))
+                    with open(options.out, "a") as file:
+                        file.write(json.dumps(result) + "\n")
+                    print(name, mask, method, result["knots"], round(result["mean_nlp"], 4), round(result["seconds"], 2), file=sys.stderr)
+
+
+def median(rows, key):
+    return statistics.median(row[key] for row in rows)
+
+
+def table_of(results, name):
+    """A set's table; the last column is the median over the splits of auto's mean NLP minus the method's: negative is better for auto."""
+    mine = [r for r in results if r["set"] == name]
+    auto = {r["mask"]: r for r in mine if r["method"] == "auto"}
+    lines = ["| selection | K | objective | mean NLP | RMSE | coverage | seconds | CPU seconds | auto's NLP minus this |", "|---" * 9 + "|"]
+    for method in methods():
+        rows = [r for r in mine if r["method"] == method and r["mask"] in auto]
+        if rows:
+            paired = statistics.median(auto[r["mask"]]["mean_nlp"] - r["mean_nlp"] for r in rows)
+            lines.append(
+                f"| {method} | {median(rows, 'knots'):.0f} | {median(rows, 'objective'):.1f} | {median(rows, 'mean_nlp'):.4f} | {median(rows, 'rmse'):.4g} | "
+                f"{100 * median(rows, 'coverage95'):.1f} % | {median(rows, 'seconds'):.2f} | {median(rows, 'cpu'):.2f} | {paired:+.4f} |"
+            )
+    first = mine[0]
+    stops = sorted({r["stop"] for r in auto.values()})
+    title = f"{name} ({first['n']} rows, {first['d']} inputs, {len(auto)} splits; auto stopped by {', '.join(stops)}):"
+    return "\n".join([title, "", *lines, ""])
+
+
+def tables(options):
+    results = read_results(options.results)
+    for name in SETS:
+        if any(r["set"] == name and r["method"] == "auto" for r in results):
+            print(table_of(results, name))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True)
+    runner = verbs.add_parser("run", help="fit and score")
+    runner.add_argument("--oatgp", required=True, metavar="COMMAND")
+    runner.add_argument("--data", required=True, metavar="DIR")
+    runner.add_argument("--out", required=True, metavar="FILE.jsonl")
+    runner.add_argument("--sets", default=",".join(SETS))
+    runner.add_argument("--masks", default="1-10")
+    runner.add_argument("--methods", default="")
+    runner.set_defaults(action=run)
+    reader = verbs.add_parser("tables", help="print the results as Markdown")
+    reader.add_argument("results", metavar="FILE.jsonl")
+    reader.set_defaults(action=tables)
+    options = parser.parse_args()
+    options.action(options)
+
+
+if __name__ == "__main__":
+    main()

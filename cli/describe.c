@@ -1,0 +1,242 @@
+/* A model for people and for programs, the same in fit and info. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "json.h"
+
+#define LABEL_WIDTH 14
+
+typedef struct report {
+  const oatgp_model *model;
+  const char *path;
+  oatgp_model_info info;
+} report;
+
+static bool is_rational_quadratic(const oatgp_model_info *info) { return strncmp(info->kernel, "rq", 2) == 0; }
+
+/* ---- for programs ------------------------------------------------------------------------------------------------ */
+
+static cJSON *input_names(const report *r) {
+  cJSON *names = cJSON_CreateArray();
+  for (size_t i = 0; names != NULL && i < r->info.d; i++) {
+    cJSON *name = cJSON_CreateString(oatgp_model_input_name(r->model, i));
+    if (name == NULL || !cJSON_AddItemToArray(names, name)) {
+      cJSON_Delete(name);
+      cJSON_Delete(names);
+      return NULL;
+    }
+  }
+  return names;
+}
+
+static void put_model(cli_json *json, const report *r) {
+  const oatgp_model_info *info = &r->info;
+  cli_json_text(json, "approx", info->approx);
+  cli_json_number(json, "alpha", info->alpha);
+  cli_json_text(json, "kernel", info->kernel);
+  cli_json_whole(json, "n", (int64_t)info->n);
+  cli_json_whole(json, "d", (int64_t)info->d);
+  cli_json_item(json, "inputs", input_names(r));
+  cli_json_text(json, "target", info->target);
+  cli_json_whole(json, "knots", (int64_t)info->knots);
+  cli_json_number(json, "objective", info->objective);
+  cli_json_number(json, "sigma", info->sigma);
+  cli_json_numbers(json, "lengthscales", info->lengthscale_count, info->lengthscales);
+  cli_json_number(json, "tau", info->tau);
+  if (is_rational_quadratic(info)) {
+    cli_json_number(json, "shape", info->shape);
+  }
+  cli_json_number(json, "mean", info->mean);
+  cli_json_text(json, "mean_kind", info->mean_kind);
+  if (info->slopes != NULL) {
+    cli_json_numbers(json, "slopes", info->d, info->slopes);
+  }
+  cli_json_number(json, "jitter", info->jitter);
+  cli_json_number(json, "jitter_absolute", info->jitter_absolute);
+}
+
+/* Leave-one-out scores, null in a model that does not have them. */
+static void put_loo(cli_json *json, const report *r) {
+  cli_json_number(json, "loo_mean_nlp", r->info.loo_mean_nlp);
+  cli_json_number(json, "loo_rmse", r->info.loo_rmse);
+  cli_json_number(json, "loo_coverage95", r->info.loo_coverage95);
+}
+
+/* The same for the bounds of a certificate. */
+static void put_bounds(cli_json *json, const report *r) {
+  cli_json_number(json, "lower", r->info.lower);
+  cli_json_number(json, "upper", r->info.upper);
+}
+
+static void put_training(cli_json *json, const report *r) {
+  const oatgp_model_info *info = &r->info;
+  cli_json_text(json, "optimizer", info->optimizer);
+  cli_json_text(json, "select", info->select);
+  cli_json_whole(json, "iterations", info->iterations);
+  cli_json_whole(json, "evaluations", info->evaluations);
+  cli_json_whole(json, "rejected", info->rejected);
+  cli_json_whole(json, "restarts", info->restarts);
+  cli_json_number(json, "seconds", info->seconds);
+  cli_json_text(json, "stop", oatgp_stop_word(info->stop));
+  cli_json_whole(json, "seed", info->seed);
+  cli_json_text(json, "version", info->version);
+  cli_json_text(json, "model", r->path);
+}
+
+/* A column that was not used is null. */
+static void put_column(cli_json *json, const char *key, const char *name) {
+  cli_json_text(json, key, name != NULL && *name != '\0' ? name : NULL);
+}
+
+static void put_origin(cli_json *json, const report *r) {
+  const oatgp_model_info *info = &r->info;
+  cli_json scaling = cli_json_begin();
+  cli_json_numbers(&scaling, "centre", info->d, info->input_centre);
+  cli_json_numbers(&scaling, "scale", info->d, info->input_scale);
+  cli_json_text(json, "command", info->command);
+  cli_json_text(json, "fingerprint", info->fingerprint);
+  put_column(json, "weights", info->weights);
+  put_column(json, "noise_variance", info->noise_variance);
+  cli_json_object(json, "scaling", &scaling);
+  cli_json_matrix(json, "selection", &(cli_matrix){info->selection_count, 8 + info->d, info->selection});
+  cli_json_matrix(json, "history", &(cli_matrix){info->history_count, 3, info->history});
+}
+
+/* ---- for people -------------------------------------------------------------------------------------------------- */
+
+static void print_label(const char *label) { printf("%-*s", LABEL_WIDTH, label); }
+
+static void print_text(const char *label, const char *text) {
+  if (text != NULL && *text != '\0') {
+    print_label(label);
+    printf("%s\n", text);
+  }
+}
+
+/* One for each line of the text: how the model was fitted, then each update. */
+static void print_commands(const char *text) {
+  for (size_t length; *text != '\0'; text += length + (text[length] == '\n')) {
+    length = strcspn(text, "\n");
+    print_label("command");
+    printf("%.*s\n", (int)length, text);
+  }
+}
+
+static void print_number(const char *label, double value) {
+  print_label(label);
+  printf("%.8g\n", value);
+}
+
+/* One value for each input, a line each. */
+static void print_by_input(const char *label, const report *r, size_t count, const double *values) {
+  size_t width = 0;
+  for (size_t i = 0; i < r->info.d; i++) {
+    const size_t length = strlen(oatgp_model_input_name(r->model, i));
+    width = length > width ? length : width;
+  }
+  for (size_t i = 0; i < count; i++) {
+    print_label(i == 0 ? label : "");
+    if (count == r->info.d) {
+      printf("%-*s  %.8g\n", (int)width, oatgp_model_input_name(r->model, i), values[i]);
+    } else {
+      printf("%.8g\n", values[i]);
+    }
+  }
+}
+
+static void print_model(const report *r) {
+  const oatgp_model_info *info = &r->info;
+  print_label("model");
+  printf("%s", info->approx);
+  if (strcmp(info->approx, "pep") == 0) {
+    printf(", alpha %.8g", info->alpha);
+  }
+  printf("\n");
+  print_text("kernel", info->kernel);
+  print_label("data");
+  printf("%zu rows, %zu inputs, target %s\n", info->n, info->d, info->target != NULL ? info->target : "(no name)");
+  print_text("weights", info->weights);
+  print_text("noise", info->noise_variance);
+  print_label("knots");
+  printf("%zu\n", info->knots);
+  print_number("objective", info->objective);
+  print_number("sigma", info->sigma);
+  print_number("tau", info->tau);
+  if (is_rational_quadratic(info)) {
+    print_number("shape", info->shape);
+  }
+  print_by_input("lengthscales", r, info->lengthscale_count, info->lengthscales);
+  print_label("mean");
+  printf("%.8g (%s)\n", info->mean, info->mean_kind);
+  if (info->slopes != NULL) {
+    print_by_input("slopes", r, info->d, info->slopes);
+  }
+  print_number("jitter", info->jitter);
+  if (info->jitter_absolute > 0) {
+    print_number("  absolute", info->jitter_absolute);
+  }
+}
+
+static void print_loo(const report *r) {
+  const oatgp_model_info *info = &r->info;
+  if (!isnan(info->loo_mean_nlp)) {
+    print_label("leave-one-out");
+    printf("mean nlp %.6g, rmse %.6g, %.1f %% of rows in their 95 %% interval\n", info->loo_mean_nlp, info->loo_rmse,
+           100 * info->loo_coverage95);
+  }
+}
+
+static void print_bounds(const report *r) {
+  if (!isnan(r->info.lower)) {
+    print_label("log evidence");
+    printf("from %.10g to %.10g\n", r->info.lower, r->info.upper);
+  }
+}
+
+static void print_training(const report *r) {
+  const oatgp_model_info *info = &r->info;
+  print_label("optimiser");
+  printf("%s, knots %s\n", info->optimizer, info->select);
+  print_label("evaluations");
+  printf("%" PRId64 " in %" PRId64 " iterations, %" PRId64 " rejected\n", info->evaluations, info->iterations, info->rejected);
+  print_label("seconds");
+  printf("%.3f\n", info->seconds);
+  print_text("stopped", oatgp_stop_sentence(info->stop));
+  print_text("file", r->path);
+}
+
+static void print_origin(const report *r) {
+  print_label("seed");
+  printf("%" PRId64 "\n", r->info.seed);
+  print_text("version", r->info.version);
+  print_commands(r->info.command);
+  print_text("fingerprint", r->info.fingerprint);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path, bool full) {
+  report r = {.model = model, .path = path};
+  oatgp_model_get_info(model, &r.info);
+  if (c->options.json) {
+    cli_json json = cli_json_begin();
+    put_model(&json, &r);
+    put_loo(&json, &r);
+    put_bounds(&json, &r);
+    put_training(&json, &r);
+    if (full) {
+      put_origin(&json, &r);
+    }
+    return cli_json_end(c, &json, stdout, true);
+  }
+  cli_clear_line(c);
+  print_model(&r);
+  print_loo(&r);
+  print_bounds(&r);
+  print_training(&r);
+  if (full) {
+    print_origin(&r);
+  }
+  return OATGP_OK;
+}

@@ -1,0 +1,142 @@
+/* oatgp plot: one figure of a model, to a file or, in letters, to the terminal. */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { KIND, MODEL, DATA };
+enum { WIDTH = 78, HEIGHT = 22, NARROW = 40, WIDE = 120 };
+
+/* ---- in letters ---------------------------------------------------------------------------------------------------------- */
+
+/* Letters alone: the locale of numbers stays as it is. */
+static bool locale_has_utf8(void) { return setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
+
+static size_t terminal_width(void) {
+  struct winsize size = {0};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return !known ? WIDTH : size.ws_col < NARROW ? NARROW : size.ws_col > WIDE ? WIDE : size.ws_col;
+}
+
+/* ---- to a file ----------------------------------------------------------------------------------------------------------- */
+
+static const char *format_of(const char *path) {
+  static const char *const formats[] = {"svg", "png", "pdf"};
+  const char *const dot = strrchr(path, '.');
+  for (size_t i = 0; dot != NULL && i < sizeof formats / sizeof *formats; i++) {
+    if (strcmp(dot + 1, formats[i]) == 0) {
+      return formats[i];
+    }
+  }
+  return strcmp(path, "-") == 0 ? "svg" : NULL;
+}
+
+/* By way of an SVG beside it. */
+static oatgp_status draw_picture(cli *c, const oatgp_model *model, const oatgp_data *data, const char *format) {
+  oatgp_status status;
+  const size_t size = strlen(c->options.output) + sizeof ".svg.XXXXXX";
+  char *path = cli_new(c, size, 1, &status);
+  int file = -1;
+  TRY(status);
+  snprintf(path, size, "%s.svg.XXXXXX", c->options.output);
+  file = mkstemp(path);
+  if (file < 0) {
+    TRY(cli_fail(c, OATGP_WRITE, "cannot write '%s': no file can be made beside it", c->options.output));
+  }
+  TRY(oatgp_draw(c->ctx, model, data, &(oatgp_drawing){.figure = c->positionals[KIND], .path = path}));
+  TRY(cli_write_picture(c, path, format));
+done:
+  if (file >= 0) {
+    close(file);
+    unlink(path);
+  }
+  free(path);
+  return status;
+}
+
+static oatgp_status draw(cli *c, const oatgp_model *model, const oatgp_data *data) {
+  const char *path = c->options.output, *const format = *path != '\0' ? format_of(path) : NULL;
+  if (format != NULL && strcmp(format, "svg") != 0) {
+    return draw_picture(c, model, data, format);
+  }
+  oatgp_drawing drawing = {.figure = c->positionals[KIND], .path = path};
+  if (*path == '\0') {
+    drawing = (oatgp_drawing){c->positionals[KIND], "-", terminal_width(), HEIGHT, locale_has_utf8()};
+  }
+  return oatgp_draw(c->ctx, model, data, &drawing);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------------ */
+
+static oatgp_status find_figure(cli *c, oatgp_figure *out) {
+  char list[256] = "";
+  for (size_t i = 0; oatgp_figure_at(i, out); i++) {
+    if (strcmp(out->name, c->positionals[KIND]) == 0) {
+      return OATGP_OK;
+    }
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", out->name);
+  }
+  return cli_usage_error(c, "there is no figure '%s'; the figures are %s", c->positionals[KIND], list);
+}
+
+static oatgp_status check(cli *c, oatgp_figure *figure) {
+  const char *path = c->options.output, *format = *path != '\0' ? format_of(path) : "svg";
+  oatgp_status status;
+  TRY(find_figure(c, figure));
+  if (figure->needs_data && c->positional_count <= DATA) {
+    TRY(cli_usage_error(c, "plot %s needs DATA", figure->name));
+  }
+  if (format == NULL) {
+    TRY(cli_usage_error(c, "the name of '%s' tells no format: it must end with .svg, .png or .pdf", path));
+  }
+  if (strcmp(format, "svg") != 0) {
+    TRY(cli_check_picture(c));
+  }
+done:
+  return status;
+}
+
+static oatgp_status run(cli *c) {
+  oatgp_status status;
+  oatgp_figure figure;
+  oatgp_model *model = NULL;
+  oatgp_data *data = NULL;
+  TRY(check(c, &figure));
+  TRY(oatgp_model_load(c->ctx, c->positionals[MODEL], &model));
+  if (c->positional_count > DATA) {
+    TRY(oatgp_data_read_for(c->ctx, c->positionals[DATA], model, &c->settings, figure.needs_data, &data));
+  }
+  if (*c->options.output == '\0' && isatty(STDOUT_FILENO) == 1) {
+    cli_progress_hush(c);
+  }
+  TRY(draw(c, model, data));
+done:
+  oatgp_data_free(data);
+  oatgp_model_free(model);
+  return status;
+}
+
+const cli_verb cli_plot = {
+    .name = "plot",
+    .summary = "one figure of a model, as a file or in the terminal",
+    .positionals = {"KIND", "MODEL", "[DATA]"},
+    .usage = "[-o FILE.svg|FILE.png|FILE.pdf] [OPTIONS]",
+    .details =
+        "KIND is one of: observed (against predicted), residuals, calibration (coverage of intervals of every probability, and the "
+        "histogram "
+        "of the probability integral transform), partial (the prediction as each input changes), objective (against the number of knots, "
+        "with every kept and dropped one), knots (on the fit, on a map of its uncertainty, or among the rows), relevance (of the inputs), "
+        "evidence (bounds of the exact one). The first four need DATA, with the target. Without -o the figure is printed in letters; '-o "
+        "-' "
+        "prints SVG. PNG and PDF are made by rsvg-convert, if that is installed.",
+    .example =
+        "  oatgp plot knots model.oatgp train.csv\n"
+        "  oatgp plot partial model.oatgp train.csv -o effects.svg\n"
+        "  oatgp plot calibration model.oatgp test.csv -o calibration.pdf",
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* What the library was built with and has found here. */
+#include <zlib.h>
+
+#include "kernel/vector.h"
+#include "linalg/linalg.h"
+#include "oat_config.h"
+#include "oatgp.h"
+#include "util/threads.h"
+
+static const char *zlib_name(void) { return zlibVersion(); }
+
+static const char *compiler_name(void) { return OAT_COMPILER; }
+
+typedef struct feature {
+  const char *name;
+  const char *(*value)(void);
+} feature;
+
+static const feature features[] = {
+    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"zlib", zlib_name}, {"compiler", compiler_name},
+};
+
+const char *oatgp_feature(size_t index, const char **value) {
+  if (index >= sizeof features / sizeof features[0]) {
+    return NULL;
+  }
+  if (value != NULL) {
+    *value = features[index].value();
+  }
+  return features[index].name;
+}

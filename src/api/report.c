@@ -1,0 +1,37 @@
+/* Public entries for figures and the report. */
+#include "report/report.h"
+
+#include "data/data.h"
+#include "linalg/linalg.h"
+#include "api/api.h"
+#include "report/chart.h"
+
+int oatgp_figure_at(size_t index, oatgp_figure *out) {
+  const oat_chart *const chart = oat_chart_at(index);
+  if (chart == NULL || out == NULL) {
+    return 0;
+  }
+  *out = (oatgp_figure){chart->name, chart->help, chart->needs_data};
+  return 1;
+}
+
+oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing) {
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL || drawing == NULL || drawing->figure == NULL || drawing->path == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the model, the drawing, its figure and its path must not be NULL");
+  }
+  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
+  return oat_draw(ctx, model, data, drawing);
+}
+
+oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL || data == NULL || path == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the model, the data and the path must not be NULL");
+  }
+  if (data->y == NULL || data->n == 0) {
+    return oat_fail(ctx, OATGP_DATA, "the data have no target or no rows, which a report needs");
+  }
+  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
+  return oat_report(ctx, model, data, from != NULL ? from : "the data", path);
+}

@@ -1,0 +1,227 @@
+/* The automatic selection: knots, their number and the parameters, from one tolerance in nats a row (settings.tol_row).
+ *
+ * The parameters come from an exact GP. Of few rows it is that of all, so the largest log evidence is known: the knots are the first of
+ * the greedy order with which the objective, at these parameters, comes within tol_row a row of it. Of many rows it is that of a random
+ * subset: then the knots are chosen greedily, the parameters optimised, and their number doubled for as long as that gains tol_row a
+ * row. At the end everything is moved together for a while, unless the evidence is reached. docs/selection.md has what was tried. */
+#include <math.h>
+#include <string.h>
+
+#include "knots/greedy.h"
+#include "knots/strategy.h"
+#include "knots/subset.h"
+
+enum {
+  EXACT_ROWS = 2000,  /* up to here the exact GP of all rows costs no more than the rest */
+  SUBSET_ROWS = 1000, /* else it is that of so many */
+  FIRST_KNOTS = 50,   /* of the doubling, or a few more */
+  FEWEST_KNOTS = 8,   /* of the way to the evidence */
+  ROUND_ITERATIONS = 20,
+  POLISH_ITERATIONS = 30,
+  PATIENCE = 3
+};
+#define LEAST_VARIANCE 1e-10 /* relative to sigma^2: rows with less left are explained to rounding */
+#define REST 30.0            /* an optimisation ends when the objective rises by less than tol_row / REST a row */
+
+static double tolerance(const oat_search *s) { return s->settings.tol_row * (double)s->objective->config.rows->n; }
+
+static oat_optim_settings limits_of(const oat_search *s, double iterations) {
+  oat_optim_settings limits = s->limits;
+  limits.max_iter = fmin(iterations, limits.max_iter);
+  limits.obj_tol = fmax(tolerance(s) / REST, limits.obj_tol);
+  limits.patience = PATIENCE;
+  return limits;
+}
+
+static size_t at_most(size_t k, size_t most) { return k < most ? k : most; }
+
+/* Such that doubling it ends at max_knots. */
+static size_t first_knots(const oat_search *s) {
+  size_t k = s->settings.max_knots;
+  while (k >= 2 * FIRST_KNOTS) {
+    k = (k + 1) / 2;
+  }
+  return k;
+}
+
+static oatgp_status choose_knots(oat_search *s, size_t k) {
+  const oat_greedy greedy = {at_most(k, s->settings.max_knots), OAT_GREEDY_ROWS, LEAST_VARIANCE};
+  return oat_knots_greedy(s, &greedy);
+}
+
+/* ---- few rows: up to the evidence -------------------------------------------------------------------------------------- */
+
+/* The objective with the first k of `count` knots in s->fallback. */
+static oatgp_status try_first(oat_search *s, size_t k, size_t count) {
+  for (size_t j = 0; j < s->mapping.d; j++) {
+    memcpy(s->point.z + j * k, s->fallback.z + j * count, k * sizeof(double));
+  }
+  s->state.k = k;
+  return oat_search_evaluate(s);
+}
+
+/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does. */
+static oatgp_status reach_evidence(oat_search *s, double evidence) {
+  const double wanted = evidence - tolerance(s);
+  oatgp_status status = OATGP_OK;
+  TRY(choose_knots(s, s->settings.max_knots));
+  const size_t count = s->state.k;
+  oat_search_copy(s, &s->point, count, &s->fallback);
+  size_t low = 0, k = at_most(FEWEST_KNOTS, count);
+  TRY(try_first(s, k, count));
+  while (s->state.value < wanted && k < count) {
+    low = k;
+    k = at_most(2 * k, count);
+    TRY(try_first(s, k, count));
+  }
+  const oatgp_stop settled = s->state.value >= wanted     ? OATGP_STOP_EVIDENCE
+                             : k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
+                                                          : OATGP_STOP_CANDIDATES;
+  s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
+  while (settled == OATGP_STOP_EVIDENCE && k - low > 1 + k / 32) { /* reached with k, not with low */
+    const size_t middle = low + (k - low) / 2;
+    TRY(try_first(s, middle, count));
+    if (s->state.value >= wanted) {
+      k = middle;
+    } else {
+      low = middle;
+    }
+  }
+  TRY(try_first(s, k, count));
+done:
+  return status;
+}
+
+/* ---- many rows: doubling ------------------------------------------------------------------------------------------------- */
+
+/* Enough knots that the objective, at the subset's parameters, is above that of a constant with noise: an optimisation from there
+ * cannot end where everything is noise. If no number is enough, the first. */
+static oatgp_status rise_above_noise(oat_search *s) {
+  const double noise = oat_search_noise(s);
+  oatgp_status status = OATGP_OK;
+  size_t before = 0;
+  TRY(choose_knots(s, first_knots(s)));
+  TRY(oat_search_evaluate(s));
+  while (s->state.value < noise && s->state.k < s->settings.max_knots && s->state.k > before) {
+    before = s->state.k;
+    TRY(choose_knots(s, 2 * s->state.k));
+    TRY(oat_search_evaluate(s));
+  }
+  if (s->state.value < noise) {
+    TRY(choose_knots(s, first_knots(s)));
+    TRY(oat_search_evaluate(s));
+  }
+done:
+  return status;
+}
+
+/* The parameters, and the first knots. A search that is halted here has a model. */
+static oatgp_status begin(oat_search *s) {
+  const size_t n = s->objective->config.rows->n;
+  const bool exact = n <= at_most(EXACT_ROWS, oat_subset_most(s));
+  double evidence;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_subset_parameters(s, exact ? n : SUBSET_ROWS, &evidence));
+  TRY(exact ? reach_evidence(s, evidence) : rise_above_noise(s));
+  s->state.kept = 0;
+  s->state.value_before = oat_search_noise(s);
+  s->state.tried = (double)at_most(n, OAT_GREEDY_ROWS);
+  s->state.predicted = 0; /* the choice promises nothing */
+  s->state.phase = OAT_PHASE_GROW;
+done:
+  return status;
+}
+
+/* Twice as many knots, all chosen again at the parameters as they are now. */
+static oatgp_status propose(oat_search *s) {
+  oatgp_status status = OATGP_OK;
+  oat_search_mark(s);
+  TRY(choose_knots(s, 2 * s->state.k));
+  s->state.phase = OAT_PHASE_GROW;
+  if (s->state.k > s->state.kept) {
+    oat_search_tell(s, OAT_SEARCH_PROPOSAL);
+  } else {
+    oat_search_revert(s);
+    s->state.stop = OATGP_STOP_CANDIDATES;
+    s->state.phase = OAT_PHASE_POLISH;
+  }
+done:
+  return status;
+}
+
+static bool decide(oat_search *s) {
+  const bool keep = s->state.kept == 0 || s->state.value >= s->state.value_before + tolerance(s);
+  oat_search_tell(s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
+  if (!keep) {
+    oat_search_revert(s);
+  }
+  s->state.kept = s->state.k;
+  return keep;
+}
+
+/* Optimises the parameters with the new knots, and decides. `stop` has been set if the number of knots is settled. */
+static oatgp_status grow(oat_search *s) {
+  const oatgp_stop settled = s->state.stop;
+  const oat_optim_settings limits = limits_of(s, ROUND_ITERATIONS);
+  const oatgp_status status = oat_search_optimise(s, s->state.k, &limits);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  const bool kept = decide(s);
+  s->state.phase = OAT_PHASE_POLISH;
+  if (oat_search_halted(s)) {
+    return OATGP_OK;
+  }
+  s->state.stop = settled != OATGP_STOP_NONE                   ? settled
+                  : !kept                                      ? OATGP_STOP_TOL_ROW
+                  : s->state.k >= s->settings.max_knots        ? OATGP_STOP_MAX_KNOTS
+                  : s->state.k >= s->objective->config.rows->n ? OATGP_STOP_CANDIDATES
+                                                               : OATGP_STOP_NONE;
+  s->state.phase = s->state.stop == OATGP_STOP_NONE ? OAT_PHASE_PROPOSE : OAT_PHASE_POLISH;
+  return OATGP_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+
+/* All knots and parameters together; why the number of knots was settled stays the reason of the stop. */
+static oatgp_status polish(oat_search *s) {
+  const oatgp_stop settled = s->state.stop;
+  const oat_optim_settings limits = limits_of(s, POLISH_ITERATIONS);
+  oatgp_status status = OATGP_OK;
+  if (settled != OATGP_STOP_EVIDENCE) {
+    if (s->resumed == NULL) {
+      oat_search_tell(s, OAT_SEARCH_REFINE);
+    }
+    TRY(oat_search_halted(s) ? OATGP_OK : oat_search_optimise(s, 0, &limits));
+    s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
+  }
+  s->state.phase = OAT_PHASE_DONE;
+done:
+  return status;
+}
+
+static oatgp_status step(oat_search *s) {
+  switch (s->state.phase) {
+    case OAT_PHASE_PARAMETERS:
+      return begin(s);
+    case OAT_PHASE_PROPOSE:
+      return propose(s);
+    case OAT_PHASE_GROW:
+      return grow(s);
+    default:
+      return polish(s);
+  }
+}
+
+oatgp_status oat_run_auto(const oat_strategy *strategy, oat_search *s) {
+  oatgp_status status = OATGP_OK;
+  (void)strategy;
+  while (!oat_search_halted(s) && s->state.phase != OAT_PHASE_DONE) {
+    TRY(step(s));
+  }
+  if (s->state.phase == OAT_PHASE_GROW && s->state.kept > 0) { /* halted with knots on trial that were not evaluated */
+    oat_search_revert(s);
+  }
+done:
+  return status;
+}

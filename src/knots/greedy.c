@@ -1,0 +1,120 @@
+/* Greedy variance. */
+#include "knots/greedy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "linalg/linalg.h"
+#include "util/memory.h"
+#include "util/threads.h"
+
+enum { CHUNK = 2048 }; /* rows that a thread works on at a time: always the same, so that all threads give the same bits */
+
+typedef struct pivots {
+  oatgp_context *ctx; /* for progress alone */
+  size_t n, d, k;
+  int threads;
+  double *x;      /* n x d, column-major: the rows that take part */
+  double *left;   /* n: variance not explained yet */
+  double *factor; /* n x k */
+  double *column, *work, *row;
+  size_t work_size; /* of each chunk */
+} pivots;
+
+static void free_pivots(pivots *p) {
+  double *const arrays[] = {p->x, p->left, p->factor, p->column, p->work, p->row};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    free(arrays[i]);
+  }
+}
+
+static oatgp_status make_pivots(oat_search *s, const oat_greedy *greedy, pivots *p) {
+  const oat_rows *rows = s->objective->config.rows;
+  size_t *chosen = NULL;
+  oatgp_status status = OATGP_OK;
+  *p =
+      (pivots){.n = rows->n < greedy->rows ? rows->n : greedy->rows, .d = rows->d, .k = greedy->k, .threads = s->objective->config.threads};
+  p->work_size = oat_kernel_work(CHUNK, 1, p->d);
+  TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
+  TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
+  TRY(oat_new_matrix(s->ctx, p->n, p->k, &p->factor));
+  TRY(oat_new_matrix(s->ctx, p->n, 1, &p->column));
+  TRY(oat_new_matrix(s->ctx, p->work_size, p->n / CHUNK + 1, &p->work));
+  TRY(oat_new_matrix(s->ctx, p->k, 1, &p->row));
+  TRY(oat_new(s->ctx, p->n, sizeof *chosen, &chosen));
+  oat_rng_sample(&s->state.rng, rows->n, p->n, chosen);
+  for (size_t i = 0; i < p->n * p->d; i++) {
+    p->x[i] = rows->x[chosen[i % p->n] + i / p->n * rows->n];
+  }
+done:
+  free(chosen);
+  return status;
+}
+
+/* Column number c of the factor in the rows of a chunk, for the row `pivot`. */
+static void eliminate_chunk(pivots *p, const oat_covariance *cov, size_t pivot, size_t c, size_t chunk) {
+  const size_t first = chunk * CHUNK, count = p->n - first < CHUNK ? p->n - first : CHUNK;
+  const oat_points x = {p->x + first, count, p->n}, z = {p->x + pivot, 1, p->n};
+  const double root = sqrt(p->left[pivot]);
+  double *column = p->column + first, *factor = p->factor + first;
+  oat_kernel_cross(cov, x, z, column, count, p->work + chunk * p->work_size);
+  oat_gemv(-1, (oat_const_view){factor, count, c, p->n}, OAT_PLAIN, p->row, 1, column);
+  for (size_t i = 0; i < count; i++) {
+    factor[i + c * p->n] = column[i] / root;
+  }
+}
+
+static void eliminate(pivots *p, const oat_covariance *cov, size_t pivot, size_t c) {
+  const size_t chunks = (p->n + CHUNK - 1) / CHUNK;
+  for (size_t j = 0; j < c; j++) {
+    p->row[j] = p->factor[pivot + j * p->n];
+  }
+#pragma omp parallel for schedule(static) num_threads(oat_lane_threads(p->threads))
+  for (size_t chunk = 0; chunk < chunks; chunk++) {
+    eliminate_chunk(p, cov, pivot, c, chunk);
+  }
+  for (size_t i = 0; i < p->n; i++) {
+    const double element = p->factor[i + c * p->n];
+    p->left[i] -= element * element;
+  }
+  p->left[pivot] = 0;
+}
+
+/* Chooses rows as knots of the point; returns how many. */
+static size_t choose(pivots *p, const oat_covariance *cov, double least, oat_point *point) {
+  size_t found = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    p->left[i] = cov->sigma * cov->sigma;
+  }
+  for (; found < p->k; found++) {
+    size_t pivot = 0;
+    for (size_t i = 1; i < p->n; i++) {
+      pivot = p->left[i] > p->left[pivot] ? i : pivot;
+    }
+    if (!(p->left[pivot] > least)) {
+      break;
+    }
+    for (size_t j = 0; j < p->d; j++) {
+      point->z[found + j * p->k] = p->x[pivot + j * p->n];
+    }
+    if (found + 1 < p->k) {
+      eliminate(p, cov, pivot, found);
+    } else {
+      p->left[pivot] = 0;
+    }
+    oat_tell_progress(p->ctx, "greedy variance", found + 1, p->k);
+  }
+  return found;
+}
+
+oatgp_status oat_knots_greedy(oat_search *s, const oat_greedy *greedy) {
+  const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->point.theta);
+  pivots p = {0};
+  oatgp_status status = OATGP_OK;
+  TRY(make_pivots(s, greedy, &p));
+  s->state.k = p.k;
+  oat_search_truncate(s, choose(&p, &cov, greedy->least * cov.sigma * cov.sigma, &s->point));
+done:
+  free_pivots(&p);
+  return status;
+}

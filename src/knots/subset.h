@@ -1,0 +1,13 @@
+/* Parameters from the exact GP of a random subset of the rows: a start that few knots cannot spoil, since it has none. */
+#ifndef OAT_KNOTS_SUBSET_H
+#define OAT_KNOTS_SUBSET_H
+
+#include "knots/search.h"
+
+/* Replaces the parameters of the search's point by those of the exact GP of `rows` random rows (all, if there are no more; fewer, if memory
+ * is short); knots stay. Races several starts on fewer rows first. *evidence: the log evidence of these rows. O(rows^3) an evaluation. */
+oatgp_status oat_subset_parameters(oat_search *search, size_t rows, double *evidence);
+/* The most rows that the memory of the fit allows. */
+size_t oat_subset_most(const oat_search *search);
+
+#endif

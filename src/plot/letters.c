@@ -1,0 +1,368 @@
+/* A figure in letters, for a terminal. Limits and ticks are those of the drawing; a mark is drawn dot by dot, eight to a letter where Braille
+ * may be used. A letter shows one thing: of what falls into its cell, the one that a reader looks for first (see the order of `sign`). */
+#include "plot/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8 }; /* ROOM: letters for the labels of the y axis */
+
+/* What a cell can hold, by rising claim to it. */
+typedef enum sign { NOTHING, SHADE, DARK_SHADE, BAR, POINT, RULE, STROKE, CROSS, RING, KNOB } sign;
+
+static const struct {
+  const char *ascii, *utf8;
+} signs[] = {
+    [NOTHING] = {" ", " "},         [SHADE] = {".", "\xe2\x96\x91"}, [DARK_SHADE] = {":", "\xe2\x96\x92"},
+    [BAR] = {"#", "\xe2\x96\x88"},  [POINT] = {"o", "\xe2\x80\xa2"}, [RULE] = {"-", NULL},
+    [STROKE] = {"*", NULL},         [CROSS] = {"x", "\xc3\x97"},     [RING] = {"O", "\xe2\x97\x8b"},
+    [KNOB] = {"^", "\xe2\x96\xb2"},
+};
+
+typedef struct grid {
+  size_t width, height; /* letters inside the axes */
+  int across, down;     /* dots of a letter */
+  bool utf8;
+  unsigned char *cell, *dots; /* width x height */
+  const oat_panel *panel;
+} grid;
+
+/* ---- dots ---------------------------------------------------------------------------------------------------------- */
+
+/* The bit of a dot in a Braille letter. */
+static unsigned char braille_bit(int column, int row) {
+  static const unsigned char bits[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
+  return bits[column][row];
+}
+
+static void put(const grid *g, double x, double y, sign what) {
+  const double columns = (double)(g->width * (size_t)g->across), rows = (double)(g->height * (size_t)g->down);
+  if (!(x >= 0 && x < columns && y >= 0 && y < rows)) {
+    return;
+  }
+  const size_t dot_x = (size_t)x, dot_y = (size_t)y;
+  const size_t at = dot_y / (size_t)g->down * g->width + dot_x / (size_t)g->across;
+  const bool lined = what == STROKE || what == RULE;
+  if (g->cell[at] < what) {
+    g->cell[at] = (unsigned char)what;
+  }
+  if (lined && g->utf8) {
+    g->dots[at] |= braille_bit((int)(dot_x % 2), (int)(dot_y % 4));
+  }
+}
+
+/* The dot of a value. */
+static double dot(const grid *g, oat_direction direction, double value) {
+  const oat_scale *const scale = &g->panel->scale[direction];
+  const double share = (oat_scale_place(scale, value) - scale->from) / (scale->to - scale->from);
+  const double count = direction == OAT_X ? (double)(g->width * (size_t)g->across) : (double)(g->height * (size_t)g->down);
+  const double at = direction == OAT_X ? share : 1 - share;
+  return floor(fmin(fmax(at, -1), 2) * (count - 1) + 0.5);
+}
+
+static void stroke(const grid *g, const double from[2], const double to[2], sign what) {
+  const double steps = fmax(1, fmax(fabs(to[0] - from[0]), fabs(to[1] - from[1])));
+  for (double i = 0; i <= steps; i++) {
+    put(g, floor(from[0] + (to[0] - from[0]) * i / steps + 0.5), floor(from[1] + (to[1] - from[1]) * i / steps + 0.5), what);
+  }
+}
+
+/* A rectangle of values. */
+static void fill(const grid *g, const double x[2], const double y[2], sign what) {
+  const double left = dot(g, OAT_X, x[0]), right = dot(g, OAT_X, x[1]), low = dot(g, OAT_Y, y[0]), high = dot(g, OAT_Y, y[1]);
+  for (double column = fmin(left, right); column <= fmax(left, right); column++) {
+    for (double row = fmin(low, high); row <= fmax(low, high); row++) {
+      put(g, column, row, what);
+    }
+  }
+}
+
+/* ---- marks --------------------------------------------------------------------------------------------------------- */
+
+static sign sign_of_shape(oat_shape shape) {
+  switch (shape) {
+    case OAT_NO_SHAPE:
+    case OAT_CIRCLE:
+      return POINT;
+    case OAT_CROSS:
+      return CROSS;
+    case OAT_RING:
+      return RING;
+    default:
+      return KNOB;
+  }
+}
+
+static sign sign_of(const oat_mark *mark) {
+  switch (mark->kind) {
+    case OAT_MARK_TILES:
+      return mark->style.opacity > 0.7 ? DARK_SHADE : SHADE;
+    case OAT_MARK_BAND:
+      return mark->style.opacity > 0.28 ? DARK_SHADE : SHADE;
+    case OAT_MARK_LINE:
+      return STROKE;
+    case OAT_MARK_RULE:
+      return RULE;
+    case OAT_MARK_RUG:
+      return KNOB;
+    case OAT_MARK_POINTS:
+      return sign_of_shape(mark->style.shape);
+    default:
+      return BAR;
+  }
+}
+
+static void draw_line(const grid *g, const oat_mark *mark) {
+  for (size_t i = 1; i < mark->n; i++) {
+    const double from[] = {dot(g, OAT_X, mark->x[i - 1]), dot(g, OAT_Y, mark->y[i - 1])};
+    const double to[] = {dot(g, OAT_X, mark->x[i]), dot(g, OAT_Y, mark->y[i])};
+    if (!isnan(from[0] + from[1] + to[0] + to[1])) {
+      stroke(g, from, to, STROKE);
+    }
+  }
+}
+
+static void draw_points(const grid *g, const oat_mark *mark) {
+  for (size_t i = 0; i < mark->n; i++) {
+    put(g, dot(g, OAT_X, mark->x[i]), dot(g, OAT_Y, mark->y[i]), sign_of(mark));
+  }
+}
+
+static void draw_band(const grid *g, const oat_mark *mark) {
+  for (size_t i = 1; i < mark->n; i++) {
+    const double x[] = {mark->x[i - 1], mark->x[i]}, y[] = {mark->y[i], mark->z[i]};
+    fill(g, x, y, sign_of(mark));
+  }
+}
+
+static void draw_rule(const grid *g, const oat_mark *mark) {
+  const double at = dot(g, (oat_direction)mark->place, mark->x[0]);
+  const double far[] = {(double)(g->width * (size_t)g->across) - 1, (double)(g->height * (size_t)g->down) - 1};
+  const bool upright = mark->place == OAT_X;
+  const double from[] = {upright ? at : 0, upright ? 0 : at}, to[] = {upright ? at : far[0], upright ? far[1] : at};
+  if (!isnan(at)) {
+    stroke(g, from, to, RULE);
+  }
+}
+
+static void draw_rug(const grid *g, const oat_mark *mark) {
+  const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
+  const double right = (double)(g->width * (size_t)g->across) - 1, bottom = (double)(g->height * (size_t)g->down) - 1;
+  for (size_t i = 0; i < mark->n; i++) {
+    const double at = dot(g, level ? OAT_X : OAT_Y, mark->x[i]);
+    put(g, level ? at : mark->place == OAT_LEFT ? 0 : right, level ? (mark->place == OAT_TOP ? 0 : bottom) : at, KNOB);
+  }
+}
+
+static void draw_bars(const grid *g, const oat_mark *mark) {
+  const bool upright = mark->kind == OAT_MARK_COLUMNS;
+  const double half = (mark->style.width > 0 ? mark->style.width : 0.7) / 2;
+  for (size_t i = 0; i < mark->n; i++) {
+    const double at = upright ? mark->x[i] : mark->y[i], across[] = {at - half, at + half};
+    const double along[] = {0, upright ? mark->y[i] : mark->x[i]};
+    fill(g, upright ? across : along, upright ? along : across, BAR);
+  }
+}
+
+static void draw_steps(const grid *g, const oat_mark *mark) {
+  for (size_t i = 0; i < mark->n; i++) {
+    const double x[] = {mark->x[i], mark->x[i + 1]}, y[] = {0, mark->y[i]};
+    fill(g, x, y, BAR);
+  }
+}
+
+/* Those that are dark enough to be told from the others. */
+static void draw_tiles(const grid *g, const oat_mark *mark) {
+  for (size_t i = 0; mark->style.opacity > 0.5 && i < mark->n; i++) {
+    const double x[] = {mark->x[i], mark->x[i + mark->n]}, y[] = {mark->y[i], mark->z[i]};
+    fill(g, x, y, sign_of(mark));
+  }
+}
+
+/* Text in the panel and notes are left to the drawing. */
+static void (*const draw[OAT_MARK_KINDS])(const grid *g, const oat_mark *mark) = {
+    [OAT_MARK_TILES] = draw_tiles, [OAT_MARK_BAND] = draw_band,     [OAT_MARK_COLUMNS] = draw_bars,
+    [OAT_MARK_BARS] = draw_bars,   [OAT_MARK_STEPS] = draw_steps,   [OAT_MARK_RULE] = draw_rule,
+    [OAT_MARK_LINE] = draw_line,   [OAT_MARK_POINTS] = draw_points, [OAT_MARK_RUG] = draw_rug,
+};
+
+/* ---- text ---------------------------------------------------------------------------------------------------------- */
+
+/* In ASCII the minus sign is a hyphen, and what else is none a question mark. */
+static void add_text(oat_string *out, const char *text, bool utf8) {
+  if (utf8) {
+    oat_string_add(out, text);
+    return;
+  }
+  for (const char *at = text; *at != '\0'; at++) {
+    const unsigned char c = (unsigned char)*at;
+    if (strncmp(at, "\xe2\x88\x92", 3) == 0) {
+      oat_string_add(out, "-");
+    } else if (c < 0x80) {
+      oat_string_print(out, "%c", c >= 0x20 ? c : ' ');
+    } else if (c >= 0xc0) {
+      oat_string_add(out, "?");
+    }
+  }
+}
+
+static size_t letters_of(const char *text) {
+  size_t count = 0;
+  for (; *text != '\0'; text++) {
+    count += ((unsigned char)*text & 0xc0) != 0x80;
+  }
+  return count;
+}
+
+static void add_blanks(oat_string *out, size_t count) { oat_string_print(out, "%*s", (int)count, ""); }
+
+static const char *tick_text(const oat_tick *tick) { return tick->name != NULL ? tick->name : tick->digits; }
+
+static const char *frame(const grid *g, const char *ascii, const char *utf8) { return g->utf8 ? utf8 : ascii; }
+
+static void add_cell(oat_string *out, const grid *g, size_t at) {
+  const sign what = (sign)g->cell[at];
+  if (g->utf8 && (what == STROKE || what == RULE)) {
+    const unsigned char dots = g->dots[at];
+    oat_string_print(out, "%c%c%c", 0xe2, 0xa0 | dots >> 6, 0x80 | (dots & 0x3f));
+  } else {
+    oat_string_add(out, g->utf8 ? signs[what].utf8 : signs[what].ascii);
+  }
+}
+
+/* The label of the y axis that belongs to this line of letters, or NULL. */
+static const char *label_of_line(const grid *g, size_t line) {
+  const oat_ticks *const ticks = &g->panel->ticks[OAT_Y];
+  const oat_box box = g->panel->box;
+  for (size_t i = 0; i < ticks->n; i++) {
+    const double share = (ticks->tick[i].at - box.top) / (box.bottom - box.top);
+    if (tick_text(&ticks->tick[i])[0] != '\0' && (size_t)floor(share * ((double)g->height - 1) + 0.5) == line) {
+      return tick_text(&ticks->tick[i]);
+    }
+  }
+  return NULL;
+}
+
+static void add_lines(oat_string *out, const grid *g) {
+  for (size_t line = 0; line < g->height; line++) {
+    const char *const label = label_of_line(g, line), *const text = label != NULL ? label : "";
+    const size_t count = letters_of(text);
+    add_blanks(out, count < ROOM ? ROOM - count : 0);
+    add_text(out, text, g->utf8);
+    oat_string_add(out, label != NULL ? frame(g, " +", " \xe2\x94\xa4") : frame(g, " |", " \xe2\x94\x82"));
+    for (size_t column = 0; column < g->width; column++) {
+      add_cell(out, g, line * g->width + column);
+    }
+    oat_string_add(out, "\n");
+  }
+}
+
+/* Numbers below the axis, as far as they do not touch. */
+static void add_x_labels(oat_string *out, const grid *g) {
+  const oat_ticks *const ticks = &g->panel->ticks[OAT_X];
+  const oat_box box = g->panel->box;
+  size_t used = 0;
+  for (size_t i = 0; i < ticks->n; i++) {
+    const char *const text = tick_text(&ticks->tick[i]);
+    const size_t count = letters_of(text);
+    const double middle = ROOM + 2 + (ticks->tick[i].at - box.left) / (box.right - box.left) * ((double)g->width - 1);
+    const double start = floor(middle - (double)count / 2 + 0.5);
+    if (count > 0 && start >= (double)used + (used > 0 ? 1 : 0)) {
+      add_blanks(out, (size_t)start - used);
+      add_text(out, text, g->utf8);
+      used = (size_t)start + count;
+    }
+  }
+  oat_string_add(out, "\n");
+}
+
+static void add_axis(oat_string *out, const grid *g) {
+  add_blanks(out, ROOM + 1);
+  oat_string_add(out, frame(g, "+", "\xe2\x94\x94"));
+  for (size_t i = 0; i < g->width; i++) {
+    oat_string_add(out, frame(g, "-", "\xe2\x94\x80"));
+  }
+  oat_string_add(out, "\n");
+  add_x_labels(out, g);
+}
+
+static const char *label_of(const oat_panel *panel, oat_direction direction) {
+  const char *const own = panel->axis[direction].label, *const common = panel->figure->axis_label[direction];
+  return own != NULL ? own : common != NULL ? common : "";
+}
+
+static void add_key(oat_string *out, const grid *g) {
+  add_blanks(out, ROOM + 2);
+  add_text(out, label_of(g->panel, OAT_X), g->utf8);
+  for (size_t i = 0; i < g->panel->n_marks; i++) {
+    const oat_mark *const mark = &g->panel->marks[i];
+    const sign what = sign_of(mark);
+    if (mark->style.label == NULL || draw[mark->kind] == NULL || (mark->kind == OAT_MARK_TILES && mark->style.opacity <= 0.5)) {
+      continue;
+    }
+    const char *const key = g->utf8 ? (signs[what].utf8 != NULL ? signs[what].utf8 : "\xe2\xa0\x92") : signs[what].ascii;
+    oat_string_print(out, "   %s ", key);
+    add_text(out, mark->style.label, g->utf8);
+  }
+  oat_string_add(out, "\n");
+}
+
+static void add_head(oat_string *out, const grid *g) {
+  const oat_panel *const panel = g->panel;
+  if (panel->title != NULL) {
+    add_blanks(out, ROOM + 2);
+    add_text(out, panel->title, g->utf8);
+    oat_string_add(out, "\n");
+  }
+  const char *const label = label_of(panel, OAT_Y);
+  const size_t count = letters_of(label);
+  add_blanks(out, count < ROOM ? ROOM - count : 0);
+  add_text(out, label, g->utf8);
+  oat_string_add(out, "\n");
+}
+
+static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_string *out) {
+  grid g = {.width = letters.width - ROOM - 2, .height = letters.height - 4, .utf8 = letters.utf8, .panel = panel};
+  oatgp_context *const ctx = panel->figure->ctx;
+  oatgp_status status;
+  g.across = letters.utf8 ? 2 : 1;
+  g.down = letters.utf8 ? 4 : 1;
+  TRY(oat_new(ctx, g.width * g.height, 1, &g.cell));
+  TRY(oat_new(ctx, g.width * g.height, 1, &g.dots));
+  for (size_t i = 0; i < panel->n_marks; i++) {
+    if (draw[panel->marks[i].kind] != NULL) {
+      draw[panel->marks[i].kind](&g, &panel->marks[i]);
+    }
+  }
+  add_head(out, &g);
+  add_lines(out, &g);
+  add_axis(out, &g);
+  add_key(out, &g);
+  status = out->status;
+done:
+  free(g.cell);
+  free(g.dots);
+  return status;
+}
+
+oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_string *out) {
+  oat_key key = {0};
+  oatgp_status status;
+  if (letters.width < LEAST_WIDTH || letters.height < LEAST_HEIGHT) {
+    return oat_fail(figure->ctx, OATGP_ARGUMENT, "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH,
+                    LEAST_HEIGHT, letters.width, letters.height);
+  }
+  TRY(oat_key_make(figure, figure->width - 10, &key));
+  TRY(oat_figure_lay_out(figure, &key));
+  for (size_t i = 0; i < figure->rows * figure->columns; i++) {
+    if (oat_panel_is_used(&figure->panels[i])) {
+      TRY(add_panel(&figure->panels[i], letters, out));
+    }
+  }
+done:
+  free(key.entries);
+  return status;
+}

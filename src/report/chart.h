@@ -1,0 +1,39 @@
+/* A kind of figure: one file each, which ends with its table; charts.c lists them. The report shows every panel as a figure of its own, which
+ * fits a narrow page; `oatgp plot` puts them side by side. */
+#ifndef OAT_CHART_H
+#define OAT_CHART_H
+
+#include "plot/plot.h"
+#include "report/facts.h"
+
+typedef struct oat_chart {
+  const char *name; /* on the command line */
+  const char *help; /* what it shows, a sentence without a full stop */
+  bool needs_data;  /* rows with a target */
+  bool tall;        /* a picture that needs more room than others */
+  const char *why;  /* there can be no panels: why, and what to do; or NULL */
+  size_t (*panels)(const oat_facts *f);
+  void (*title)(const oat_facts *f, size_t panel, oat_string *out);
+  oatgp_status (*draw)(const oat_facts *f, size_t panel, oat_panel *out);
+  /* A sentence or more with its numbers: what is to be seen. */
+  void (*explain)(const oat_facts *f, size_t panel, oat_string *out);
+} oat_chart;
+
+extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance, oat_chart_observed, oat_chart_residuals,
+    oat_chart_calibration, oat_chart_partial, oat_chart_evidence;
+
+const oat_chart *oat_chart_at(size_t index);       /* NULL past the end */
+const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
+
+/* For charts of one panel. */
+size_t oat_one_panel(const oat_facts *f);
+/* The rows that are drawn, as points with their numbers: x and y have a value for each row of the data. The more points, the more of each shines
+ * through. */
+oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out);
+/* "Drawn are 1500 of 10000 rows, the 20 worst predicted among them." where that is so. */
+void oat_tell_thinned(const oat_facts *f, oat_string *out);
+
+/* One panel as a figure for a page, or, with panel SIZE_MAX, all of them as one. To be freed. */
+oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out);
+
+#endif

@@ -1,0 +1,161 @@
+/* Whether the predictive distributions are right: how many rows lie inside the central interval of every probability, less how many should (so that
+ * it can be seen however many rows there are), and the histogram of the
+ * probability integral transform, each with the band in which a binomial count is found 95 times of 100. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "data/data.h"
+#include "report/binomial.h"
+#include "report/chart.h"
+#include "util/memory.h"
+
+enum { COVERAGE, PIT, PANELS };
+enum { STEPS = 101, MOST_BINS = 20, FEW_ROWS = 400 };
+
+static size_t panels(const oat_facts *f) {
+  (void)f;
+  return PANELS;
+}
+
+static void title(const oat_facts *f, size_t panel, oat_string *out) {
+  (void)f;
+  oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability integral transform (PIT)");
+}
+
+/* P(Y <= y) for a row. */
+static double pit(const oat_facts *f, size_t row) { return 0.5 * erfc(-f->residual[row] / sqrt(2)); }
+
+/* ---- coverage -------------------------------------------------------------------------------------------------------- */
+
+/* inside[i]: share of rows in their central interval of probability i / (STEPS - 1). */
+static void count_inside(const oat_facts *f, double inside[STEPS]) {
+  const size_t n = f->data->n;
+  size_t count[STEPS + 1] = {0};
+  for (size_t row = 0; row < n; row++) {
+    const double needed = erf(fabs(f->residual[row]) / sqrt(2));
+    count[isnan(needed) ? STEPS : (size_t)ceil(needed * (STEPS - 1))]++;
+  }
+  size_t sum = 0;
+  for (size_t i = 0; i < STEPS; i++) {
+    sum += count[i];
+    inside[i] = (double)sum / (double)n;
+  }
+}
+
+static oatgp_status draw_coverage(const oat_facts *f, oat_panel *out) {
+  double p[STEPS], inside[STEPS], low[STEPS], high[STEPS];
+  const double n = (double)f->data->n;
+  oatgp_status status;
+  oat_spread_evenly(STEPS, 0, 1, p);
+  count_inside(f, inside);
+  for (size_t i = 0; i < STEPS; i++) {
+    const bool between = i > 0 && i + 1 < STEPS;
+    low[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.025) / n - p[i] : 0;
+    high[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.975) / n - p[i] : 0;
+    inside[i] -= p[i];
+  }
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "probability of the interval", .low = 0, .high = 1}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share inside \xe2\x88\x92 probability"}));
+  TRY(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, STEPS, p, (oat_limits){low, high}));
+  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, 0));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "rows inside"}, STEPS, p, inside));
+done:
+  return status;
+}
+
+static void explain_coverage(const oat_facts *f, oat_string *out) {
+  double inside[STEPS];
+  size_t outside = 0;
+  count_inside(f, inside);
+  for (size_t i = 1; i + 1 < STEPS; i++) {
+    const double p = (double)i / (STEPS - 1), n = (double)f->data->n;
+    outside += inside[i] * n + 0.5 < (double)oat_binomial_quantile(f->data->n, p, 0.025) ||
+               inside[i] * n - 0.5 > (double)oat_binomial_quantile(f->data->n, p, 0.975);
+  }
+  oat_string_add(out,
+                 "For central intervals of every probability, the share of rows inside minus the share that should be. Above the dashed "
+                 "line the model is too cautious, below it too sure. ");
+  if (outside == 0) {
+    oat_string_add(out, "The curve stays within what chance alone would do.");
+  } else {
+    oat_string_print(out, "It leaves the band of what chance alone would do at %zu of %d probabilities.", outside, STEPS - 2);
+  }
+}
+
+/* ---- the probability integral transform -------------------------------------------------------------------------------- */
+
+static size_t count_bins(const oat_facts *f) { return f->data->n < FEW_ROWS ? MOST_BINS / 2 : MOST_BINS; }
+
+static void fill_bins(const oat_facts *f, size_t bins, double height[MOST_BINS]) {
+  for (size_t i = 0; i < bins; i++) {
+    height[i] = 0;
+  }
+  for (size_t row = 0; row < f->data->n; row++) {
+    const double at = pit(f, row) * (double)bins;
+    if (!isnan(at)) {
+      height[at < (double)bins ? (size_t)at : bins - 1]++;
+    }
+  }
+}
+
+static oatgp_status draw_pit(const oat_facts *f, oat_panel *out) {
+  const size_t bins = count_bins(f);
+  const double share = 1 / (double)bins, ends[] = {0, 1};
+  double height[MOST_BINS], middle[MOST_BINS];
+  const double lowest = (double)oat_binomial_quantile(f->data->n, share, 0.025);
+  const double highest = (double)oat_binomial_quantile(f->data->n, share, 0.975);
+  const double low[] = {lowest, lowest}, high[] = {highest, highest};
+  oatgp_status status;
+  fill_bins(f, bins, height);
+  for (size_t i = 0; i < bins; i++) {
+    middle[i] = ((double)i + 0.5) * share;
+  }
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "P(prediction \xe2\x89\xa4 observed)", .low = 0, .high = 1}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
+  TRY(oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"}, bins, middle,
+                        height));
+  TRY(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "chance alone"}, 2, ends, (oat_limits){low, high}));
+  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, (double)f->data->n * share));
+done:
+  return status;
+}
+
+static void explain_pit(const oat_facts *f, oat_string *out) {
+  const size_t bins = count_bins(f);
+  const double share = 1 / (double)bins;
+  double height[MOST_BINS];
+  size_t outside = 0;
+  fill_bins(f, bins, height);
+  for (size_t i = 0; i < bins; i++) {
+    outside += height[i] < (double)oat_binomial_quantile(f->data->n, share, 0.025) ||
+               height[i] > (double)oat_binomial_quantile(f->data->n, share, 0.975);
+  }
+  oat_string_add(out,
+                 "The probability that the model gave to values up to the observed one. The bars should be level: a hill "
+                 "means too wide, a valley too narrow intervals, a slope a bias. ");
+  oat_string_print(out, "%zu of %zu bars leave the band that holds 95 of 100 by chance alone.", outside, bins);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------------ */
+
+static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
+  return panel == COVERAGE ? draw_coverage(f, out) : draw_pit(f, out);
+}
+
+static void explain(const oat_facts *f, size_t panel, oat_string *out) {
+  if (panel == COVERAGE) {
+    explain_coverage(f, out);
+  } else {
+    explain_pit(f, out);
+  }
+}
+
+const oat_chart oat_chart_calibration = {
+    .name = "calibration",
+    .help = "coverage of intervals of every probability, and the histogram of the probability integral transform",
+    .needs_data = true,
+    .panels = panels,
+    .title = title,
+    .draw = draw,
+    .explain = explain,
+};

@@ -1,0 +1,168 @@
+/* The objective against the number of knots, with every knot that was kept or dropped; where their number did not change, against the evaluations. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/chart.h"
+#include "util/memory.h"
+
+enum { HISTORY_WIDTH = 3 };
+
+/* Points (knots, objective) of what was kept, in the order in which it was, and of what was dropped. */
+typedef struct record {
+  size_t n_kept, n_dropped;
+  double *kept[2], *dropped[2];
+} record;
+
+static const double *step_of(const oat_facts *f, size_t i) { return f->info.selection + i * (OAT_SELECTION_WIDTH + f->d); }
+
+static void free_record(record *r) {
+  for (int i = 0; i < 2; i++) {
+    free(r->kept[i]);
+    free(r->dropped[i]);
+  }
+}
+
+/* The end of the proposal that begins at this row: knots that came together have the same evaluations and objective, and are counted on. */
+static size_t end_of_proposal(const oat_facts *f, size_t first) {
+  const double *const begin = step_of(f, first);
+  size_t end = first + 1;
+  while (end < f->info.selection_count && step_of(f, end)[OAT_SELECTION_EVALUATIONS] == begin[OAT_SELECTION_EVALUATIONS] &&
+         step_of(f, end)[OAT_SELECTION_OBJECTIVE] == begin[OAT_SELECTION_OBJECTIVE] &&
+         step_of(f, end)[OAT_SELECTION_KNOTS] == begin[OAT_SELECTION_KNOTS] + (double)(end - first)) {
+    end++;
+  }
+  return end;
+}
+
+static void add(double *const to[2], size_t *n, double knots, double objective) {
+  to[0][*n] = knots;
+  to[1][*n] = objective;
+  (*n)++;
+}
+
+/* What there was before the first proposal. A start without knots, where all is noise, is so far below that nothing else could be told apart: it is
+ * shown only if there is nothing else. */
+static void add_start(const oat_facts *f, record *r) {
+  const double *const first = step_of(f, 0);
+  const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN], knots = first[OAT_SELECTION_KNOTS] - 1;
+  if (isfinite(before) && (knots > 0 || end_of_proposal(f, 0) == f->info.selection_count)) {
+    add(r->kept, &r->n_kept, knots, before);
+  }
+}
+
+static oatgp_status make_record(const oat_facts *f, record *r) {
+  oatgp_status status = OATGP_OK;
+  for (int i = 0; i < 2; i++) {
+    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->kept[i]));
+    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->dropped[i]));
+  }
+  add_start(f, r);
+  for (size_t i = 0; i < f->info.selection_count;) {
+    i = end_of_proposal(f, i);
+    const double *const step = step_of(f, i - 1);
+    const bool kept = step[OAT_SELECTION_KEPT] > 0;
+    add(kept ? r->kept : r->dropped, kept ? &r->n_kept : &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
+  }
+done:
+  return status;
+}
+
+static size_t panels(const oat_facts *f) { return f->info.selection_count > 0 || f->info.history_count > 0; }
+
+static void title(const oat_facts *f, size_t panel, oat_string *out) {
+  (void)panel;
+  oat_string_add(out, f->info.selection_count > 0 ? "Objective and number of knots" : "Objective during the fit");
+}
+
+static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
+  const double knots = (double)f->info.knots;
+  record r = {0};
+  oatgp_status status;
+  TRY(make_record(f, &r));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "knots", .whole = true}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 3.2, .label = "kept"}, r.n_kept, r.kept[0],
+                     r.kept[1]));
+  if (r.n_dropped > 0) {
+    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CROSS, .size = 5, .label = "dropped"}, r.n_dropped,
+                         r.dropped[0], r.dropped[1]));
+  }
+  TRY(oat_panel_points(out, &(oat_style){.colour = OAT_GREEN, .shape = OAT_RING, .size = 8, .label = "the model"}, 1, &knots,
+                       &f->info.objective));
+done:
+  free_record(&r);
+  return status;
+}
+
+static oatgp_status draw_history(const oat_facts *f, oat_panel *out) {
+  const size_t n = f->info.history_count;
+  double *evaluations = NULL, *objective = NULL;
+  oatgp_status status;
+  TRY(oat_new_matrix(f->ctx, n, 1, &evaluations));
+  TRY(oat_new_matrix(f->ctx, n, 1, &objective));
+  for (size_t i = 0; i < n; i++) {
+    evaluations[i] = f->info.history[i * HISTORY_WIDTH];
+    objective[i] = f->info.history[i * HISTORY_WIDTH + 1];
+  }
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "evaluations", .whole = true}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE}, n, evaluations, objective));
+done:
+  free(evaluations);
+  free(objective);
+  return status;
+}
+
+static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
+  (void)panel;
+  return f->info.selection_count > 0 ? draw_selection(f, out) : draw_history(f, out);
+}
+
+static void tell_count(const char *what, size_t proposals, size_t knots, oat_string *out) {
+  oat_string_print(out, "%zu %s", proposals, what);
+  if (knots > proposals) {
+    oat_string_print(out, " (%zu knots)", knots);
+  }
+}
+
+static void explain_selection(const oat_facts *f, oat_string *out) {
+  size_t proposals[2] = {0, 0}, knots[2] = {0, 0}; /* dropped, kept */
+  for (size_t i = 0, end; i < f->info.selection_count; i = end) {
+    const bool kept = step_of(f, i)[OAT_SELECTION_KEPT] > 0;
+    end = end_of_proposal(f, i);
+    proposals[kept]++;
+    knots[kept] += end - i;
+  }
+  oat_string_add(out, proposals[0] + proposals[1] < f->info.selection_count ? "Every proposal: " : "Every proposed knot: ");
+  tell_count("kept", proposals[1], knots[1], out);
+  oat_string_add(out, " and ");
+  tell_count("dropped", proposals[0], knots[0], out);
+  oat_string_print(out, ". The model has %zu knots and the objective ", f->info.knots);
+  oat_string_number(out, f->info.objective, 6);
+  oat_string_add(out, ". Where the curve is level, more knots would gain little.");
+}
+
+static void explain(const oat_facts *f, size_t panel, oat_string *out) {
+  (void)panel;
+  if (f->info.selection_count > 0) {
+    explain_selection(f, out);
+    return;
+  }
+  if (f->info.knots > 0) {
+    oat_string_print(out, "The number of knots (%zu) did not change during the fit. ", f->info.knots);
+  }
+  oat_string_print(out, "The objective rose to ");
+  oat_string_number(out, f->info.objective, 6);
+  oat_string_print(out, " in %lld evaluations; a level end means that there was nothing left to gain.", (long long)f->info.evaluations);
+}
+
+const oat_chart oat_chart_objective = {
+    .name = "objective",
+    .help = "objective against the number of knots, with every kept and dropped one (or against the evaluations)",
+    .why = "the model holds no history of its fit: nothing was optimised",
+    .panels = panels,
+    .title = title,
+    .draw = draw,
+    .explain = explain,
+};

@@ -1,0 +1,57 @@
+/* Residuals, in standard deviations of their prediction, against the prediction. */
+#include <math.h>
+
+#include "data/data.h"
+#include "report/chart.h"
+
+enum { FAR = 4 }; /* standard deviations from which on a row is called far */
+
+static void title(const oat_facts *f, size_t panel, oat_string *out) {
+  (void)f;
+  (void)panel;
+  oat_string_add(out, "Residuals");
+}
+
+static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
+  static const oat_style middle = {.colour = OAT_INK, .width = 0.8};
+  static const oat_style ends = {.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "95 % should lie between"};
+  const double width = oatgp_normal_quantile(0.975);
+  oatgp_status status;
+  (void)panel;
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "residual / its sd"}));
+  TRY(oat_draw_rows(f, OAT_BLUE, f->mean, f->residual, out));
+  TRY(oat_panel_rule(out, &middle, OAT_Y, 0));
+  TRY(oat_panel_rule(out, &ends, OAT_Y, width));
+  TRY(oat_panel_rule(out, &ends, OAT_Y, -width));
+done:
+  return status;
+}
+
+static void explain(const oat_facts *f, size_t panel, oat_string *out) {
+  size_t far = 0;
+  (void)panel;
+  for (size_t i = 0; i < f->data->n; i++) {
+    far += fabs(f->residual[i]) > FAR;
+  }
+  oat_string_add(
+      out, "Observed minus predicted, in standard deviations. There should be no pattern, and 95 % of the rows between the dashed lines. ");
+  if (far == 0) {
+    oat_string_print(out, "No row is further away than %d.", FAR);
+  } else {
+    oat_string_print(out,
+                     far == 1 ? "%zu row is further away than %d: one to look at." : "%zu rows are further away than %d: those to look at.",
+                     far, FAR);
+  }
+  oat_tell_thinned(f, out);
+}
+
+const oat_chart oat_chart_residuals = {
+    .name = "residuals",
+    .help = "residuals over their standard deviations, against the predictions",
+    .needs_data = true,
+    .panels = oat_one_panel,
+    .title = title,
+    .draw = draw,
+    .explain = explain,
+};

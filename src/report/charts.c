@@ -1,0 +1,124 @@
+/* The list of charts, and a chart as a figure. */
+#include "report/chart.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "util/memory.h"
+
+static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
+                                          &oat_chart_knots,    &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
+
+const oat_chart *oat_chart_at(size_t index) { return index < sizeof charts / sizeof *charts ? charts[index] : NULL; }
+
+const oat_chart *oat_chart_find(const char *name) {
+  for (size_t i = 0; oat_chart_at(i) != NULL; i++) {
+    if (strcmp(charts[i]->name, name) == 0) {
+      return charts[i];
+    }
+  }
+  return NULL;
+}
+
+size_t oat_one_panel(const oat_facts *f) {
+  (void)f;
+  return 1;
+}
+
+static oatgp_status copy_shown(const oat_facts *f, const double *values, double **out) {
+  const oatgp_status status = oat_new_matrix(f->ctx, f->n_shown, 1, out);
+  for (size_t i = 0; status == OATGP_OK && i < f->n_shown; i++) {
+    (*out)[i] = values[f->shown[i]];
+  }
+  return status;
+}
+
+oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out) {
+  const oat_style style = {.colour = colour, .size = 2.8, .opacity = f->n_shown < 300 ? 0.85 : 0.55, .label = "rows"};
+  double *shown[2] = {NULL, NULL}, *number = NULL;
+  oatgp_status status;
+  TRY(copy_shown(f, x, &shown[0]));
+  TRY(copy_shown(f, y, &shown[1]));
+  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
+  for (size_t i = 0; i < f->n_shown; i++) {
+    number[i] = (double)f->shown[i] + 1;
+  }
+  TRY(oat_panel_numbered(out, &style, f->n_shown, (const double *const *)shown, number));
+done:
+  free(shown[0]);
+  free(shown[1]);
+  free(number);
+  return status;
+}
+
+void oat_tell_thinned(const oat_facts *f, oat_string *out) {
+  if (f->data == NULL || f->n_shown == f->data->n) {
+    return;
+  }
+  oat_string_print(out, " Drawn are %zu of the %zu rows", f->n_shown, f->data->n);
+  if (f->n_worst > 0) {
+    oat_string_print(out, ", the %zu worst predicted among them", f->n_worst);
+  }
+  oat_string_add(out, ".");
+}
+
+/* Titles and descriptions of all panels, or of one. */
+static void tell(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string text[2]) {
+  const size_t first = panel == SIZE_MAX ? 0 : panel, end = panel == SIZE_MAX ? chart->panels(f) : panel + 1;
+  for (size_t i = first; i < end; i++) {
+    oat_string_add(&text[0], i > first ? "; " : "");
+    chart->title(f, i, &text[0]);
+    oat_string_add(&text[1], i > first ? " " : "");
+    chart->explain(f, i, &text[1]);
+  }
+}
+
+static oatgp_status draw_panels(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure *figure, size_t columns) {
+  oatgp_status status = OATGP_OK;
+  if (panel != SIZE_MAX) {
+    return chart->draw(f, panel, oat_figure_panel(figure, 0, 0));
+  }
+  for (size_t i = 0; i < chart->panels(f); i++) {
+    TRY(chart->draw(f, i, oat_figure_panel(figure, i / columns, i % columns)));
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out) {
+  const bool whole = panel == SIZE_MAX;
+  const size_t count = whole ? chart->panels(f) : 1,
+               columns = count < 3    ? count
+                         : count == 4 ? 2
+                                      : 3,
+               rows = (count + columns - 1) / columns;
+  oat_string text[2] = {{.ctx = f->ctx}, {.ctx = f->ctx}};
+  oat_figure *figure = NULL;
+  oatgp_status status;
+  tell(chart, f, panel, text);
+  TRY(text[0].status);
+  TRY(text[1].status);
+  TRY(oat_figure_create(f->ctx,
+                        &(oat_figure_spec){.title = text[0].text,
+                                           .description = text[1].text,
+                                           .rows = rows,
+                                           .columns = columns,
+                                           .width_mm = whole ? fmax(120, 75 * (double)columns) : 92,
+                                           .height_mm = whole         ? 12 + (rows == 1 ? 75 : 62) * (double)rows
+                                                        : chart->tall ? 84
+                                                                      : 72,
+                                           .legend = {.place = OAT_LEGEND_BELOW},
+                                           .in_page = !whole},
+                        &figure));
+  TRY(draw_panels(chart, f, panel, figure, columns));
+  *out = figure;
+  figure = NULL;
+done:
+  oat_figure_free(figure);
+  oat_string_free(&text[0]);
+  oat_string_free(&text[1]);
+  return status;
+}

@@ -1,0 +1,36 @@
+/* What figures and the report are made of: a model, the rows that it is looked at with, and what it says of them. */
+#ifndef OAT_FACTS_H
+#define OAT_FACTS_H
+
+#include "model/model.h"
+
+enum { OAT_MOST_POINTS = 1500, OAT_MOST_WORST = 20, OAT_LONGEST_NAME = 24 };
+
+typedef struct oat_facts {
+  oatgp_context *ctx;
+  const oatgp_model *model;
+  oatgp_model_info info;
+  char **name;  /* d inputs: their names, cut short where they are long */
+  char *target; /* the same, and a word where it has no name */
+  size_t d;
+  size_t *order;                           /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
+  double *knots, *knot_mean;               /* knots x d in the data's units, f there; NULL for the full GP */
+  double *lowest, *highest;                /* d: range of the training inputs and the given rows, in the data's units */
+  const oatgp_data *data;                  /* NULL: there are none, and then nothing of what follows */
+  const double **input;                    /* d columns of the data */
+  double *mean, *sd, *residual, *nlp;      /* n each, of an observation; residual over sd. NULL without a target */
+  bool left_out;                           /* the rows are those of the fit, each predicted without itself */
+  oatgp_scores scores;                     /* with a target */
+  size_t n_shown, n_worst, *shown, *worst; /* rows that are drawn; rows by falling nlp (with a target) */
+} oat_facts;
+
+/* `facts` must be zero before; clear it whatever happens. The model and the data must live as long. */
+oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts);
+void oat_facts_clear(oat_facts *facts);
+
+/* Rows with the model's inputs and names, from x, n x d column-major. */
+oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out);
+/* n values from low to high. */
+void oat_spread_evenly(size_t n, double low, double high, double *out);
+
+#endif

@@ -1,0 +1,416 @@
+/* The report: one page of HTML with everything in it. What it says comes from the model file and the given rows; the figures are those of
+ * chart.h, each panel in a frame of its own, so that they stand one below the other on a phone and side by side on a desk. */
+#include <ctype.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "oat_page.h"
+#include "report/binomial.h"
+#include "report/chart.h"
+#include "report/report.h"
+
+enum { DIGITS = 4, MOST_TABLE_INPUTS = 6 };
+
+typedef struct page {
+  const oat_facts *f;
+  oat_string html;
+  const char *from;
+  size_t figures;
+} page;
+
+/* ---- elements ---------------------------------------------------------------------------------------------------------- */
+
+static void add(page *p, const char *html) { oat_string_add(&p->html, html); }
+
+static void add_text(page *p, const char *text) { oat_svg_text(&p->html, text); }
+
+static void add_number(page *p, double value) { oat_string_number(&p->html, value, DIGITS); }
+
+static void add_heading(page *p, const char *id, const char *text) { oat_string_print(&p->html, "<h2 id=\"%s\">%s</h2>\n", id, text); }
+
+/* ---- figures ----------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status add_figure(page *p, const oat_chart *chart, size_t panel) {
+  oat_string title = {.ctx = p->f->ctx}, text = {.ctx = p->f->ctx};
+  oat_figure *figure = NULL;
+  char prefix[24];
+  oatgp_status status;
+  snprintf(prefix, sizeof prefix, "figure%zu", ++p->figures);
+  chart->title(p->f, panel, &title);
+  chart->explain(p->f, panel, &text);
+  TRY(title.status);
+  TRY(text.status);
+  TRY(oat_chart_figure(chart, p->f, panel, &figure));
+  add(p, "<figure>\n<h3>");
+  add_text(p, title.text);
+  add(p, "</h3>\n");
+  TRY(oat_figure_svg(figure, prefix, &p->html));
+  add(p, "<figcaption>");
+  add_text(p, text.text);
+  add(p, "</figcaption>\n</figure>\n");
+done:
+  oat_figure_free(figure);
+  oat_string_free(&title);
+  oat_string_free(&text);
+  return status;
+}
+
+/* All panels of the charts; where one has none, why. */
+static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *charts) {
+  oatgp_status status = OATGP_OK;
+  size_t frames = 0;
+  for (size_t i = 0; i < count; i++) {
+    frames += charts[i]->panels(p->f);
+  }
+  oat_string_print(&p->html, "<div class=\"cards%s\">\n", frames == 2 || frames == 4 ? " pairs" : "");
+  for (size_t i = 0; i < count; i++) {
+    for (size_t panel = 0; panel < charts[i]->panels(p->f); panel++) {
+      TRY(add_figure(p, charts[i], panel));
+    }
+  }
+  add(p, "</div>\n");
+  for (size_t i = 0; i < count; i++) {
+    if (charts[i]->panels(p->f) == 0) {
+      oat_string_print(&p->html, "<p>%c%s.</p>\n", toupper((unsigned char)*charts[i]->why), charts[i]->why + 1);
+    }
+  }
+done:
+  return status;
+}
+
+/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+
+static const char *describe_approx(const char *name) {
+  static const char *const sentences[][2] = {
+      {"full", "the exact Gaussian process"},
+      {"vfe", "a sparse Gaussian process whose objective is a lower bound of the exact log evidence"},
+      {"dtc", "a sparse Gaussian process: deterministic training conditional"},
+      {"dic", "a sparse Gaussian process: deterministic inducing conditional"},
+      {"fitc", "a sparse Gaussian process: fully independent training conditional"},
+      {"fic", "a sparse Gaussian process: fully independent conditional"},
+      {"pep", "a sparse Gaussian process by power expectation propagation"},
+  };
+  for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+    if (strcmp(sentences[i][0], name) == 0) {
+      return sentences[i][1];
+    }
+  }
+  return "";
+}
+
+static void begin_row(page *p, const char *name) { oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td>", name); }
+
+static void end_row(page *p) { add(p, "</td></tr>\n"); }
+
+static void add_text_row(page *p, const char *name, const char *text, const char *more) {
+  begin_row(p, name);
+  add_text(p, text);
+  if (*more != '\0') {
+    add(p, *text != '\0' ? ": " : "");
+    add_text(p, more);
+  }
+  end_row(p);
+}
+
+static void add_number_row(page *p, const char *name, double value, const char *meaning) {
+  begin_row(p, name);
+  oat_string_number(&p->html, value, 7);
+  oat_string_print(&p->html, " <span>(%s)</span>", meaning);
+  end_row(p);
+}
+
+static void add_inputs_row(page *p) {
+  const oat_facts *const f = p->f;
+  begin_row(p, "inputs");
+  for (size_t j = 0; j < f->d; j++) {
+    add(p, j > 0 ? ", " : "");
+    add_text(p, f->model->names[j]);
+  }
+  end_row(p);
+}
+
+static void add_work_row(page *p) {
+  const oatgp_model_info *const info = &p->f->info;
+  begin_row(p, "fit");
+  add_text(p, info->optimizer);
+  oat_string_print(&p->html, ", %lld iterations, %lld evaluations, ", (long long)info->iterations, (long long)info->evaluations);
+  oat_string_number(&p->html, info->seconds, 3);
+  add(p, " seconds; it ended because ");
+  add_text(p, oatgp_stop_sentence(info->stop));
+  end_row(p);
+}
+
+static void add_facts(page *p) {
+  const oatgp_model_info *const info = &p->f->info;
+  add(p, "<div class=\"wide\"><table class=\"facts\"><tbody>\n");
+  add_text_row(p, "model", info->approx, describe_approx(info->approx));
+  add_text_row(p, "covariance", info->kernel, "");
+  add_text_row(p, "prior mean", info->mean_kind, "");
+  begin_row(p, "rows");
+  oat_string_print(&p->html, "%zu, fingerprint ", info->n);
+  add_text(p, info->fingerprint);
+  end_row(p);
+  add_inputs_row(p);
+  begin_row(p, "knots");
+  oat_string_print(&p->html, info->knots > 0 ? "%zu, found by " : "none", info->knots);
+  add_text(p, info->knots > 0 ? info->select : "");
+  end_row(p);
+  add_number_row(p, "objective", info->objective,
+                 strcmp(info->approx, "vfe") == 0 ? "lower bound of the log evidence" : "log evidence of the model");
+  add_number_row(p, "sigma", info->sigma, "standard deviation of the function");
+  add_number_row(p, "tau", info->tau, "standard deviation of the noise");
+  add_work_row(p);
+  oat_string_print(&p->html, "<tr><th scope=\"row\">seed</th><td>%lld</td></tr>\n", (long long)info->seed);
+  add_text_row(p, "oatgp", info->version, "");
+  add(p, "</tbody></table></div>\n");
+}
+
+static void add_fitted(page *p) {
+  const oatgp_model_info *const info = &p->f->info;
+  add_heading(p, "fitted", "What was fitted");
+  if (*info->command != '\0') {
+    add(p, "<pre>");
+    add_text(p, info->command);
+    add(p, "</pre>\n");
+  } else {
+    add(p, "<p>The model was not made by the command, and so holds no command line.</p>\n");
+  }
+  add_facts(p);
+  if (*info->settings != '\0') {
+    add(p, "<details><summary>All settings of the fit</summary>\n<pre>");
+    add_text(p, info->settings);
+    add(p, "</pre></details>\n");
+  }
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------------------------ */
+
+static void add_score(page *p, const char *name, double value, const char *sentence) {
+  oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td class=\"number\">", name);
+  add_number(p, value);
+  oat_string_print(&p->html, "</td><td>%s", sentence);
+}
+
+static void add_errors(page *p) {
+  const oatgp_scores *const s = &p->f->scores;
+  add_score(p, "RMSE", s->rmse, "The typical size of an error (root mean square), in units of ");
+  add_text(p, p->f->target);
+  add(p, ".</td></tr>\n");
+  add_score(p, "SRMSE", s->srmse, "The same over the standard deviation of ");
+  add_text(p, p->f->target);
+  add(p, " here: at 1 the model would be no better than the mean.");
+  if (isfinite(s->srmse) && s->srmse < 1) {
+    add(p, " It explains ");
+    oat_string_number(&p->html, 100 * (1 - s->srmse * s->srmse), 3);
+    add(p, "&nbsp;% of the variance.");
+  }
+  add(p, "</td></tr>\n");
+  add_score(p, "mean NLP", s->mean_nlp,
+            "Mean of &minus;log p(observed): punishes both errors and wrong error bars. Smaller is better; to compare models of "
+            "the same rows.</td></tr>\n");
+  add_score(p, "MNLP", s->mnlp, "Its median, which a few odd rows do not move.</td></tr>\n");
+}
+
+/* Whether so many rows inside their interval are what chance would do. */
+static const char *judge(size_t n, double share, double p) {
+  const double count = share * (double)n;
+  if (count + 0.5 < (double)oat_binomial_quantile(n, p, 0.025)) {
+    return "too few: the model is too sure";
+  }
+  return count - 0.5 > (double)oat_binomial_quantile(n, p, 0.975) ? "too many: the model is too cautious" : "as it should be";
+}
+
+static void add_coverages(page *p) {
+  const oatgp_scores *const s = &p->f->scores;
+  const struct {
+    int percent;
+    double share;
+  } levels[] = {{50, s->coverage50}, {80, s->coverage80}, {90, s->coverage90}, {95, s->coverage95}, {99, s->coverage99}};
+  for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+    oat_string_print(&p->html, "<tr><th scope=\"row\">coverage %d&nbsp;%%</th><td class=\"number\">", levels[i].percent);
+    oat_string_number(&p->html, 100 * levels[i].share, 3);
+    oat_string_print(&p->html, "&nbsp;%%</td><td>Share of rows inside their central %d&nbsp;%% interval: %s.</td></tr>\n",
+                     levels[i].percent, judge(s->n, levels[i].share, levels[i].percent / 100.0));
+  }
+}
+
+static void add_which_rows(page *p) {
+  const oat_facts *const f = p->f;
+  oat_string_print(&p->html, "<p>On the %zu rows of <code>", f->data->n);
+  add_text(p, p->from);
+  add(p, f->left_out ? "</code>. These are the rows that the model was fitted to, so each is predicted without itself (leave-one-out, in "
+                       "closed form), "
+                       "as if it were new. Parameters and knots were chosen with it."
+                     : "</code>, as the model predicts them.");
+  if (f->data->dropped > 0) {
+    oat_string_print(&p->html, " %zu rows with missing values were left out, and are not counted in row numbers.", f->data->dropped);
+  }
+  add(p, "</p>\n");
+}
+
+static oatgp_status add_predictions(page *p) {
+  static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration};
+  add_heading(p, "scores", "How well it predicts");
+  add_which_rows(p);
+  add(p, "<div class=\"wide\"><table class=\"facts\"><tbody>\n");
+  add_errors(p);
+  add_coverages(p);
+  add(p, "</tbody></table></div>\n");
+  return add_figures(p, sizeof charts / sizeof *charts, charts);
+}
+
+/* ---- rows predicted worst ---------------------------------------------------------------------------------------------- */
+
+/* Values of the data have the digits that they had there. */
+static void add_cell(page *p, double value, bool as_given) {
+  add(p, "<td class=\"number\" data-value=\"");
+  oat_string_value(&p->html, value, 9);
+  add(p, "\">");
+  if (as_given) {
+    add(p, value < 0 ? "&minus;" : "");
+    oat_string_value(&p->html, fabs(value), 6);
+  } else {
+    add_number(p, value);
+  }
+  add(p, "</td>");
+}
+
+static size_t table_inputs(const oat_facts *f) { return f->d < MOST_TABLE_INPUTS ? f->d : MOST_TABLE_INPUTS; }
+
+static void add_worst_head(page *p) {
+  static const char *const columns[] = {"observed", "predicted", "sd", "residual / sd", "NLP"};
+  add(p,
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"worst\"><table class=\"sortable\"><thead><tr><th scope=\"col\" "
+      "class=\"number\">row</th>");
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    oat_string_print(&p->html, "<th scope=\"col\" class=\"number\">%s</th>", columns[i]);
+  }
+  for (size_t j = 0; j < table_inputs(p->f); j++) {
+    add(p, "<th scope=\"col\" class=\"number\">");
+    add_text(p, p->f->name[p->f->order[j]]);
+    add(p, "</th>");
+  }
+  add(p, "</tr></thead>\n<tbody>\n");
+}
+
+static void add_worst(page *p) {
+  const oat_facts *const f = p->f;
+  add_heading(p, "worst", "Rows predicted worst");
+  oat_string_print(
+      &p->html,
+      "<p>The %zu rows with the largest &minus;log p(observed), worst first: where to look for errors in the data, or for what the model "
+      "does not know%s.</p>\n",
+      f->n_worst, table_inputs(f) < f->d ? ". Of the inputs, the most relevant" : "");
+  add_worst_head(p);
+  for (size_t i = 0; i < f->n_worst; i++) {
+    const size_t row = f->worst[i];
+    oat_string_print(&p->html, "<tr><td class=\"number\" data-value=\"%zu\">%zu</td>", row + 1, row + 1);
+    const double values[] = {f->data->y[row], f->mean[row], f->sd[row], f->residual[row], f->nlp[row]};
+    for (size_t c = 0; c < sizeof values / sizeof *values; c++) {
+      add_cell(p, values[c], c == 0);
+    }
+    for (size_t j = 0; j < table_inputs(f); j++) {
+      add_cell(p, f->input[f->order[j]][row], true);
+    }
+    add(p, "</tr>\n");
+  }
+  add(p, "</tbody></table></div>\n");
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------------- */
+
+static void add_tile(page *p, size_t count, const char *meaning) {
+  oat_string_print(&p->html, "<li><b>%zu</b><span>%s</span></li>\n", count, meaning);
+}
+
+static void add_head(page *p) {
+  const oat_facts *const f = p->f;
+  add(p,
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+      "img-src data:\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>");
+  add_text(p, f->target);
+  add(p, ": report of a Gaussian process</title>\n<style>\n");
+  oat_figure_style("report", &p->html);
+  add(p, oat_page_style);
+  add(p, "</style>\n</head>\n<body>\n");
+}
+
+static void add_summary(page *p) {
+  const oat_facts *const f = p->f;
+  add(p, "<header>\n<h1>Predicting ");
+  add_text(p, f->target);
+  add(p, "</h1>\n<p>Predictions are typically off by <b>");
+  oat_string_number(&p->html, f->scores.rmse, 3);
+  add(p, "</b>, where the standard deviation of ");
+  add_text(p, f->target);
+  add(p, " is ");
+  oat_string_number(&p->html, f->scores.rmse / f->scores.srmse, 3);
+  add(p, "; <b>");
+  oat_string_number(&p->html, 100 * f->scores.coverage95, 3);
+  add(p, "&nbsp;%</b> of the rows lie inside their 95&nbsp;% interval.</p>\n<ul class=\"key\">\n");
+  add_tile(p, f->info.n, "rows fitted");
+  add_tile(p, f->d, f->d == 1 ? "input" : "inputs");
+  add_tile(p, f->info.knots, "knots");
+  add_tile(p, f->data->n, f->left_out ? "rows left out in turn" : "rows predicted");
+  add(p, "</ul>\n<nav aria-label=\"Parts\">");
+  add(p, f->d == 1 ? "<a href=\"#knots\">The fit</a><a href=\"#scores\">How well it predicts</a>"
+                   : "<a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a><a href=\"#knots\">Knots</a>");
+  add(p,
+      "<a href=\"#worst\">Rows predicted worst</a><a href=\"#fitted\">What was fitted</a></nav>\n</header>\n"
+      "<main id=\"report\">\n");
+}
+
+static void add_end(page *p) {
+  add(p, "</main>\n<footer>Made by oatgp ");
+  add_text(p, oatgp_version());
+  add(p, ". This page holds all it needs; it loads nothing.</footer>\n<script>\n");
+  add(p, oat_page_script);
+  add(p, "</script>\n</body>\n</html>\n");
+}
+
+static oatgp_status add_effects(page *p) {
+  static const oat_chart *const charts[] = {&oat_chart_relevance, &oat_chart_partial};
+  add_heading(p, "effects", "What the inputs do");
+  return add_figures(p, sizeof charts / sizeof *charts, charts);
+}
+
+/* With one input the knots stand on the fit, which shows all there is to see of the input. */
+static oatgp_status add_knots(page *p) {
+  static const oat_chart *const charts[] = {&oat_chart_knots, &oat_chart_objective, &oat_chart_evidence};
+  add_heading(p, "knots", p->f->d == 1 ? "The fit" : "Knots");
+  return add_figures(p, sizeof charts / sizeof *charts, charts);
+}
+
+static oatgp_status fill(page *p) {
+  oatgp_status status;
+  add_head(p);
+  add_summary(p);
+  TRY(p->f->d == 1 ? add_knots(p) : OATGP_OK);
+  TRY(add_predictions(p));
+  TRY(p->f->d == 1 ? OATGP_OK : add_effects(p));
+  TRY(p->f->d == 1 ? OATGP_OK : add_knots(p));
+  add_worst(p);
+  add_fitted(p);
+  add_end(p);
+done:
+  return status;
+}
+
+oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {
+  oat_facts facts = {0};
+  page p = {.f = &facts, .html = {.ctx = ctx}, .from = from};
+  oatgp_status status;
+  TRY(oat_facts_make(ctx, model, data, &facts));
+  TRY(fill(&p));
+  TRY(oat_string_write(&p.html, path));
+done:
+  oat_string_free(&p.html);
+  oat_facts_clear(&facts);
+  return status;
+}

@@ -1,0 +1,249 @@
+"""Looks at reports in chromium: at three widths, light and dark, in print and without scripts; hovers and sorts.
+
+usage: browser.py FOLDER [SHOTS]   FOLDER has NAME.html and NAME.csv; SHOTS gets a screenshot of each view.
+"""
+import base64
+import csv
+import json
+import os
+import shutil
+import sys
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+WIDTHS = (360, 800, 1400)
+TARGETS = {"mcycle": "accel", "boston": "medv", "map": "yield <t/ha>"}
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("FAILED ", what)
+
+
+def start():
+    options = Options()
+    options.binary_location = shutil.which("chromium")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+def view(driver, width, scheme="light", media=""):
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                           {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                           {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+
+# ---- what is where: one question to the page, answered with numbers -----------------------------------------------------
+
+LAYOUT = """
+function box(e) { var r = e.getBoundingClientRect(); return [r.left, r.top + scrollY, r.right, r.bottom + scrollY]; }
+function colour(e, property) { return getComputedStyle(e)[property]; }
+return {
+  wide: document.documentElement.scrollWidth,
+  inner: innerWidth,
+  blocks: Array.from(document.querySelectorAll("h1, h2, header > p, .key, nav, main > p, figure, .wide, pre")).filter(
+    function (e) { return e.getClientRects().length > 0; }).map(box),
+  figures: Array.from(document.querySelectorAll("figure")).map(function (f) {
+    var svg = f.querySelector("svg");
+    return {
+      title: f.querySelector("h3").textContent,
+      box: box(f),
+      svg: box(svg),
+      caption: box(f.querySelector("figcaption")),
+      marks: svg.querySelectorAll("path").length,
+      named: !!svg.querySelector("title").textContent && !!svg.querySelector("desc").textContent,
+      texts: Array.from(svg.querySelectorAll("text")).map(function (t) {
+        return {text: t.textContent, box: box(t), size: parseFloat(colour(t, "fontSize")) * svg.getScreenCTM().a, fill: colour(t, "fill")};
+      })
+    };
+  }),
+  body: [colour(document.body, "color"), colour(document.body, "backgroundColor")],
+  caption: [colour(document.querySelector("figcaption"), "color"), colour(document.querySelector("figure"), "backgroundColor")],
+  ground: colour(document.querySelector("svg .bg"), "fill"),
+  rows: document.querySelectorAll("table.sortable tbody tr").length,
+  buttons: document.querySelectorAll("table.sortable button").length
+};
+"""
+
+
+def overlap(a, b, slack=1.0):
+    return min(a[2], b[2]) - max(a[0], b[0]) > slack and min(a[3], b[3]) - max(a[1], b[1]) > slack
+
+
+def inside(a, b, slack=1.5):
+    return a[0] >= b[0] - slack and a[1] >= b[1] - slack and a[2] <= b[2] + slack and a[3] <= b[3] + slack
+
+
+def luminance(text):
+    parts = [float(p) / 255 for p in text[text.index("(") + 1:text.index(")")].split(",")[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def check_figure(f, where):
+    where = "%s, '%s'" % (where, f["title"])
+    width, height = f["svg"][2] - f["svg"][0], f["svg"][3] - f["svg"][1]
+    check(width >= 240 and height >= 150, "%s is %.0f x %.0f pixels: too small to see" % (where, width, height))
+    check(inside(f["svg"], f["box"]) and inside(f["caption"], f["box"]), "%s leaves its frame" % where)
+    check(not overlap(f["svg"], f["caption"]), "%s lies on its caption" % where)
+    check(f["marks"] >= 4 and f["named"], "%s has no marks, or no title and description" % where)
+    for i, t in enumerate(f["texts"]):
+        check(inside(t["box"], f["svg"]), "%s: '%s' is cut off" % (where, t["text"]))
+        check(t["size"] >= 8, "%s: '%s' is written with %.1f pixels" % (where, t["text"], t["size"]))
+        for other in f["texts"][:i]:
+            check(not overlap(t["box"], other["box"]), "%s: '%s' lies on '%s'" % (where, t["text"], other["text"]))
+
+
+def check_layout(page, where):
+    check(page["wide"] <= page["inner"], "%s scrolls sideways: %d pixels" % (where, page["wide"]))
+    check(len(page["figures"]) >= 6, "%s has %d figures" % (where, len(page["figures"])))
+    for i, a in enumerate(page["blocks"]):
+        for b in page["blocks"][:i]:
+            check(not overlap(a, b), "%s: two parts overlap, at %s and %s" % (where, a, b))
+    for f in page["figures"]:
+        check_figure(f, where)
+
+
+def check_colours(page, scheme, where):
+    dark = luminance(page["body"][1]) < 0.1
+    check(dark == (scheme == "dark"), "%s has the background %s" % (where, page["body"][1]))
+    for pair in (page["body"], page["caption"], (page["figures"][0]["texts"][0]["fill"], page["ground"])):
+        check(contrast(*pair) >= 4.5, "%s: %s on %s is hard to read" % (where, pair[0], pair[1]))
+
+
+# ---- what is done with it ------------------------------------------------------------------------------------------------
+
+# The places on the screen of a numbered point, and what its panel is about.
+POINT = """
+var path = document.querySelector(arguments[0] + " [data-numbers]"), svg = path.ownerSVGElement;
+svg.scrollIntoView({block: "center"});
+var number = path.dataset.numbers.split(" ")[arguments[1]];
+var place = path.getAttribute("d").split("M")[arguments[1] + 1].match(/^(-?[\\d.]+) (-?[\\d.]+)/);
+var at = new DOMPoint(+place[1], +place[2]).matrixTransform(svg.getScreenCTM());
+return {number: +number, x: at.x, y: at.y};
+"""
+
+
+def tip(driver):
+    return driver.execute_script("var t = document.getElementById('tip'); return t && !t.hidden ? t.textContent : null;")
+
+
+def move(driver, x, y):
+    driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
+
+
+def check_hover(driver, name, folder):
+    with open(os.path.join(folder, name + ".csv"), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    figure = next(i for i, f in enumerate(driver.execute_script(LAYOUT)["figures"]) if f["title"] == "Observed against predicted") + 1
+    for which in (0, 5):
+        point = driver.execute_script(POINT, "#figure%d" % figure, which)
+        move(driver, point["x"], point["y"])
+        text = tip(driver)
+        check(text is not None and text.startswith("row "), "%s: no value at a point, but %r" % (name, text))
+        if not text:
+            continue
+        # a neighbour may lie on it: whichever row is told, its value must be the one in the data
+        told = dict(line.split(": ", 1) for line in text.split("\n")[1:])
+        row = int(text.split("\n")[0][4:])
+        observed = [float(r[TARGETS[name]]) for r in rows]
+        spread = max(observed) - min(observed)
+        check(abs(float(told[TARGETS[name]]) - observed[row - 1]) <= 0.002 * spread + 1e-3 * abs(observed[row - 1]),
+              "%s: row %d is told as %s and is %g" % (name, row, told, observed[row - 1]))
+    move(driver, 2, 2)
+    check(tip(driver) is None, "%s: the value stays when the pointer has left" % name)
+
+
+def column(driver, index):
+    script = "var c = arguments[0]; return Array.from(document.querySelectorAll('table.sortable tbody tr')).map(" \
+             "function (r) { return +r.cells[c].dataset.value; });"
+    return driver.execute_script(script, index)
+
+
+def check_sort(driver, name):
+    before = column(driver, 5)
+    check(before == sorted(before, reverse=True), "%s: the worst rows do not come first" % name)
+    button = driver.find_elements("css selector", "table.sortable th button")[1]
+    button.click()
+    first = column(driver, 1)
+    head = driver.find_elements("css selector", "table.sortable th")[1]
+    check(first == sorted(first, reverse=True) and head.get_attribute("aria-sort") == "descending", "%s: a click does not sort" % name)
+    button.send_keys("\n")  # the same by keyboard
+    second = column(driver, 1)
+    check(second == sorted(second) and second != first and head.get_attribute("aria-sort") == "ascending",
+          "%s: the key does not turn the order" % name)
+
+
+def check_logs(driver, name, url):
+    for entry in driver.get_log("browser"):
+        check(False, "%s: the console says %s" % (name, entry["message"]))
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            wanted = message["params"]["request"]["url"]
+            check(wanted.split("#")[0] == url or wanted.startswith("data:"), "%s asks for %s" % (name, wanted))
+
+
+def shoot(driver, folder, name):
+    if folder is None:
+        return
+    height = driver.execute_script("return document.documentElement.scrollHeight")
+    width = driver.execute_script("return innerWidth")
+    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {
+        "captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})
+    with open(os.path.join(folder, name + ".png"), "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
+
+
+def look_at(driver, name, folder, shots):
+    url = "file://" + os.path.join(folder, name + ".html")
+    for width in WIDTHS:
+        for scheme in ("light", "dark"):
+            where = "%s at %d pixels, %s" % (name, width, scheme)
+            view(driver, width, scheme)
+            driver.get(url)
+            page = driver.execute_script(LAYOUT)
+            check_layout(page, where)
+            check_colours(page, scheme, where)
+            shoot(driver, shots, "%s-%d-%s" % (name, width, scheme))
+        check_hover(driver, name, folder)
+        check_sort(driver, name)
+    view(driver, 690, "dark", "print")  # the width of a sheet of A4 less its margins
+    page = driver.execute_script(LAYOUT)
+    check(luminance(page["figures"][0]["texts"][0]["fill"]) < 0.1 and luminance(page["ground"]) > 0.9, "%s is printed dark" % name)
+    check_layout(page, name + " in print")
+    view(driver, 800)
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    driver.get(url)
+    page = driver.execute_script(LAYOUT)  # the page's own scripts are off, not those of the driver
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    check(page["buttons"] == 0 and page["rows"] > 0, "%s without scripts: %d rows, %d buttons" % (name, page["rows"], page["buttons"]))
+    check_layout(page, name + " without scripts")
+    check_logs(driver, name, url)
+
+
+def main():
+    folder, shots = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    driver = start()
+    try:
+        for name in TARGETS:
+            look_at(driver, name, folder, shots)
+    finally:
+        driver.quit()
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+sys.exit(main())

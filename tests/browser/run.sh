@@ -1,0 +1,32 @@
+#!/bin/sh
+# The report in a real browser: makes three reports and lets browser.py look at them. Skips where chromium, its driver or selenium is missing.
+# Screenshots of all of them: OATGP_SHOTS=FOLDER tests/run_with_scratch.sh tests/browser/run.sh, with $OATGP and $PROJECT_DIR set.
+set -eu
+python=
+for candidate in python3 /usr/bin/python3; do
+  if command -v "$candidate" >/dev/null && "$candidate" -c 'import selenium' 2>/dev/null; then
+    python=$candidate
+    break
+  fi
+done
+for tool in chromium chromedriver; do
+  command -v "$tool" >/dev/null || python=
+done
+if [ -z "$python" ]; then
+  echo "skipped: browser needs chromium, its driver and selenium (Debian: chromium chromium-driver python3-selenium)"
+  exit 77
+fi
+
+cd "$TMPDIR"
+export OPENBLAS_NUM_THREADS=1
+cp "$PROJECT_DIR/data/mcycle.csv" "$PROJECT_DIR/data/boston.csv" .
+# two inputs with names that are markup, and more rows than are drawn
+awk 'BEGIN { srand(1); print "a <i>long</i> name,\"b & \"\"c\"\"\",yield <t/ha>"
+  for (i = 0; i < 4000; i++) { a = 6 * rand() - 3; b = 200 * rand(); print a "," b "," 50000 * (sin(a) + cos(b / 40)) + 9000 * (rand() + rand() + rand()) } }' >map.csv
+"$OATGP" fit mcycle.csv --target accel --select oat-gain --max-knots 20 --quiet -o mcycle.oatgp >fit.txt
+"$OATGP" fit boston.csv --target medv --select oat-gain --max-knots 25 --certify --quiet -o boston.oatgp >fit.txt
+"$OATGP" fit map.csv --target last --knots 30 --max-iter 10 --quiet -o map.oatgp >fit.txt
+for name in mcycle boston map; do
+  "$OATGP" report "$name.oatgp" "$name.csv" -o "$name.html"
+done
+exec "$python" "$PROJECT_DIR/tests/browser/browser.py" "$TMPDIR" ${OATGP_SHOTS:+"$OATGP_SHOTS"}

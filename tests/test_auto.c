@@ -1,0 +1,281 @@
+/* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
+ * small --memory makes few rows look like many: the exact GP is then one of a subset. */
+#include "fits.h"
+#include "knots/subset.h"
+
+#define SUBSET(rows) ((int64_t)(rows) * (rows)*8) /* memory that allows the exact GP of so many rows */
+
+typedef struct watch {
+  size_t calls, subsets, smallest, kept, dropped, refinements;
+  size_t stop_at_call; /* 0: never */
+  oatgp_event_kind stop_at;
+  bool stops_at_kind;
+} watch;
+
+static int observe(void *user, const oatgp_event *event) {
+  watch *w = user;
+  w->calls++;
+  if (event->kind == OATGP_EVENT_SUBSET) {
+    w->subsets++;
+    w->smallest = w->smallest == 0 || event->rows < w->smallest ? event->rows : w->smallest;
+  }
+  w->kept += event->kind == OATGP_EVENT_KEPT;
+  w->dropped += event->kind == OATGP_EVENT_DROPPED;
+  w->refinements += event->kind == OATGP_EVENT_REFINE;
+  return (w->stops_at_kind && event->kind == w->stop_at) || (w->stop_at_call > 0 && w->calls >= w->stop_at_call);
+}
+
+static oatgp_model *fit_watched(scratch *s, const oatgp_data *data, watch *w) {
+  oatgp_model *model = NULL;
+  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, observe, w, &model));
+  double *all = must_predict(s, model, data);
+  expect_sane_predictions(all, oatgp_data_rows(data));
+  free(all);
+  return model;
+}
+
+static oatgp_model_info fit_info(scratch *s, const oatgp_data *data, watch *w) {
+  oatgp_model *model = fit_watched(s, data, w);
+  oatgp_model_info info = info_of(model);
+  oatgp_model_free(model);
+  return info; /* its pointers are gone */
+}
+
+static double exact_evidence(scratch *s, const oatgp_data *data) {
+  const oatgp_settings before = s->settings;
+  s->settings.approx = "full";
+  oatgp_model *model = must_fit(s, data, NULL);
+  const double evidence = info_of(model).objective;
+  oatgp_model_free(model);
+  s->settings = before;
+  return evidence;
+}
+
+/* With few rows, as many knots as bring the bound within the tolerance of the exact evidence. */
+static void few_rows_reach_the_evidence(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  const double evidence = exact_evidence(s, data), n = (double)oatgp_data_rows(data);
+  size_t before = 0;
+  static const double tolerances[] = {0.05, 0.002, 0.0001};
+  for (size_t i = 0; i < LENGTH(tolerances); i++) {
+    watch w = {0};
+    s->settings.tol_row = tolerances[i];
+    const oatgp_model_info info = fit_info(s, data, &w);
+    assert_int_equal(info.stop, OATGP_STOP_EVIDENCE);
+    assert_true(info.objective <= evidence + 1e-6);
+    assert_true(info.objective >= evidence - tolerances[i] * n - 1e-3);
+    assert_true(info.knots > before && info.knots < 60);
+    assert_true(w.subsets > 0 && w.refinements == 0);
+    assert_int_equal(w.smallest, oatgp_data_rows(data));
+    before = info.knots;
+  }
+  oatgp_data_free(data);
+}
+
+/* With many, doubling ends when it gains nothing, with the knots that were enough. */
+static void many_rows_double_until_nothing_is_gained(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 600, 1, 0.2, 3);
+  watch w = {0};
+  s->settings.memory = SUBSET(150);
+  const oatgp_model_info info = fit_info(s, data, &w);
+  assert_true(info.stop == OATGP_STOP_TOL_ROW || info.stop == OATGP_STOP_CANDIDATES);
+  assert_int_equal(w.smallest, 150);
+  assert_true(w.kept >= 1 && w.refinements == 1);
+  assert_true(info.knots >= 8 && info.knots < 120);
+  s->settings.memory = 0;
+  assert_true(info.objective >= exact_evidence(s, data) - 0.01 * 600);
+  oatgp_data_free(data);
+}
+
+static void most_knots_are_a_limit(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 400, 3, 0.05, 4);
+  for (int many = 0; many < 2; many++) {
+    watch w = {0};
+    s->settings.max_knots = 20;
+    s->settings.memory = many ? SUBSET(120) : 0;
+    const oatgp_model_info info = fit_info(s, data, &w);
+    assert_int_equal(info.stop, OATGP_STOP_MAX_KNOTS);
+    assert_int_equal(info.knots, 20);
+    assert_int_equal(w.refinements, 1);
+  }
+  oatgp_data_free(data);
+}
+
+/* Wherever it is stopped there is a model, and the reason is the caller's. */
+static void stopped_anywhere_there_is_a_model(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 300, 2, 0.05, 5);
+  static const oatgp_event_kind kinds[] = {OATGP_EVENT_SUBSET, OATGP_EVENT_START, OATGP_EVENT_PROPOSAL, OATGP_EVENT_KEPT,
+                                           OATGP_EVENT_REFINE};
+  s->settings.memory = SUBSET(100);
+  s->settings.max_knots = 200;
+  for (size_t i = 0; i < LENGTH(kinds); i++) {
+    watch w = {.stop_at = kinds[i], .stops_at_kind = true};
+    const oatgp_model_info info = fit_info(s, data, &w);
+    assert_int_equal(info.stop, OATGP_STOP_USER);
+    assert_true(info.knots > 0 && isfinite(info.objective));
+  }
+  s->settings.time_limit = 1e-9;
+  watch w = {0};
+  assert_int_equal(fit_info(s, data, &w).stop, OATGP_STOP_TIME);
+  oatgp_data_free(data);
+}
+
+static void expect_same(scratch *s, const oatgp_data *data, const oatgp_model *a, const oatgp_model *b) {
+  const size_t n = oatgp_data_rows(data);
+  double *x = must_predict(s, a, data), *y = must_predict(s, b, data);
+  assert_memory_equal(x, y, 3 * n * sizeof *x);
+  assert_int_equal(info_of(a).knots, info_of(b).knots);
+  free(x);
+  free(y);
+}
+
+/* Stopped after any number of events, it goes on from its checkpoint to the very same model. */
+static void resumed_it_is_the_same(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 300, 2, 0.05, 6);
+  for (int many = 0; many < 2; many++) {
+    watch whole = {0};
+    s->settings.memory = many ? SUBSET(100) : 0;
+    s->settings.max_knots = many ? 150 : 30;
+    s->settings.checkpoint = s->settings.resume = "";
+    oatgp_model *model = fit_watched(s, data, &whole);
+    for (size_t at = whole.subsets + 2; at < whole.calls; at += (whole.calls - whole.subsets) / (under_valgrind() ? 2 : 6) + 1) {
+      watch w = {.stop_at_call = at};
+      s->settings.checkpoint = s->path;
+      s->settings.resume = "";
+      oatgp_model_free(fit_watched(s, data, &w));
+      s->settings.checkpoint = "";
+      s->settings.resume = s->path;
+      oatgp_model *resumed = must_fit(s, data, NULL);
+      expect_same(s, data, model, resumed);
+      oatgp_model_free(resumed);
+    }
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(data);
+}
+
+static void threads_change_no_bit(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 2500, 2, 0.1, 7);
+  s->settings.memory = SUBSET(100);
+  s->settings.max_knots = 60;
+  s->settings.max_iter = 5;
+  oatgp_model *one = must_fit(s, data, NULL);
+  s->settings.threads = 3;
+  oatgp_model *three = must_fit(s, data, NULL);
+  expect_same(s, data, one, three);
+  oatgp_model_free(one);
+  oatgp_model_free(three);
+  oatgp_data_free(data);
+}
+
+/* Given knots leave nothing to choose. */
+static void given_knots_are_moved(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  s->settings.knots = "kmeans:12";
+  oatgp_model *automatic = must_fit(s, data, NULL);
+  s->settings.select = "simultaneous";
+  oatgp_model *simultaneous = must_fit(s, data, NULL);
+  expect_same(s, data, automatic, simultaneous);
+  assert_string_equal(info_of(automatic).select, "simultaneous");
+  oatgp_model_free(automatic);
+  oatgp_model_free(simultaneous);
+  s->settings.select = "auto";
+  s->settings.kernel = "exponential";
+  oatgp_model *fixed = must_fit(s, data, NULL);
+  assert_string_equal(info_of(fixed).select, "fixed");
+  oatgp_model_free(fixed);
+  oatgp_data_free(data);
+}
+
+/* Every kernel, sparse model and mean. */
+static void everything_can_be_selected_automatically(void **state) {
+  scratch *s = *state;
+  static const char *const models[] = {"vfe", "dic", "dtc", "fic", "fitc", "pep"};
+  static const char *const kernels[] = {"se", "rq-ard", "exponential", "matern32", "matern52-ard", "se-ard"};
+  static const char *const means[] = {"mean", "linear", "fit", "0"};
+  oatgp_data *data = wavy_data(s, 150, 2, 0.1, 8);
+  s->settings.max_iter = 10;
+  for (size_t i = 0; i < LENGTH(models); i++) {
+    s->settings.approx = models[i];
+    s->settings.kernel = kernels[i];
+    s->settings.mean = means[i % LENGTH(means)];
+    s->settings.memory = i % 2 == 0 ? SUBSET(60) : 0;
+    oatgp_model_free(fit_sanely(s, data, NULL));
+  }
+  oatgp_data_free(data);
+}
+
+/* Noise is called noise, and by few knots. */
+static void nothing_but_noise(void **state) {
+  scratch *s = *state;
+  enum { N = 500 };
+  double x[N], y[N], sum = 0, squares = 0;
+  oat_rng rng;
+  oat_rng_seed(&rng, 9);
+  for (size_t i = 0; i < N; i++) {
+    x[i] = oat_rng_uniform(&rng);
+    y[i] = 3 + oat_rng_normal(&rng);
+    sum += y[i];
+    squares += y[i] * y[i];
+  }
+  const double variance = squares / N - sum / N * sum / N, constant = -0.5 * N * (log(2 * acos(-1) * variance) + 1);
+  oatgp_data *data = make_data(s, N, 1, x, y);
+  for (int many = 0; many < 2; many++) {
+    watch w = {0};
+    s->settings.memory = many ? SUBSET(120) : 0;
+    const oatgp_model_info info = fit_info(s, data, &w);
+    assert_true(info.objective > constant - 0.01 * N);
+    assert_true(info.knots <= 63);
+  }
+  s->settings.memory = 1; /* no exact GP at all */
+  oatgp_model_free(fit_sanely(s, data, NULL));
+  oatgp_data_free(data);
+}
+
+/* The sum that decides between optima is that of oatgp_loo. */
+static void rows_left_out(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  s->settings.approx = "full";
+  s->settings.max_iter = 0;
+  s->settings.scale = 0;
+  s->settings.mean = "0";
+  s->settings.lengthscale = "5";
+  oatgp_model *model = must_fit(s, data, NULL);
+  const oatgp_model_info info = info_of(model);
+  const size_t n = oatgp_data_rows(data);
+  double theta[] = {info.sigma, info.tau, 1, 5};
+  const oat_rows rows = {.n = n, .d = 1, .x = data->x, .r = data->y};
+  const oat_objective_config config = {
+      .approx = oat_approx_find("full"), .kernel = oat_kernel_find("se-ard"), .rows = &rows, .memory = INT64_MAX, .threads = 1};
+  oat_objective *objective = NULL;
+  double value, slopes[4];
+  oat_gradient gradient = {slopes, NULL};
+  must(s, oat_objective_create(s->ctx, &config, &objective));
+  must(s, oat_objective_evaluate(objective, &(oat_point){theta, NULL}, &value, &gradient));
+  assert_near(value, info.objective, 1e-9 * fabs(value));
+  assert_near(-oat_full_left_out(objective) / (double)n, info.loo_mean_nlp, 1e-9);
+  oat_objective_free(objective);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_SCRATCH(few_rows_reach_the_evidence), WITH_SCRATCH(many_rows_double_until_nothing_is_gained),
+      WITH_SCRATCH(most_knots_are_a_limit),      WITH_SCRATCH(stopped_anywhere_there_is_a_model),
+      WITH_SCRATCH(resumed_it_is_the_same),      WITH_SCRATCH(threads_change_no_bit),
+      WITH_SCRATCH(given_knots_are_moved),       WITH_SCRATCH(everything_can_be_selected_automatically),
+      WITH_SCRATCH(nothing_but_noise),           WITH_SCRATCH(rows_left_out),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,466 @@
+/* Figures of models and the report: every figure of every sort of model, averages of the posterior against its joint covariance, the band of a
+ * binomial count against its sum, what the page holds, and every refusal. What a reader sees is looked at by test_browser. */
+#include "fits.h"
+
+#include <locale.h>
+
+#include "model/average.h"
+#include "plot/plot.h"
+#include "report/binomial.h"
+
+#define report_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static size_t count(const char *text, const char *piece) {
+  size_t n = 0;
+  for (const char *at = strstr(text, piece); at != NULL; at = strstr(at + 1, piece)) {
+    n++;
+  }
+  return n;
+}
+
+/* ---- averages of the posterior ------------------------------------------------------------------------------------------ */
+
+static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_data *data, size_t size) {
+  const size_t n = oatgp_data_rows(data), groups = n / size;
+  double *mean = calloc(groups, sizeof *mean), *variance = calloc(groups, sizeof *variance),
+         *covariance = calloc(n * n, sizeof *covariance);
+  double *all = must_predict(s, model, data);
+  must(s, oat_predict_averages(s->ctx, model, data, size, &(oat_averages){mean, variance}));
+  must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
+  for (size_t g = 0; g < groups; g++) {
+    double expected_mean = 0, expected_variance = 0;
+    for (size_t i = g * size; i < (g + 1) * size; i++) {
+      expected_mean += all[i] / (double)size;
+      for (size_t j = g * size; j < (g + 1) * size; j++) {
+        expected_variance += covariance[i * n + j] / (double)(size * size);
+      }
+    }
+    assert_near(mean[g], expected_mean, 1e-9);
+    assert_near(variance[g], expected_variance, 1e-9);
+  }
+  free(mean);
+  free(variance);
+  free(covariance);
+  free(all);
+}
+
+static void averages_are_those_of_the_joint_posterior(void **state) {
+  static const char *const models[] = {"full", "dic", "dtc", "vfe", "fitc", "pep"};
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 60, 2, 0.2, 3), *points = wavy_data(s, 24, 2, 0, 4);
+  s->settings.knots = "8";
+  s->settings.max_iter = 5;
+  s->settings.mean = "linear";
+  for (size_t i = 0; i < LENGTH(models); i++) {
+    s->settings.approx = models[i];
+    oatgp_model *model = must_fit(s, data, NULL);
+    expect_averages(s, model, points, 6);
+    expect_averages(s, model, points, 1);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(points);
+  oatgp_data_free(data);
+}
+
+/* ---- the band of a count -------------------------------------------------------------------------------------------------- */
+
+static void binomial_quantiles_are_those_of_the_sum(void **state) {
+  const size_t sizes[] = {1, 7, 133, 2000};
+  const double chances[] = {0.01, 0.05, 0.5, 0.97}, levels[] = {0.025, 0.45, 0.975};
+  (void)state;
+  for (size_t i = 0; i < LENGTH(sizes); i++) {
+    for (size_t j = 0; j < LENGTH(chances); j++) {
+      for (size_t l = 0; l < LENGTH(levels); l++) {
+        const double n = (double)sizes[i], p = chances[j];
+        double sum = 0, k = -1;
+        while (sum < levels[l]) {
+          k++;
+          sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) + (n - k) * log1p(-p));
+        }
+        assert_int_equal(oat_binomial_quantile(sizes[i], p, levels[l]), (size_t)k);
+      }
+    }
+  }
+  /* far more rows than can be summed from 0: the normal distribution is near */
+  const double expected = 1e8 * 0.3 + 1.959964 * sqrt(1e8 * 0.3 * 0.7);
+  assert_true(fabs((double)oat_binomial_quantile(100000000, 0.3, 0.975) - expected) < 20);
+}
+
+/* ---- figures -------------------------------------------------------------------------------------------------------------- */
+
+static char *draw(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *figure) {
+  size_t size = 0;
+  must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure, .path = s->path}));
+  return read_bytes_back(s, &size);
+}
+
+static void expect_svg(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *figure) {
+  char *const text = draw(s, model, data, figure);
+  assert_int_equal(strncmp(text, "<svg ", 5), 0);
+  assert_non_null(strstr(text, "</svg>\n"));
+  assert_non_null(strstr(text, "<title id=\"figure-title\">"));
+  assert_non_null(strstr(text, "<desc id=\"figure-desc\">"));
+  assert_null(strstr(text, "nan"));
+  assert_null(strstr(text, "inf"));
+  free(text);
+}
+
+/* What may be told apart: how many inputs, knots or none, a lengthscale for each input or one for all. */
+typedef struct sort {
+  size_t inputs;
+  const char *approx, *kernel, *select;
+  const char *missing; /* figures that there are none of, between blanks */
+} sort;
+
+static void every_figure_of_every_sort_of_model(void **state) {
+  static const sort sorts[] = {
+      {1, "vfe", "se-ard", "oat-gain", " relevance partial evidence "}, {2, "vfe", "se-ard", "simultaneous", " evidence "},
+      {2, "full", "se", "simultaneous", " relevance evidence "},        {4, "fitc", "matern52-ard", "simultaneous", " evidence "},
+      {4, "full", "matern32-ard", "simultaneous", " knots evidence "},
+  };
+  scratch *s = *state;
+  s->settings.knots = "6";
+  s->settings.max_knots = 8;
+  s->settings.max_iter = 4;
+  for (size_t i = 0; i < LENGTH(sorts); i++) {
+    oatgp_data *data = wavy_data(s, 50, sorts[i].inputs, 0.2, 5), *other = wavy_data(s, 20, sorts[i].inputs, 0.2, 6);
+    s->settings.approx = sorts[i].approx;
+    s->settings.kernel = sorts[i].kernel;
+    s->settings.select = sorts[i].select;
+    oatgp_model *model = must_fit(s, data, NULL);
+    oatgp_figure figure;
+    for (size_t k = 0; oatgp_figure_at(k, &figure); k++) {
+      char word[40];
+      snprintf(word, sizeof word, " %s ", figure.name);
+      if (strstr(sorts[i].missing, word) != NULL) {
+        expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
+                        "of this model: ");
+        continue;
+      }
+      expect_svg(s, model, data, figure.name);
+      expect_svg(s, model, other, figure.name);
+      if (!figure.needs_data) {
+        expect_svg(s, model, NULL, figure.name);
+      }
+    }
+    must(s, oatgp_report(s->ctx, model, other, NULL, s->path));
+    oatgp_model_free(model);
+    oatgp_data_free(data);
+    oatgp_data_free(other);
+  }
+}
+
+static void the_evidence_when_it_is_known(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+  oatgp_certificate certificate;
+  s->settings.knots = "6";
+  s->settings.max_iter = 4;
+  oatgp_model *model = must_fit(s, data, NULL);
+  must(s, oatgp_certify(s->ctx, model, data, &s->settings, NULL, NULL, &certificate));
+  must(s, oatgp_model_set_certificate(s->ctx, model, &certificate));
+  expect_svg(s, model, NULL, "evidence");
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* Every kept and every dropped knot is a point of the figure. */
+static void the_history_has_every_knot(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  s->settings.select = "oat-gain";
+  s->settings.tol_knot = 0.5;
+  oatgp_model *model = must_fit(s, data, NULL);
+  const oatgp_model_info info = info_of(model);
+  size_t kept = 0;
+  char expected[80];
+  for (size_t i = 0; i < info.selection_count; i++) {
+    kept += info.selection[i * (8 + info.d)] > 0;
+  }
+  assert_true(kept > 3 && kept < info.selection_count);
+  char *const text = draw(s, model, NULL, "objective");
+  snprintf(expected, sizeof expected, "%zu kept and %zu dropped. The model has %zu knots", kept, info.selection_count - kept, info.knots);
+  assert_non_null(strstr(text, expected));
+  const char *const points = strstr(text, "<path class=\"f1\" d=\""); /* those on the line: the start and all that were kept */
+  assert_non_null(points);
+  char *const path = strndup(points, strcspn(points, ">"));
+  assert_int_equal(count(path, "M"), kept + 1);
+  free(path);
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* Knots that come together are one point, where all of them are there. */
+static void knots_in_batches_are_one_point(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  s->settings.select = "oat-gain";
+  s->settings.batch = 4;
+  s->settings.max_knots = 17;
+  s->settings.tol_knot = 0;
+  oatgp_model *model = must_fit(s, data, NULL);
+  const oatgp_model_info info = info_of(model);
+  const size_t width = 8 + info.d, evaluations = 6; /* columns of the record */
+  size_t proposals = 1, dropped = 0;
+  char expected[80];
+  for (size_t i = 1; i < info.selection_count; i++) {
+    proposals += info.selection[i * width + evaluations] != info.selection[(i - 1) * width + evaluations];
+    dropped += info.selection[i * width] == 0;
+  }
+  assert_int_equal(dropped, 0);
+  assert_true(proposals > 1 && proposals < info.selection_count);
+  char *const text = draw(s, model, NULL, "objective");
+  snprintf(expected, sizeof expected, "Every proposal: %zu kept (%zu knots) and 0 dropped.", proposals, info.selection_count);
+  assert_non_null(strstr(text, expected));
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+static void figures_in_letters(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  size_t size = 0, lines = 0;
+  s->settings.knots = "10";
+  oatgp_model *model = must_fit(s, data, NULL);
+  must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "knots", .path = s->path, .width = 60, .height = 20}));
+  char *const ascii = read_bytes_back(s, &size);
+  for (size_t i = 0; i < size; i++) {
+    assert_true(ascii[i] == '\n' || ((unsigned char)ascii[i] >= 0x20 && (unsigned char)ascii[i] < 0x7f));
+    lines += ascii[i] == '\n';
+  }
+  assert_int_equal(lines, 20);
+  assert_true(count(ascii, "^") > 5); /* knots */
+  assert_true(count(ascii, "*") > 40 && count(ascii, "o") > 20 && count(ascii, ".") > 40);
+  must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "knots", .path = s->path, .width = 60, .height = 20, .utf8 = 1}));
+  char *const utf8 = read_bytes_back(s, &size);
+  assert_true(count(utf8, "\xe2\x96\xb2") > 5);
+  assert_true(count(utf8, "\xe2\xa0") + count(utf8, "\xe2\xa1") + count(utf8, "\xe2\xa2") + count(utf8, "\xe2\xa3") > 40); /* Braille */
+  free(ascii);
+  free(utf8);
+  oatgp_figure figure;
+  for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
+    if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0) {
+      must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = 24, .height = 8}));
+    }
+  }
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* ---- the page ------------------------------------------------------------------------------------------------------------- */
+
+static char *report(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *from) {
+  size_t size = 0;
+  must(s, oatgp_report(s->ctx, model, data, from, s->path));
+  return read_bytes_back(s, &size);
+}
+
+/* Nothing from elsewhere, and every id once. */
+static void expect_page(const char *page) {
+  assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
+  assert_non_null(strstr(page, "</html>\n"));
+  assert_int_equal(count(page, "://"), count(page, "http://www.w3.org/2000/svg\""));
+  assert_int_equal(count(page, "<figure>"), count(page, "</svg>"));
+  assert_int_equal(count(page, "<figure>"), count(page, "<figcaption>"));
+  for (size_t i = 1; i <= count(page, "<figure>"); i++) {
+    char id[40];
+    snprintf(id, sizeof id, " id=\"figure%zu\"", i);
+    assert_int_equal(count(page, id), 1);
+  }
+}
+
+/* Whatever the table of settings offers for the selection of knots has a history that can be drawn. */
+static void every_selection_has_a_history(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  const oatgp_setting *select = NULL;
+  for (size_t i = 0; select == NULL && oatgp_setting_at(i) != NULL; i++) {
+    select = strcmp(oatgp_setting_at(i)->name, "select") == 0 ? oatgp_setting_at(i) : NULL;
+  }
+  assert_non_null(select);
+  s->settings.max_knots = 12;
+  char *const choices = strdup(select->choices);
+  for (char *rest = choices, *choice = strtok_r(choices, "|", &rest); choice != NULL; choice = strtok_r(NULL, "|", &rest)) {
+    must(s, oatgp_settings_set(s->ctx, &s->settings, "select", choice));
+    oatgp_model *model = must_fit(s, data, NULL);
+    expect_svg(s, model, NULL, "objective");
+    char *const page = report(s, model, data, choice);
+    expect_page(page);
+    assert_non_null(strstr(page, choice));
+    free(page);
+    oatgp_model_free(model);
+  }
+  free(choices);
+  oatgp_data_free(data);
+}
+
+static void the_page_has_it_all(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = boston(s);
+  s->settings.knots = "20";
+  oatgp_model *model = must_fit(s, data, NULL);
+  must(s, oatgp_model_set_command(s->ctx, model, "oatgp fit 'a <b>.csv' --target medv"));
+  char *const page = report(s, model, data, "a <b>.csv");
+  expect_page(page);
+  const char *const pieces[] = {"a &lt;b&gt;.csv",
+                                "leave-one-out",
+                                "RMSE",
+                                "SRMSE",
+                                "mean NLP",
+                                "coverage 99&nbsp;%",
+                                "Observed against predicted",
+                                "Residuals",
+                                "Coverage of the intervals",
+                                "(PIT)",
+                                "Effect of lstat",
+                                "Relevance of the inputs",
+                                "Knots: ",
+                                "Objective during the fit",
+                                "Rows predicted worst",
+                                "oatgp fit --certify",
+                                "max_iter = "};
+  for (size_t i = 0; i < LENGTH(pieces); i++) {
+    if (strstr(page, pieces[i]) == NULL) {
+      fail_msg("the page lacks '%s'", pieces[i]);
+    }
+  }
+  assert_int_equal(count(page, "<figure>"), 4 + 1 + 3 + 3 + 1);
+  assert_int_equal(count(page, "<b>.csv"), 0);
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* New rows are predicted as they are, and the page is that of any other locale. */
+static void new_rows_and_other_locales(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 80, 2, 0.2, 1), *other = wavy_data(s, 80, 2, 0.2, 2);
+  s->settings.knots = "8";
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const known = report(s, model, data, NULL), *const page = report(s, model, other, NULL);
+  expect_page(page);
+  assert_non_null(strstr(known, "leave-one-out"));
+  assert_null(strstr(page, "leave-one-out"));
+  assert_non_null(strstr(page, "as the model predicts them"));
+  if (setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL) {
+    char *const comma = report(s, model, other, NULL);
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(comma, page);
+    free(comma);
+  }
+  free(known);
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+  oatgp_data_free(other);
+}
+
+static void many_rows_are_thinned(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 10000, 13, 0.2, 1);
+  s->settings.knots = "30";
+  s->settings.max_iter = 2;
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const page = report(s, model, data, NULL);
+  expect_page(page);
+  assert_true(strlen(page) < 2000000);
+  assert_non_null(strstr(page, "Drawn are 1500 of the 10000 rows, the 20 worst predicted among them."));
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* One row, a constant target, names that are markup: nothing to divide by, and nothing to break the page. */
+static void odd_data(void **state) {
+  static const char *const names[] = {"<script>alert(1)</script>",
+                                      "\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on & on"};
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1);
+  const double x[] = {0.5, 0.5}, y = 1;
+  oatgp_data *one = make_data(s, 1, 2, x, &y);
+  must(s, oatgp_data_set_names(s->ctx, data, names, "a<b"));
+  must(s, oatgp_data_set_names(s->ctx, one, names, "a<b"));
+  s->settings.knots = "5";
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const page = report(s, model, one, NULL);
+  expect_page(page);
+  assert_int_equal(count(page, "<script>"), 1); /* its own */
+  assert_non_null(strstr(page, "Predicting a&lt;b"));
+  assert_non_null(strstr(page, "Effect of \xc3\xa4 very long name \xf0\x9f\x98\x80 that \xe2\x80\xa6<"));
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(one);
+  oatgp_data_free(data);
+}
+
+/* A model file as it was written by 0.1.0 (its command is in it): later versions read it, with its history, and make the same figures of it. */
+static void a_model_file_of_before(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  oatgp_model *model = NULL;
+  must(s, oatgp_model_load(s->ctx, TEST_DATA_DIR "/golden/mcycle.oatgp", &model));
+  const oatgp_model_info info = info_of(model);
+  assert_int_equal(info.n, 133);
+  assert_int_equal(info.knots, 12);
+  assert_near(info.objective, -621.9961842891719, 1e-12);
+  assert_string_equal(info.command,
+                      "oatgp fit mcycle.csv --target accel --select oat-gain --max-knots 12 --tol-knot 0.5 --seed 7 -o mcycle.oatgp");
+  char *const page = report(s, model, data, "mcycle.csv");
+  expect_page(page);
+  assert_non_null(strstr(page, "leave-one-out"));
+  assert_non_null(strstr(page, "Every proposed knot: "));
+  assert_non_null(strstr(page, info.command));
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------------------- */
+
+static void senseless_figures_are_refused(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1), *blind = make_data(s, 2, 2, (const double[]){0, 1, 1, 0}, NULL);
+  s->settings.knots = "5";
+  oatgp_model *model = must_fit(s, data, NULL);
+  const oatgp_drawing unknown = {.figure = "pie", .path = s->path}, observed = {.figure = "observed", .path = s->path};
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, &unknown), "there is no figure 'pie'; the figures are observed, ");
+  expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, NULL, &observed), "the figure 'observed' needs rows with a target");
+  expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, blind, &observed), "the figure 'observed' needs rows with a target");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){"observed", s->path, 23, 9, 0}),
+                  "at least 24 wide and 8 high, not 23 and 9");
+  expect_sentence(s, OATGP_WRITE, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "observed", .path = "/no/folder/f.svg"}),
+                  "cannot write '/no/folder/f.svg'");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, NULL, data, &observed), "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, NULL), "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_report(s->ctx, model, NULL, NULL, s->path), "must not be NULL");
+  expect_sentence(s, OATGP_DATA, oatgp_report(s->ctx, model, blind, NULL, s->path), "the data have no target");
+  expect_sentence(s, OATGP_WRITE, oatgp_report(s->ctx, model, data, NULL, "/no/folder/f.html"), "cannot write '/no/folder/f.html'");
+  assert_int_equal(oatgp_draw(NULL, model, data, &observed), OATGP_ARGUMENT);
+  assert_int_equal(oatgp_report(NULL, model, data, NULL, s->path), OATGP_ARGUMENT);
+  assert_int_equal(oatgp_figure_at(1000, NULL), 0);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+  oatgp_data_free(blind);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      report_test(averages_are_those_of_the_joint_posterior),
+      cmocka_unit_test(binomial_quantiles_are_those_of_the_sum),
+      report_test(every_figure_of_every_sort_of_model),
+      report_test(the_evidence_when_it_is_known),
+      report_test(the_history_has_every_knot),
+      report_test(knots_in_batches_are_one_point),
+      report_test(every_selection_has_a_history),
+      report_test(figures_in_letters),
+      report_test(the_page_has_it_all),
+      report_test(new_rows_and_other_locales),
+      report_test(many_rows_are_thinned),
+      report_test(odd_data),
+      report_test(a_model_file_of_before),
+      report_test(senseless_figures_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
