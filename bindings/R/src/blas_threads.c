@@ -8,8 +8,6 @@ extern void openblas_set_num_threads(int threads) __attribute__((weak));
 extern int openblas_get_num_threads(void) __attribute__((weak));
 extern char *openblas_get_config(void) __attribute__((weak));
 
-const char *oat_blas_name(void); /* the library asks for it where it tells what it was built with */
-
 const char *oat_blas_name(void) { return openblas_get_config != NULL ? openblas_get_config() : "R's BLAS, which is not OpenBLAS"; }
 
 int get_blas_threads(void) { return openblas_get_num_threads != NULL ? openblas_get_num_threads() : 0; }
