@@ -32,8 +32,11 @@ static oatgp_status make_pivots(oat_search *s, const oat_greedy *greedy, pivots 
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p =
-      (pivots){.n = rows->n < greedy->rows ? rows->n : greedy->rows, .d = rows->d, .k = greedy->k, .threads = s->objective->config.threads};
+  *p = (pivots){.ctx = s->ctx,
+                .n = rows->n < greedy->rows ? rows->n : greedy->rows,
+                .d = rows->d,
+                .k = greedy->k,
+                .threads = s->objective->config.threads};
   p->work_size = oat_kernel_work(CHUNK, 1, p->d);
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
