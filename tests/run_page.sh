@@ -53,7 +53,7 @@ compare() {
     function size(a) { return a < 0 ? -a : a }
     function same_word(a, b) { return a == b || (is_number(a) && is_number(b) && size(a - b) <= 0.02 * (size(a) > 1 ? size(a) : 1)) }
     function same(want, got,    n, m, w, g, i) {
-      gsub(/,/, " , ", want); gsub(/,/, " , ", got)
+      gsub(/[,:]/, " & ", want); gsub(/[,:]/, " & ", got)
       n = split(want, w); m = split(got, g)
       if (w[1] == g[1] && (w[1] == "seconds" || w[1] == "evaluations")) { return 1 }
       if (n != m) { return 0 }

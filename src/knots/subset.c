@@ -8,7 +8,6 @@
 #include "util/memory.h"
 
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
-#define LONGEST 5.0     /* lengthscale that a start has, in spreads of its input */
 enum { RACE_ROWS = 300, RACE_ITERATIONS = 40, ITERATIONS = 100 };
 
 /* Random rows, copied. */
@@ -134,7 +133,7 @@ static bool revive(const oat_search *s, double *theta) {
   const oat_mapping *mapping = &s->mapping;
   bool any = false;
   for (size_t i = OAT_LENGTHSCALE; mapping->kernel->ard && i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    const double longest = LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
+    const double longest = OAT_LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
     if (mapping->free[i] && theta[i] > longest) {
       theta[i] = longest;
       any = true;

@@ -4,6 +4,9 @@
 
 #include "knots/search.h"
 
+/* Lengthscale beyond which an input says next to nothing, in its spreads; a start has none that is longer. */
+#define OAT_LONGEST 5.0
+
 /* Replaces the parameters of the search's point by those of the exact GP of `rows` random rows (all, if there are no more; fewer, if memory
  * is short); knots stay. Races several starts on fewer rows first. *evidence: the log evidence of these rows. O(rows^3) an evaluation. */
 oatgp_status oat_subset_parameters(oat_search *search, size_t rows, double *evidence);
