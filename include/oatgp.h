@@ -117,6 +117,16 @@ typedef struct oatgp_data oatgp_data;
 
 /* n rows of d inputs, x row-major, y of n values or NULL. Everything must be finite. */
 OATGP_API oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out);
+/* Values that stay where they are: input j of row i is x[i * row_step + j * input_step] (row-major: d and 1; column-major: 1 and n); y of n
+ * values, one after the other, or NULL. */
+typedef struct oatgp_view {
+  size_t n, d;
+  const double *x, *y;
+  size_t row_step, input_step;
+} oatgp_view;
+
+/* Data without a copy: the values are borrowed and must neither go nor change as long as the data are used. Everything must be finite. */
+OATGP_API oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out);
 /* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL). */
 OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
 /* n positive weights: the row's noise variance is tau^2 / weight. NULL removes them. */
@@ -253,6 +263,10 @@ OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *
 OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
 OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
 OATGP_API void oatgp_model_free(oatgp_model *model);
+/* The same file in memory, for front ends that keep models in files of their own. */
+OATGP_API oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size);
+OATGP_API oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out);
+OATGP_API void oatgp_bytes_free(unsigned char *bytes);
 
 /* Reads the model's inputs from a file: by name if it has a header, else by place. The target is read when
  * settings->target names one or the file has a column of the model's target name; with need_target its absence is an

@@ -14,3 +14,9 @@ configure_and_build() {
     return 1
   fi
 }
+
+# has_r NAME...: R itself, what its packages are linked with, and these packages of it
+has_r() {
+  command -v Rscript >/dev/null 2>&1 && gcc -print-file-name=libgfortran.so | grep -q / &&
+    Rscript --vanilla -e 'quit(status = !all(vapply(commandArgs(TRUE), requireNamespace, NA, quietly = TRUE)))' "$@" >/dev/null 2>&1
+}

@@ -36,9 +36,19 @@ static void rows_that_differ_in_the_target(void **state) {
   expect_words(s, "4 rows have the same inputs as another; their targets differ with a standard deviation of 1.12");
 }
 
+static void expect_far_numbers(const scratch *s) {
+  expect_words(s, "target 'y': 1 of 60 numbers is over 20 times further");
+  expect_words(s, "-1e+09 in row 42");
+  expect_words(s, "input 'x2': 1 of 60 numbers is");
+  expect_words(s, "1e+06 in row 17");
+  assert_null(strstr(s->said, "input 'x1'"));
+}
+
+/* Found in copied and in borrowed rows. */
 static void numbers_far_away(void **state) {
   scratch *s = *state;
   enum { N = 60 };
+  oatgp_data *borrowed = NULL;
   double x[2 * N], y[N];
   for (size_t i = 0; i < N; i++) {
     x[2 * i] = (double)i;
@@ -46,11 +56,11 @@ static void numbers_far_away(void **state) {
     y[i] = i == 41 ? -1e9 : sin((double)i);
   }
   fit_and_forget(s, make_data(s, N, 2, x, y));
-  expect_words(s, "target 'y': 1 of 60 numbers is over 20 times further");
-  expect_words(s, "-1e+09 in row 42");
-  expect_words(s, "input 'x2': 1 of 60 numbers is");
-  expect_words(s, "1e+06 in row 17");
-  assert_null(strstr(s->said, "input 'x1'"));
+  expect_far_numbers(s);
+  const oatgp_view view = {.n = N, .d = 2, .x = x, .y = y, .row_step = 2, .input_step = 1};
+  must(s, oatgp_data_borrow(s->ctx, &view, &borrowed));
+  fit_and_forget(s, borrowed);
+  expect_far_numbers(s);
 }
 
 /* Nothing is said of good data, nor of the folds of a cross-validation. */

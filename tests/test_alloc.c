@@ -239,6 +239,19 @@ done:
   return status;
 }
 
+static oatgp_status bytes_script(world *w) {
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  oatgp_model *loaded = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_model_to_bytes(w->s->ctx, w->sparse, &bytes, &size));
+  TRY(oatgp_model_from_bytes(w->s->ctx, bytes, size, &loaded));
+done:
+  oatgp_model_free(loaded);
+  oatgp_bytes_free(bytes);
+  return status;
+}
+
 static oatgp_status save_sparse_script(world *w) { return save_and_load(w, w->sparse); }
 
 static oatgp_status save_full_script(world *w) { return save_and_load(w, w->full); }
@@ -406,6 +419,7 @@ static void evaluating(void **state) {
 static void saving_and_loading(void **state) {
   fail_each_allocation(*state, save_sparse_script);
   fail_each_allocation(*state, save_full_script);
+  fail_each_allocation(*state, bytes_script);
 }
 
 static void predicting(void **state) { fail_each_allocation(*state, predict_script); }

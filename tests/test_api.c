@@ -453,6 +453,25 @@ static void models_refuse_null(void **state) {
   assert_null(out);
 }
 
+static void models_in_memory_refuse_null(void **state) {
+  objects *o = *state;
+  oatgp_context *ctx = o->s->ctx;
+  oatgp_model *out = NULL;
+  unsigned char *bytes = NULL;
+  const unsigned char some[] = "bytes";
+  size_t size = 0;
+  refuse_without_context(oatgp_model_to_bytes(NULL, o->sparse, &bytes, &size));
+  refuse(o, oatgp_model_to_bytes(ctx, NULL, &bytes, &size), "must not be NULL");
+  refuse(o, oatgp_model_to_bytes(ctx, o->sparse, NULL, &size), "must not be NULL");
+  refuse(o, oatgp_model_to_bytes(ctx, o->sparse, &bytes, NULL), "must not be NULL");
+  refuse_without_context(oatgp_model_from_bytes(NULL, some, 5, &out));
+  refuse(o, oatgp_model_from_bytes(ctx, NULL, 5, &out), "must not be NULL");
+  refuse(o, oatgp_model_from_bytes(ctx, some, 5, NULL), "must not be NULL");
+  expect_sentence(o->s, OATGP_FORMAT, oatgp_model_from_bytes(ctx, some, 5, &out), "'(in memory)'");
+  assert_null(bytes);
+  assert_null(out);
+}
+
 /* ---- prediction and scores ------------------------------------------------------------------------------------------- */
 
 static void prediction_refuses_null(void **state) {
@@ -570,6 +589,7 @@ int main(void) {
       WITH_OBJECTS(evaluate_gives_what_is_asked),
       WITH_OBJECTS(model_of_null),
       WITH_OBJECTS(models_refuse_null),
+      WITH_OBJECTS(models_in_memory_refuse_null),
       WITH_OBJECTS(prediction_refuses_null),
       WITH_OBJECTS(predictions_can_be_asked_one_by_one),
       WITH_OBJECTS(data_of_other_inputs_are_refused),

@@ -59,6 +59,51 @@ static void create_refuses(void **state) {
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_create(s->ctx, 1, 1, six, NULL, NULL), "out");
 }
 
+/* The same 2 x 3 table in three orders, none of them copied: by rows, by columns, and as every other number of a longer block. */
+static void borrows_in_any_order(void **state) {
+  scratch *s = *state;
+  const double columns[] = {1, 4, 2, 5, 3, 6}, apart[] = {1, 0, 2, 0, 3, 0, 0, 4, 0, 5, 0, 6};
+  const oatgp_view views[] = {{2, 3, six, six, 3, 1}, {2, 3, columns, six, 1, 2}, {2, 3, apart, NULL, 7, 2}};
+  const size_t second[] = {1};
+  for (size_t k = 0; k < LENGTH(views); k++) {
+    oatgp_data *data = NULL, *row = NULL;
+    assert_int_equal(oatgp_data_borrow(s->ctx, &views[k], &data), OATGP_OK);
+    assert_ptr_equal(data->x, views[k].x);
+    assert_ptr_equal(data->y, views[k].y);
+    assert_int_equal(oatgp_data_select(s->ctx, data, 1, second, &row), OATGP_OK);
+    expect_inputs(row, 1, 3, six + 3);
+    assert_int_equal(oatgp_data_write_npy(s->ctx, data, s->path), OATGP_OK);
+    oatgp_data_free(row);
+    oatgp_data_free(data);
+    s->settings.target = views[k].y != NULL ? "last" : "";
+    assert_int_equal(oatgp_data_read(s->ctx, s->path, &s->settings, &data), OATGP_OK);
+    expect_inputs(data, 2, 3, six);
+    oatgp_data_free(data);
+  }
+}
+
+static void borrow_refuses(void **state) {
+  scratch *s = *state;
+  const double bad[] = {1, 2, 3, NAN, 5, 6};
+  const struct {
+    oatgp_view view;
+    oatgp_status status;
+    const char *piece;
+  } cases[] = {{{0, 2, six, NULL, 2, 1}, OATGP_ARGUMENT, "0 rows and 2 inputs"},
+               {{2, 2, NULL, NULL, 2, 1}, OATGP_ARGUMENT, "oatgp_data_borrow"},
+               {{3, 2, bad, NULL, 2, 1}, OATGP_DATA, "input 2 of row 2 is nan"},
+               {{3, 2, bad, NULL, 1, 3}, OATGP_DATA, "input 2 of row 1 is nan"},
+               {{6, 1, six, bad, 1, 1}, OATGP_DATA, "the target of row 4 is nan"}};
+  oatgp_data *data = NULL;
+  for (size_t k = 0; k < LENGTH(cases); k++) {
+    expect_sentence(s, cases[k].status, oatgp_data_borrow(s->ctx, &cases[k].view, &data), cases[k].piece);
+    assert_null(data);
+  }
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_borrow(s->ctx, NULL, &data), "oatgp_data_borrow");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_borrow(s->ctx, &cases[0].view, NULL), "oatgp_data_borrow");
+  assert_int_equal(oatgp_data_borrow(NULL, &cases[0].view, &data), OATGP_ARGUMENT);
+}
+
 static void names_are_set_and_kept(void **state) {
   scratch *s = *state;
   oatgp_data *data = NULL;
@@ -309,6 +354,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(makes_columns_of_rows, set_up, tear_down),
       cmocka_unit_test_setup_teardown(target_may_be_absent, set_up, tear_down),
       cmocka_unit_test_setup_teardown(create_refuses, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(borrows_in_any_order, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(borrow_refuses, set_up, tear_down),
       cmocka_unit_test_setup_teardown(names_are_set_and_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(weights_and_noise_are_checked, set_up, tear_down),
       cmocka_unit_test_setup_teardown(null_data_are_empty, set_up, tear_down),

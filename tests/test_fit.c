@@ -310,6 +310,33 @@ static double farthest_knot(scratch *s, const oatgp_model *model, const oatgp_da
   return farthest;
 }
 
+/* The same numbers, whoever owns them and in whatever order they lie. */
+static void borrowed_data_fit_alike(void **state) {
+  scratch *s = *state;
+  oatgp_data *own = wavy_data(s, 80, 2, 0.1, 5), *borrowed = NULL;
+  double rows[160];
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    rows[i] = own->x[i / 2 + i % 2 * own->n];
+  }
+  s->settings.knots = "random:6";
+  s->settings.max_iter = 20;
+  must(s, oatgp_data_borrow(s->ctx, &(oatgp_view){own->n, 2, rows, own->y, 2, 1}, &borrowed));
+  oatgp_model *const models[] = {must_fit(s, own, NULL), must_fit(s, borrowed, NULL)};
+  oatgp_model_info infos[2];
+  oatgp_model_get_info(models[0], &infos[0]);
+  oatgp_model_get_info(models[1], &infos[1]);
+  assert_string_equal(infos[0].fingerprint, infos[1].fingerprint);
+  assert_true(infos[0].objective == infos[1].objective);
+  double *all = must_predict(s, models[0], own), *again = must_predict(s, models[1], borrowed);
+  assert_memory_equal(all, again, 3 * own->n * sizeof *all);
+  free(all);
+  free(again);
+  oatgp_model_free(models[0]);
+  oatgp_model_free(models[1]);
+  oatgp_data_free(borrowed);
+  oatgp_data_free(own);
+}
+
 /* Of a plane, the knots would leave the data: they stay in the box, at its edge, but without one they go. */
 static void knots_stay_in_their_box(void **state) {
   scratch *s = *state;
@@ -317,7 +344,7 @@ static void knots_stay_in_their_box(void **state) {
   const double margins[] = {0, 0.1};
   oatgp_data *data = wavy_data(s, 60, 2, 0, 1);
   for (size_t i = 0; i < data->n; i++) {
-    data->y[i] = data->x[i] + data->x[i + data->n];
+    data->own_y[i] = data->x[i] + data->x[i + data->n];
   }
   s->settings.knots = "random:5";
   s->settings.max_iter = 200;
@@ -764,7 +791,7 @@ static void known_noise_is_not_in_tau(void **state) {
   oatgp_data *data = wavy_data(s, N, 1, 0.1, 19);
   for (size_t i = 0; i < N; i++) {
     variance[i] = i % 2 == 0 ? 4 : 0;
-    data->y[i] += sqrt(variance[i]) * oat_rng_normal(&rng);
+    data->own_y[i] += sqrt(variance[i]) * oat_rng_normal(&rng);
   }
   s->settings.knots = "15";
   for (size_t m = 0; m < LENGTH(models); m++) {
@@ -824,6 +851,7 @@ int main(void) {
       WITH_SCRATCH(order_of_given_knots_does_not_matter),
       WITH_SCRATCH(scaled_knots_are_taken_as_they_are),
       WITH_SCRATCH(knots_need_the_inputs_of_the_data),
+      WITH_SCRATCH(borrowed_data_fit_alike),
       WITH_SCRATCH(knots_stay_in_their_box),
       WITH_SCRATCH(knot_words_are_checked),
       WITH_SCRATCH(restarts_are_never_worse),

@@ -260,11 +260,11 @@ static void other_rows_are_refused(void **state) {
     const bool full = m == 2;
     expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, fewer, NULL, NULL), "was fitted to 24 rows and these data have 23");
     expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, bare, NULL, NULL), "have no target");
-    data->y[4] += 0.5;
+    data->own_y[4] += 0.5;
     expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, data, NULL, NULL),
                     full ? "their values or their order" : "their targets or weights");
-    data->y[4] -= 0.5;
-    data->x[4] += 0.5;
+    data->own_y[4] -= 0.5;
+    data->own_x[4] += 0.5;
     expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, data, NULL, NULL), full ? "their values or their order" : "not the rows");
     oatgp_model_free(model);
     oatgp_data_free(data);

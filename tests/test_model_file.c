@@ -249,6 +249,40 @@ static void changed_bytes_are_found(void **state) {
   free(bytes);
 }
 
+static void refuse_bytes(scratch *s, const unsigned char *bytes, size_t size, const char *piece) {
+  oatgp_model *model = NULL;
+  expect_sentence(s, OATGP_FORMAT, oatgp_model_from_bytes(s->ctx, bytes, size, &model), piece);
+  assert_null(model);
+}
+
+static void bytes_in_memory_are_those_of_the_file(void **state) {
+  scratch *s = *state;
+  for (size_t a = 0; a < LENGTH(all_models); a++) {
+    unsigned char *bytes = NULL;
+    size_t size = 0, file_size = 0;
+    oatgp_model *loaded = NULL;
+    s->settings.approx = all_models[a];
+    oatgp_model *model = small_model(s);
+    must(s, oatgp_model_save(s->ctx, model, s->path));
+    must(s, oatgp_model_to_bytes(s->ctx, model, &bytes, &size));
+    char *file = read_bytes_back(s, &file_size);
+    assert_int_equal(size, file_size);
+    assert_memory_equal(bytes, file, size);
+    must(s, oatgp_model_from_bytes(s->ctx, bytes, size, &loaded));
+    expect_same_info(model, loaded);
+    for (size_t length = 0; length < size; length += length < 64 ? 1 : 997) {
+      refuse_bytes(s, bytes, length, "(in memory)");
+    }
+    bytes[size - 9] ^= 1;
+    refuse_bytes(s, bytes, size, "'(in memory)' was altered");
+    oatgp_bytes_free(bytes);
+    oatgp_bytes_free(NULL);
+    free(file);
+    oatgp_model_free(loaded);
+    oatgp_model_free(model);
+  }
+}
+
 static void other_files_are_refused(void **state) {
   scratch *s = *state;
   char path[256];
@@ -679,6 +713,7 @@ int main(void) {
       WITH_SCRATCH(sparse_file_holds_no_row),
       WITH_SCRATCH(truncated_files_are_found),
       WITH_SCRATCH(changed_bytes_are_found),
+      WITH_SCRATCH(bytes_in_memory_are_those_of_the_file),
       WITH_SCRATCH(other_files_are_refused),
       WITH_SCRATCH(crafted_files_are_refused),
       WITH_SCRATCH(crafted_numbers_do_no_harm),

@@ -357,6 +357,28 @@ static void new_rows_and_other_locales(void **state) {
   oatgp_data_free(other);
 }
 
+/* Rows that are borrowed one after the other give the page of those that lie column by column. */
+static void borrowed_rows(void **state) {
+  scratch *s = *state;
+  enum { N = 60, D = 2 };
+  double x[N * D];
+  oatgp_data *data = wavy_data(s, N, D, 0.2, 1), *borrowed = NULL;
+  for (size_t i = 0; i < N * D; i++) {
+    x[i] = data->x[i / D + i % D * N];
+  }
+  const oatgp_view view = {.n = N, .d = D, .x = x, .y = data->y, .row_step = D, .input_step = 1};
+  must(s, oatgp_data_borrow(s->ctx, &view, &borrowed));
+  s->settings.knots = "8";
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const page = report(s, model, data, NULL), *const other = report(s, model, borrowed, NULL);
+  assert_string_equal(other, page);
+  free(other);
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(borrowed);
+  oatgp_data_free(data);
+}
+
 static void many_rows_are_thinned(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 10000, 13, 0.2, 1);
@@ -457,6 +479,7 @@ int main(void) {
       report_test(figures_in_letters),
       report_test(the_page_has_it_all),
       report_test(new_rows_and_other_locales),
+      report_test(borrowed_rows),
       report_test(many_rows_are_thinned),
       report_test(odd_data),
       report_test(a_model_file_of_before),

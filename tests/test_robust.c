@@ -269,7 +269,7 @@ static void units_of_inputs_that_are_not_scaled(void **state) {
   s->settings.max_iter = 30;
   for (size_t u = 0; u < LENGTH(units); u++) {
     for (size_t i = 0; i < 80; i++) {
-      data->x[i] *= units[u] / before;
+      data->own_x[i] *= units[u] / before;
     }
     before = units[u];
     fits_with_every_model(s, data, NULL);
@@ -282,7 +282,7 @@ static void target_with_an_offset(void **state) {
   oatgp_data *data = wavy_data(s, 60, 1, 0.1, 4);
   s->settings.knots = "12";
   for (size_t i = 0; i < 60; i++) {
-    data->y[i] += 1e9;
+    data->own_y[i] += 1e9;
   }
   FOR_EACH_MODEL(s) {
     oatgp_model *model = fit_sanely(s, data, NULL);
@@ -301,14 +301,14 @@ static void outliers(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 60, 1, 0.1, 4);
   s->settings.knots = "12";
-  data->y[10] = 1e6;
-  data->y[40] = -1e6;
+  data->own_y[10] = 1e6;
+  data->own_y[40] = -1e6;
   fits_with_every_model(s, data, NULL);
-  data->y[10] = 1e150;
+  data->own_y[10] = 1e150;
   fits_with_every_model(s, data, NULL);
-  data->y[10] = 0;
-  data->y[40] = 0;
-  data->x[20] = 1e6; /* an input that is far away */
+  data->own_y[10] = 0;
+  data->own_y[40] = 0;
+  data->own_x[20] = 1e6; /* an input that is far away */
   fits_with_every_model(s, data, NULL);
   oatgp_data_free(data);
 }
@@ -335,7 +335,7 @@ static void nothing_but_noise(void **state) {
   oat_rng rng;
   oat_rng_seed(&rng, 55);
   for (size_t i = 0; i < 200; i++) {
-    data->y[i] = oat_rng_normal(&rng);
+    data->own_y[i] = oat_rng_normal(&rng);
   }
   s->settings.knots = "12";
   FOR_EACH_MODEL(s) {

@@ -33,7 +33,7 @@ static void take(outcome *o, const oatgp_data *data) {
   assert_non_null(o->values);
   for (size_t i = 0; i < data->n; i++) {
     for (size_t k = 0; k < o->columns; k++) {
-      o->values[(o->rows + i) * o->columns + k] = oat_data_column(data, k)[i];
+      o->values[(o->rows + i) * o->columns + k] = oat_data_column(data, k).a[i];
     }
   }
   o->rows += data->n;

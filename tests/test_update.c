@@ -73,12 +73,12 @@ static void the_scaling_stays(void **state) {
   static const char *const models[] = {"vfe", "dic", "fitc", "pep"}, *const means[] = {"mean", "fit", "linear", "0.3"};
   oatgp_data *all = wavy_data(s, ROWS, 3, 0.3, 32);
   for (size_t i = 0; i < ROWS; i++) {
-    all->y[i] *= 37;
+    all->own_y[i] *= 37;
   }
   oatgp_data *first = slice(s, all, 0, FIRST), *rest = slice(s, all, FIRST, ROWS - FIRST);
   for (size_t i = 0; i < ROWS - FIRST; i++) {
-    rest->x[i] = 10 * rest->x[i] + 3; /* far outside of what the model knows */
-    rest->y[i] = 50 * rest->y[i];
+    rest->own_x[i] = 10 * rest->x[i] + 3; /* far outside of what the model knows */
+    rest->own_y[i] = 50 * rest->y[i];
   }
   oatgp_data *both = NULL;
   must(s, oatgp_data_join(s->ctx, first, rest, &both));
@@ -198,7 +198,8 @@ static void what_cannot_be_updated_is_refused(void **state) {
   oatgp_model *model = must_fit(s, data, NULL), *out = NULL;
   s->settings.approx = "full";
   oatgp_model *full = must_fit(s, data, NULL);
-  free(bare->y);
+  free(bare->own_y);
+  bare->own_y = NULL;
   bare->y = NULL;
   const double objective = info_of(model).objective;
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, data), "full GP has no sums");
@@ -209,7 +210,7 @@ static void what_cannot_be_updated_is_refused(void **state) {
   expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, bare, &s->settings, NULL, NULL, &out), "no target");
   expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, narrow, &s->settings, NULL, NULL, &out), "the data have 1 inputs");
   for (size_t i = 0; i < 30; i++) {
-    data->y[i] = 1e200;
+    data->own_y[i] = 1e200;
   }
   expect_sentence(s, OATGP_NUMERIC, oatgp_update(s->ctx, model, data), "could not be factorised");
   assert_true(info_of(model).objective == objective && info_of(model).n == 30);

@@ -139,6 +139,31 @@ oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model 
   return oat_model_read(ctx, path, out);
 }
 
+oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size) {
+  oat_bytes file = {0};
+  OAT_NEED_CONTEXT(ctx);
+  if (model == NULL || bytes == NULL || size == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the places of its bytes and of their number must not be NULL");
+  }
+  const oatgp_status status = oat_model_pack(ctx, model, &file);
+  if (status == OATGP_OK) {
+    *bytes = file.bytes;
+    *size = file.size;
+  }
+  return status;
+}
+
+oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out) {
+  OAT_NEED_CONTEXT(ctx);
+  if (bytes == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the bytes and the place of the model must not be NULL");
+  }
+  oat_set_blas_threads(oat_threads(ctx));
+  return oat_model_unpack(ctx, size, bytes, out);
+}
+
+void oatgp_bytes_free(unsigned char *bytes) { free(bytes); }
+
 static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const void *out) {
   if (model == NULL || data == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");

@@ -158,11 +158,11 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
   oat_series *series = &table->series[k];
   const char *name = table->layout->names[series->column];
   if (series->role == OAT_INPUT) {
-    series->place = data->x + j * data->n;
+    series->place = data->own_x + j * data->n;
     data->positions[j] = series->column + 1;
     return oat_copy_text(ctx, table->names != NULL ? table->names[j] : name, &data->names[j]);
   }
-  double **const values[OAT_ROLES] = {NULL, &data->y, &data->weight, &data->noise};
+  double **const values[OAT_ROLES] = {NULL, &data->own_y, &data->weight, &data->noise};
   char **const names[OAT_ROLES] = {NULL, &data->target, &data->weight_name, &data->noise_name};
   const oatgp_status status = oat_new(ctx, data->n, sizeof(double), values[series->role]);
   series->place = *values[series->role];
@@ -177,11 +177,12 @@ static oatgp_status make_room(oatgp_context *ctx, const oat_table *table, oatgp_
   TRY(oat_new(ctx, count_inputs(table), sizeof *data->names, &data->names));
   data->d = count_inputs(table);
   TRY(oat_new(ctx, data->d, sizeof *data->positions, &data->positions));
-  TRY(oat_new_matrix(ctx, data->n, data->d, &data->x));
+  TRY(oat_data_own_inputs(ctx, data));
   for (size_t k = 0; k < table->count; k++) {
     TRY(place_series(ctx, table, k, j, data));
     j += table->series[k].role == OAT_INPUT;
   }
+  data->y = data->own_y;
 done:
   return status;
 }

@@ -20,8 +20,8 @@ void oatgp_data_free(oatgp_data *data) {
   if (data == NULL) {
     return;
   }
-  free(data->x);
-  free(data->y);
+  free(data->own_x);
+  free(data->own_y);
   free(data->weight);
   free(data->noise);
   free_names(data->names, data->d);
@@ -77,24 +77,43 @@ const char *oatgp_data_column_role(const oatgp_data *data, size_t column) {
   return data == NULL ? NULL : column < data->d ? "input" : find_other(data, column - data->d).role;
 }
 
-const double *oat_data_column(const oatgp_data *data, size_t column) {
-  return column < data->d ? data->x + column * data->n : find_other(data, column - data->d).values;
+oat_column oat_data_column(const oatgp_data *data, size_t column) {
+  return column < data->d ? oat_data_input(data, column) : (oat_column){find_other(data, column - data->d).values, 1};
+}
+
+oatgp_status oat_data_own_inputs(oatgp_context *ctx, oatgp_data *data) {
+  const oatgp_status status = oat_new_matrix(ctx, data->n, data->d, &data->own_x);
+  data->x = data->own_x;
+  data->row_step = 1;
+  data->input_step = data->n;
+  return status;
 }
 
 /* ---- from memory -------------------------------------------------------------------------------------------------- */
 
-/* Copies the row-major x to columns and refuses what is not finite. */
-static oatgp_status copy_inputs(oatgp_context *ctx, const double *x, oatgp_data *data) {
-  for (size_t i = 0; i < data->n; i++) {
-    for (size_t j = 0; j < data->d; j++) {
-      const double value = x[i * data->d + j];
+/* Looks at them in the order in which they lie in memory; the first one by rows is named. */
+static oatgp_status check_inputs(oatgp_context *ctx, const oatgp_view *view) {
+  const bool by_rows = view->row_step >= view->input_step;
+  const size_t outer = by_rows ? view->n : view->d, inner = by_rows ? view->d : view->n;
+  const size_t far = by_rows ? view->row_step : view->input_step, near = by_rows ? view->input_step : view->row_step;
+  for (size_t i = 0; i < outer; i++) {
+    for (size_t j = 0; j < inner; j++) {
+      const double value = view->x[i * far + j * near];
       if (!isfinite(value)) {
-        return oat_fail(ctx, OATGP_DATA, "input %zu of row %zu is %g; every input must be finite", j + 1, i + 1, value);
+        return oat_fail(ctx, OATGP_DATA, "input %zu of row %zu is %g; every input must be finite", (by_rows ? j : i) + 1,
+                        (by_rows ? i : j) + 1, value);
       }
-      data->x[i + j * data->n] = value;
     }
   }
   return OATGP_OK;
+}
+
+static void copy_inputs(const oatgp_view *view, oatgp_data *data) {
+  for (size_t i = 0; i < data->n; i++) {
+    for (size_t j = 0; j < data->d; j++) {
+      data->own_x[i + j * data->n] = view->x[i * view->row_step + j * view->input_step];
+    }
+  }
 }
 
 static oatgp_status default_names(oatgp_context *ctx, oatgp_data *data) {
@@ -118,33 +137,56 @@ static const value_rule target_rule = {"the target", "finite", -INFINITY, false}
 static const value_rule weight_rule = {"the weight", "finite and above 0", 0, true};
 static const value_rule noise_rule = {"the noise variance", "finite and not below 0", 0, false};
 
-/* Copies n values; NULL gives NULL. */
-static oatgp_status copy_column(oatgp_context *ctx, size_t n, const double *values, const value_rule *rule, double **out) {
-  *out = NULL;
-  if (values == NULL) {
-    return OATGP_OK;
-  }
-  for (size_t i = 0; i < n; i++) {
+/* NULL has nothing to refuse. */
+static oatgp_status check_values(oatgp_context *ctx, size_t n, const double *values, const value_rule *rule) {
+  for (size_t i = 0; values != NULL && i < n; i++) {
     const bool in_range = rule->above ? values[i] > rule->lowest : values[i] >= rule->lowest;
     if (!isfinite(values[i]) || !in_range) {
       return oat_fail(ctx, OATGP_DATA, "%s of row %zu is %g; it must be %s", rule->what, i + 1, values[i], rule->demand);
     }
   }
-  const oatgp_status status = oat_new(ctx, n, sizeof **out, out);
-  if (status == OATGP_OK) {
+  return OATGP_OK;
+}
+
+/* Copies n values; NULL gives NULL. */
+static oatgp_status copy_column(oatgp_context *ctx, size_t n, const double *values, double **out) {
+  *out = NULL;
+  const oatgp_status status = values != NULL ? oat_new(ctx, n, sizeof **out, out) : OATGP_OK;
+  if (*out != NULL) {
     memcpy(*out, values, n * sizeof *values);
   }
   return status;
 }
 
-static oatgp_status build(oatgp_context *ctx, const double *x, const double *y, oatgp_data *data) {
+static oatgp_status copy_view(oatgp_context *ctx, const oatgp_view *view, oatgp_data *data) {
   oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, data->d, sizeof *data->names, &data->names));
-  TRY(default_names(ctx, data));
-  TRY(oat_new_matrix(ctx, data->n, data->d, &data->x));
-  TRY(copy_inputs(ctx, x, data));
-  TRY(copy_column(ctx, data->n, y, &target_rule, &data->y));
+  TRY(oat_data_own_inputs(ctx, data));
+  copy_inputs(view, data);
+  TRY(copy_column(ctx, data->n, view->y, &data->own_y));
+  data->y = data->own_y;
 done:
+  return status;
+}
+
+/* Data that point to the caller's values or, with `copy`, hold their own. */
+static oatgp_status build(oatgp_context *ctx, const oatgp_view *view, bool copy, oatgp_data **out) {
+  oatgp_data *data = NULL;
+  oatgp_status status = OATGP_OK;
+  if (view->n == 0 || view->d == 0) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "data of %zu rows and %zu inputs: at least one of each is needed", view->n, view->d);
+  }
+  TRY(oat_new(ctx, 1, sizeof *data, &data));
+  *data = (oatgp_data){.n = view->n, .x = view->x, .row_step = view->row_step, .input_step = view->input_step, .y = view->y};
+  TRY(oat_new(ctx, view->d, sizeof *data->names, &data->names));
+  data->d = view->d;
+  TRY(default_names(ctx, data));
+  TRY(copy ? copy_view(ctx, view, data) : OATGP_OK);
+  TRY(check_inputs(ctx, view));
+  TRY(check_values(ctx, view->n, view->y, &target_rule));
+  *out = data;
+  data = NULL;
+done:
+  oatgp_data_free(data);
   return status;
 }
 
@@ -153,23 +195,16 @@ oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const dou
   if (x == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_create needs x and out, which are not NULL");
   }
-  if (n == 0 || d == 0) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "data of %zu rows and %zu inputs: at least one of each is needed", n, d);
+  const oatgp_view rows = {n, d, x, y, d, 1};
+  return build(ctx, &rows, true, out);
+}
+
+oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out) {
+  OAT_NEED_CONTEXT(ctx);
+  if (view == NULL || view->x == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_borrow needs a view with x and out, which are not NULL");
   }
-  oatgp_data *data = NULL;
-  oatgp_status status = oat_new(ctx, 1, sizeof *data, &data);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  data->n = n;
-  data->d = d;
-  status = build(ctx, x, y, data);
-  if (status != OATGP_OK) {
-    oatgp_data_free(data);
-    return status;
-  }
-  *out = data;
-  return OATGP_OK;
+  return build(ctx, view, false, out);
 }
 
 /* ---- names, weights, noise variances ------------------------------------------------------------------------------ */
@@ -228,11 +263,12 @@ done:
 
 static oatgp_status set_column(oatgp_context *ctx, const oatgp_data *data, const double *values, const value_rule *rule, double **column) {
   double *copy = NULL;
-  const oatgp_status status = copy_column(ctx, data->n, values, rule, &copy);
-  if (status == OATGP_OK) {
-    free(*column);
-    *column = copy;
-  }
+  oatgp_status status = OATGP_OK;
+  TRY(check_values(ctx, data->n, values, rule));
+  TRY(copy_column(ctx, data->n, values, &copy));
+  free(*column);
+  *column = copy;
+done:
   return status;
 }
 

@@ -1,4 +1,5 @@
-/* The data of a fit or a prediction: inputs column by column, target, and each row's own noise. */
+/* The data of a fit or a prediction: inputs, target, and each row's own noise. Inputs and target are the data's own, column by column, or
+ * the caller's, in whatever order those have. */
 #ifndef OAT_DATA_H
 #define OAT_DATA_H
 
@@ -8,8 +9,10 @@
 
 struct oatgp_data {
   size_t n, d;
-  double *x;                      /* n x d, column-major: input j of row i is x[i + j * n] */
-  double *y;                      /* n, or NULL */
+  const double *x;                /* input j of row i is x[i * row_step + j * input_step] */
+  size_t row_step, input_step;    /* 1 and n if they are the data's own */
+  const double *y;                /* n, or NULL */
+  double *own_x, *own_y;          /* x and y if the data own them, else NULL */
   double *weight;                 /* n, or NULL: noise variance tau^2 / weight */
   double *noise;                  /* n, or NULL: noise variance tau^2 + noise */
   char **names;                   /* d input names */
@@ -21,8 +24,20 @@ struct oatgp_data {
   size_t dropped;                 /* rows with missing values that were left out */
 };
 
+/* Values that are not next to each other: the i-th is a[i * step]. */
+typedef struct oat_column {
+  const double *a;
+  size_t step;
+} oat_column;
+
+static inline oat_column oat_data_input(const oatgp_data *data, size_t input) {
+  return (oat_column){data->x + input * data->input_step, data->row_step};
+}
 /* The values of a column, as oatgp_data_columns counts them. */
-const double *oat_data_column(const oatgp_data *data, size_t column);
+oat_column oat_data_column(const oatgp_data *data, size_t column);
+
+/* Inputs of their own for n rows and d inputs, all 0. */
+oatgp_status oat_data_own_inputs(oatgp_context *ctx, oatgp_data *data);
 
 /* What to look for in a file by those names (or, in a file without header, places). */
 typedef struct oat_columns {

@@ -8,25 +8,25 @@
 #include "util/memory.h"
 
 /* A power of two near the largest value, by which all are divided exactly. */
-static double size_of(size_t n, const double *x) {
+static double size_of(size_t n, oat_column x) {
   double largest = 0;
   int exponent = 0;
   for (size_t i = 0; i < n; i++) {
-    largest = fmax(largest, fabs(x[i]));
+    largest = fmax(largest, fabs(x.a[i * x.step]));
   }
   frexp(largest, &exponent);
   return ldexp(1, exponent > -1000 ? exponent - 1 : -1000);
 }
 
-void oat_mean_sd(size_t n, const double *x, double *mean, double *sd) {
+void oat_mean_sd(size_t n, oat_column x, double *mean, double *sd) {
   const double size = size_of(n, x);
   double sum = 0, rest = 0, squares = 0;
   for (size_t i = 0; i < n; i++) {
-    sum += x[i] / size;
+    sum += x.a[i * x.step] / size;
   }
   const double first = sum / (double)n;
   for (size_t i = 0; i < n; i++) {
-    const double deviation = x[i] / size - first;
+    const double deviation = x.a[i * x.step] / size - first;
     rest += deviation;
     squares += deviation * deviation;
   }
@@ -57,11 +57,11 @@ done:
 
 /* Adds input j to those that are kept, unless it is constant. */
 static bool add_input(const oatgp_data *data, size_t j, bool standardise, oat_scaling *scaling) {
-  const double *x = data->x + j * data->n;
-  double lowest = x[0], highest = x[0], mean, sd;
+  const oat_column x = oat_data_input(data, j);
+  double lowest = x.a[0], highest = x.a[0], mean, sd;
   for (size_t i = 1; i < data->n; i++) {
-    lowest = fmin(lowest, x[i]);
-    highest = fmax(highest, x[i]);
+    lowest = fmin(lowest, x.a[i * x.step]);
+    highest = fmax(highest, x.a[i * x.step]);
   }
   oat_mean_sd(data->n, x, &mean, &sd);
   if (lowest == highest || !(sd > 0)) {
@@ -101,9 +101,9 @@ done:
 
 void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, const oatgp_data *data, double *out) {
   for (size_t j = 0; j < scaling->d; j++) {
-    const double *x = data->x + (column != NULL ? column[j] : j) * data->n;
+    const oat_column x = oat_data_input(data, column != NULL ? column[j] : j);
     for (size_t i = 0; i < data->n; i++) {
-      out[i + j * data->n] = (x[i] - scaling->centre[j]) / scaling->scale[j];
+      out[i + j * data->n] = (x.a[i * x.step] - scaling->centre[j]) / scaling->scale[j];
     }
   }
 }

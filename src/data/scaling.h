@@ -13,7 +13,7 @@ typedef struct oat_scaling {
 } oat_scaling;
 
 /* Mean and sd (n - 1; 0 for n = 1) without overflow or loss for values of any size. */
-void oat_mean_sd(size_t n, const double *x, double *mean, double *sd);
+void oat_mean_sd(size_t n, oat_column x, double *mean, double *sd);
 
 /* From the training data: by mean and sd (n - 1), or, with standardise false, left as they are. Constant inputs are dropped with a
  * note; that no input varies is an error. */

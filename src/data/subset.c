@@ -25,8 +25,9 @@ static oatgp_status make_like(oatgp_context *ctx, const oatgp_data *like, size_t
     TRY(oat_new(ctx, like->d, sizeof *data->positions, &data->positions));
     memcpy(data->positions, like->positions, like->d * sizeof *data->positions);
   }
-  TRY(oat_new_matrix(ctx, n, like->d, &data->x));
-  TRY(like->y != NULL ? oat_new_matrix(ctx, n, 1, &data->y) : OATGP_OK);
+  TRY(oat_data_own_inputs(ctx, data));
+  TRY(like->y != NULL ? oat_new_matrix(ctx, n, 1, &data->own_y) : OATGP_OK);
+  data->y = data->own_y;
   TRY(like->weight != NULL ? oat_new_matrix(ctx, n, 1, &data->weight) : OATGP_OK);
   TRY(like->noise != NULL ? oat_new_matrix(ctx, n, 1, &data->noise) : OATGP_OK);
   *out = data;
@@ -37,22 +38,22 @@ done:
 }
 
 /* `count` rows of a column: those that are named, or, without names, the first ones. NULL columns are none. */
-static void copy_rows(const double *from, size_t count, const size_t *rows, double *to) {
-  for (size_t i = 0; from != NULL && i < count; i++) {
-    to[i] = from[rows != NULL ? rows[i] : i];
+static void copy_rows(oat_column from, size_t count, const size_t *rows, double *to) {
+  for (size_t i = 0; from.a != NULL && i < count; i++) {
+    to[i] = from.a[(rows != NULL ? rows[i] : i) * from.step];
   }
 }
 
 /* The rows go to `place` and after it. */
 static void copy_all(const oatgp_data *from, size_t count, const size_t *rows, size_t place, oatgp_data *to) {
   for (size_t j = 0; j < from->d; j++) {
-    copy_rows(from->x + j * from->n, count, rows, to->x + j * to->n + place);
+    copy_rows(oat_data_input(from, j), count, rows, to->own_x + j * to->n + place);
   }
   const double *const columns[] = {from->y, from->weight, from->noise};
-  double *const targets[] = {to->y, to->weight, to->noise};
+  double *const targets[] = {to->own_y, to->weight, to->noise};
   for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
     if (targets[c] != NULL) {
-      copy_rows(columns[c], count, rows, targets[c] + place);
+      copy_rows((oat_column){columns[c], 1}, count, rows, targets[c] + place);
     }
   }
 }

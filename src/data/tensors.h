@@ -53,6 +53,17 @@ oatgp_status oat_tensors_write(oatgp_context *ctx, const oat_tensors *tensors, c
 /* Everything in the file is checked before *out is set; on failure *out is empty. */
 oatgp_status oat_tensors_read(oatgp_context *ctx, const char *path, oat_tensors *out);
 
+/* The bytes of the file, in memory. */
+typedef struct oat_bytes {
+  size_t size;
+  unsigned char *bytes;
+} oat_bytes;
+
+/* The bytes that oat_tensors_write would write; free(out->bytes). */
+oatgp_status oat_tensors_pack(oatgp_context *ctx, const oat_tensors *tensors, oat_bytes *out);
+/* As oat_tensors_read, with the same checks. */
+oatgp_status oat_tensors_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oat_tensors *out);
+
 /* Frees the contents; the struct is {0} again. */
 void oat_tensors_clear(oat_tensors *tensors);
 

@@ -15,6 +15,7 @@
 #define OAT_LAYOUT_DTYPE "F64"
 #define OAT_LAYOUT_BEGINNING "{\"" OAT_LAYOUT_METADATA "\":{\"" OAT_LAYOUT_CHECKSUM "\":\""
 #define OAT_LAYOUT_ZERO_DIGITS "0000000000000000"
+#define OAT_LAYOUT_MEMORY "(in memory)" /* in sentences, for a path */
 
 enum {
   OAT_LAYOUT_LENGTH_BYTES = 8,

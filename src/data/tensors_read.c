@@ -1,4 +1,4 @@
-/* Reading a tensor file, trusting nothing: header, names, shapes and places are checked against the size of the file before
+/* Reading a tensor file, or its bytes in memory, trusting nothing: header, names, shapes and places are checked against the size of the file before
  * memory is asked for, and the checksum before anything is handed out. */
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +15,10 @@
 typedef struct source {
   oatgp_context *ctx;
   const char *path;
-  FILE *stream;
-  size_t size;  /* of the file */
-  char *header; /* of `length` bytes and a NUL, with zeros for the checksum */
+  FILE *stream;              /* NULL: from memory */
+  const unsigned char *next; /* in memory */
+  size_t size;               /* of the file */
+  char *header;              /* of `length` bytes and a NUL, with zeros for the checksum */
   size_t length;
   char stored[OAT_LAYOUT_DIGITS + 1]; /* the checksum in the file */
   uint64_t hash;                      /* the checksum of what has been read */
@@ -48,7 +49,13 @@ static oatgp_status open_source(source *from) {
   return OATGP_OK;
 }
 
-static oatgp_status read_bytes(const source *from, void *bytes, size_t count) {
+/* In memory there is always enough: nothing is asked for beyond `size`. */
+static oatgp_status read_bytes(source *from, void *bytes, size_t count) {
+  if (from->stream == NULL) {
+    memcpy(bytes, from->next, count);
+    from->next += count;
+    return OATGP_OK;
+  }
   if (fread(bytes, 1, count, from->stream) == count) {
     return OATGP_OK;
   }
@@ -241,26 +248,39 @@ static oatgp_status check_checksum(const source *from) {
   return OATGP_OK;
 }
 
-oatgp_status oat_tensors_read(oatgp_context *ctx, const char *path, oat_tensors *out) {
-  source from = {.ctx = ctx, .path = path};
+static oatgp_status read_source(source *from, oat_tensors *out) {
   cJSON *root = NULL;
   oatgp_status status = OATGP_OK;
-  *out = (oat_tensors){0};
-  TRY(open_source(&from));
-  TRY(read_header(&from));
-  TRY(parse_header(&from, &root));
-  TRY(take_texts(&from, root->child, out));
-  TRY(read_tensors(&from, root, out));
-  TRY(check_checksum(&from));
-  TRY(oat_copy_text(ctx, path, &out->path));
+  TRY(read_header(from));
+  TRY(parse_header(from, &root));
+  TRY(take_texts(from, root->child, out));
+  TRY(read_tensors(from, root, out));
+  TRY(check_checksum(from));
+  TRY(oat_copy_text(from->ctx, from->path, &out->path));
 done:
   if (status != OATGP_OK) {
     oat_tensors_clear(out);
   }
+  cJSON_Delete(root);
+  free(from->header);
+  return status;
+}
+
+oatgp_status oat_tensors_read(oatgp_context *ctx, const char *path, oat_tensors *out) {
+  source from = {.ctx = ctx, .path = path};
+  *out = (oat_tensors){0};
+  oatgp_status status = open_source(&from);
+  if (status == OATGP_OK) {
+    status = read_source(&from, out);
+  }
   if (from.stream != NULL) {
     fclose(from.stream);
   }
-  cJSON_Delete(root);
-  free(from.header);
   return status;
+}
+
+oatgp_status oat_tensors_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oat_tensors *out) {
+  source from = {.ctx = ctx, .path = OAT_LAYOUT_MEMORY, .next = bytes, .size = size};
+  *out = (oat_tensors){0};
+  return read_source(&from, out);
 }

@@ -1,4 +1,4 @@
-/* Writing a tensor file: once through all bytes for the checksum, once more for the file. */
+/* Writing a tensor file, to a path or into memory: once through all bytes for the checksum, once more to write them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,15 +74,19 @@ done:
   return status;
 }
 
-/* Where the bytes of a file go: into a stream, which remembers its errors, or for want of one into a checksum. */
+/* Where the bytes of a file go: into a stream, which remembers its errors, or memory, or for want of both into a checksum. */
 typedef struct sink {
   FILE *stream;
+  unsigned char *next;
   uint64_t hash;
 } sink;
 
 static void emit(sink *to, const void *bytes, size_t count) {
   if (to->stream != NULL) {
     fwrite(bytes, 1, count, to->stream);
+  } else if (to->next != NULL) {
+    memcpy(to->next, bytes, count);
+    to->next += count;
   } else {
     to->hash = oat_hash(to->hash, bytes, count);
   }
@@ -112,19 +116,43 @@ static void emit_file(sink *to, const char *header, const oat_tensors *tensors) 
   }
 }
 
-oatgp_status oat_tensors_write(oatgp_context *ctx, const oat_tensors *tensors, const char *path) {
-  char *header = NULL, digits[OAT_LAYOUT_DIGITS + 1];
-  oat_file file = {0};
+/* The header with the checksum of all. */
+static oatgp_status make_signed_header(oatgp_context *ctx, const oat_tensors *tensors, const char *path, char **header) {
+  char digits[OAT_LAYOUT_DIGITS + 1];
   sink to = {.hash = OAT_HASH_START};
+  const oatgp_status status = make_header(ctx, tensors, path, header);
+  if (status == OATGP_OK) {
+    emit_file(&to, *header, tensors);
+    oat_layout_write_digits(to.hash, digits);
+    memcpy(*header + OAT_LAYOUT_BEGINNING_BYTES, digits, OAT_LAYOUT_DIGITS);
+  }
+  return status;
+}
+
+oatgp_status oat_tensors_write(oatgp_context *ctx, const oat_tensors *tensors, const char *path) {
+  char *header = NULL;
+  oat_file file = {0};
   oatgp_status status = OATGP_OK;
-  TRY(make_header(ctx, tensors, path, &header));
-  emit_file(&to, header, tensors);
-  oat_layout_write_digits(to.hash, digits);
-  memcpy(header + OAT_LAYOUT_BEGINNING_BYTES, digits, OAT_LAYOUT_DIGITS);
+  TRY(make_signed_header(ctx, tensors, path, &header));
   TRY(oat_file_open(ctx, path, &file));
-  to.stream = file.stream;
-  emit_file(&to, header, tensors);
+  emit_file(&(sink){.stream = file.stream}, header, tensors);
   status = oat_file_close(ctx, &file, OATGP_OK);
+done:
+  free(header);
+  return status;
+}
+
+oatgp_status oat_tensors_pack(oatgp_context *ctx, const oat_tensors *tensors, oat_bytes *out) {
+  char *header = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(make_signed_header(ctx, tensors, OAT_LAYOUT_MEMORY, &header));
+  size_t size = OAT_LAYOUT_LENGTH_BYTES + strlen(header);
+  for (size_t i = 0; i < tensors->count; i++) {
+    size += tensors->tensor[i].size * sizeof(double);
+  }
+  TRY(oat_new(ctx, size, 1, &out->bytes));
+  out->size = size;
+  emit_file(&(sink){.next = out->bytes}, header, tensors);
 done:
   free(header);
   return status;

@@ -245,9 +245,9 @@ static oatgp_status write_data(oatgp_context *ctx, const char *path, const oatgp
   for (size_t first = 0; first < data->n && status == OATGP_OK; first += NPY_BLOCK) {
     const size_t rows = data->n - first < NPY_BLOCK ? data->n - first : NPY_BLOCK;
     for (size_t k = 0; k < columns; k++) {
-      const double *values = oat_data_column(data, k) + first;
+      const oat_column values = oat_data_column(data, k);
       for (size_t i = 0; i < rows; i++) {
-        block[i * columns + k] = values[i];
+        block[i * columns + k] = values.a[(first + i) * values.step];
       }
     }
     status = write_values(ctx, path, rows * columns, block, file);

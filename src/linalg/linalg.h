@@ -59,7 +59,7 @@ void oat_average_halves(size_t n, double *a);
 /* Transposes in place. */
 void oat_transpose(size_t n, double *a);
 
-/* Threads that the BLAS may use from now on, if it lets us say so. */
+/* Threads that the BLAS may use from now on, if it lets us say so; 1 in a forked child. */
 void oat_set_blas_threads(int threads);
 /* Which BLAS it is, in its own words. */
 const char *oat_blas_name(void);

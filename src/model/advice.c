@@ -27,25 +27,29 @@ static double median_of(double *values, size_t n) {
   return values[n / 2];
 }
 
+static double value_at(oat_column column, size_t i) { return column.a[i * column.step]; }
+
 /* Warns if any of n numbers is far from their median, compared with how far half of them are. `work` is n. */
-static void find_outliers(oatgp_context *ctx, const char *what, const double *values, size_t n, double *work) {
-  memcpy(work, values, n * sizeof *work);
+static void find_outliers(oatgp_context *ctx, const char *what, oat_column values, size_t n, double *work) {
+  for (size_t i = 0; i < n; i++) {
+    work[i] = value_at(values, i);
+  }
   const double middle = median_of(work, n);
   for (size_t i = 0; i < n; i++) {
-    work[i] = fabs(values[i] - middle);
+    work[i] = fabs(value_at(values, i) - middle);
   }
   const double unit = ROBUST * median_of(work, n);
   size_t count = 0, farthest = 0;
   for (size_t i = 0; i < n && unit > 0; i++) {
-    count += fabs(values[i] - middle) > FAR_AWAY * unit;
-    farthest = fabs(values[i] - middle) > fabs(values[farthest] - middle) ? i : farthest;
+    count += fabs(value_at(values, i) - middle) > FAR_AWAY * unit;
+    farthest = fabs(value_at(values, i) - middle) > fabs(value_at(values, farthest) - middle) ? i : farthest;
   }
   if (count > 0) {
     oat_say(ctx, OATGP_WARNING,
             "%s: %zu of %zu numbers %s over %.0f times further from the median than is usual, such as %g in row %zu (median %g): check "
             "them, or "
             "take logarithms if all are right",
-            what, count, n, count == 1 ? "is" : "are", FAR_AWAY, values[farthest], farthest + 1, middle);
+            what, count, n, count == 1 ? "is" : "are", FAR_AWAY, value_at(values, farthest), farthest + 1, middle);
   }
 }
 
@@ -53,11 +57,11 @@ static void look_for_outliers(oatgp_context *ctx, const oat_setup *setup, size_t
   const oatgp_data *data = setup->data;
   char what[300];
   snprintf(what, sizeof what, "target '%s'", data->target != NULL ? data->target : "y");
-  find_outliers(ctx, what, data->y, n, work);
+  find_outliers(ctx, what, (oat_column){data->y, 1}, n, work);
   for (size_t j = 0; j < setup->scaling.d; j++) {
     const size_t column = setup->scaling.column[j];
     snprintf(what, sizeof what, "input '%s'", data->names[column]);
-    find_outliers(ctx, what, data->x + column * data->n, n, work);
+    find_outliers(ctx, what, oat_data_input(data, column), n, work);
   }
 }
 

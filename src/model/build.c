@@ -11,7 +11,13 @@
 #include "util/memory.h"
 
 void oat_fingerprint(const oatgp_data *data, char *text) {
-  uint64_t hash = oat_hash(OAT_HASH_START, data->x, data->n * data->d * sizeof(double));
+  uint64_t hash = OAT_HASH_START;
+  for (size_t j = 0; j < data->d; j++) {
+    const oat_column x = oat_data_input(data, j);
+    for (size_t i = 0; i < data->n; i++) {
+      hash = oat_hash(hash, &x.a[i * x.step], sizeof(double));
+    }
+  }
   hash = oat_hash(hash, data->y, data->n * sizeof(double));
   if (data->weight != NULL) {
     hash = oat_hash(hash, data->weight, data->n * sizeof(double));

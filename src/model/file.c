@@ -124,27 +124,44 @@ static oatgp_status add_names(oatgp_context *ctx, oat_tensors *file, const oatgp
   return status;
 }
 
-oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) {
-  oat_tensors file = {0};
+static oatgp_status fill_file(oatgp_context *ctx, const oatgp_model *model, oat_tensors *file) {
   part parts[MAX_PARTS];
   const size_t count = list_parts(model, parts);
   oatgp_status status = OATGP_OK;
-  TRY(oat_tensors_set(ctx, &file, "format", FORMAT));
-  TRY(oat_tensors_set(ctx, &file, "format_version", FORMAT_VERSION));
+  TRY(oat_tensors_set(ctx, file, "format", FORMAT));
+  TRY(oat_tensors_set(ctx, file, "format_version", FORMAT_VERSION));
   for (size_t i = 0; i < OAT_TEXTS; i++) {
-    TRY(oat_tensors_set(ctx, &file, text_keys[i], model->text[i]));
+    TRY(oat_tensors_set(ctx, file, text_keys[i], model->text[i]));
   }
-  TRY(add_names(ctx, &file, model));
+  TRY(add_names(ctx, file, model));
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     if (i < OAT_NUMBER_OPTIONAL || isfinite(model->number[i])) {
-      TRY(oat_tensors_add(ctx, &file, number_names[i], 1, 0, &model->number[i]));
+      TRY(oat_tensors_add(ctx, file, number_names[i], 1, 0, &model->number[i]));
     }
   }
   for (size_t i = 0; i < count; i++) {
-    TRY(add_part(ctx, &file, &parts[i]));
+    TRY(add_part(ctx, file, &parts[i]));
   }
-  TRY(oat_tensors_write(ctx, &file, path));
 done:
+  return status;
+}
+
+oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) {
+  oat_tensors file = {0};
+  oatgp_status status = fill_file(ctx, model, &file);
+  if (status == OATGP_OK) {
+    status = oat_tensors_write(ctx, &file, path);
+  }
+  oat_tensors_clear(&file);
+  return status;
+}
+
+oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out) {
+  oat_tensors file = {0};
+  oatgp_status status = fill_file(ctx, model, &file);
+  if (status == OATGP_OK) {
+    status = oat_tensors_pack(ctx, &file, out);
+  }
   oat_tensors_clear(&file);
   return status;
 }
@@ -344,32 +361,49 @@ static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, con
   return sane ? OATGP_OK : wrong(ctx, file, "a number that must be positive is not");
 }
 
-oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out) {
-  oat_tensors file = {0};
+static oatgp_status read_model(oatgp_context *ctx, const oat_tensors *file, oatgp_model **out) {
   oatgp_model *model = NULL;
   cJSON *names = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_tensors_read(ctx, path, &file));
-  TRY(check_format(ctx, &file));
+  TRY(check_format(ctx, file));
   TRY(oat_new(ctx, 1, sizeof *model, &model));
-  TRY(read_texts(ctx, &file, model));
-  TRY(read_numbers(ctx, &file, model));
-  names = oat_tensors_text(&file, "inputs") != NULL ? cJSON_Parse(oat_tensors_text(&file, "inputs")) : NULL;
+  TRY(read_texts(ctx, file, model));
+  TRY(read_numbers(ctx, file, model));
+  names = oat_tensors_text(file, "inputs") != NULL ? cJSON_Parse(oat_tensors_text(file, "inputs")) : NULL;
   if (!cJSON_IsArray(names)) {
-    TRY(wrong(ctx, &file, "it has no list of inputs"));
+    TRY(wrong(ctx, file, "it has no list of inputs"));
   }
-  TRY(read_sizes(ctx, &file, names, model));
+  TRY(read_sizes(ctx, file, names, model));
   TRY(oat_model_allocate(ctx, model));
-  TRY(read_names(ctx, &file, names, model));
-  TRY(read_parts(ctx, &file, model));
-  TRY(check_parts(ctx, &file, model));
-  TRY(check_order(ctx, &file, model));
+  TRY(read_names(ctx, file, names, model));
+  TRY(read_parts(ctx, file, model));
+  TRY(check_parts(ctx, file, model));
+  TRY(check_order(ctx, file, model));
   TRY(oat_model_finish(ctx, model));
   *out = model;
   model = NULL;
 done:
   oatgp_model_free(model);
   cJSON_Delete(names);
+  return status;
+}
+
+oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out) {
+  oat_tensors file = {0};
+  oatgp_status status = oat_tensors_read(ctx, path, &file);
+  if (status == OATGP_OK) {
+    status = read_model(ctx, &file, out);
+  }
+  oat_tensors_clear(&file);
+  return status;
+}
+
+oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out) {
+  oat_tensors file = {0};
+  oatgp_status status = oat_tensors_unpack(ctx, size, bytes, &file);
+  if (status == OATGP_OK) {
+    status = read_model(ctx, &file, out);
+  }
   oat_tensors_clear(&file);
   return status;
 }

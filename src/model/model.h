@@ -4,6 +4,7 @@
 #define OAT_MODEL_H
 
 #include "data/scaling.h"
+#include "data/tensors.h"
 #include "objective/objective.h"
 
 /* Texts kept with a model. */
@@ -121,6 +122,8 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
                           int with_gradient, oatgp_evaluation *out);
 oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path);
 oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out);
+oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out);
+oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out);
 oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);

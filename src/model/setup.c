@@ -288,7 +288,10 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
     return OATGP_OK;
   }
   for (size_t j = 0; j < scaling->d; j++) {
-    memcpy(setup->start.z + j * setup->k, knots->x + scaling->column[j] * knots->n, knots->n * sizeof(double));
+    const oat_column x = oat_data_input(knots, scaling->column[j]);
+    for (size_t i = 0; i < knots->n; i++) {
+      setup->start.z[i + j * setup->k] = x.a[i * x.step];
+    }
   }
   return OATGP_OK;
 }
@@ -393,7 +396,7 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
-  oat_mean_sd(data->n, data->y, &mean, &sd);
+  oat_mean_sd(data->n, (oat_column){data->y, 1}, &mean, &sd);
   TRY(read_mean(ctx, setup, mean));
   const double spread = target_spread(data, setup->mean, power_of_two(fmax(sd, fabs(mean - setup->mean))));
   setup->y_scale = power_of_two(spread);

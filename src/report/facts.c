@@ -128,9 +128,15 @@ static oatgp_status find_inputs(oat_facts *f) {
   oatgp_status status;
   TRY(oat_new(f->ctx, f->d, sizeof *column, &column));
   TRY(oat_new(f->ctx, f->d, sizeof *f->input, &f->input));
+  TRY(oat_new_matrix(f->ctx, f->data->n, f->d, &f->columns));
   TRY(oat_model_match_inputs(f->ctx, f->model, f->data, column));
   for (size_t j = 0; j < f->d; j++) {
-    f->input[j] = f->data->x + column[j] * f->data->n;
+    const oat_column x = oat_data_input(f->data, column[j]);
+    double *values = f->columns + j * f->data->n;
+    for (size_t i = 0; i < f->data->n; i++) {
+      values[i] = x.a[i * x.step];
+    }
+    f->input[j] = values;
   }
 done:
   free(column);
@@ -209,8 +215,8 @@ done:
 }
 
 void oat_facts_clear(oat_facts *facts) {
-  double *const arrays[] = {facts->knots, facts->knot_mean, facts->lowest,   facts->highest,
-                            facts->mean,  facts->sd,        facts->residual, facts->nlp};
+  double *const arrays[] = {facts->knots, facts->knot_mean, facts->lowest, facts->highest, facts->mean,
+                            facts->sd,    facts->residual,  facts->nlp,    facts->columns};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

@@ -13,11 +13,12 @@ typedef struct oat_facts {
   char **name;  /* d inputs: their names, cut short where they are long */
   char *target; /* the same, and a word where it has no name */
   size_t d;
-  size_t *order;                           /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
-  double *knots, *knot_mean;               /* knots x d in the data's units, f there; NULL for the full GP */
-  double *lowest, *highest;                /* d: range of the training inputs and the given rows, in the data's units */
-  const oatgp_data *data;                  /* NULL: there are none, and then nothing of what follows */
-  const double **input;                    /* d columns of the data */
+  size_t *order;             /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
+  double *knots, *knot_mean; /* knots x d in the data's units, f there; NULL for the full GP */
+  double *lowest, *highest;  /* d: range of the training inputs and the given rows, in the data's units */
+  const oatgp_data *data;    /* NULL: there are none, and then nothing of what follows */
+  const double **input;      /* d columns of the data, in `columns`, since borrowed data have other orders */
+  double *columns;
   double *mean, *sd, *residual, *nlp;      /* n each, of an observation; residual over sd. NULL without a target */
   bool left_out;                           /* the rows are those of the fit, each predicted without itself */
   oatgp_scores scores;                     /* with a target */

@@ -1,0 +1,84 @@
+# The way to the library and back: its results, its warnings and its errors as R conditions.
+
+# result: the list that every entry returns. notes: whether what the library only mentions is shown.
+receive <- function(result, call = NULL, notes = FALSE) {
+  for (sentence in result$warnings) {
+    warning(warningCondition(sentence, class = "oatgp_warning", call = call))
+  }
+  if (notes) {
+    for (sentence in result$notes) {
+      message("oatgp: ", sentence)
+    }
+  }
+  if (result$status != "OK") {
+    fail(result$sentence, tolower(result$status), call)
+  }
+  if (result$interrupted) {
+    warning(warningCondition("interrupted: this is the best so far", class = "oatgp_interrupted", call = call))
+  }
+  result$value
+}
+
+# status: one of the library's, such as "argument" or "data", or of its names for what only R can find.
+fail <- function(sentence, status = "argument", call = NULL) {
+  stop(errorCondition(sentence, class = c(paste0("oatgp_", status), "oatgp_error"), call = call, status = status))
+}
+
+# Settings whose names are those of columns or are about files; data frames have their own ways.
+file_settings <- c("target", "inputs", "weights", "noise_variance", "header", "missing")
+
+# A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas.
+as_settings <- function(settings, call = NULL) {
+  if (length(settings) == 0) {
+    return(stats::setNames(character(), character()))
+  }
+  names <- names(settings)
+  if (is.null(names) || any(names == "")) {
+    fail("every further argument must be a setting with its name, such as max_knots = 100; oatgp_settings() lists them", call = call)
+  }
+  if (anyDuplicated(names)) {
+    fail(sprintf("the setting '%s' is given twice", names[anyDuplicated(names)]), call = call)
+  }
+  about_files <- intersect(names, file_settings)
+  if (length(about_files) > 0) {
+    fail(sprintf("'%s' is about files: in R the formula, the matrices and their arguments say it", about_files[1]), call = call)
+  }
+  texts <- vapply(settings, setting_text, "", call = call)
+  texts[order(names(texts) != "preset")] # a preset comes first, so that other settings win
+}
+
+setting_text <- function(value, call = NULL) {
+  if (length(value) == 0 || anyNA(value) || !(is.logical(value) || is.numeric(value) || is.character(value))) {
+    fail("a setting is a number, a text or TRUE or FALSE, without NA", call = call)
+  }
+  if (is.logical(value)) {
+    value <- ifelse(value, "yes", "no")
+  } else if (is.numeric(value)) {
+    value <- sprintf("%.17g", as.numeric(value))
+  }
+  paste(value, collapse = ",")
+}
+
+# R's generator gives the seed of the library's, so that set.seed() makes everything reproducible.
+draw_seed <- function() {
+  sprintf("%.0f", floor(stats::runif(1, 1, .Machine$integer.max)))
+}
+
+oatgp_settings <- function(verb = "fit") {
+  table <- receive(.Call(C_entry_settings), sys.call())
+  table <- as.data.frame(table, stringsAsFactors = FALSE)
+  verbs <- strsplit(table$verbs, ",", fixed = TRUE)
+  wanted <- !table$command_only & !table$name %in% file_settings & vapply(verbs, function(v) verb %in% v, NA)
+  if (!any(wanted)) {
+    fail(sprintf("'%s' is none of fit, certify, update and cv", verb), call = sys.call())
+  }
+  table <- table[wanted, c("name", "type", "default", "choices", "lowest", "highest", "help")]
+  table[!table$type %in% c("number", "whole number"), c("lowest", "highest")] <- NA
+  rownames(table) <- NULL
+  table
+}
+
+# Of OpenBLAS; 0 with another BLAS.
+blas_threads <- function() {
+  .Call(C_entry_blas_threads)
+}

@@ -1,0 +1,118 @@
+# What a model says about itself.
+
+coef.oatgp <- function(object, ...) {
+  info <- model_info(object)
+  lengthscales <- info$lengthscales
+  names(lengthscales) <- if (endsWith(info$kernel, "-ard")) paste0("lengthscale.", info$inputs) else "lengthscale"
+  values <- c(sigma = info$sigma, lengthscales, tau = info$tau)
+  if (startsWith(info$kernel, "rq")) {
+    values <- c(values, shape = info$shape)
+  }
+  values <- c(values, mean = info$mean)
+  if (!is.null(info$slopes)) {
+    values <- c(values, stats::setNames(info$slopes, paste0("slope.", info$inputs)))
+  }
+  values
+}
+
+sigma.oatgp <- function(object, ...) {
+  model_info(object)$tau
+}
+
+nobs.oatgp <- function(object, ...) {
+  as.integer(model_info(object)$n)
+}
+
+formula.oatgp <- function(x, ...) {
+  if (is.null(x$terms)) fail("this model was not made by a formula", call = sys.call()) else stats::formula(x$terms)
+}
+
+# Parameters that the fit has chosen; knots are no parameters of the model, they only approximate it.
+parameter_count <- function(info, settings) {
+  fixed <- if ("fix" %in% names(settings)) strsplit(settings[["fix"]], ",", fixed = TRUE)[[1]] else character()
+  free <- c(sigma = 1, lengthscale = length(info$lengthscales), tau = 1, shape = if (startsWith(info$kernel, "rq")) 1 else 0)
+  mean <- if (info$mean_kind == "linear") 1 + info$d else if (info$mean_kind %in% c("fit", "mean")) 1 else 0
+  sum(free[!names(free) %in% fixed]) + mean
+}
+
+logLik.oatgp <- function(object, certify = FALSE, ...) {
+  info <- model_info(object)
+  bounds <- c(info$lower, info$upper)
+  if (certify) {
+    certificate <- certify.oatgp(object, ...)
+    bounds <- c(certificate$lower, certificate$upper)
+  }
+  structure(info$objective, df = parameter_count(info, object$settings), nobs = as.integer(info$n), lower = bounds[1], upper = bounds[2],
+            approx = info$approx, class = c("logLik.oatgp", "logLik"))
+}
+
+print.logLik.oatgp <- function(x, digits = getOption("digits"), ...) {
+  what <- switch(attr(x, "approx"), vfe = "lower bound of the log evidence", full = "log evidence", "approximate log evidence")
+  cat("'log Lik.' ", format(c(x), digits = digits), " (df=", format(attr(x, "df")), "): ", what, "\n", sep = "")
+  if (!is.na(attr(x, "lower"))) {
+    cat("exact log evidence between ", format(attr(x, "lower"), digits = digits), " and ", format(attr(x, "upper"), digits = digits), "\n",
+        sep = "")
+  }
+  invisible(x)
+}
+
+# Knots in the data's units, with the posterior mean and sd of the function there.
+knots.oatgp <- function(Fn, ...) {
+  values <- receive(.Call(C_entry_knots, Fn$model), sys.call())
+  colnames(values) <- c(model_info(Fn)$inputs, "mean", "sd")
+  as.data.frame(values)
+}
+
+model_words <- function(info) {
+  approx <- if (info$approx == "full") "full GP" else sprintf("%s with %d knots", info$approx, as.integer(info$knots))
+  sprintf("%s, kernel %s, %d rows, %d input%s", approx, info$kernel, as.integer(info$n), as.integer(info$d), if (info$d == 1) "" else "s")
+}
+
+print_call <- function(call) {
+  cat("\nCall:\n", paste(deparse(call), collapse = "\n"), "\n\n", sep = "")
+}
+
+print.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  info <- model_info(x)
+  print_call(x$call)
+  cat("Gaussian process: ", model_words(info), "\n\nCoefficients (lengthscales of standardised inputs):\n", sep = "")
+  print(format(coef.oatgp(x), digits = digits), quote = FALSE)
+  cat("\nObjective:", format(info$objective, digits = digits + 3L), "\n\n")
+  invisible(x)
+}
+
+summary.oatgp <- function(object, ...) {
+  info <- model_info(object)
+  lengthscales <- rep_len(info$lengthscales, info$d)
+  inputs <- data.frame(lengthscale = lengthscales, in_units = lengthscales * info$input_scale, row.names = info$inputs)
+  residuals <- if (is.null(object$rows)) NULL else residuals.oatgp(object)
+  structure(list(call = object$call, info = info, coefficients = coef.oatgp(object), inputs = inputs, residuals = residuals,
+                 logLik = logLik.oatgp(object), sigma = info$tau), class = "summary.oatgp")
+}
+
+print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  info <- x$info
+  print_call(x$call)
+  cat("Gaussian process: ", model_words(info), "\n", sep = "")
+  if (!is.null(x$residuals)) {
+    cat("\nResiduals:\n")
+    quantiles <- stats::quantile(x$residuals, na.rm = TRUE)
+    names(quantiles) <- c("Min", "1Q", "Median", "3Q", "Max")
+    print(zapsmall(quantiles, digits + 1L), digits = digits)
+  }
+  cat("\nInputs, the smaller the lengthscale the stronger the effect:\n")
+  inputs <- x$inputs
+  names(inputs) <- c("lengthscale", "in its units")
+  print(inputs, digits = digits)
+  number <- function(value) format(value, digits = digits)
+  cat("\nsd of the function (sigma): ", number(info$sigma), "\nsd of the noise (tau):      ", number(info$tau),
+      "\nprior mean:                 ", number(info$mean), " (", info$mean_kind, ")\n", sep = "")
+  if (!is.na(info$loo_rmse)) {
+    cat("Leave-one-out: RMSE ", number(info$loo_rmse), ", mean NLP ", number(info$loo_mean_nlp), ", ",
+        number(100 * info$loo_coverage95), " % of rows in their 95 % interval\n", sep = "")
+  }
+  print(x$logLik, digits = digits + 3L)
+  cat(as.integer(info$evaluations), " evaluations in ", format(info$seconds, digits = 3), " s; stopped: ", info$stop_sentence, "\n\n",
+      sep = "")
+  invisible(x)
+}

@@ -1,0 +1,151 @@
+# Fitting.
+
+oatgp <- function(x, ...) {
+  UseMethod("oatgp")
+}
+
+oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_variance, contrasts = NULL, certify = FALSE,
+                          keep_data = TRUE, progress = interactive()) {
+  call <- match.call()
+  call[[1]] <- quote(oatgp)
+  frame <- match.call(expand.dots = FALSE)
+  frame <- frame[c(1L, match(c("formula", "data", "subset", "weights", "na.action", "noise_variance"), names(frame), 0L))]
+  frame$drop.unused.levels <- TRUE
+  frame[[1]] <- quote(stats::model.frame)
+  frame <- eval(frame, parent.frame())
+  terms <- attr(frame, "terms")
+  if (!is.null(stats::model.offset(frame))) {
+    fail("offsets are not supported: subtract the offset from the response, and add it to predictions", call = call)
+  }
+  y <- stats::model.response(frame, "numeric")
+  if (is.null(y) || is.matrix(y)) {
+    fail("the formula needs a response, and one only", call = call)
+  }
+  made <- design(terms, frame, contrasts)
+  if (ncol(made$x) == 0) {
+    fail("the formula has no inputs", call = call)
+  }
+  rows <- make_frame(made$x, y, stats::model.weights(frame), frame[["(noise_variance)"]], colnames(made$x),
+                     deparse1(formula[[2]]), call)
+  object <- fit_rows(rows, list(...), call, certify, progress)
+  object$terms <- terms
+  object$xlevels <- stats::.getXlevels(terms, frame)
+  object$contrasts <- made$contrasts
+  object$na.action <- attr(frame, "na.action")
+  keep_rows(object, rows, keep_data)
+}
+
+oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, certify = FALSE, keep_data = TRUE,
+                          progress = interactive()) {
+  call <- match.call()
+  call[[1]] <- quote(oatgp)
+  if (missing(y)) {
+    fail("y is missing: the values to be predicted", call = call)
+  }
+  target <- if (is.name(call$y)) as.character(call$y) else "y"
+  x <- as_inputs(x, call)
+  names <- colnames(x)
+  if (is.null(names)) {
+    names <- if (ncol(x) == 0) character() else paste0("x", seq_len(ncol(x)))
+  }
+  rows <- make_frame(x, y, weights, noise_variance, names, target, call)
+  keep_rows(fit_rows(rows, list(...), call, certify, progress), rows, keep_data)
+}
+
+# Knots can be given as places; then they are a frame, else a setting.
+split_knots <- function(settings, rows, call) {
+  places <- settings$knots
+  if (is.matrix(places) || is.data.frame(places)) {
+    x <- as_inputs(take_columns(places, rows$names), call)
+    settings$knots <- NULL
+    return(list(settings = settings, knots = make_frame(x, names = colnames(x))))
+  }
+  list(settings = settings, knots = NULL)
+}
+
+fit_rows <- function(rows, settings, call, certify, progress) {
+  split <- split_knots(settings, rows, call)
+  texts <- as_settings(split$settings, call)
+  if (!"seed" %in% names(texts)) {
+    texts["seed"] <- draw_seed()
+  }
+  control <- list(progress = progress, certify = certify, command = paste(deparse(call), collapse = " "))
+  model <- receive(.Call(C_entry_fit, rows, texts, split$knots, control), call, progress)
+  structure(list(model = model, call = call, settings = texts, knots = split$knots), class = "oatgp")
+}
+
+keep_rows <- function(object, rows, keep) {
+  if (keep) {
+    object$rows <- rows
+  }
+  object
+}
+
+# Everything that the model file says about itself.
+model_info <- function(object) {
+  receive(.Call(C_entry_info, object$model))
+}
+
+oatgp_save <- function(object, file) {
+  check_model(object)
+  receive(.Call(C_entry_save, object$model, file_path(file)), sys.call())
+  invisible(object)
+}
+
+oatgp_load <- function(file) {
+  model <- receive(.Call(C_entry_load, file_path(file)), sys.call())
+  structure(list(model = model, call = sys.call(), settings = as_settings(list())), class = "oatgp")
+}
+
+# For the library "-" is standard output, which belongs to R.
+file_path <- function(file) {
+  if (!is.character(file) || length(file) != 1 || is.na(file)) {
+    fail("file must be one path", call = sys.call(-1))
+  }
+  if (file == "-") "./-" else path.expand(file)
+}
+
+check_model <- function(object) {
+  if (!inherits(object, "oatgp")) {
+    fail("the first argument must be a model that oatgp() or oatgp_load() made", call = sys.call(-1))
+  }
+}
+
+update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weights = NULL, noise_variance = NULL, refit = FALSE,
+                         progress = interactive(), evaluate = TRUE) {
+  if (is.null(newdata)) {
+    return(NextMethod("update"))
+  }
+  call <- sys.call()
+  new <- new_rows(object, newdata, y, weights, noise_variance, call)
+  old <- object$rows
+  all <- if (is.null(old)) NULL else join_rows(old, new)
+  if (refit) {
+    all <- join_rows(own_rows(object, call), new)
+    object$model <- receive(.Call(C_entry_refit, object$model, all, as_settings(list(...), call), progress), call, progress)
+  } else {
+    if (...length() > 0) {
+      fail("settings are for refit = TRUE; without it nothing is optimised", call = call)
+    }
+    object$model <- receive(.Call(C_entry_update, object$model, new), call)
+  }
+  object$rows <- all
+  object$na.action <- NULL
+  object
+}
+
+# Rows without weights have weight 1 and no known noise.
+join_rows <- function(old, new) {
+  join <- function(what, missing) {
+    if (is.null(old[[what]]) && is.null(new[[what]])) {
+      return(NULL)
+    }
+    filled <- function(rows) if (is.null(rows[[what]])) rep(missing, nrow(rows$x)) else rows[[what]]
+    c(filled(old), filled(new))
+  }
+  old["x"] <- list(rbind(old$x, new$x))
+  old["y"] <- list(c(old$y, new$y))
+  old["weights"] <- list(join("weights", 1))
+  old["noise_variance"] <- list(join("noise_variance", 0))
+  old
+}

@@ -1,0 +1,112 @@
+# Prediction and draws.
+
+# Rows with NA in them are NA in the result. Parts of a size for which the library promises the same bits; between them R can be interrupted.
+predict_rows <- function(object, x, weights = NULL, noise_variance = NULL, threads = NULL, call = NULL) {
+  result <- matrix(NA_real_, nrow(x), 3, dimnames = list(rownames(x), c("mean", "latent", "observation")))
+  complete <- which(rowSums(is.na(x)) == 0)
+  inputs <- model_info(object)$inputs
+  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), call)
+  for (first in seq(1, by = 65536, length.out = ceiling(length(complete) / 65536))) {
+    part <- complete[first:min(first + 65535, length(complete))]
+    frame <- make_frame(x[part, , drop = FALSE], NULL, weights[part], noise_variance[part], inputs, call = call)
+    result[part, ] <- receive(.Call(C_entry_predict, object$model, frame, settings), call)
+  }
+  result
+}
+
+predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", "confidence", "prediction"), level = 0.95,
+                          cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL, ...) {
+  call <- sys.call()
+  interval <- match.arg(interval)
+  if (...length() > 0) {
+    fail(sprintf("predict() has no argument '%s'", names(list(...))[1]), call = call)
+  }
+  if (!is.numeric(level) || length(level) != 1 || !(level > 0 && level < 1)) {
+    fail("level must be a probability between 0 and 1", call = call)
+  }
+  if (missing(newdata) || is.null(newdata)) {
+    rows <- own_rows(object, call)
+    new <- list(x = rows$x, na.action = object$na.action)
+    weights <- rows$weights
+    noise_variance <- rows$noise_variance
+  } else {
+    new <- new_inputs(object, newdata, na.action, call)
+  }
+  check_lengths(new$x, weights, noise_variance, call)
+  values <- predict_rows(object, new$x, weights, noise_variance, threads, call)
+  pad <- function(v) stats::napredict(new$na.action, v)
+  fit <- values[, "mean"]
+  if (interval != "none") {
+    half <- stats::qnorm((1 + level) / 2) * sqrt(values[, if (interval == "confidence") "latent" else "observation"])
+    fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
+  }
+  if (!se.fit && !cov) {
+    return(pad(fit))
+  }
+  result <- list(fit = pad(fit))
+  if (se.fit) {
+    result$se.fit <- pad(sqrt(values[, "latent"]))
+    result$residual.scale <- sigma.oatgp(object)
+  }
+  if (cov) {
+    result$cov <- joint_covariance(object, new$x, call)
+  }
+  result
+}
+
+check_lengths <- function(x, weights, noise_variance, call) {
+  make_frame(x, NULL, weights, noise_variance, call = call)
+  invisible()
+}
+
+joint_covariance <- function(object, x, call) {
+  result <- matrix(NA_real_, nrow(x), nrow(x), dimnames = list(rownames(x), rownames(x)))
+  complete <- which(rowSums(is.na(x)) == 0)
+  if (length(complete) > 0) {
+    frame <- make_frame(x[complete, , drop = FALSE], names = model_info(object)$inputs)
+    result[complete, complete] <- receive(.Call(C_entry_covariance, object$model, frame), call)
+  }
+  result
+}
+
+fitted.oatgp <- function(object, ...) {
+  predict.oatgp(object)
+}
+
+residuals.oatgp <- function(object, type = c("response", "loo"), ...) {
+  type <- match.arg(type)
+  rows <- own_rows(object, sys.call())
+  values <- if (type == "loo") {
+    loo(object)$rows$residual
+  } else {
+    rows$y - predict_rows(object, rows$x)[, "mean"]
+  }
+  stats::naresid(object$na.action, stats::setNames(values, rownames(rows$x)))
+}
+
+# As simulate() does for lm(): with a seed, the generator is put back afterwards; the state that was used comes with the result.
+simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), ...) {
+  call <- sys.call()
+  what <- match.arg(what)
+  rows <- if (is.null(newdata)) own_rows(object, call) else make_frame(new_inputs(object, newdata, stats::na.fail, call)$x)
+  if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
+    stats::runif(1)
+  }
+  before <- get(".Random.seed", envir = globalenv())
+  state <- before
+  if (!is.null(seed)) {
+    set.seed(seed)
+    state <- structure(seed, kind = as.list(RNGkind()))
+    on.exit(assign(".Random.seed", before, envir = globalenv()))
+  }
+  rows$names <- model_info(object)$inputs
+  draws <- receive(.Call(C_entry_samples, object$model, rows, as.integer(nsim), as.double(draw_seed())), call)
+  if (what == "response") {
+    variance <- sigma.oatgp(object)^2 / if (is.null(rows$weights)) 1 else rows$weights
+    variance <- variance + if (is.null(rows$noise_variance)) 0 else rows$noise_variance
+    draws <- draws + stats::rnorm(length(draws), 0, sqrt(rep_len(variance, nrow(draws))))
+  }
+  colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
+  rownames(draws) <- rownames(rows$x)
+  structure(as.data.frame(draws), seed = state)
+}

@@ -1,0 +1,83 @@
+# How good the model is: rows left out, bounds of the evidence, scores of new rows.
+
+loo <- function(x, ...) {
+  UseMethod("loo")
+}
+
+cv <- function(x, ...) {
+  UseMethod("cv")
+}
+
+certify <- function(x, ...) {
+  UseMethod("certify")
+}
+
+score <- function(x, ...) {
+  UseMethod("score")
+}
+
+# The rows of the fit: the object's own, or given again.
+rows_of_fit <- function(object, data, y, weights, noise_variance, call) {
+  if (is.null(data)) own_rows(object, call) else new_rows(object, data, y, weights, noise_variance, call)
+}
+
+held_out <- function(result, rows, class) {
+  values <- as.data.frame(result$rows)
+  names(values) <- c("mean", "variance", "nlp", "residual")
+  values <- data.frame(y = rows$y, values[1], sd = sqrt(values$variance), values[3:4], row.names = rownames(rows$x))
+  structure(list(rows = values, scores = unlist(result$scores)), class = c(class, "oatgp_held_out"))
+}
+
+print.oatgp_held_out <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat(switch(class(x)[1], oatgp_loo = "Leave-one-out", "Cross-validation"), " of ", x$scores[["n"]], " rows\n", sep = "")
+  print(x$scores[c("rmse", "srmse", "mnlp", "mean_nlp", "coverage50", "coverage95")], digits = digits)
+  far <- which(abs(x$rows$residual) > 4)
+  if (length(far) > 0) {
+    cat("\nRows to look at (standardised residual beyond 4):\n")
+    print(x$rows[utils::head(far, 10), ], digits = digits)
+  }
+  invisible(x)
+}
+
+loo.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, ...) {
+  call <- sys.call()
+  rows <- rows_of_fit(x, data, y, weights, noise_variance, call)
+  held_out(receive(.Call(C_entry_loo, x$model, rows), call), rows, "oatgp_loo")
+}
+
+# Every fold is fitted as the model was; folds are drawn by R's generator.
+cv.oatgp <- function(x, folds = 10, ..., progress = interactive()) {
+  call <- sys.call()
+  rows <- own_rows(x, call)
+  settings <- x$settings
+  settings["seed"] <- draw_seed()
+  changed <- as_settings(c(list(folds = folds), list(...)), call)
+  settings[names(changed)] <- changed
+  settings <- settings[!names(settings) %in% c("checkpoint", "resume")]
+  held_out(receive(.Call(C_entry_cv, rows, settings, x$knots, progress), call, progress), rows, "oatgp_cv")
+}
+
+certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, progress = interactive(), ...) {
+  call <- sys.call()
+  rows <- rows_of_fit(x, data, y, weights, noise_variance, call)
+  certificate <- receive(.Call(C_entry_certify, x$model, rows, as_settings(list(...), call), progress), call, progress)
+  structure(certificate, class = "oatgp_certificate")
+}
+
+print.oatgp_certificate <- function(x, digits = getOption("digits"), ...) {
+  number <- function(value) format(value, digits = digits)
+  small <- function(value) format(value, digits = 3)
+  cat("Log evidence of ", x$n, " rows at the model's parameters: from ", number(x$lower), " to ", number(x$upper), "\n",
+      "ELBO ", number(x$elbo), ": the sparse posterior is at most ", small(x$kl_at_most), " nats (", small(x$kl_per_row),
+      " a row) from the exact one\n", sep = "")
+  if (!is.na(x$exact)) {
+    cat("Exact: ", number(x$exact), "\n", sep = "")
+  }
+  invisible(x)
+}
+
+score.oatgp <- function(x, newdata, y = NULL, weights = NULL, noise_variance = NULL, ...) {
+  call <- sys.call()
+  rows <- new_rows(x, newdata, y, weights, noise_variance, call)
+  unlist(receive(.Call(C_entry_score, x$model, rows), call))
+}

@@ -1,0 +1,413 @@
+/* The entries that R calls: one for each thing that the library does. Their arguments are checked in R. */
+#include "entries.h"
+
+#include <R_ext/Arith.h>
+
+/* Ends a work function early when a call failed. */
+#define NEED(call)                     \
+  do {                                 \
+    const oatgp_status need_ = (call); \
+    if (need_ != OATGP_OK) {           \
+      return need_;                    \
+    }                                  \
+  } while (0)
+
+/* A new vector of n values, protected as the value of the entry. */
+static double *new_vector(R_xlen_t n, SEXP *value) {
+  *value = PROTECT(Rf_allocVector(REALSXP, n));
+  return REAL(*value);
+}
+
+/* ---- fit, refit, update ------------------------------------------------------------------------------------------------ */
+
+/* Bounds of the log evidence, kept in the model; the fit is worth more than they are, so that a failure is a warning. */
+static void keep_certificate(job *j) {
+  oatgp_certificate certificate;
+  oatgp_settings settings = j->settings, defaults;
+  oatgp_settings_default(&defaults);
+  settings.max_iter = defaults.max_iter;
+  if (oatgp_certify(j->ctx, j->model, j->data, &settings, watch_bracket, j, &certificate) == OATGP_OK) {
+    oatgp_model_set_certificate(j->ctx, j->model, &certificate);
+  } else {
+    keep_sentence(j, OATGP_WARNING, oatgp_last_error(j->ctx));
+  }
+}
+
+/* frame, settings, knots (a frame or NULL), control: progress, certify, command */
+static oatgp_status fit_work(job *j, SEXP *value) {
+  SEXP knots = j->argument[2], control = j->argument[3];
+  NEED(settings_from_texts(j, j->argument[1]));
+  NEED(data_from_frame(j, j->argument[0], &j->data));
+  if (knots != R_NilValue) {
+    NEED(data_from_frame(j, knots, &j->knots));
+  }
+  NEED(oatgp_fit(j->ctx, j->data, &j->settings, j->knots, watch_fit, j, &j->model));
+  if (is_true(list_element(control, "certify")) && !j->interrupted) {
+    keep_certificate(j);
+  }
+  NEED(oatgp_model_set_command(j->ctx, j->model, text_or_null(list_element(control, "command"))));
+  return hand_over_model(j, value);
+}
+
+SEXP entry_fit(SEXP frame, SEXP settings, SEXP knots, SEXP control) {
+  job j = {.argument = {frame, settings, knots, control}, .progress = is_true(list_element(control, "progress"))};
+  return run_job(&j, fit_work);
+}
+
+/* model, frame of all rows, settings */
+static oatgp_status refit_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  NEED(settings_from_texts(j, j->argument[2]));
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  NEED(oatgp_refit(j->ctx, model, j->data, &j->settings, watch_fit, j, &j->model));
+  return hand_over_model(j, value);
+}
+
+SEXP entry_refit(SEXP model, SEXP frame, SEXP settings, SEXP progress) {
+  job j = {.argument = {model, frame, settings}, .progress = is_true(progress)};
+  return run_job(&j, refit_work);
+}
+
+static oatgp_status update_work(job *j, SEXP *value) {
+  NEED(copy_model(j, j->argument[0]));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  NEED(oatgp_update(j->ctx, j->model, j->data));
+  return hand_over_model(j, value);
+}
+
+SEXP entry_update(SEXP model, SEXP frame) {
+  job j = {.argument = {model, frame}};
+  return run_job(&j, update_work);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status save_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  (void)value;
+  NEED(model_behind(j, j->argument[0], &model));
+  return oatgp_model_save(j->ctx, model, text_or_null(j->argument[1]));
+}
+
+SEXP entry_save(SEXP model, SEXP path) {
+  job j = {.argument = {model, path}};
+  return run_job(&j, save_work);
+}
+
+static oatgp_status load_work(job *j, SEXP *value) {
+  NEED(oatgp_model_load(j->ctx, text_or_null(j->argument[0]), &j->model));
+  return hand_over_model(j, value);
+}
+
+SEXP entry_load(SEXP path) {
+  job j = {.argument = {path}};
+  return run_job(&j, load_work);
+}
+
+/* ---- prediction -------------------------------------------------------------------------------------------------------- */
+
+/* A matrix of three columns: mean, variance of f, variance of y. */
+static oatgp_status predict_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  NEED(settings_from_texts(j, j->argument[2]));
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  const int n = (int)oatgp_data_rows(j->data);
+  *value = PROTECT(Rf_allocMatrix(REALSXP, n, 3));
+  double *mean = REAL(*value);
+  return oatgp_predict(j->ctx, model, j->data, &(oatgp_prediction){mean, mean + n, mean + 2 * (size_t)n});
+}
+
+SEXP entry_predict(SEXP model, SEXP frame, SEXP settings) {
+  job j = {.argument = {model, frame, settings}};
+  return run_job(&j, predict_work);
+}
+
+static oatgp_status covariance_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  const int n = (int)oatgp_data_rows(j->data);
+  *value = PROTECT(Rf_allocMatrix(REALSXP, n, n));
+  return oatgp_predict_covariance(j->ctx, model, j->data, REAL(*value));
+}
+
+SEXP entry_covariance(SEXP model, SEXP frame) {
+  job j = {.argument = {model, frame}};
+  return run_job(&j, covariance_work);
+}
+
+/* A matrix with a draw of f in each column. */
+static oatgp_status samples_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  const int count = Rf_asInteger(j->argument[2]);
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  *value = PROTECT(Rf_allocMatrix(REALSXP, (int)oatgp_data_rows(j->data), count));
+  return oatgp_predict_samples(j->ctx, model, j->data, (size_t)count, (uint64_t)Rf_asReal(j->argument[3]), REAL(*value));
+}
+
+SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed) {
+  job j = {.argument = {model, frame, count, seed}};
+  return run_job(&j, samples_work);
+}
+
+/* ---- scores and rows held out -------------------------------------------------------------------------------------------- */
+
+static oatgp_status score_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  oatgp_scores scores;
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  NEED(oatgp_score(j->ctx, model, j->data, NULL, &scores));
+  *value = PROTECT(scores_list(&scores));
+  return OATGP_OK;
+}
+
+SEXP entry_score(SEXP model, SEXP frame) {
+  job j = {.argument = {model, frame}};
+  return run_job(&j, score_work);
+}
+
+/* list(rows = n x 4: mean, variance, nlp, residual; scores), protected as the value; *rows are to be filled. */
+static void new_held_out(R_xlen_t n, SEXP *value, oatgp_held_out *rows) {
+  static const char *const names[] = {"rows", "scores"};
+  *value = PROTECT(named_list(2, names));
+  SEXP matrix = Rf_allocMatrix(REALSXP, (int)n, 4);
+  SET_VECTOR_ELT(*value, 0, matrix);
+  double *at = REAL(matrix);
+  *rows = (oatgp_held_out){at, at + n, at + 2 * n, at + 3 * n};
+}
+
+static oatgp_status loo_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  oatgp_held_out rows;
+  oatgp_scores scores;
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  new_held_out((R_xlen_t)oatgp_data_rows(j->data), value, &rows);
+  NEED(oatgp_loo(j->ctx, model, j->data, &rows, &scores));
+  SET_VECTOR_ELT(*value, 1, scores_list(&scores));
+  return OATGP_OK;
+}
+
+SEXP entry_loo(SEXP model, SEXP frame) {
+  job j = {.argument = {model, frame}};
+  return run_job(&j, loo_work);
+}
+
+/* frame, settings, knots (a frame or NULL) */
+static oatgp_status cv_work(job *j, SEXP *value) {
+  oatgp_held_out rows;
+  oatgp_scores scores;
+  NEED(settings_from_texts(j, j->argument[1]));
+  NEED(data_from_frame(j, j->argument[0], &j->data));
+  if (j->argument[2] != R_NilValue) {
+    NEED(data_from_frame(j, j->argument[2], &j->knots));
+  }
+  new_held_out((R_xlen_t)oatgp_data_rows(j->data), value, &rows);
+  const oatgp_cv_watch watch = {.monitor = watch_fit, .user = j};
+  NEED(oatgp_cv(j->ctx, j->data, &j->settings, j->knots, &watch, &rows, &scores));
+  SET_VECTOR_ELT(*value, 1, scores_list(&scores));
+  return OATGP_OK;
+}
+
+SEXP entry_cv(SEXP frame, SEXP settings, SEXP knots, SEXP progress) {
+  job j = {.argument = {frame, settings, knots}, .progress = is_true(progress)};
+  return run_job(&j, cv_work);
+}
+
+/* ---- certificate --------------------------------------------------------------------------------------------------------- */
+
+static SEXP certificate_list(const oatgp_certificate *c) {
+  static const char *const names[] = {
+      "n", "elbo", "lower", "upper", "kl_at_most", "kl_per_row", "exact", "iterations", "seconds", "seconds_per_iteration", "stop"};
+  const double values[] = {(double)c->n,  c->elbo,
+                           c->lower,      c->upper,
+                           c->kl_at_most, c->kl_per_row,
+                           c->exact,      (double)c->iterations,
+                           c->seconds,    c->seconds_per_iteration};
+  SEXP list = PROTECT(named_list(11, names));
+  for (int i = 0; i < 10; i++) {
+    SET_VECTOR_ELT(list, i, Rf_ScalarReal(ISNAN(values[i]) ? NA_REAL : values[i]));
+  }
+  SET_VECTOR_ELT(list, 10, Rf_mkString(oatgp_stop_word(c->stop)));
+  UNPROTECT(1);
+  return list;
+}
+
+static oatgp_status certify_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  oatgp_certificate certificate;
+  NEED(settings_from_texts(j, j->argument[2]));
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  NEED(oatgp_certify(j->ctx, model, j->data, &j->settings, watch_bracket, j, &certificate));
+  *value = PROTECT(certificate_list(&certificate));
+  return OATGP_OK;
+}
+
+SEXP entry_certify(SEXP model, SEXP frame, SEXP settings, SEXP progress) {
+  job j = {.argument = {model, frame, settings}, .progress = is_true(progress)};
+  return run_job(&j, certify_work);
+}
+
+/* ---- what a model is ------------------------------------------------------------------------------------------------------ */
+
+/* Knots, and the mean and sd of f there, as the columns of a matrix. */
+static oatgp_status knots_work(job *j, SEXP *value) {
+  const oatgp_model *model = NULL;
+  oatgp_model_info info;
+  NEED(model_behind(j, j->argument[0], &model));
+  oatgp_model_get_info(model, &info);
+  const size_t k = info.knots, d = info.d;
+  double *places = (double *)R_alloc(k * d + 1, sizeof *places);
+  double *columns = new_vector((R_xlen_t)(k * (d + 2)), value);
+  NEED(oatgp_model_knots(j->ctx, model, places, columns + k * d, columns + k * (d + 1)));
+  for (size_t i = 0; i < k; i++) {
+    for (size_t c = 0; c < d; c++) {
+      columns[i + c * k] = places[i * d + c];
+    }
+  }
+  SEXP size = PROTECT(Rf_allocVector(INTSXP, 2));
+  INTEGER(size)[0] = (int)k;
+  INTEGER(size)[1] = (int)d + 2;
+  Rf_setAttrib(*value, R_DimSymbol, size);
+  UNPROTECT(1);
+  return OATGP_OK;
+}
+
+SEXP entry_knots(SEXP model) {
+  job j = {.argument = {model}};
+  return run_job(&j, knots_work);
+}
+
+/* One element of the description of a model. */
+typedef struct item {
+  const char *name;
+  SEXP value;
+} item;
+
+static SEXP input_names(const oatgp_model *model, size_t d) {
+  SEXP names = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)d));
+  for (size_t i = 0; i < d; i++) {
+    SET_STRING_ELT(names, (R_xlen_t)i, Rf_mkCharCE(oatgp_model_input_name(model, i), CE_UTF8));
+  }
+  UNPROTECT(1);
+  return names;
+}
+
+static void put_texts(SEXP list, const oatgp_model_info *info, int at) {
+  const char *const texts[] = {info->version,
+                               info->approx,
+                               info->kernel,
+                               info->optimizer,
+                               info->select,
+                               info->target,
+                               info->mean_kind,
+                               info->command,
+                               info->fingerprint,
+                               oatgp_stop_word(info->stop),
+                               oatgp_stop_sentence(info->stop)};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    SEXP text = PROTECT(Rf_allocVector(STRSXP, 1));
+    SET_STRING_ELT(text, 0, Rf_mkCharCE(texts[i] != NULL ? texts[i] : "", CE_UTF8));
+    SET_VECTOR_ELT(list, at + (int)i, text);
+    UNPROTECT(1);
+  }
+}
+
+static void put_numbers(SEXP list, const oatgp_model_info *info, int at) {
+  const double numbers[] = {info->alpha,
+                            info->objective,
+                            info->sigma,
+                            info->tau,
+                            info->shape,
+                            info->jitter,
+                            info->jitter_absolute,
+                            info->mean,
+                            info->seconds,
+                            (double)info->n,
+                            (double)info->d,
+                            (double)info->knots,
+                            (double)info->iterations,
+                            (double)info->evaluations,
+                            (double)info->rejected,
+                            (double)info->restarts,
+                            (double)info->seed,
+                            info->loo_mean_nlp,
+                            info->loo_rmse,
+                            info->loo_coverage95,
+                            info->lower,
+                            info->upper};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    SET_VECTOR_ELT(list, at + (int)i, Rf_ScalarReal(ISNAN(numbers[i]) ? NA_REAL : numbers[i]));
+  }
+}
+
+/* The order of names is that of put_texts, put_numbers and the arrays below. */
+static oatgp_status info_work(job *j, SEXP *value) {
+  static const char *const names[] = {"version",        "approx",      "kernel",      "optimizer", "select",        "target",
+                                      "mean_kind",      "command",     "fingerprint", "stop",      "stop_sentence", "alpha",
+                                      "objective",      "sigma",       "tau",         "shape",     "jitter",        "jitter_absolute",
+                                      "mean",           "seconds",     "n",           "d",         "knots",         "iterations",
+                                      "evaluations",    "rejected",    "restarts",    "seed",      "loo_mean_nlp",  "loo_rmse",
+                                      "loo_coverage95", "lower",       "upper",       "inputs",    "lengthscales",  "slopes",
+                                      "input_centre",   "input_scale", "history",     "selection"};
+  const int count = sizeof names / sizeof *names, arrays = count - 7;
+  const oatgp_model *model = NULL;
+  oatgp_model_info info;
+  NEED(model_behind(j, j->argument[0], &model));
+  oatgp_model_get_info(model, &info);
+  SEXP list = *value = PROTECT(named_list(count, names));
+  put_texts(list, &info, 0);
+  put_numbers(list, &info, 11);
+  SET_VECTOR_ELT(list, arrays, input_names(model, info.d));
+  SET_VECTOR_ELT(list, arrays + 1, real_vector(info.lengthscale_count, info.lengthscales));
+  SET_VECTOR_ELT(list, arrays + 2, info.slopes != NULL ? real_vector(info.d, info.slopes) : R_NilValue);
+  SET_VECTOR_ELT(list, arrays + 3, real_vector(info.d, info.input_centre));
+  SET_VECTOR_ELT(list, arrays + 4, real_vector(info.d, info.input_scale));
+  SET_VECTOR_ELT(list, arrays + 5, real_matrix(info.history_count, 3, info.history));
+  SET_VECTOR_ELT(list, arrays + 6, real_matrix(info.selection_count, 8 + info.d, info.selection));
+  return OATGP_OK;
+}
+
+SEXP entry_info(SEXP model) {
+  job j = {.argument = {model}};
+  return run_job(&j, info_work);
+}
+
+/* ---- the table of settings ------------------------------------------------------------------------------------------------- */
+
+enum { TABLE_TEXTS = 6 };
+
+static oatgp_status settings_work(job *j, SEXP *value) {
+  static const char *const names[] = {"name", "type", "default", "choices", "verbs", "help", "lowest", "highest", "command_only"};
+  static const char *const types[] = {"number", "whole number", "bytes", "flag", "choice", "text"};
+  const size_t count = oatgp_setting_count();
+  (void)j;
+  SEXP list = *value = PROTECT(named_list(TABLE_TEXTS + 3, names));
+  for (int c = 0; c < TABLE_TEXTS + 3; c++) {
+    const SEXPTYPE type = c < TABLE_TEXTS ? STRSXP : c == TABLE_TEXTS + 2 ? LGLSXP : REALSXP;
+    SET_VECTOR_ELT(list, c, Rf_allocVector(type, (R_xlen_t)count));
+  }
+  for (size_t i = 0; i < count; i++) {
+    const oatgp_setting *s = oatgp_setting_at(i);
+    const char *const texts[TABLE_TEXTS] = {s->name, types[s->type], s->value, s->choices, s->verbs, s->help};
+    for (int c = 0; c < TABLE_TEXTS; c++) {
+      SET_STRING_ELT(VECTOR_ELT(list, c), (R_xlen_t)i, Rf_mkChar(texts[c] != NULL ? texts[c] : ""));
+    }
+    REAL(VECTOR_ELT(list, TABLE_TEXTS))[i] = s->lowest;
+    REAL(VECTOR_ELT(list, TABLE_TEXTS + 1))[i] = s->highest;
+    LOGICAL(VECTOR_ELT(list, TABLE_TEXTS + 2))[i] = s->in_command_only;
+  }
+  return OATGP_OK;
+}
+
+SEXP entry_settings(void) {
+  job j = {.ctx = NULL};
+  return run_job(&j, settings_work);
+}
+
+SEXP entry_blas_threads(void) { return Rf_ScalarInteger(get_blas_threads()); }

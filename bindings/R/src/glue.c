@@ -1,0 +1,241 @@
+/* Jobs: a context, what it says, and clearing up; conversions between R and the library. */
+#include "glue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <R_ext/Print.h>
+
+static const char *const status_names[] = {
+#define OATGP_STATUS(NAME, sentence) #NAME,
+#include "oatgp_status.def"
+};
+
+/* ---- jobs ------------------------------------------------------------------------------------------------------------ */
+
+/* A sentence that there is no memory or room for is lost; it is no reason to fail. */
+void keep_sentence(void *user, oatgp_level level, const char *sentence) {
+  job *j = user;
+  sentences *said = &j->said[level];
+  if (said->count < MAX_SENTENCES) {
+    char *copy = malloc(strlen(sentence) + 1);
+    if (copy != NULL) {
+      strcpy(copy, sentence);
+      said->text[said->count++] = copy;
+    }
+  }
+}
+
+static SEXP sentences_vector(const sentences *said) {
+  SEXP texts = PROTECT(Rf_allocVector(STRSXP, said->count));
+  for (int i = 0; i < said->count; i++) {
+    SET_STRING_ELT(texts, i, Rf_mkCharCE(said->text[i], CE_UTF8));
+  }
+  UNPROTECT(1);
+  return texts;
+}
+
+typedef struct run {
+  job *j;
+  work_fn work;
+} run;
+
+static SEXP do_job(void *data) {
+  const run *r = data;
+  job *j = r->j;
+  static const char *const names[] = {"status", "sentence", "warnings", "notes", "interrupted", "value"};
+  SEXP value = R_NilValue;
+  const oatgp_status status = r->work(j, &value); /* which leaves its value protected, one object at most */
+  const int protected = value != R_NilValue ? 1 : 0;
+  if (j->line_is_open) {
+    REprintf("\r%78s\r", "");
+  }
+  SEXP result = PROTECT(named_list(6, names));
+  SET_VECTOR_ELT(result, 0, Rf_mkString(status_names[status]));
+  SET_VECTOR_ELT(result, 1, Rf_mkString(status == OATGP_OK ? "" : oatgp_last_error(j->ctx)));
+  SET_VECTOR_ELT(result, 2, sentences_vector(&j->said[OATGP_WARNING]));
+  SET_VECTOR_ELT(result, 3, sentences_vector(&j->said[OATGP_NOTE]));
+  SET_VECTOR_ELT(result, 4, Rf_ScalarLogical(j->interrupted));
+  SET_VECTOR_ELT(result, 5, value);
+  UNPROTECT(1 + protected);
+  return result;
+}
+
+static void clear_job(void *data) {
+  job *j = data;
+  for (size_t level = 0; level < 2; level++) {
+    for (int i = 0; i < j->said[level].count; i++) {
+      free(j->said[level].text[i]);
+    }
+  }
+  oatgp_bytes_free(j->bytes);
+  oatgp_model_free(j->model);
+  oatgp_data_free(j->data);
+  oatgp_data_free(j->knots);
+  oatgp_context_free(j->ctx);
+  set_blas_threads(j->blas_threads);
+}
+
+SEXP run_job(job *j, work_fn work) {
+  run r = {j, work};
+  j->ctx = oatgp_context_create();
+  if (j->ctx == NULL) {
+    Rf_error("out of memory");
+  }
+  j->blas_threads = get_blas_threads();
+  oatgp_settings_default(&j->settings);
+  oatgp_context_set_message(j->ctx, keep_sentence, j);
+  return R_ExecWithCleanup(do_job, &r, clear_job, j);
+}
+
+/* ---- R's values ------------------------------------------------------------------------------------------------------ */
+
+SEXP list_element(SEXP list, const char *name) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++) {
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0) {
+      return VECTOR_ELT(list, i);
+    }
+  }
+  return R_NilValue;
+}
+
+bool is_true(SEXP value) { return Rf_asLogical(value) == TRUE; }
+
+const char *text_or_null(SEXP value) {
+  return TYPEOF(value) == STRSXP && Rf_xlength(value) == 1 ? Rf_translateCharUTF8(STRING_ELT(value, 0)) : NULL;
+}
+
+SEXP named_list(int count, const char *const *names) {
+  SEXP list = PROTECT(Rf_allocVector(VECSXP, count)), labels = PROTECT(Rf_allocVector(STRSXP, count));
+  for (int i = 0; i < count; i++) {
+    SET_STRING_ELT(labels, i, Rf_mkChar(names[i]));
+  }
+  Rf_setAttrib(list, R_NamesSymbol, labels);
+  UNPROTECT(2);
+  return list;
+}
+
+SEXP real_vector(size_t count, const double *values) {
+  SEXP vector = Rf_allocVector(REALSXP, (R_xlen_t)count);
+  if (count > 0) {
+    memcpy(REAL(vector), values, count * sizeof *values);
+  }
+  return vector;
+}
+
+SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values) {
+  SEXP matrix = Rf_allocMatrix(REALSXP, (int)rows, (int)columns);
+  double *to = REAL(matrix);
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t c = 0; c < columns; c++) {
+      to[i + c * rows] = row_major_values[i * columns + c];
+    }
+  }
+  return matrix;
+}
+
+SEXP scores_list(const oatgp_scores *s) {
+  static const char *const names[] = {"n",          "rmse",       "srmse",      "mnlp",       "mean_nlp",
+                                      "coverage50", "coverage80", "coverage90", "coverage95", "coverage99"};
+  const double values[] = {(double)s->n,  s->rmse,       s->srmse,      s->mnlp,       s->mean_nlp,
+                           s->coverage50, s->coverage80, s->coverage90, s->coverage95, s->coverage99};
+  SEXP list = PROTECT(named_list(10, names));
+  for (int i = 0; i < 10; i++) {
+    SET_VECTOR_ELT(list, i, Rf_ScalarReal(values[i]));
+  }
+  UNPROTECT(1);
+  return list;
+}
+
+/* ---- data and settings ----------------------------------------------------------------------------------------------- */
+
+static const double *reals_or_null(SEXP value) { return TYPEOF(value) == REALSXP ? REAL(value) : NULL; }
+
+static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
+  SEXP names = list_element(frame, "names");
+  if (TYPEOF(names) != STRSXP || (size_t)Rf_xlength(names) != oatgp_data_inputs(data)) {
+    return OATGP_OK;
+  }
+  const char **inputs = (const char **)R_alloc((size_t)Rf_xlength(names), sizeof *inputs);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++) {
+    inputs[i] = Rf_translateCharUTF8(STRING_ELT(names, i));
+  }
+  return oatgp_data_set_names(j->ctx, data, inputs, text_or_null(list_element(frame, "target")));
+}
+
+/* R's own values are borrowed: the frame is an argument of the entry, and nobody changes it meanwhile. *out is the job's, so that it is freed
+ * whatever happens from here on. */
+oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
+  SEXP x = list_element(frame, "x");
+  const size_t n = (size_t)Rf_nrows(x), d = (size_t)Rf_ncols(x);
+  const oatgp_view view = {n, d, REAL(x), reals_or_null(list_element(frame, "y")), 1, n};
+  const double *weights = reals_or_null(list_element(frame, "weights"));
+  const double *variance = reals_or_null(list_element(frame, "noise_variance"));
+  oatgp_status status = oatgp_data_borrow(j->ctx, &view, out);
+  if (status == OATGP_OK) {
+    status = name_columns(j, frame, *out);
+  }
+  if (status == OATGP_OK && weights != NULL) {
+    status = oatgp_data_set_weights(j->ctx, *out, weights);
+  }
+  if (status == OATGP_OK && variance != NULL) {
+    status = oatgp_data_set_noise_variance(j->ctx, *out, variance);
+  }
+  return status;
+}
+
+oatgp_status settings_from_texts(job *j, SEXP texts) {
+  SEXP names = Rf_getAttrib(texts, R_NamesSymbol);
+  oatgp_status status = OATGP_OK;
+  for (R_xlen_t i = 0; status == OATGP_OK && i < Rf_xlength(texts); i++) {
+    status = oatgp_settings_set(j->ctx, &j->settings, CHAR(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(texts, i)));
+  }
+  oatgp_context_set_threads(j->ctx, (int)j->settings.threads);
+  return status;
+}
+
+/* ---- models ---------------------------------------------------------------------------------------------------------- */
+
+static void free_model(SEXP pointer) {
+  oatgp_model_free(R_ExternalPtrAddr(pointer));
+  R_ClearExternalPtr(pointer);
+}
+
+oatgp_status copy_model(job *j, SEXP pointer) {
+  static const unsigned char none[1] = {0};
+  SEXP bytes = R_ExternalPtrTag(pointer);
+  const bool has_bytes = TYPEOF(bytes) == RAWSXP;
+  return oatgp_model_from_bytes(j->ctx, has_bytes ? RAW(bytes) : none, has_bytes ? (size_t)Rf_xlength(bytes) : 0, &j->model);
+}
+
+oatgp_status model_behind(job *j, SEXP pointer, const oatgp_model **out) {
+  if (R_ExternalPtrAddr(pointer) == NULL) {
+    const oatgp_status status = copy_model(j, pointer);
+    if (status != OATGP_OK) {
+      return status;
+    }
+    R_RegisterCFinalizerEx(pointer, free_model, TRUE);
+    R_SetExternalPtrAddr(pointer, j->model);
+    j->model = NULL;
+  }
+  *out = R_ExternalPtrAddr(pointer);
+  return OATGP_OK;
+}
+
+oatgp_status hand_over_model(job *j, SEXP *value) {
+  size_t size = 0;
+  const oatgp_status status = oatgp_model_to_bytes(j->ctx, j->model, &j->bytes, &size);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  SEXP bytes = PROTECT(Rf_allocVector(RAWSXP, (R_xlen_t)size));
+  memcpy(RAW(bytes), j->bytes, size);
+  SEXP pointer = R_MakeExternalPtr(NULL, bytes, R_NilValue);
+  UNPROTECT(1);
+  *value = PROTECT(pointer);
+  R_RegisterCFinalizerEx(pointer, free_model, TRUE);
+  R_SetExternalPtrAddr(pointer, j->model);
+  j->model = NULL;
+  return OATGP_OK;
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(oatgp)
+
+test_check("oatgp")

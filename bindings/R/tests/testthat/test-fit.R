@@ -1,0 +1,154 @@
+test_that("the full GP agrees with its dense formula", {
+  data <- wavy(40)
+  fit <- oatgp(y ~ a + b, data, approx = "full", max_iter = 10)
+  p <- coef(fit)
+  x <- scale(as.matrix(data[c("a", "b")]))
+  l <- p[c("lengthscale.a", "lengthscale.b")]
+  k <- se_kernel(x, x, p["sigma"], l) + diag(p["tau"]^2, 40)
+  r <- data$y - p[["mean"]]
+  root <- chol(k)
+  evidence <- -sum(log(diag(root))) - sum(backsolve(root, r, transpose = TRUE)^2) / 2 - 20 * log(2 * pi)
+  expect_equal(as.numeric(logLik(fit)), evidence, tolerance = 1e-9)
+
+  new <- wavy(5, seed = 2)
+  z <- scale(as.matrix(new[c("a", "b")]), attr(x, "scaled:center"), attr(x, "scaled:scale"))
+  cross <- se_kernel(z, x, p["sigma"], l)
+  mean <- p[["mean"]] + drop(cross %*% solve(k, r))
+  cov <- se_kernel(z, z, p["sigma"], l) - cross %*% solve(k, t(cross))
+  got <- predict(fit, new, se.fit = TRUE, cov = TRUE)
+  expect_equal(unname(got$fit), unname(mean), tolerance = 1e-8)
+  expect_equal(unname(got$cov), unname(cov), tolerance = 1e-6)
+  expect_equal(unname(got$se.fit), unname(sqrt(diag(cov))), tolerance = 1e-6)
+})
+
+test_that("formula, data frame, matrix and vector are the same model", {
+  settings <- list(knots = 10, max_iter = 5, seed = 3, select = "simultaneous")
+  by_formula <- do.call(oatgp, c(list(medv ~ lstat + rm, data = boston), settings))
+  by_frame <- do.call(oatgp, c(list(boston[c("lstat", "rm")], boston$medv), settings))
+  by_matrix <- do.call(oatgp, c(list(as.matrix(boston[c("lstat", "rm")]), boston$medv), settings))
+  expect_identical(coef(by_formula), coef(by_frame))
+  expect_identical(unname(predict(by_formula, boston)), unname(predict(by_matrix, boston)))
+  one <- do.call(oatgp, c(list(mcycle$times, mcycle$accel), settings))
+  expect_identical(names(coef(one))[2], "lengthscale.x1")
+  expect_length(predict(one, 1:3), 3)
+})
+
+test_that("factors, transformations, subset, weights and NA are as in lm", {
+  data <- wavy(80)
+  data$g <- factor(rep(c("u", "v", "w", "u"), 20))
+  data$w <- rep(c(1, 4), 40)
+  data$y[3] <- NA
+  fit <- oatgp(y ~ exp(a) + g, data, subset = b > 0.1, weights = w, na.action = na.exclude, knots = 8, max_iter = 5)
+  like <- lm(y ~ exp(a) + g, data, subset = b > 0.1, weights = w, na.action = na.exclude)
+  expect_identical(model_names <- oatgp:::model_info(fit)$inputs, names(coef(like))[-1])
+  expect_identical(nobs(fit), nobs(like))
+  expect_identical(names(fitted(fit)), names(fitted(like)))
+  expect_identical(is.na(residuals(fit)), is.na(residuals(like)))
+  expect_identical(formula(fit), formula(like))
+  new <- data.frame(a = c(0, NA, 1), g = c("v", "u", "w"))
+  expect_identical(unname(is.na(predict(fit, new))), c(FALSE, TRUE, FALSE))
+  expect_error(predict(fit, data.frame(a = 1, g = "z")), "new level")
+})
+
+test_that("weights are those of the noise", {
+  data <- wavy(30)
+  twice <- data[c(seq_len(30), seq_len(30)), ]
+  settings <- list(approx = "full", max_iter = 0, sigma = 1, tau = 0.3, lengthscale = c(1, 2), mean = 0, scale = FALSE)
+  doubled <- do.call(oatgp, c(list(y ~ a + b, twice), settings))
+  weighted <- do.call(oatgp, c(list(y ~ a + b, data, weights = rep(2, 30)), settings))
+  expect_equal(predict(doubled, data), predict(weighted, data), tolerance = 1e-6)
+  known <- do.call(oatgp, c(list(as.matrix(data[1:2]), data$y, noise_variance = rep(0.3^2, 30)), settings))
+  halved <- do.call(oatgp, c(list(as.matrix(data[1:2]), data$y, weights = rep(0.5, 30)), settings))
+  expect_equal(predict(known, data), predict(halved, data), tolerance = 1e-10)
+})
+
+test_that("set.seed makes fits reproducible and other seeds differ", {
+  fit <- function(seed) {
+    set.seed(seed)
+    oatgp(medv ~ lstat + rm, boston, knots = "random:5", max_iter = 2, select = "simultaneous")
+  }
+  expect_identical(coef(fit(1)), coef(fit(1)))
+  expect_false(identical(coef(fit(1)), coef(fit(2))))
+})
+
+test_that("knots can be given", {
+  places <- boston[c(1, 100, 200, 300), c("rm", "lstat")] # in another order
+  fit <- oatgp(medv ~ lstat + rm, boston, knots = places, select = "fixed", max_iter = 3)
+  expect_equal(unname(as.matrix(knots(fit)[c("rm", "lstat")])), unname(as.matrix(places)), tolerance = 1e-10)
+  expect_identical(names(knots(fit)), c("lstat", "rm", "mean", "sd"))
+})
+
+test_that("errors are conditions with the library's sentence", {
+  expect_error(oatgp(medv ~ lstat, boston, max_knotz = 3), "the nearest name is 'max_knots'", class = "oatgp_argument")
+  expect_error(oatgp(medv ~ lstat, boston, batch = 0), "batch is 0 but must be from 1", class = "oatgp_error")
+  expect_error(oatgp(medv ~ lstat, boston, kernel = "cubic"), "cubic", class = "oatgp_argument")
+  expect_error(oatgp(medv ~ lstat, boston, weights = -medv), "weight", class = "oatgp_error")
+  expect_error(oatgp(medv ~ lstat, boston, target = "rm"), "is about files", class = "oatgp_argument")
+  expect_error(oatgp(boston["lstat"], boston$medv, NULL, 5), "with its name", class = "oatgp_argument")
+  expect_error(oatgp(medv ~ lstat, boston, knots = 5, knots = 6), "matched by multiple|given twice")
+  expect_error(oatgp(medv ~ lstat, boston, tau = NA), "without NA", class = "oatgp_argument")
+  expect_error(oatgp(medv ~ 1, boston), "no inputs", class = "oatgp_argument")
+  expect_error(oatgp(~lstat, boston), "needs a response", class = "oatgp_argument")
+  expect_error(oatgp(medv ~ lstat + offset(rm), boston), "offsets are not supported", class = "oatgp_argument")
+  expect_error(oatgp(boston["lstat"]), "y is missing", class = "oatgp_argument")
+  expect_error(oatgp(boston["lstat"], 1:3), "y must be 490 numbers", class = "oatgp_argument")
+  expect_error(oatgp(data.frame(g = "a"), 1), "'g' is not numeric", class = "oatgp_argument")
+  expect_error(oatgp(list(1), 1), "numeric matrix", class = "oatgp_argument")
+  expect_error(oatgp(c(1, NA, 3), 1:3), "input 1 of row 2", class = "oatgp_data")
+  condition <- tryCatch(oatgp(medv ~ lstat, boston, batch = 0), error = identity)
+  expect_identical(condition$status, "argument")
+  expect_identical(as.character(conditionCall(condition)[[1]]), "oatgp")
+})
+
+test_that("warnings of the library are R's", {
+  data <- data.frame(x = rep(c(1, 2, 3), 10), y = rnorm(30))
+  warned <- tryCatch(oatgp(y ~ x, data, approx = "vfe", knots = data["x"], select = "fixed", jitter = 0, max_iter = 2),
+                     oatgp_warning = conditionMessage)
+  expect_match(warned, "jitter")
+})
+
+test_that("an interrupt returns the best model so far", {
+  skip_on_cran()
+  skip_on_os("windows")
+  set.seed(1)
+  x <- matrix(runif(60000), ncol = 3)
+  y <- sin(5 * x[, 1]) * x[, 2] + rnorm(20000, sd = 0.1)
+  system(sprintf("(sleep 1; kill -INT %d) >/dev/null 2>&1 &", Sys.getpid()))
+  expect_warning(fit <- oatgp(x, y, knots = 150, select = "simultaneous", obj_tol = 0, grad_tol = 0, max_iter = 1e6, time_limit = 100),
+                 class = "oatgp_interrupted")
+  expect_identical(oatgp:::model_info(fit)$stop, "user")
+  expect_length(predict(fit, x[1:3, ]), 3)
+})
+
+test_that("forked children can fit", {
+  skip_on_cran()
+  fit <- function(i) coef(quick(threads = i))
+  expect_identical(parallel::mclapply(1:2, fit, mc.cores = 2), lapply(1:2, fit))
+})
+
+test_that("a time limit is a success", {
+  fit <- oatgp(medv ~ ., boston, knots = 40, select = "simultaneous", obj_tol = 0, grad_tol = 0, time_limit = 0.05)
+  expect_identical(oatgp:::model_info(fit)$stop, "time")
+})
+
+test_that("progress goes to the console", {
+  said <- capture.output(
+    fit <- oatgp(medv ~ ., boston, knots = 60, select = "simultaneous", obj_tol = 0, grad_tol = 0, max_iter = 1e6, time_limit = 1,
+                 progress = TRUE), type = "message")
+  expect_match(paste(said, collapse = ""), "60 knots")
+})
+
+test_that("other settings win over a preset", {
+  fit <- oatgp(medv ~ lstat, boston, max_knots = 7, optimizer = "lbfgs", preset = "paper", jitter_absolute = 1e-6)
+  expect_identical(oatgp:::model_info(fit)$knots, 7)
+  expect_identical(oatgp:::model_info(fit)[c("optimizer", "select", "kernel")], list(optimizer = "lbfgs", select = "oat-bo", kernel = "se"))
+})
+
+test_that("settings are the library's table", {
+  table <- oatgp_settings()
+  expect_true(all(c("max_knots", "kernel", "approx", "seed") %in% table$name))
+  expect_false(any(c("target", "output", "json") %in% table$name))
+  expect_identical(table$default[table$name == "approx"], "vfe")
+  expect_true("tol" %in% oatgp_settings("certify")$name)
+  expect_error(oatgp_settings("dance"), "none of", class = "oatgp_argument")
+})

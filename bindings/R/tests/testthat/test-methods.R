@@ -1,0 +1,160 @@
+test_that("predictions have the shapes of predict.lm", {
+  fit <- quick()
+  like <- lm(medv ~ lstat + rm, boston)
+  new <- boston[1:4, ]
+  for (interval in c("none", "confidence", "prediction")) {
+    ours <- predict(fit, new, interval = interval)
+    theirs <- predict(like, new, interval = interval)
+    expect_identical(dimnames(ours), dimnames(theirs))
+    expect_identical(names(ours), names(theirs))
+  }
+  both <- predict(fit, new, se.fit = TRUE)
+  expect_named(both, c("fit", "se.fit", "residual.scale"))
+  narrow <- predict(fit, new, interval = "confidence", level = 0.5)
+  half <- unname(narrow[, "upr"] - narrow[, "fit"])
+  expect_equal(half, unname(qnorm(0.75) * both$se.fit))
+  wide <- predict(fit, new, interval = "prediction")
+  half <- unname(wide[, "upr"] - wide[, "fit"])
+  expect_equal(half, unname(qnorm(0.975) * sqrt(both$se.fit^2 + sigma(fit)^2))) # the noise, once
+  heavy <- predict(fit, new, interval = "prediction", weights = rep(4, 4))
+  half <- unname(heavy[, "upr"] - heavy[, "fit"])
+  expect_equal(half, unname(qnorm(0.975) * sqrt(both$se.fit^2 + sigma(fit)^2 / 4)))
+  expect_error(predict(fit, new, level = 2), "level must be", class = "oatgp_argument")
+  expect_error(predict(fit, new, weights = 1), "weights must be 4", class = "oatgp_argument")
+  expect_error(predict(fit, new, typo = 1), "no argument 'typo'", class = "oatgp_argument")
+  expect_length(predict(fit, new[0, ]), 0)
+})
+
+test_that("threads change no bit of predictions", {
+  fit <- quick()
+  many <- boston[rep(1:490, 5), ]
+  expect_identical(predict(fit, many, se.fit = TRUE), predict(fit, many, se.fit = TRUE, threads = 2))
+})
+
+test_that("fitted values, residuals and leave-one-out", {
+  fit <- quick()
+  expect_identical(fitted(fit), predict(fit))
+  expect_equal(unname(fitted(fit) + residuals(fit)), boston$medv)
+  left <- loo(fit)
+  expect_identical(unname(residuals(fit, "loo")), left$rows$residual)
+  expect_equal(left$rows$residual, (left$rows$y - left$rows$mean) / left$rows$sd)
+  expect_equal(left$scores[["rmse"]], sqrt(mean((left$rows$y - left$rows$mean)^2)))
+  expect_output(print(left), "Leave-one-out of 490 rows")
+
+  # a row left out by hand, at the same parameters and knots
+  p <- coef(fit)
+  without <- oatgp(medv ~ lstat + rm, boston[-7, ], knots = as.matrix(knots(fit)[1:2]), select = "fixed", max_iter = 0, scale = FALSE,
+                   sigma = p["sigma"], tau = p["tau"], lengthscale = summary(fit)$inputs$in_units, mean = p["mean"])
+  expect_equal(unname(predict(without, boston[7, ])), left$rows$mean[7], tolerance = 1e-6)
+})
+
+test_that("print and summary say what the model is", {
+  fit <- quick(certify = TRUE)
+  expect_output(print(fit), "vfe with 15 knots, kernel se-ard, 490 rows, 2 inputs")
+  expect_output(print(summary(fit)), "exact log evidence between")
+  expect_output(print(oatgp(mcycle$times, mcycle$accel, approx = "full", max_iter = 2)), "full GP, kernel se-ard, 133 rows, 1 input\n")
+  expect_named(coef(fit), c("sigma", "lengthscale.lstat", "lengthscale.rm", "tau", "mean"))
+  expect_named(coef(quick(kernel = "rq", mean = "linear")), c("sigma", "lengthscale", "tau", "shape", "mean", "slope.lstat", "slope.rm"))
+})
+
+test_that("logLik has its bracket, and AIC works", {
+  fit <- quick()
+  plain <- logLik(fit)
+  expect_identical(attr(plain, "df"), 5)
+  expect_identical(attr(plain, "nobs"), 490L)
+  expect_true(is.na(attr(plain, "lower")))
+  bracket <- logLik(fit, certify = TRUE, exact = TRUE)
+  exact <- certify(fit, exact = TRUE)$exact
+  expect_lte(as.numeric(plain), attr(bracket, "lower") + 1e-8)
+  expect_lte(attr(bracket, "lower"), exact)
+  expect_gte(attr(bracket, "upper"), exact)
+  expect_equal(AIC(fit), -2 * as.numeric(plain) + 2 * 5)
+  expect_output(print(bracket), "exact log evidence between")
+  expect_identical(attr(logLik(quick(fix = "tau,sigma")), "df"), 3)
+})
+
+test_that("certificates hold, and print", {
+  fit <- quick()
+  bounds <- certify(fit)
+  expect_lte(bounds$elbo, bounds$lower)
+  expect_lte(bounds$lower, bounds$upper)
+  expect_equal(bounds$kl_at_most, bounds$upper - bounds$elbo)
+  expect_output(print(bounds), "nats")
+  expect_error(certify(fit, tolerance = 1), "no setting 'tolerance'", class = "oatgp_argument")
+})
+
+test_that("draws have the right moments, and seeds work as in simulate.lm", {
+  fit <- quick()
+  new <- boston[c(1, 50, 100), ]
+  expect_identical(simulate(fit, 2, seed = 5, newdata = new), simulate(fit, 2, seed = 5, newdata = new))
+  set.seed(3)
+  before <- .Random.seed
+  simulate(fit, 1, seed = 5, newdata = new)
+  expect_identical(.Random.seed, before)
+  draws <- as.matrix(simulate(fit, 20000, seed = 1, newdata = new, what = "function"))
+  expected <- predict(fit, new, cov = TRUE)
+  expect_lt(max(abs(rowMeans(draws) - expected$fit) / sqrt(diag(expected$cov))), 0.05)
+  expect_lt(max(abs(cov(t(draws)) - expected$cov)) / max(expected$cov), 0.05)
+  noisy <- as.matrix(simulate(fit, 20000, seed = 1, newdata = new))
+  expect_equal(unname(apply(noisy, 1, var)), unname(diag(expected$cov) + sigma(fit)^2), tolerance = 0.05)
+  expect_identical(dim(simulate(fit, 2)), c(490L, 2L))
+})
+
+test_that("update takes in rows, refits, and changes calls", {
+  settings <- list(knots = as.matrix(boston[1:20, c("lstat", "rm")]), select = "fixed", max_iter = 0, scale = FALSE, sigma = 9, tau = 3,
+                   lengthscale = c(15, 2), mean = 20)
+  part <- do.call(oatgp, c(list(medv ~ lstat + rm, boston[1:400, ]), settings))
+  all <- do.call(oatgp, c(list(medv ~ lstat + rm, boston), settings))
+  updated <- update(part, newdata = boston[401:490, ])
+  expect_identical(nobs(updated), 490L)
+  expect_identical(nobs(part), 400L)
+  expect_equal(as.numeric(logLik(updated)), as.numeric(logLik(all)), tolerance = 1e-10)
+  expect_equal(predict(updated, boston), predict(all, boston), tolerance = 1e-8)
+  expect_equal(loo(updated)$scores, loo(all)$scores, tolerance = 1e-8)
+  refitted <- update(part, newdata = boston[401:490, ], refit = TRUE, max_iter = 20)
+  expect_gt(as.numeric(logLik(refitted)), as.numeric(logLik(updated)))
+  expect_error(update(part, newdata = boston[1:3, ], max_iter = 3), "settings are for refit", class = "oatgp_argument")
+  fit <- quick()
+  expect_named(coef(update(fit, . ~ . - rm, kernel = "matern32")), c("sigma", "lengthscale", "tau", "mean"))
+  expect_error(update(oatgp(boston["rm"], boston$medv, max_iter = 0), newdata = boston["rm"]), "y is missing", class = "oatgp_argument")
+})
+
+test_that("cross-validation and scores", {
+  fit <- quick()
+  set.seed(4)
+  folds <- cv(fit, folds = 3, max_iter = 3)
+  expect_identical(dim(folds$rows), c(490L, 5L))
+  expect_false(anyNA(folds$rows))
+  expect_output(print(folds), "Cross-validation of 490 rows")
+  set.seed(4)
+  expect_identical(cv(fit, folds = 3, max_iter = 3), folds)
+  scores <- score(fit, boston[1:50, ])
+  expect_equal(scores[["rmse"]], sqrt(mean((boston$medv[1:50] - predict(fit, boston[1:50, ]))^2)))
+  expect_identical(score(fit, boston[1:50, c("rm", "medv", "lstat")]), scores)
+})
+
+test_that("plots draw", {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit(grDevices::dev.off())
+  fit <- quick()
+  expect_identical(plot(fit, which = c("effects", "residuals", "qq", "history")), fit)
+  plot(oatgp(accel ~ times, mcycle, max_iter = 5))
+  plot(oatgp(accel ~ times, mcycle, max_iter = 5, approx = "full", keep_data = FALSE), which = "effects", main = "title")
+  expect_error(plot(fit, which = "pie"), "should be one of")
+})
+
+test_that("tidy methods", {
+  skip_if_not_installed("generics")
+  fit <- quick()
+  expect_identical(generics::tidy(fit)$term, names(coef(fit)))
+  glance <- generics::glance(fit)
+  expect_identical(nrow(glance), 1L)
+  expect_equal(glance$AIC, AIC(fit))
+  rows <- generics::augment(fit, boston, interval = "prediction")
+  expect_identical(rows$.fitted, unname(fitted(fit)))
+  expect_identical(names(rows), c(names(boston), ".fitted", ".lower", ".upper", ".se.fit", ".resid", ".std.resid"))
+  expect_identical(names(generics::augment(fit))[1:3], c("medv", "lstat", "rm"))
+  expect_identical(names(generics::augment(fit, newdata = boston[1:2, ])), c(names(boston), ".fitted", ".se.fit"))
+  expect_error(generics::augment(fit, boston[1:3, ]), "data has 3 rows", class = "oatgp_data")
+})
