@@ -3,13 +3,16 @@
  * The parameters come from an exact GP. Of few rows it is that of all, so the largest log evidence is known: the knots are the first of
  * the greedy order with which the objective, at these parameters, comes within tol_row a row of it. Of many rows it is that of a random
  * subset: then the knots are chosen greedily, the parameters optimised, and their number doubled for as long as that gains tol_row a
- * row. At the end everything is moved together for a while, unless the evidence is reached. docs/selection.md has what was tried. */
+ * row. Once, when there are many knots, random rows are tried in their place, both moved for a while: where these are better, as for inputs with
+ * heavy tails, whose far rows the greedy choice takes first, knots are from then on added at random and moved. At the end everything is moved together for a while, unless the evidence is reached. docs/selection.md has what was tried. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "knots/greedy.h"
 #include "knots/strategy.h"
 #include "knots/subset.h"
+#include "util/memory.h"
 
 enum {
   EXACT_ROWS = 2000,  /* up to here the exact GP of all rows costs no more than the rest */
@@ -17,6 +20,9 @@ enum {
   FIRST_KNOTS = 50,   /* of the doubling, or a few more */
   FEWEST_KNOTS = 8,   /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
+  TRIAL_ITERATIONS = 20,
+  MOVE_ITERATIONS = 50,
+  TRIAL_SHARE = 4, /* the trial is when there is this part of the most knots */
   POLISH_ITERATIONS = 30,
   PATIENCE = 3
 };
@@ -24,6 +30,9 @@ enum {
 #define CHANCE 2.0           /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
 #define NOISE_SIGMA 1e-3     /* of a model that is all noise, relative to tau */
 #define REST 30.0            /* an optimisation ends when the objective rises by less than tol_row / REST a row */
+
+/* What state.round says: where new knots come from, and how far the trial is. */
+enum { GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
 
 static double tolerance(const oat_search *s) { return s->settings.tol_row * (double)s->objective->config.rows->n; }
 
@@ -53,6 +62,16 @@ static oatgp_status choose_knots(oat_search *s, size_t k) {
 
 /* ---- nothing but noise --------------------------------------------------------------------------------------------------- */
 
+/* The tau of a constant with noise. */
+static double noise_tau(const oat_search *s) {
+  const oat_rows *rows = s->objective->config.rows;
+  double squares = 0;
+  for (size_t i = 0; i < rows->n; i++) {
+    squares += rows->r[i] * rows->r[i] / oat_noise_scale(rows, i);
+  }
+  return sqrt(squares / (double)rows->n);
+}
+
 /* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
 static bool is_chance(const oat_search *s, double evidence) {
   const oat_mapping *mapping = &s->mapping;
@@ -61,23 +80,18 @@ static bool is_chance(const oat_search *s, double evidence) {
   for (size_t i = OAT_LENGTHSCALE; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
     used += !mapping->kernel->ard || s->point.theta[i] < OAT_LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
   }
-  return s->settings.guard && comparable && evidence < oat_search_noise(s) + CHANCE * used;
+  return s->settings.guard && comparable && noise_tau(s) > 0 && evidence < oat_search_noise(s) + CHANCE * used;
 }
 
 /* The parameters of a constant with noise, which are then held. */
 static void call_it_noise(oat_search *s, double *evidence) {
-  const oat_rows *rows = s->objective->config.rows;
   const double noise = oat_search_noise(s);
-  double squares = 0;
-  for (size_t i = 0; i < rows->n; i++) {
-    squares += rows->r[i] * rows->r[i] / oat_noise_scale(rows, i);
-  }
   oat_say(s->ctx, OATGP_WARNING,
           "the inputs say nothing of the target that chance would not: the exact GP has %.2g nats over a constant with noise, and less "
           "than one for "
           "each of its parameters; the model is that constant (--no-guard fits all the same)",
           fmax(*evidence - noise, 0));
-  s->point.theta[OAT_TAU] = sqrt(squares / (double)rows->n);
+  s->point.theta[OAT_TAU] = noise_tau(s);
   s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
   s->state.held = true;
   *evidence = noise;
@@ -169,11 +183,33 @@ done:
   return status;
 }
 
-/* Twice as many knots, all chosen again at the parameters as they are now. */
+/* Adds random rows to the knots, up to k. */
+static oatgp_status add_random(oat_search *s, size_t k) {
+  const oat_rows *rows = s->objective->config.rows;
+  const size_t added = k - s->state.k;
+  size_t *row = NULL;
+  double *position = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(s->ctx, added, sizeof *row, &row));
+  TRY(oat_new_matrix(s->ctx, rows->d, 1, &position));
+  oat_rng_sample(&s->state.rng, rows->n, added, row);
+  for (size_t i = 0; i < added; i++) {
+    for (size_t j = 0; j < rows->d; j++) {
+      position[j] = rows->x[row[i] + j * rows->n];
+    }
+    oat_search_add_knot(s, position);
+  }
+done:
+  free(row);
+  free(position);
+  return status;
+}
+
+/* Twice as many knots: all chosen again at the parameters as they are now, or random ones beside those that were moved. */
 static oatgp_status propose(oat_search *s) {
   oatgp_status status = OATGP_OK;
   oat_search_mark(s);
-  TRY(choose_knots(s, 2 * s->state.k));
+  TRY(s->state.round == RANDOM ? add_random(s, at_most(2 * s->state.k, s->settings.max_knots)) : choose_knots(s, 2 * s->state.k));
   s->state.phase = OAT_PHASE_GROW;
   if (s->state.k > s->state.kept) {
     oat_search_tell(s, OAT_SEARCH_PROPOSAL);
@@ -196,11 +232,16 @@ static bool decide(oat_search *s) {
   return keep;
 }
 
-/* Optimises the parameters with the new knots, and decides. `stop` has been set if the number of knots is settled. */
+static bool trial_is_due(const oat_search *s) {
+  return s->state.round == GREEDY && s->settings.move && TRIAL_SHARE * s->state.k >= s->settings.max_knots;
+}
+
+/* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the number of knots is settled. */
 static oatgp_status grow(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
-  const oat_optim_settings limits = limits_of(s, ROUND_ITERATIONS);
-  const oatgp_status status = oat_search_optimise(s, s->state.k, &limits);
+  const bool moves = s->state.round == RANDOM;
+  const oat_optim_settings limits = limits_of(s, moves ? MOVE_ITERATIONS : ROUND_ITERATIONS);
+  const oatgp_status status = oat_search_optimise(s, moves ? 0 : s->state.k, &limits);
   if (status != OATGP_OK) {
     return status;
   }
@@ -214,8 +255,58 @@ static oatgp_status grow(oat_search *s) {
                   : s->state.k >= s->settings.max_knots        ? OATGP_STOP_MAX_KNOTS
                   : s->state.k >= s->objective->config.rows->n ? OATGP_STOP_CANDIDATES
                                                                : OATGP_STOP_NONE;
-  s->state.phase = s->state.stop == OATGP_STOP_NONE ? OAT_PHASE_PROPOSE : OAT_PHASE_POLISH;
+  s->state.phase = s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH : trial_is_due(s) ? OAT_PHASE_COMPARE : OAT_PHASE_PROPOSE;
   return OATGP_OK;
+}
+
+/* ---- greedy or random ------------------------------------------------------------------------------------------------------ */
+
+/* The greedy model waits in s->fallback while random rows, at its parameters, take the place of its knots. */
+static oatgp_status put_random(oat_search *s) {
+  const size_t k = s->state.k;
+  oatgp_status status = OATGP_OK;
+  oat_search_copy(s, &s->point, k, &s->fallback);
+  s->state.fallback_value = s->state.value;
+  s->state.fallback_k = k;
+  s->state.k = 0;
+  TRY(add_random(s, k));
+  if (oat_search_evaluate(s) != OATGP_OK) {
+    s->state.value = -HUGE_VAL;
+  }
+done:
+  return status;
+}
+
+static void choose_side(oat_search *s) {
+  if (s->state.value > s->state.fallback_value) {
+    s->state.round = RANDOM;
+  } else {
+    oat_search_copy(s, &s->fallback, s->state.fallback_k, &s->point);
+    s->state.value = s->state.fallback_value;
+    s->state.round = GREEDY_FOR_GOOD;
+    s->state.phase = OAT_PHASE_PROPOSE;
+  }
+  s->state.fallback_value = -HUGE_VAL;
+}
+
+/* One step of the trial: the greedy knots are moved for a while, then as many random ones, which, if they win, are moved on. */
+static oatgp_status compare(oat_search *s) {
+  const oat_optim_settings limits = limits_of(s, s->state.round == RANDOM ? MOVE_ITERATIONS : TRIAL_ITERATIONS);
+  oatgp_status status = OATGP_OK;
+  s->state.round = s->state.round == GREEDY ? TRIAL_OF_GREEDY : s->state.round;
+  TRY(oat_search_optimise(s, 0, &limits));
+  if (s->state.round == TRIAL_OF_GREEDY && !oat_search_halted(s)) {
+    s->state.round = TRIAL_OF_RANDOM;
+    TRY(put_random(s));
+  } else if (s->state.round == TRIAL_OF_RANDOM) {
+    choose_side(s);
+  } else if (s->state.round == RANDOM) {
+    s->state.phase = OAT_PHASE_PROPOSE;
+  }
+  s->state.stop = oat_search_halted(s) ? s->state.stop : OATGP_STOP_NONE;
+  s->state.kept = s->state.k;
+done:
+  return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------ */
@@ -225,7 +316,7 @@ static oatgp_status polish(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
   const oat_optim_settings limits = limits_of(s, POLISH_ITERATIONS);
   oatgp_status status = OATGP_OK;
-  if (settled != OATGP_STOP_EVIDENCE) {
+  if (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM) {
     if (s->resumed == NULL) {
       oat_search_tell(s, OAT_SEARCH_REFINE);
     }
@@ -245,6 +336,8 @@ static oatgp_status step(oat_search *s) {
       return propose(s);
     case OAT_PHASE_GROW:
       return grow(s);
+    case OAT_PHASE_COMPARE:
+      return compare(s);
     default:
       return polish(s);
   }

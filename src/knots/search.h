@@ -13,6 +13,7 @@ typedef enum oat_phase {
   OAT_PHASE_PROPOSE,    /* about to propose knots */
   OAT_PHASE_GROW,       /* the proposed knots are on trial */
   OAT_PHASE_RELEASE,    /* parameters that were held are optimised */
+  OAT_PHASE_COMPARE,    /* other knots, as many, are on trial */
   OAT_PHASE_POLISH,     /* the last optimisation */
   OAT_PHASE_DONE
 } oat_phase;
