@@ -170,6 +170,23 @@ class Data:
         count = lib.oatgp_data_inputs(self.handle.pointer)
         return [lib.oatgp_data_input_name(self.handle.pointer, j).decode() for j in range(count)]
 
+    def _column(self, column: int) -> Array:
+        values = np.empty(len(self))
+        with Call() as call:
+            call("oatgp_data_copy_column", self.handle.pointer, column, address(values))
+        return values
+
+    @property
+    def X(self) -> Array:
+        """A copy of the inputs, as rows."""
+        return np.column_stack([self._column(j) for j in range(len(self.inputs))])
+
+    @property
+    def y(self) -> Optional[Array]:
+        """A copy of the target, or None if there is none."""
+        count = lib.oatgp_data_inputs(self.handle.pointer)
+        return self._column(count) if lib.oatgp_data_column_role(self.handle.pointer, count) == b"target" else None
+
     def __repr__(self) -> str:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"
 

@@ -16,6 +16,8 @@ import pytest
 import oatgp
 from oatgp._data import ROWS_AT_A_TIME
 
+from conftest import BOSTON
+
 FEW = {"knots": 6, "select": "simultaneous", "max_iter": 20}
 
 
@@ -401,3 +403,10 @@ def test_the_preset_goes_first(waves):
         warnings.simplefilter("ignore")
         model = oatgp.fit(*waves, max_knots=6, preset="paper", kernel="matern32", max_iter=20)
     assert (model.kernel, model.settings["optimizer"], model.settings["max_knots"]) == ("matern32", "adadelta", "6")
+
+
+def test_files_become_arrays(boston):
+    data = oatgp.Data.read(BOSTON, target="medv")
+    assert data.X.tolist() == boston[0].tolist() and data.y.tolist() == boston[1].tolist()
+    assert oatgp.Data(boston[0]).y is None
+    assert repr(data) == "<oatgp.Data: 490 rows, inputs lstat, rm, ptratio>"
