@@ -15,6 +15,7 @@ import numpy as np
 from . import _abi as abi
 from ._data import ROWS_AT_A_TIME, Data, as_table, is_path
 from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, copy_array, lib
+from ._plot import plot as draw_axes
 from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores, from_struct
 from ._settings import OF_FILES
 
@@ -555,6 +556,25 @@ class Model:
             if call.take_interrupt():
                 warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
         return Model._of(handle, call.trace)
+
+    # ---- figures ------------------------------------------------------------------------------------------------------
+
+    def plot(self, figure: str = "knots", X: Any = None, y: Any = None, *, ax: Any = None, input: Optional[str] = None) -> Any:
+        """A figure in axes of matplotlib, which are returned.
+
+        Parameters
+        ----------
+        figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance"}
+            Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of intervals, the
+            objective during the fit, relevance of the inputs.
+        X, y
+            Rows; observed, residuals and calibration need them. Rows of the fit are predicted without themselves.
+        ax : matplotlib axes, optional
+            Where to draw.
+        input : str, optional
+            For ``partial``: the input (default: the most relevant).
+        """
+        return draw_axes(self, figure, X, y, ax, input)
 
     # ---- shown --------------------------------------------------------------------------------------------------------
 
