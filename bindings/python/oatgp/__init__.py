@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
     if name == "OATGPRegressor":
         try:
             from ._regressor import OATGPRegressor
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             raise ImportError("OATGPRegressor needs scikit-learn 1.6 or newer: pip install 'oatgp[sklearn]'") from error
         return OATGPRegressor
     raise AttributeError(f"module 'oatgp' has no attribute '{name}'")

@@ -183,7 +183,7 @@ class Call:
         self._context = None
         for level, text in self._messages:
             if level == abi.OATGP_WARNING:
-                warnings.warn(text, OatgpWarning, stacklevel=4)
+                warnings.warn(text, OatgpWarning, stacklevel=3)
             else:
                 log.info("%s", text)
         if kind is None and self._interrupts.caught:
