@@ -78,8 +78,8 @@ def as_column(values: Any, rows: int, what: str) -> Optional[Array]:
 class Data:
     """Rows for a fit or a prediction.
 
-    Arrays of doubles are not copied, in whatever order they lie; they must not change while the data are in use. Everything that takes ``X`` takes one of
-    these, too, so that a table is looked at once.
+    Arrays of doubles are not copied, in whatever order they lie; they must not change while the data are in use.
+    Everything that takes ``X`` takes one of these, too, so that a table is looked at once.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ class Data:
     inputs : sequence of str, optional
         With a data frame: the columns that are inputs (default: all others).
     weights, noise_variance : array or str, optional
-        For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or, of a data frame, the column.
+        For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or, of a data
+        frame, the column.
     names : sequence of str, optional
         Names of the inputs (default: those of the data frame, else x1, x2, ...).
 
@@ -123,7 +124,11 @@ class Data:
             kept = [places[name] for name in inputs] if inputs is not None else [j for j in range(values.shape[1]) if j not in taken]
             values = values[:, kept]
             names = [names[j] for j in kept] if names is not None else None
-            y, weights, noise_variance = pulled.get("target", y), pulled.get("weights", weights), pulled.get("noise_variance", noise_variance)
+            y, weights, noise_variance = (
+                pulled.get("target", y),
+                pulled.get("weights", weights),
+                pulled.get("noise_variance", noise_variance),
+            )
         self._x = as_doubles(values)
         rows = self._x.shape[0]
         self._y = as_column(y, rows, "a target")

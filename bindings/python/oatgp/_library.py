@@ -117,7 +117,9 @@ class Progress:
         if self._function is not None:
             return bool(self._function(event))
         if event["event"] == "step":
-            self._line(f"{event['knots']} knots, iteration {event['iteration']}, objective {event['objective']:.8g}, best {event['best']:.8g}")
+            self._line(
+                f"{event['knots']} knots, iteration {event['iteration']}, objective {event['objective']:.8g}, best {event['best']:.8g}"
+            )
         return False
 
     def bracket(self, iterations: int, lower: float, upper: float) -> None:
@@ -135,7 +137,20 @@ class Progress:
 # ---- one call -----------------------------------------------------------------------------------------------------------
 
 _EVENTS = ("start", "step", "proposal", "kept", "dropped", "refine", "end")
-_EVENT_NUMBERS = ("restart", "iteration", "evaluations", "rejected", "objective", "best", "gradient", "seconds", "sigma", "tau", "shape", "knots")
+_EVENT_NUMBERS = (
+    "restart",
+    "iteration",
+    "evaluations",
+    "rejected",
+    "objective",
+    "best",
+    "gradient",
+    "seconds",
+    "sigma",
+    "tau",
+    "shape",
+    "knots",
+)
 
 
 def _event_dict(event: Any) -> Dict[str, Any]:

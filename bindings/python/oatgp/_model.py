@@ -29,7 +29,7 @@ _INTERRUPTED = "interrupted; this is the best model so far"
 
 
 def make_data(X: Any, y: Any, settings: Dict[str, Any]) -> Data:
-    """Data from whatever X is. Settings that only matter here are taken out, unless X is a file: then the model keeps them, as the command's do."""
+    """Data from whatever X is. Settings that only matter here are taken out; those of a file stay, for the model to keep."""
     if isinstance(X, Data):
         return X
     if is_path(X):
@@ -74,7 +74,7 @@ def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike 
     certify : bool
         Also bound the exact log evidence (``Model.bounds``), in what the time limit leaves.
     progress : bool or callable
-        True: a line on standard error. A function is called with a dict for every event of the fit; if it returns something true, the fit ends.
+        True: a line on standard error. A function is called with a dict for every event; if it returns something true, the fit ends.
     **settings
         Those of ``oatgp fit`` with underscores (docs/options.md). ``knots`` may also be an array, ``weights`` and ``noise_variance`` too.
 
@@ -120,7 +120,13 @@ def cv(X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpa
     with Call(threads=int(struct.struct.threads), progress=progress) as call:
         watch = abi.oatgp_cv_watch(call.monitor)
         call(
-            "oatgp_cv", data.handle.pointer, struct.by_reference, _pointer(knots), ctypes.byref(watch), rows.by_reference, ctypes.byref(scores)
+            "oatgp_cv",
+            data.handle.pointer,
+            struct.by_reference,
+            _pointer(knots),
+            ctypes.byref(watch),
+            rows.by_reference,
+            ctypes.byref(scores),
         )
         if call.take_interrupt():
             warnings.warn(f"interrupted; these are the scores of {scores.n} rows", OatgpWarning, stacklevel=2)
@@ -483,7 +489,13 @@ class Model:
         settings = SettingsStruct("score", known)
         with Call(threads=threads) as call:
             call(
-                "oatgp_data_read_for", os.fsencode(text), self._handle.pointer, settings.by_reference, int(need_target), handle.out, path=text
+                "oatgp_data_read_for",
+                os.fsencode(text),
+                self._handle.pointer,
+                settings.by_reference,
+                int(need_target),
+                handle.out,
+                path=text,
             )
         return Data._of(handle)
 
@@ -506,10 +518,10 @@ class Model:
         return rows.result(scores)
 
     def certify(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> Certificate:
-        """Bounds of the exact log evidence at the model's parameters, kept in ``bounds`` (and the model file). The rows must be those of the fit.
+        """Bounds of the exact log evidence at the model's parameters, kept in ``bounds`` (and the model file).
 
-        Takes the settings ``tol``, ``max_iter``, ``time_limit``, ``determinant``, ``exact``, ``threads`` and ``memory``. Ctrl-C ends it with
-        the bounds so far, which hold.
+        The rows must be those of the fit. Takes the settings ``tol``, ``max_iter``, ``time_limit``, ``determinant``, ``exact``,
+        ``threads`` and ``memory``. Ctrl-C ends it with the bounds so far, which hold.
         """
         given: Dict[str, Any] = dict(settings)
         known = {name: given.pop(name) for name in ("weights", "noise_variance", "target") if name in given}
@@ -565,8 +577,8 @@ class Model:
         Parameters
         ----------
         figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance"}
-            Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of intervals, the
-            objective during the fit, relevance of the inputs.
+            Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of
+            intervals, the objective during the fit, relevance of the inputs.
         X, y
             Rows; observed, residuals and calibration need them. Rows of the fit are predicted without themselves.
         ax : matplotlib axes, optional
@@ -599,10 +611,12 @@ class Model:
 
     def __repr__(self) -> str:
         info = self._info()
-        return f"<oatgp.Model: {self.approx}, {self.kernel}, {info.n} rows, {info.d} inputs, {info.knots} knots, objective {info.objective:.6g}>"
+        size = f"{info.n} rows, {info.d} inputs, {info.knots} knots"
+        return f"<oatgp.Model: {self.approx}, {self.kernel}, {size}, objective {info.objective:.6g}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{html.escape(value)}</td></tr>" for name, value in self._summary().items())
+        left = "style='text-align:left'"
+        rows = "".join(f"<tr><th {left}>{name}</th><td {left}>{html.escape(value)}</td></tr>" for name, value in self._summary().items())
         return f"<table><caption>oatgp model{' of ' + html.escape(self.target) if self.target else ''}</caption>{rows}</table>"
 
 

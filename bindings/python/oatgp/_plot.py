@@ -105,7 +105,11 @@ def _partial(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
     if one and model.n_knots > 0:
         places, mean, _ = model.knot_posterior()
         axes.plot(places[:, 0], mean, "+", color="C3", label="knots")
-    axes.set(xlabel=model.inputs[j], ylabel=model.target or "target", title="The fit" if one else f"Effect of {model.inputs[j]}, others at their means")
+    axes.set(
+        xlabel=model.inputs[j],
+        ylabel=model.target or "target",
+        title="The fit" if one else f"Effect of {model.inputs[j]}, others at their means",
+    )
     axes.legend()
 
 

@@ -84,7 +84,9 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         return int(self.threads) if self.threads is not None else 1
 
     def _checked(self, X: Any, y: Any, reset: bool) -> Tuple[Any, Any]:
-        checked: Tuple[Any, Any] = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if reset else 1)
+        checked: Tuple[Any, Any] = validate_data(
+            self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if reset else 1
+        )
         return checked
 
     def fit(self, X: Any, y: Any, noise_weight: Any = None) -> "OATGPRegressor":
@@ -114,8 +116,8 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, interval: Optional[float] = None, latent: bool = False
     ) -> Union[Array, Tuple[Array, ...]]:
-        """The mean; with ``return_std`` also the standard deviation, or with ``return_cov`` the joint covariance; with ``interval=0.95`` also
-        the lower and upper bounds of that interval. All are of observations, noise included; with ``latent=True`` of the function."""
+        """The mean; with ``return_std`` also the standard deviation, or with ``return_cov`` the joint covariance; with ``interval=0.95``
+        also the lower and upper bounds of that interval. All are of observations, noise included; with ``latent=True`` of the function."""
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be wanted")
         rows = self._inputs(X)

@@ -13,7 +13,11 @@ from conftest import BOSTON
 
 # What differs between two runs of the same fit: times, and the command line that is kept.
 TIMES = {"seconds", "history", "selection"}
-SETTINGS = [{}, {"select": "oat-gain", "max_knots": 12, "kernel": "matern52-ard"}, {"approx": "fitc", "knots": "random:10", "mean": "fit", "seed": 4}]
+SETTINGS = [
+    {},
+    {"select": "oat-gain", "max_knots": 12, "kernel": "matern52-ard"},
+    {"approx": "fitc", "knots": "random:10", "mean": "fit", "seed": 4},
+]
 
 
 def options(settings):

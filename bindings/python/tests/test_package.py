@@ -1,4 +1,4 @@
-"""The package as it is installed: its types, its wheel, and, where script/python --all asks for it, its sdist and auditwheel's judgement."""
+"""The package as it is installed: its types, its wheel, and, with script/python --all, its sdist and auditwheel's judgement."""
 
 import email
 import os
@@ -42,7 +42,13 @@ def test_types():
 def test_users_types_are_checked(tmp_path):
     """A wrong name or choice of a setting is found before the program runs."""
     pytest.importorskip("mypy")
-    (tmp_path / "user.py").write_text('import oatgp\noatgp.fit([1.0], [1.0], kernel="spline")\noatgp.fit([1.0], [1.0], kernl="se")\noatgp.OATGPRegressor(knots=5)\n')
+    lines = [
+        "import oatgp",
+        'oatgp.fit([1.0], [1.0], kernel="spline")',
+        'oatgp.fit([1.0], [1.0], kernl="se")',
+        "oatgp.OATGPRegressor(knots=5)",
+    ]
+    (tmp_path / "user.py").write_text("\n".join(lines))
     command = [sys.executable, "-m", "mypy", "--cache-dir", os.devnull, "user.py"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
     assert re.findall(r"user.py:(\d+): error", found) == ["2", "3"], found
@@ -72,7 +78,16 @@ def test_nothing_but_libc_is_needed(wheel, tmp_path):
 
 @slow
 def test_auditwheel_repairs_to_manylinux(wheel, tmp_path):
-    run(sys.executable, "-m", "auditwheel", "repair", "-w", tmp_path, wheel, env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+    run(
+        sys.executable,
+        "-m",
+        "auditwheel",
+        "repair",
+        "-w",
+        tmp_path,
+        wheel,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
     (repaired,) = tmp_path.glob("*.whl")
     assert re.search(r"py3-none-manylinux_2_\d+_", repaired.name), repaired.name
     for_every_python(tmp_path, repaired)
@@ -81,7 +96,9 @@ def test_auditwheel_repairs_to_manylinux(wheel, tmp_path):
 def for_every_python(folder, package):
     """A fresh environment for each Python that is here: a line to install, a line to fit."""
     for minor in range(9, 15):
-        there = subprocess.run([f"python3.{minor}", "-c", "import venv, ensurepip"], capture_output=True) if which(f"python3.{minor}") else None
+        there = (
+            subprocess.run([f"python3.{minor}", "-c", "import venv, ensurepip"], capture_output=True) if which(f"python3.{minor}") else None
+        )
         if there is not None and there.returncode == 0:
             home = folder / f"venv{minor}"
             run(f"python3.{minor}", "-m", "venv", home)

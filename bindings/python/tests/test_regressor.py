@@ -33,7 +33,13 @@ def test_is_the_same_fit(waves):
     regressor, model = OATGPRegressor(random_state=7, **FEW).fit(X, y), oatgp.fit(X, y, seed=7, **FEW)
     mean, sd, lower, upper = regressor.predict(X, return_std=True, interval=0.8)
     full = model.predict(X, interval=0.8)
-    for mine, its in ((mean, full.mean), (sd, full.sd), (lower, full.lower), (upper, full.upper), (regressor.predict(X), model.predict_mean(X))):
+    for mine, its in (
+        (mean, full.mean),
+        (sd, full.sd),
+        (lower, full.lower),
+        (upper, full.upper),
+        (regressor.predict(X), model.predict_mean(X)),
+    ):
         assert mine.tobytes() == its.tobytes()
     assert regressor.predict(X, return_std=True, latent=True)[1].tobytes() == full.sd_latent.tobytes()
     assert regressor.elbo_ == model.objective and regressor.trace_[-1]["event"] == "end"
@@ -49,7 +55,7 @@ def test_every_setting_is_a_keyword_with_its_help():
         assert f"    {name} : " in OATGPRegressor.__doc__
     assert not {"target", "seed", "output", "json"} & names.keys()
     assert all(value in (None, False) for value in names.values())
-    assert "approx : {full, dic, dtc, vfe, fic, fitc, pep}, default \"vfe\"" in OATGPRegressor.__doc__
+    assert 'approx : {full, dic, dtc, vfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
 
 
 def test_covariance_and_draws(waves):
@@ -137,7 +143,9 @@ def test_refusals_come_with_the_fit(waves):
 def test_seeds(waves):
     X, y = waves
     settings = {"knots": "random:6", "select": "simultaneous", "max_iter": 5}
-    elbos = [OATGPRegressor(random_state=state, **settings).fit(X, y).elbo_ for state in (None, 1, 2, np.random.RandomState(0), np.int64(2))]
+    elbos = [
+        OATGPRegressor(random_state=state, **settings).fit(X, y).elbo_ for state in (None, 1, 2, np.random.RandomState(0), np.int64(2))
+    ]
     assert elbos[0] == elbos[1] and elbos[2] == elbos[4] and len(set(elbos)) == 3
 
 
