@@ -145,11 +145,11 @@ class Data:
             if names is not None or target is not None:
                 shown = names if names is not None else [f"x{j + 1}" for j in range(d)]
                 encoded = (ctypes.c_char_p * d)(*(name.encode() for name in shown))
-                call("oatgp_data_set_names", self.handle.pointer, encoded, target.encode() if target is not None else None)
+                call("oatgp_data_set_names", self.handle, encoded, target.encode() if target is not None else None)
             if weights is not None:
-                call("oatgp_data_set_weights", self.handle.pointer, address(weights))
+                call("oatgp_data_set_weights", self.handle, address(weights))
             if noise is not None:
-                call("oatgp_data_set_noise_variance", self.handle.pointer, address(noise))
+                call("oatgp_data_set_noise_variance", self.handle, address(noise))
 
     @classmethod
     def _of(cls, handle: Handle) -> "Data":
@@ -167,18 +167,18 @@ class Data:
         return cls._of(handle)
 
     def __len__(self) -> int:
-        return int(lib.oatgp_data_rows(self.handle.pointer))
+        return int(lib.oatgp_data_rows(self.handle))
 
     @property
     def inputs(self) -> List[str]:
         """Names of the inputs."""
-        count = lib.oatgp_data_inputs(self.handle.pointer)
-        return [lib.oatgp_data_input_name(self.handle.pointer, j).decode() for j in range(count)]
+        count = lib.oatgp_data_inputs(self.handle)
+        return [lib.oatgp_data_input_name(self.handle, j).decode() for j in range(count)]
 
     def _column(self, column: int) -> Array:
         values = np.empty(len(self))
         with Call() as call:
-            call("oatgp_data_copy_column", self.handle.pointer, column, address(values))
+            call("oatgp_data_copy_column", self.handle, column, address(values))
         return values
 
     @property
@@ -189,8 +189,8 @@ class Data:
     @property
     def y(self) -> Optional[Array]:
         """A copy of the target, or None if there is none."""
-        count = lib.oatgp_data_inputs(self.handle.pointer)
-        return self._column(count) if lib.oatgp_data_column_role(self.handle.pointer, count) == b"target" else None
+        count = lib.oatgp_data_inputs(self.handle)
+        return self._column(count) if lib.oatgp_data_column_role(self.handle, count) == b"target" else None
 
     def __repr__(self) -> str:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"

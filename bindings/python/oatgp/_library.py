@@ -247,11 +247,12 @@ class Call:
 
 
 class Handle:
-    """An object of the library, freed with this one."""
+    """An object of the library, freed with this one. As an argument it lives as long as the call, whatever other threads do."""
 
     def __init__(self, kind: str) -> None:
         self._free = getattr(lib, f"oatgp_{kind}_free")
         self.pointer = ctypes.c_void_p()
+        self._as_parameter_ = self.pointer
 
     @property
     def out(self) -> Any:

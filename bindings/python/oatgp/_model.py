@@ -54,12 +54,12 @@ def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
         return None
     text, handle = os.fspath(knots), Handle("data")
     with Call() as call:
-        call("oatgp_data_read_like", os.fsencode(text), like.handle.pointer, SettingsStruct("fit", {}).by_reference, handle.out, path=text)
+        call("oatgp_data_read_like", os.fsencode(text), like.handle, SettingsStruct("fit", {}).by_reference, handle.out, path=text)
     return Data._of(handle)
 
 
-def _pointer(data: Optional[Data]) -> Any:
-    return data.handle.pointer if data is not None else None
+def _handle_of(data: Optional[Data]) -> Any:
+    return data.handle if data is not None else None
 
 
 def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Model":
@@ -95,7 +95,7 @@ def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike 
     struct = SettingsStruct("fit", given)
     handle = Handle("model")
     with Call(threads=int(struct.struct.threads), progress=progress) as call:
-        call("oatgp_fit", data.handle.pointer, struct.by_reference, _pointer(knots), call.monitor, None, handle.out)
+        call("oatgp_fit", data.handle, struct.by_reference, _handle_of(knots), call.monitor, None, handle.out)
         interrupted = call.take_interrupt()
     model = Model._of(handle, call.trace)
     if interrupted:
@@ -121,9 +121,9 @@ def cv(X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpa
         watch = abi.oatgp_cv_watch(call.monitor)
         call(
             "oatgp_cv",
-            data.handle.pointer,
+            data.handle,
             struct.by_reference,
-            _pointer(knots),
+            _handle_of(knots),
             ctypes.byref(watch),
             rows.by_reference,
             ctypes.byref(scores),
@@ -144,7 +144,7 @@ def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpa
     knots = _knots(given, data)
     struct, found = SettingsStruct("objective", given), abi.oatgp_evaluation()
     with Call(threads=int(struct.struct.threads)) as call:
-        call("oatgp_evaluate", data.handle.pointer, struct.by_reference, _pointer(knots), int(gradient), ctypes.byref(found))
+        call("oatgp_evaluate", data.handle, struct.by_reference, _handle_of(knots), int(gradient), ctypes.byref(found))
     lengthscales = copy_array(found.lengthscales, (found.lengthscale_count,))
     slopes = None
     if gradient:
@@ -211,7 +211,7 @@ class Model:
     def save(self, path: Any) -> None:
         """Writes the model file, whole or not at all."""
         with Call() as call:
-            call("oatgp_model_save", self._handle.pointer, os.fsencode(path))
+            call("oatgp_model_save", self._handle, os.fsencode(path))
 
     def _to_bytes(self) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oatgp-") as folder:
@@ -237,7 +237,8 @@ class Model:
 
     def _info(self) -> Any:
         info = abi.oatgp_model_info()
-        lib.oatgp_model_get_info(self._handle.pointer, ctypes.byref(info))
+        info.owner = self._handle  # the texts and arrays are its own
+        lib.oatgp_model_get_info(info.owner, ctypes.byref(info))
         return info
 
     def _text(self, name: str) -> str:
@@ -283,7 +284,7 @@ class Model:
     @property
     def inputs(self) -> List[str]:
         """Names of the inputs that it uses: those that varied."""
-        return [lib.oatgp_model_input_name(self._handle.pointer, j).decode() for j in range(self._info().d)]
+        return [lib.oatgp_model_input_name(self._handle, j).decode() for j in range(self._info().d)]
 
     @property
     def n(self) -> int:
@@ -396,7 +397,7 @@ class Model:
         info = self._info()
         places, mean, sd = np.empty((info.knots, info.d)), np.empty(info.knots), np.empty(info.knots)
         with Call() as call:
-            call("oatgp_model_knots", self._handle.pointer, address(places), address(mean), address(sd))
+            call("oatgp_model_knots", self._handle, address(places), address(mean), address(sd))
         return places, mean, sd
 
     # ---- predictions --------------------------------------------------------------------------------------------------
@@ -413,13 +414,13 @@ class Model:
                 yield Data(values[first : first + ROWS_AT_A_TIME], names=names)
 
     def _stream(self, path: str, threads: int) -> Iterator[Data]:
-        stream, settings = Handle("stream"), SettingsStruct("predict", {})
+        stream, settings, model = Handle("stream"), SettingsStruct("predict", {}), self._handle
         with Call(threads=threads) as call:
-            call("oatgp_stream_open", os.fsencode(path), self._handle.pointer, settings.by_reference, 0, stream.out, path=path)
+            call("oatgp_stream_open", os.fsencode(path), model, settings.by_reference, 0, stream.out, path=path)
         while True:
             part = Handle("data")
             with Call(threads=threads) as call:
-                call("oatgp_stream_next", stream.pointer, ROWS_AT_A_TIME, part.out)
+                call("oatgp_stream_next", stream, ROWS_AT_A_TIME, part.out)
             if not part.pointer.value:
                 return
             yield Data._of(part)
@@ -444,7 +445,7 @@ class Model:
             columns = [np.empty(len(part)) for _ in range(3)]
             room = abi.oatgp_prediction(*(address(column) for column in columns))
             with Call(threads=threads) as call:
-                call("oatgp_predict", handle.pointer, part.handle.pointer, ctypes.byref(room))
+                call("oatgp_predict", handle, part.handle, ctypes.byref(room))
             found.append(columns)
         mean, latent_variance, variance = (_join([columns[j] for columns in found]) for j in range(3))
         sd_latent, sd = np.sqrt(latent_variance), np.sqrt(variance)
@@ -457,7 +458,7 @@ class Model:
         for part in self._parts(X, threads):
             found.append(np.empty(len(part)))
             with Call(threads=threads) as call:
-                call("oatgp_predict_mean", handle.pointer, part.handle.pointer, address(found[-1]))
+                call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
         return _join(found)
 
     def covariance(self, X: Any) -> Array:
@@ -465,7 +466,7 @@ class Model:
         data = self._rows(X)
         covariance = np.empty((len(data), len(data)))
         with Call() as call:
-            call("oatgp_predict_covariance", self._handle.pointer, data.handle.pointer, address(covariance))
+            call("oatgp_predict_covariance", self._handle, data.handle, address(covariance))
         return covariance
 
     def sample(self, X: Any, count: int = 1, *, seed: int = 1) -> Array:
@@ -473,7 +474,7 @@ class Model:
         data = self._rows(X)
         samples = np.empty((count, len(data)))
         with Call() as call:
-            call("oatgp_predict_samples", self._handle.pointer, data.handle.pointer, count, seed, address(samples))
+            call("oatgp_predict_samples", self._handle, data.handle, count, seed, address(samples))
         return samples
 
     # ---- with a target --------------------------------------------------------------------------------------------------
@@ -491,7 +492,7 @@ class Model:
             call(
                 "oatgp_data_read_for",
                 os.fsencode(text),
-                self._handle.pointer,
+                self._handle,
                 settings.by_reference,
                 int(need_target),
                 handle.out,
@@ -504,9 +505,9 @@ class Model:
     ) -> Scores:
         """RMSE, negative log probabilities and coverage of rows with a target; ``against``: also the KL divergence from that model."""
         data = self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
-        other, scores = against._handle.pointer if against is not None else None, abi.oatgp_scores()
+        other, scores = against._handle if against is not None else None, abi.oatgp_scores()
         with Call(threads=threads) as call:
-            call("oatgp_score", self._handle.pointer, data.handle.pointer, other, ctypes.byref(scores))
+            call("oatgp_score", self._handle, data.handle, other, ctypes.byref(scores))
         return from_struct(Scores, scores)
 
     def loo(self, X: Any, y: Any = None, *, weights: Any = None, noise_variance: Any = None, threads: int = 1) -> HeldOut:
@@ -514,7 +515,7 @@ class Model:
         data = self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
         rows, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
         with Call(threads=threads) as call:
-            call("oatgp_loo", self._handle.pointer, data.handle.pointer, rows.by_reference, ctypes.byref(scores))
+            call("oatgp_loo", self._handle, data.handle, rows.by_reference, ctypes.byref(scores))
         return rows.result(scores)
 
     def certify(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> Certificate:
@@ -528,8 +529,8 @@ class Model:
         data = self._rows(X, y, need_target=True, threads=given.get("threads") or 1, **known)
         struct, found = SettingsStruct("certify", given), abi.oatgp_certificate()
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
-            call("oatgp_certify", self._handle.pointer, data.handle.pointer, struct.by_reference, call.bracket, None, ctypes.byref(found))
-            call("oatgp_model_set_certificate", self._handle.pointer, ctypes.byref(found))
+            call("oatgp_certify", self._handle, data.handle, struct.by_reference, call.bracket, None, ctypes.byref(found))
+            call("oatgp_model_set_certificate", self._handle, ctypes.byref(found))
             if call.take_interrupt():
                 warnings.warn("interrupted; these are the bounds so far", OatgpWarning, stacklevel=2)
         return from_struct(Certificate, found)
@@ -542,7 +543,7 @@ class Model:
         clone = self._from_bytes(self._to_bytes(), self.trace)  # whoever predicts in another thread has the old one until the end
         for data in self._new_rows(X, y, weights, noise_variance, threads):
             with Call(threads=threads) as call:
-                call("oatgp_update", clone._handle.pointer, data.handle.pointer)
+                call("oatgp_update", clone._handle, data.handle)
         self._handle = clone._handle
         return self
 
@@ -564,7 +565,7 @@ class Model:
         data = self._rows(X, y, need_target=True, threads=given.get("threads") or 1, **known)
         struct, handle = SettingsStruct("update", given), Handle("model")
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
-            call("oatgp_refit", self._handle.pointer, data.handle.pointer, struct.by_reference, call.monitor, None, handle.out)
+            call("oatgp_refit", self._handle, data.handle, struct.by_reference, call.monitor, None, handle.out)
             if call.take_interrupt():
                 warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
         return Model._of(handle, call.trace)

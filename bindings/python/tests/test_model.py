@@ -410,3 +410,24 @@ def test_files_become_arrays(boston):
     assert data.X.tolist() == boston[0].tolist() and data.y.tolist() == boston[1].tolist()
     assert oatgp.Data(boston[0]).y is None
     assert repr(data) == "<oatgp.Data: 490 rows, inputs lstat, rm, ptratio>"
+
+
+def test_a_model_is_updated_while_others_use_it(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW)
+    stop, wrong = threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            if not (np.isfinite(model.predict(X).sd).all() and len(model.lengthscales) == 2 and model.knots.shape == (6, 2)):
+                wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for _ in range(100):
+        model.update(X[:5], y[:5])
+    stop.set()
+    for worker in workers:
+        worker.join()
+    assert not wrong and model.n == 620
