@@ -116,10 +116,9 @@ class Progress:
         """Whether the listener wants an end."""
         if self._function is not None:
             return bool(self._function(event))
-        if event["event"] == "step":
-            self._line(
-                f"{event['knots']} knots, iteration {event['iteration']}, objective {event['objective']:.8g}, best {event['best']:.8g}"
-            )
+        if event["event"] in ("step", "subset"):
+            what = f"{event['knots']} knots" if event["event"] == "step" else f"exact GP of {event['rows']} rows"
+            self._line(f"{what}, iteration {event['iteration']}, objective {event['objective']:.8g}, best {event['best']:.8g}")
         return False
 
     def bracket(self, iterations: int, lower: float, upper: float) -> None:
@@ -136,32 +135,24 @@ class Progress:
 
 # ---- one call -----------------------------------------------------------------------------------------------------------
 
-_EVENTS = ("start", "step", "proposal", "kept", "dropped", "refine", "end")
-_EVENT_NUMBERS = (
-    "restart",
-    "iteration",
-    "evaluations",
-    "rejected",
-    "objective",
-    "best",
-    "gradient",
-    "seconds",
-    "sigma",
-    "tau",
-    "shape",
-    "knots",
-)
+_EVENTS = {value: name[len("OATGP_EVENT_") :].lower() for name, value in vars(abi).items() if name.startswith("OATGP_EVENT_")}
+_OF_KNOTS = ("candidates", "predicted", "gain")
+_COUNTS = ("lengthscale_count", "added", "inputs")
+_NUMBERS = [
+    field[0]
+    for field in abi.oatgp_event._fields_
+    if field[1] in (ctypes.c_int64, ctypes.c_size_t, ctypes.c_double) and field[0] not in _OF_KNOTS + _COUNTS
+]
 
 
 def _event_dict(event: Any) -> Dict[str, Any]:
     """An event with the keys of a line of the command's --trace."""
     found: Dict[str, Any] = {"event": _EVENTS[event.kind]}
-    for name in _EVENT_NUMBERS:
-        found[name] = getattr(event, name)
+    found.update({name: getattr(event, name) for name in _NUMBERS})
     found["lengthscales"] = event.lengthscales[: event.lengthscale_count]
     found["stop"] = event.stop.decode() if event.stop else None
     if event.positions:
-        found.update(candidates=event.candidates, predicted=event.predicted, gain=event.gain)
+        found.update({name: getattr(event, name) for name in _OF_KNOTS})
         found["positions"] = copy_array(event.positions, (event.added, event.inputs)).tolist()
     return found
 
