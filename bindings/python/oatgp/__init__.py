@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._data import Data
 from ._library import OatgpWarning, lib
 from ._model import Model, cv, fit, objective
+from ._plot import SVG, figures
 from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ __all__ = [
     "OATGPRegressor",
     "OatgpWarning",
     "Prediction",
+    "SVG",
     "Scores",
     "cv",
+    "figures",
     "fit",
     "objective",
 ]

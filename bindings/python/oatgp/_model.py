@@ -15,7 +15,9 @@ import numpy as np
 from . import _abi as abi
 from ._data import ROWS_AT_A_TIME, Data, as_table, is_path
 from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, copy_array, lib
+from ._plot import SVG
 from ._plot import plot as draw_axes
+from ._plot import svg as draw_svg
 from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores, from_struct
 from ._settings import OF_FILES
 
@@ -570,10 +572,14 @@ class Model:
                 warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
         return Model._of(handle, call.trace)
 
-    # ---- figures ------------------------------------------------------------------------------------------------------
+    # ---- figures and the report ---------------------------------------------------------------------------------------
+
+    def svg(self, figure: str, X: Any = None, y: Any = None) -> SVG:
+        """A figure as ``oatgp plot`` draws it; ``oatgp.figures()`` lists them. Some need rows with a target."""
+        return draw_svg(self, figure, None if X is None else self._rows(X, y, need_target=True))
 
     def plot(self, figure: str = "knots", X: Any = None, y: Any = None, *, ax: Any = None, input: Optional[str] = None) -> Any:
-        """A figure in axes of matplotlib, which are returned.
+        """A figure in axes of matplotlib, which are returned; without matplotlib, as ``svg``.
 
         Parameters
         ----------
@@ -587,7 +593,17 @@ class Model:
         input : str, optional
             For ``partial``: the input (default: the most relevant).
         """
-        return draw_axes(self, figure, X, y, ax, input)
+        axes = draw_axes(self, figure, X, y, ax, input)
+        return axes if axes is not None else self.svg(figure, X, y)
+
+    def report(
+        self, path: Any, X: Any, y: Any = None, *, source: Optional[str] = None, weights: Any = None, noise_variance: Any = None
+    ) -> None:
+        """Writes all about the model and these rows as one page of HTML, as ``oatgp report``; ``source`` says where the rows come from."""
+        data = self._rows(X, y, need_target=True, weights=weights, noise_variance=noise_variance)
+        name = os.fspath(X) if source is None and is_path(X) else source
+        with Call() as call:
+            call("oatgp_report", self._handle, data.handle, name.encode() if name is not None else None, os.fsencode(path))
 
     # ---- shown --------------------------------------------------------------------------------------------------------
 

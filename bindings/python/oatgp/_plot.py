@@ -1,17 +1,58 @@
-"""Figures in axes of matplotlib, to go on with."""
+"""Figures: with matplotlib as axes to go on with, without it as the library draws them (SVG)."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
+from . import _abi as abi
 from ._data import Data
-from ._library import lib
+from ._library import Call, lib
 
 if TYPE_CHECKING:
     from ._library import Array
     from ._model import Model
+
+
+class SVG(str):
+    """A figure as SVG; notebooks show it."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: Any) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+
+
+def figures() -> Dict[str, str]:
+    """The figures that the library draws, and what each shows.
+
+    >>> "knots" in figures()
+    True
+    """
+    found, figure, index = {}, abi.oatgp_figure(), 0
+    while lib.oatgp_figure_at(index, ctypes.byref(figure)):
+        found[figure.name.decode()] = figure.help.decode()
+        index += 1
+    return found
+
+
+def svg(model: Model, figure: str, data: Optional[Data]) -> SVG:
+    with tempfile.TemporaryDirectory(prefix="oatgp-") as folder:
+        path = os.path.join(folder, "figure.svg")
+        drawing = abi.oatgp_drawing(figure.encode(), os.fsencode(path), 0, 0, 0)
+        with Call() as call:
+            call("oatgp_draw", model._handle, data.handle if data is not None else None, ctypes.byref(drawing))
+        with open(path, encoding="utf-8") as file:
+            return SVG(file.read())
+
+
+# ---- matplotlib -----------------------------------------------------------------------------------------------------
 
 
 def _held_out(model: Model, X: Any, y: Any) -> Tuple[Array, Array, Array, str]:
@@ -140,11 +181,14 @@ _DRAWERS: Dict[str, Callable[[Any, Model, Any, Any, Any], None]] = {
 
 
 def plot(model: Model, figure: str, X: Any, y: Any, ax: Any, chosen: Any) -> Any:
+    """Axes of matplotlib, or None without it."""
     if figure not in _DRAWERS:
         raise ValueError(f"there is no plot '{figure}'; there are {', '.join(_DRAWERS)}")
     if ax is None:
-        import matplotlib.pyplot as pyplot
-
+        try:
+            import matplotlib.pyplot as pyplot
+        except ModuleNotFoundError:
+            return None
         ax = pyplot.subplots(layout="constrained")[1]
     _DRAWERS[figure](ax, model, X, y, chosen)
     return ax

@@ -1,4 +1,8 @@
-"""Figures as axes of matplotlib."""
+"""Figures as axes of matplotlib and as SVG, and the report."""
+
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,3 +59,41 @@ def test_one_input(pyplot):
     x = np.linspace(0, 6, 40)
     axes = oatgp.fit(x, np.sin(x), knots=6, select="simultaneous", max_iter=20).plot("knots", x, np.sin(x))
     assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["rows", "knots"]
+
+
+def test_svg(model, boston, tmp_path):
+    assert set(FIGURES) <= oatgp.figures().keys()
+    picture = model.svg("observed", *boston)
+    assert "<svg" in picture[:200] and picture._repr_svg_() == picture
+    picture.save(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == picture
+    assert "<svg" in model.svg("relevance")
+    # the order in which the rows lie does not matter
+    assert model.svg("knots", np.asfortranarray(boston[0]), boston[1]) == model.svg("knots", *boston) == model.svg("knots", BOSTON)
+    with pytest.raises(ValueError, match="pie"):
+        model.svg("pie")
+
+
+def test_svg_is_the_command_s(command, model, tmp_path):
+    model.save(tmp_path / "model")
+    for figure in ("observed", "partial", "knots"):
+        assert command("plot", figure, tmp_path / "model", BOSTON, "--quiet", "-o", "-") == model.svg(figure, BOSTON)
+
+
+def test_without_matplotlib(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('no matplotlib here')")
+    fit = f"oatgp.fit({str(BOSTON)!r}, target='medv', knots=3, max_iter=2, select='simultaneous')"
+    script = f"import oatgp; print(type({fit}.plot('relevance')).__name__)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == "SVG"
+
+
+def test_report(command, model, boston, tmp_path):
+    mine, its, path = tmp_path / "mine.html", tmp_path / "its.html", tmp_path / "model"
+    model.save(path)
+    model.report(mine, BOSTON)
+    command("report", path, BOSTON, "--quiet", "-o", its)
+    assert mine.read_text(encoding="utf-8") == its.read_text(encoding="utf-8")
+    model.report(mine, *boston, source="the homes")
+    assert "the homes" in mine.read_text(encoding="utf-8")

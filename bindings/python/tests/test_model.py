@@ -277,6 +277,14 @@ except MemoryError as error:
     assert "out of memory" in python(script)
 
 
+def test_advice_is_a_warning_in_every_order(waves):
+    X, y = waves
+    X[7, 1] = 1e6
+    for other in orders(X).values():
+        with pytest.warns(oatgp.OatgpWarning, match="input 'x2': 1 of 120 numbers is .* such as 1e.06 in row 8"):
+            oatgp.fit(other, y, **FEW)
+
+
 def test_warnings_are_warnings(waves):
     X, y = waves
     with pytest.warns(oatgp.OatgpWarning):
