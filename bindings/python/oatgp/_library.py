@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -61,6 +62,16 @@ def _exception(status: int, sentence: str, path: Optional[str]) -> BaseException
     if status == abi.OATGP_READ and path is not None and not os.path.exists(path):
         return FileNotFoundError(sentence)
     return _EXCEPTIONS[status](sentence)
+
+
+def _in_python(sentence: str) -> str:
+    """The library's sentence with the options of the command as keywords: --no-guard is guard=False."""
+
+    def keyword(option: "re.Match[str]") -> str:
+        negation, name = option[1] or "", option[2].replace("-", "_")
+        return option[0] if name not in TABLE else f"{name}=False" if negation else name
+
+    return re.sub(r"--(no-)?([a-z][a-z-]*[a-z])", keyword, sentence)
 
 
 # ---- Ctrl-C -----------------------------------------------------------------------------------------------------------
@@ -170,7 +181,7 @@ class Call:
         self.progress = Progress(progress)
         self.trace: List[Dict[str, Any]] = []
         # they must live as long as the context
-        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, text.decode())))
+        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, _in_python(text.decode()))))
         self._rows = abi.oatgp_progress_fn(self._on_rows)
         self.monitor = abi.oatgp_monitor_fn(self._on_event)
         self.bracket = abi.oatgp_bracket_fn(self._on_bracket)
@@ -201,7 +212,7 @@ class Call:
         if self._error is not None:
             raise self._error
         if status != abi.OATGP_OK:
-            sentence = lib.oatgp_last_error(self._context).decode()
+            sentence = _in_python(lib.oatgp_last_error(self._context).decode())
             raise _exception(status, sentence, path)
 
     def take_interrupt(self) -> bool:

@@ -218,7 +218,7 @@ def test_against_another_model(waves):
         (ValueError, "weights of shape .* for 120 rows", {"weights": [1.0]}),
         (ValueError, "the weight of row 1 is 0", {"weights": np.zeros(120)}),
         (FileNotFoundError, "no-such-file.csv", {"knots": "./no-such-file.csv"}),
-        (ValueError, "the full GP of 120 rows needs", {"approx": "full", "memory": 1000}),
+        (ValueError, "the full GP of 120 rows needs .* raise memory or .* such as approx vfe", {"approx": "full", "memory": 1000}),
     ],
 )
 def test_settings_are_refused(waves, kind, sentence, settings):
@@ -275,6 +275,12 @@ except MemoryError as error:
     print(error)
 """
     assert "out of memory" in python(script)
+
+
+def test_options_are_keywords(waves):
+    rng = np.random.default_rng(1)
+    with pytest.warns(oatgp.OatgpWarning, match=r"\(guard=False fits all the same\)"):
+        oatgp.fit(rng.uniform(size=(60, 2)), rng.standard_normal(60))
 
 
 def test_advice_is_a_warning_in_every_order(waves):

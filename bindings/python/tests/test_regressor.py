@@ -23,6 +23,7 @@ from oatgp import OATGPRegressor
 FEW = {"knots": 6, "select": "simultaneous", "max_iter": 20}
 
 
+@pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")
 @parametrize_with_checks([OATGPRegressor(), OATGPRegressor(approx="fitc", kernel="matern32", mean="fit", knots=5, certify=True)])
 def test_rules(estimator, check):
     check(estimator)
