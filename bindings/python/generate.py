@@ -68,7 +68,7 @@ class Header:
     def split(self, declaration: str) -> tuple[str, list[str]]:
         """'const char *a, *b' -> 'const char', ['*a', '*b']"""
         first, *others = declaration.split(",")
-        match = re.fullmatch(r"\s*((?:const\s+|struct\s+)?\w+)\s*(.*)", first.replace("*", " *").strip(), re.S)
+        match = re.fullmatch(r"\s*((?:(?:const|struct|unsigned)\s+)*\w+)\s*(.*)", first.replace("*", " *").strip(), re.S)
         if match is None:
             raise ValueError(f"generate.py cannot read '{declaration}'")
         return match[1], [match[2], *others]

@@ -6,7 +6,6 @@ import ctypes
 import html
 import math
 import os
-import tempfile
 import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
@@ -216,21 +215,20 @@ class Model:
             call("oatgp_model_save", self._handle, os.fsencode(path))
 
     def _to_bytes(self) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="oatgp-") as folder:
-            path = os.path.join(folder, "model")
-            self.save(path)
-            with open(path, "rb") as file:
-                return file.read()
+        block, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with Call() as call:
+            call("oatgp_model_to_bytes", self._handle, ctypes.byref(block), ctypes.byref(size))
+        try:
+            return ctypes.string_at(block, size.value)
+        finally:
+            lib.oatgp_bytes_free(block)
 
     @classmethod
     def _from_bytes(cls, content: bytes, trace: List[Dict[str, Any]]) -> "Model":
-        with tempfile.TemporaryDirectory(prefix="oatgp-") as folder:
-            path = os.path.join(folder, "model")
-            with open(path, "wb") as file:
-                file.write(content)
-            model = cls.load(path)
-        model.trace = trace
-        return model
+        handle = Handle("model")
+        with Call() as call:
+            call("oatgp_model_from_bytes", content, len(content), handle.out)
+        return cls._of(handle, trace)
 
     def __reduce__(self) -> Any:
         return Model._from_bytes, (self._to_bytes(), self.trace)

@@ -445,3 +445,9 @@ def test_a_model_is_updated_while_others_use_it(waves):
     for worker in workers:
         worker.join()
     assert not wrong and model.n == 620
+
+
+def test_damaged_bytes_are_refused(waves):
+    make, (content, trace) = oatgp.fit(*waves, **FEW).__reduce__()
+    with pytest.raises(ValueError, match="cut short"):
+        make(content[:-8], trace)
