@@ -155,6 +155,8 @@ OATGP_API void oatgp_data_free(oatgp_data *data);
 OATGP_API size_t oatgp_data_columns(const oatgp_data *data);
 OATGP_API const char *oatgp_data_column_name(const oatgp_data *data, size_t column);
 OATGP_API const char *oatgp_data_column_role(const oatgp_data *data, size_t column);
+/* The values of that column, as many as there are rows. */
+OATGP_API oatgp_status oatgp_data_copy_column(oatgp_context *ctx, const oatgp_data *data, size_t column, double *out);
 /* Writes the rows, with their columns in this order, as .npy, whole or not at all; reading it again gives the same values. */
 OATGP_API oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path);
 

@@ -70,6 +70,9 @@ static void borrows_in_any_order(void **state) {
     assert_int_equal(oatgp_data_borrow(s->ctx, &views[k], &data), OATGP_OK);
     assert_ptr_equal(data->x, views[k].x);
     assert_ptr_equal(data->y, views[k].y);
+    double third[2] = {0, 0};
+    assert_int_equal(oatgp_data_copy_column(s->ctx, data, 2, third), OATGP_OK);
+    expect_column(third, 2, (const double[]){3, 6});
     assert_int_equal(oatgp_data_select(s->ctx, data, 1, second, &row), OATGP_OK);
     expect_inputs(row, 1, 3, six + 3);
     assert_int_equal(oatgp_data_write_npy(s->ctx, data, s->path), OATGP_OK);
@@ -80,6 +83,20 @@ static void borrows_in_any_order(void **state) {
     expect_inputs(data, 2, 3, six);
     oatgp_data_free(data);
   }
+}
+
+static void columns_are_copied(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL;
+  double values[2];
+  assert_int_equal(oatgp_data_create(s->ctx, 2, 2, six, six + 4, &data), OATGP_OK);
+  assert_int_equal(oatgp_data_copy_column(s->ctx, data, 2, values), OATGP_OK);
+  expect_column(values, 2, six + 4);
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, data, 3, values), "column 3 is asked for, but the data have 3");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, NULL, 0, values), "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, data, 0, NULL), "must not be NULL");
+  assert_int_equal(oatgp_data_copy_column(NULL, data, 0, values), OATGP_ARGUMENT);
+  oatgp_data_free(data);
 }
 
 static void borrow_refuses(void **state) {
@@ -355,6 +372,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(target_may_be_absent, set_up, tear_down),
       cmocka_unit_test_setup_teardown(create_refuses, set_up, tear_down),
       cmocka_unit_test_setup_teardown(borrows_in_any_order, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(columns_are_copied, set_up, tear_down),
       cmocka_unit_test_setup_teardown(borrow_refuses, set_up, tear_down),
       cmocka_unit_test_setup_teardown(names_are_set_and_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(weights_and_noise_are_checked, set_up, tear_down),

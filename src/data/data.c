@@ -81,6 +81,22 @@ oat_column oat_data_column(const oatgp_data *data, size_t column) {
   return column < data->d ? oat_data_input(data, column) : (oat_column){find_other(data, column - data->d).values, 1};
 }
 
+oatgp_status oatgp_data_copy_column(oatgp_context *ctx, const oatgp_data *data, size_t column, double *out) {
+  OAT_NEED_CONTEXT(ctx);
+  if (data == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the data and the place of the values must not be NULL");
+  }
+  if (column >= oatgp_data_columns(data)) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "column %zu is asked for, but the data have %zu, numbered from 0", column,
+                    oatgp_data_columns(data));
+  }
+  const oat_column from = oat_data_column(data, column);
+  for (size_t i = 0; i < data->n; i++) {
+    out[i] = from.a[i * from.step];
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_data_own_inputs(oatgp_context *ctx, oatgp_data *data) {
   const oatgp_status status = oat_new_matrix(ctx, data->n, data->d, &data->own_x);
   data->x = data->own_x;

@@ -1,0 +1,52 @@
+"""Gaussian-process regression that chooses its own knots.
+
+>>> import numpy as np, oatgp
+>>> x = np.linspace(0, 10, 200)
+>>> model = oatgp.fit(x, np.sin(x), knots=15, select="simultaneous")
+>>> model.predict([2.0]).mean.round(2)
+array([0.91])
+
+``OATGPRegressor`` is the same with the interface of scikit-learn, which it needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._data import Data
+from ._library import OatgpWarning, lib
+from ._model import Model, cv, fit, objective
+from ._plot import SVG, figures
+from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores
+
+if TYPE_CHECKING:
+    from ._regressor import OATGPRegressor
+
+__version__: str = lib.oatgp_version().decode()
+__all__ = [
+    "Certificate",
+    "Data",
+    "Evaluation",
+    "HeldOut",
+    "Model",
+    "OATGPRegressor",
+    "OatgpWarning",
+    "Prediction",
+    "SVG",
+    "Scores",
+    "cv",
+    "figures",
+    "fit",
+    "objective",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import and is not needed for the rest
+    if name == "OATGPRegressor":
+        try:
+            from ._regressor import OATGPRegressor
+        except ImportError as error:
+            raise ImportError("OATGPRegressor needs scikit-learn 1.6 or newer: pip install 'oatgp[sklearn]'") from error
+        return OATGPRegressor
+    raise AttributeError(f"module 'oatgp' has no attribute '{name}'")

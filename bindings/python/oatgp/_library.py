@@ -1,0 +1,327 @@
+"""The library, and one call into it: a context of its own, errors as exceptions, messages, progress and Ctrl-C."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
+
+import numpy as np
+
+from . import _abi as abi
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    ProgressLike = Union[bool, Callable[[Dict[str, Any]], Any], None]
+
+
+def _load() -> ctypes.CDLL:
+    name = "liboatgp.dylib" if sys.platform == "darwin" else "liboatgp.so"
+    library = ctypes.CDLL(str(Path(__file__).with_name(name)))
+    for function, (result, arguments) in abi.FUNCTIONS.items():
+        getattr(library, function).restype = result
+        getattr(library, function).argtypes = arguments
+    return library
+
+
+#: ctypes lets go of the interpreter's lock during every call.
+lib = _load()
+
+log = logging.getLogger("oatgp")
+
+
+class OatgpWarning(UserWarning):
+    """A warning of the library, or that a fit was interrupted."""
+
+
+# ---- errors -----------------------------------------------------------------------------------------------------------
+
+_EXCEPTIONS: Dict[int, Type[BaseException]] = {
+    abi.OATGP_ARGUMENT: ValueError,
+    abi.OATGP_MEMORY: MemoryError,
+    abi.OATGP_DATA: ValueError,
+    abi.OATGP_READ: OSError,
+    abi.OATGP_WRITE: OSError,
+    abi.OATGP_FORMAT: ValueError,
+    abi.OATGP_NUMERIC: np.linalg.LinAlgError,
+    abi.OATGP_STOPPED: KeyboardInterrupt,
+}
+
+
+def _exception(status: int, sentence: str, path: Optional[str]) -> BaseException:
+    if status == abi.OATGP_READ and path is not None and not os.path.exists(path):
+        return FileNotFoundError(sentence)
+    return _EXCEPTIONS[status](sentence)
+
+
+def _in_python(sentence: str) -> str:
+    """The library's sentence with the options of the command as keywords: --no-guard is guard=False."""
+
+    def keyword(option: "re.Match[str]") -> str:
+        negation, name = option[1] or "", option[2].replace("-", "_")
+        return option[0] if name not in TABLE else f"{name}=False" if negation else name
+
+    return re.sub(r"--(no-)?([a-z][a-z-]*[a-z])", keyword, sentence)
+
+
+# ---- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+
+class Interrupts:
+    """While it is entered, Ctrl-C is remembered instead of raised, so that the work can end with what there is.
+
+    An exception out of a callback would be lost in the library. Only the main thread may do this, and only it receives signals.
+    """
+
+    def __init__(self) -> None:
+        self.caught = False
+        self._mine = False
+
+    def _catch(self, *_: Any) -> None:
+        self.caught = True
+
+    def __enter__(self) -> "Interrupts":
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._catch)
+            self._mine = True
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._mine:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# ---- progress ---------------------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """A line on standard error that is written over, in a terminal and in a notebook; or a function that hears of every event."""
+
+    def __init__(self, wanted: ProgressLike) -> None:
+        self._function = wanted if callable(wanted) else None
+        self._shown = bool(wanted) and self._function is None
+        self._begin = time.monotonic()
+        self._next = self._begin + 0.2
+        self._written = False
+
+    def _line(self, text: str) -> None:
+        now = time.monotonic()
+        if self._shown and now >= self._next:
+            self._next = now + 0.1
+            self._written = True
+            sys.stderr.write(f"\r{text}, {now - self._begin:.1f} s".ljust(80)[:100])
+            sys.stderr.flush()
+
+    def event(self, event: Dict[str, Any]) -> bool:
+        """Whether the listener wants an end."""
+        if self._function is not None:
+            return bool(self._function(event))
+        if event["event"] in ("step", "subset"):
+            what = f"{event['knots']} knots" if event["event"] == "step" else f"exact GP of {event['rows']} rows"
+            self._line(f"{what}, iteration {event['iteration']}, objective {event['objective']:.8g}, best {event['best']:.8g}")
+        return False
+
+    def bracket(self, iterations: int, lower: float, upper: float) -> None:
+        self._line(f"iteration {iterations}, log evidence from {lower:.8g} to {upper:.8g}")
+
+    def rows(self, what: str, done: int, total: int) -> None:
+        self._line(f"{what}: {done} of {total} rows ({100 * done // max(total, 1)} %)")
+
+    def close(self) -> None:
+        if self._written:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+
+# ---- one call -----------------------------------------------------------------------------------------------------------
+
+_EVENTS = {value: name[len("OATGP_EVENT_") :].lower() for name, value in vars(abi).items() if name.startswith("OATGP_EVENT_")}
+_OF_KNOTS = ("candidates", "predicted", "gain")
+_COUNTS = ("lengthscale_count", "added", "inputs")
+_NUMBERS = [
+    field[0]
+    for field in abi.oatgp_event._fields_
+    if field[1] in (ctypes.c_int64, ctypes.c_size_t, ctypes.c_double) and field[0] not in _OF_KNOTS + _COUNTS
+]
+
+
+def _event_dict(event: Any) -> Dict[str, Any]:
+    """An event with the keys of a line of the command's --trace."""
+    found: Dict[str, Any] = {"event": _EVENTS[event.kind]}
+    found.update({name: getattr(event, name) for name in _NUMBERS})
+    found["lengthscales"] = event.lengthscales[: event.lengthscale_count]
+    found["stop"] = event.stop.decode() if event.stop else None
+    if event.positions:
+        found.update({name: getattr(event, name) for name in _OF_KNOTS})
+        found["positions"] = copy_array(event.positions, (event.added, event.inputs)).tolist()
+    return found
+
+
+class Call:
+    """A context for one piece of work. What the library says is passed on at the end: warnings as warnings, notes to the log."""
+
+    def __init__(self, *, threads: int = 1, progress: ProgressLike = None) -> None:
+        self._context = lib.oatgp_context_create()
+        if not self._context:
+            raise MemoryError("out of memory")
+        self._messages: List[Tuple[int, str]] = []
+        self._error: Optional[BaseException] = None
+        self._interrupts = Interrupts()
+        self.progress = Progress(progress)
+        self.trace: List[Dict[str, Any]] = []
+        # they must live as long as the context
+        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, _in_python(text.decode()))))
+        self._rows = abi.oatgp_progress_fn(self._on_rows)
+        self.monitor = abi.oatgp_monitor_fn(self._on_event)
+        self.bracket = abi.oatgp_bracket_fn(self._on_bracket)
+        lib.oatgp_context_set_message(self._context, self._hears, None)
+        lib.oatgp_context_set_progress(self._context, self._rows, None)
+        lib.oatgp_context_set_threads(self._context, threads)
+
+    def __enter__(self) -> "Call":
+        self._interrupts.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self._interrupts.__exit__()
+        self.progress.close()
+        lib.oatgp_context_free(self._context)
+        self._context = None
+        for level, text in self._messages:
+            if level == abi.OATGP_WARNING:
+                warnings.warn(text, OatgpWarning, stacklevel=3)
+            else:
+                log.info("%s", text)
+        if kind is None and self._interrupts.caught:
+            raise KeyboardInterrupt
+
+    def __call__(self, name: str, *arguments: Any, path: Optional[str] = None) -> None:
+        """Calls a function of the library that takes the context first; raises if it fails."""
+        status = getattr(lib, name)(self._context, *arguments)
+        if self._error is not None:
+            raise self._error
+        if status != abi.OATGP_OK:
+            sentence = _in_python(lib.oatgp_last_error(self._context).decode())
+            raise _exception(status, sentence, path)
+
+    def take_interrupt(self) -> bool:
+        """Whether Ctrl-C was pressed; who asks deals with it."""
+        caught, self._interrupts.caught = self._interrupts.caught, False
+        return caught
+
+    # An exception must not leave a callback: it is kept, and raised when the library has come back.
+
+    def _guard(self, work: Callable[[], Any]) -> int:
+        try:
+            wants_end = work()
+        except BaseException as error:  # noqa: BLE001
+            self._error = error
+            return 1
+        return int(bool(wants_end) or self._interrupts.caught)
+
+    def _on_event(self, _: Any, event: Any) -> int:
+        def hear() -> bool:
+            self.trace.append(_event_dict(event.contents))
+            return self.progress.event(self.trace[-1])
+
+        return self._guard(hear)
+
+    def _on_bracket(self, _: Any, bracket: Any) -> int:
+        so_far = bracket.contents
+        return self._guard(lambda: self.progress.bracket(so_far.iterations, so_far.lower, so_far.upper))
+
+    def _on_rows(self, _: Any, what: bytes, done: int, total: int) -> None:
+        self._guard(lambda: self.progress.rows(what.decode(), done, total))
+
+
+# ---- handles, arrays, settings ------------------------------------------------------------------------------------------
+
+
+class Handle:
+    """An object of the library, freed with this one. As an argument it lives as long as the call, whatever other threads do."""
+
+    def __init__(self, kind: str) -> None:
+        self._free = getattr(lib, f"oatgp_{kind}_free")
+        self.pointer = ctypes.c_void_p()
+        self._as_parameter_ = self.pointer
+
+    @property
+    def out(self) -> Any:
+        """The place where the library puts it."""
+        return ctypes.byref(self.pointer)
+
+    def __del__(self) -> None:
+        self._free(self.pointer)
+
+
+def address(array: Optional[Array]) -> Any:
+    """Where a contiguous array of doubles begins."""
+    return None if array is None else array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+def copy_array(pointer: Any, shape: Tuple[int, ...]) -> Array:
+    """A copy of values that belong to the library."""
+    count = int(np.prod(shape))
+    if count == 0 or not pointer:
+        return np.zeros(shape if count == 0 else (0,))
+    return np.ctypeslib.as_array(pointer, shape=(count,)).astype(np.float64).reshape(shape)
+
+
+def _as_text(value: Any) -> str:
+    """A value as the command line would have it; numbers with all their digits."""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value) if not isinstance(value, str) else value
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (Sequence, np.ndarray)):
+        return ",".join(_as_text(part) for part in value)
+    raise TypeError(f"a setting cannot be {value!r}")
+
+
+def _table() -> Dict[str, Any]:
+    """The library's own settings, by name; an option of the command may have the name of one."""
+    rows = (lib.oatgp_setting_at(index).contents for index in range(lib.oatgp_setting_count()))
+    return {row.name.decode(): row for row in rows if not row.in_command_only}
+
+
+TABLE = _table()
+
+
+class SettingsStruct:
+    """The library's settings for one verb. The preset goes first, so that the others win."""
+
+    def __init__(self, verb: str, given: Mapping[str, Any]) -> None:
+        self.struct = abi.oatgp_settings()
+        self._texts: List[bytes] = []  # borrowed by the struct
+        lib.oatgp_settings_default(ctypes.byref(self.struct))
+        for name, value in sorted(given.items(), key=lambda item: item[0] != "preset"):
+            if value is not None:
+                self._set(verb, name, value)
+
+    def _set(self, verb: str, name: str, value: Any) -> None:
+        if name not in TABLE or verb.encode() not in TABLE[name].verbs.split(b","):
+            nearest = lib.oatgp_setting_nearest(name.encode(), verb.encode())
+            raise TypeError(f"{verb} has no setting '{name}'; the nearest name is '{nearest.contents.name.decode()}'")
+        text = _as_text(value).encode()
+        self._texts.append(text)
+        with Call() as call:
+            call("oatgp_settings_set", ctypes.byref(self.struct), name.encode(), text)
+
+    @property
+    def by_reference(self) -> Any:
+        return ctypes.byref(self.struct)

@@ -1,0 +1,639 @@
+"""Models: fitted, saved, loaded, asked."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+import math
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+
+import numpy as np
+
+from . import _abi as abi
+from ._data import ROWS_AT_A_TIME, Data, as_table, is_path
+from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, copy_array, lib
+from ._plot import SVG
+from ._plot import plot as draw_axes
+from ._plot import svg as draw_svg
+from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores, from_struct
+from ._settings import OF_FILES
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._library import Array, ProgressLike
+    from ._settings import Settings
+
+_INTERRUPTED = "interrupted; this is the best model so far"
+
+
+def make_data(X: Any, y: Any, settings: Dict[str, Any]) -> Data:
+    """Data from whatever X is. Settings that only matter here are taken out; those of a file stay, for the model to keep."""
+    if isinstance(X, Data):
+        return X
+    if is_path(X):
+        if y is not None:
+            raise ValueError("the rows are in a file, so the target is one of its columns: give its name by target=")
+        return Data.read(X, **{name: settings[name] for name in (*OF_FILES, "threads") if name in settings})
+    known = {name: settings.pop(name, None) for name in OF_FILES}
+    if known["header"] is not None or known["missing"] is not None:
+        raise TypeError("header and missing are settings of files")
+    return Data(X, y, **{name: known[name] for name in ("target", "inputs", "weights", "noise_variance")})
+
+
+def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
+    """Knots that are given as an array or in a file, as the command reads them."""
+    knots = settings.get("knots")
+    if knots is None or isinstance(knots, (int, np.integer)):
+        return None
+    if not is_path(knots):
+        del settings["knots"]
+        return Data(knots, names=None if as_table(knots)[1] is not None else like.inputs)
+    if not any(mark in os.fspath(knots) for mark in "./"):
+        return None
+    text, handle = os.fspath(knots), Handle("data")
+    with Call() as call:
+        call("oatgp_data_read_like", os.fsencode(text), like.handle, SettingsStruct("fit", {}).by_reference, handle.out, path=text)
+    return Data._of(handle)
+
+
+def _handle_of(data: Optional[Data]) -> Any:
+    return data.handle if data is not None else None
+
+
+def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Model":
+    """Fits a model.
+
+    Parameters
+    ----------
+    X : array, data frame, Arrow table, path or Data
+        The inputs. With a path (CSV, TSV, .npy), or a data frame without ``y``, the setting ``target`` names the column to be predicted.
+    y : array, optional
+        The target.
+    certify : bool
+        Also bound the exact log evidence (``Model.bounds``), in what the time limit leaves.
+    progress : bool or callable
+        True: a line on standard error. A function is called with a dict for every event; if it returns something true, the fit ends.
+    **settings
+        Those of ``oatgp fit`` with underscores (docs/options.md). ``knots`` may also be an array, ``weights`` and ``noise_variance`` too.
+
+    Returns
+    -------
+    Model
+        After Ctrl-C the best so far, with a warning; ``stop`` is then ``"user"``.
+
+    >>> import numpy as np
+    >>> x = np.linspace(0, 6, 50)
+    >>> model = fit(x, np.sin(x), knots=8, select="simultaneous")
+    >>> bool(abs(model.predict([[1.5]]).mean[0] - np.sin(1.5)) < 0.01)
+    True
+    """
+    given: Dict[str, Any] = dict(settings)
+    data = make_data(X, y, given)
+    knots = _knots(given, data)
+    struct = SettingsStruct("fit", given)
+    handle = Handle("model")
+    with Call(threads=int(struct.struct.threads), progress=progress) as call:
+        call("oatgp_fit", data.handle, struct.by_reference, _handle_of(knots), call.monitor, None, handle.out)
+        interrupted = call.take_interrupt()
+    model = Model._of(handle, call.trace)
+    if interrupted:
+        warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
+    elif certify and model.stop != "user":
+        left = {"time_limit": max(struct.struct.time_limit - model.seconds, 1e-9)} if struct.struct.time_limit > 0 else {}
+        shared = {name: given[name] for name in ("threads", "memory") if given.get(name) is not None}
+        model.certify(data, progress=progress, **shared, **left)
+    return model
+
+
+def cv(X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> HeldOut:
+    """Cross-validation with refitting: rows are dealt out at random to ``folds`` folds, each predicted by a fit to the others.
+
+    Takes what ``fit`` takes. The scores are of all rows.
+    """
+    given: Dict[str, Any] = dict(settings)
+    data = make_data(X, y, given)
+    knots = _knots(given, data)
+    struct = SettingsStruct("cv", given)
+    rows, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
+    with Call(threads=int(struct.struct.threads), progress=progress) as call:
+        watch = abi.oatgp_cv_watch(call.monitor)
+        call(
+            "oatgp_cv",
+            data.handle,
+            struct.by_reference,
+            _handle_of(knots),
+            ctypes.byref(watch),
+            rows.by_reference,
+            ctypes.byref(scores),
+        )
+        if call.take_interrupt():
+            warnings.warn(f"interrupted; these are the scores of {scores.n} rows", OatgpWarning, stacklevel=2)
+    return rows.result(scores)
+
+
+def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpack[Settings]) -> Evaluation:
+    """The objective at the parameters ``sigma``, ``tau``, ``lengthscale``, ``shape`` and the knots ``knots``.
+
+    >>> objective([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0], approx="full", sigma=1, tau=0.5, lengthscale=1).objective  # doctest: +ELLIPSIS
+    -3.5...
+    """
+    given: Dict[str, Any] = dict(settings)
+    data = make_data(X, y, given)
+    knots = _knots(given, data)
+    struct, found = SettingsStruct("objective", given), abi.oatgp_evaluation()
+    with Call(threads=int(struct.struct.threads)) as call:
+        call("oatgp_evaluate", data.handle, struct.by_reference, _handle_of(knots), int(gradient), ctypes.byref(found))
+    lengthscales = copy_array(found.lengthscales, (found.lengthscale_count,))
+    slopes = None
+    if gradient:
+        slopes = {"sigma": found.d_log_sigma, "tau": found.d_log_tau, "shape": found.d_log_shape}
+        slopes["lengthscales"] = copy_array(found.d_log_lengthscales, (found.lengthscale_count,))
+        slopes["knots"] = copy_array(found.d_knots, (found.knots, found.inputs)) if found.d_knots else None
+    evaluation = Evaluation(found.objective, found.sigma, found.tau, found.shape, found.mean, found.jitter, lengthscales, slopes)
+    lib.oatgp_evaluation_clear(ctypes.byref(found))
+    return evaluation
+
+
+class _HeldOutRows:
+    """Room for rows that are predicted by models which have not seen them."""
+
+    def __init__(self, n: int) -> None:
+        self._arrays = (np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan))
+        self._struct = abi.oatgp_held_out(*(address(array) for array in self._arrays))
+
+    @property
+    def by_reference(self) -> Any:
+        return ctypes.byref(self._struct)
+
+    def result(self, scores: Any) -> HeldOut:
+        return HeldOut(*self._arrays, from_struct(Scores, scores))
+
+
+class Model:
+    """A fitted model. Made by ``oatgp.fit`` or ``Model.load``.
+
+    The same file and, bit for bit, the same predictions as those of the command. Several threads may use a model at the same time.
+
+    >>> import numpy as np, os, tempfile
+    >>> model = fit(np.arange(20.0), np.sqrt(np.arange(20.0)), knots=5, select="simultaneous")
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.oatgp")
+    >>> model.save(path)
+    >>> bool((Model.load(path).predict([3.5]).mean == model.predict([3.5]).mean).all())
+    True
+    """
+
+    _handle: Handle
+    #: One dict for every event of the fit, as a line of ``oatgp fit --trace``; empty for a model that was loaded.
+    trace: List[Dict[str, Any]]
+
+    def __init__(self) -> None:
+        raise TypeError("a model is made by oatgp.fit or oatgp.Model.load")
+
+    @classmethod
+    def _of(cls, handle: Handle, trace: List[Dict[str, Any]]) -> "Model":
+        model = cls.__new__(cls)
+        model._handle = handle
+        model.trace = trace
+        return model
+
+    # ---- files ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: Any, *, threads: int = 1) -> "Model":
+        """Reads a model file."""
+        handle, text = Handle("model"), os.fspath(path)
+        with Call(threads=threads) as call:
+            call("oatgp_model_load", os.fsencode(text), handle.out, path=text)
+        return cls._of(handle, [])
+
+    def save(self, path: Any) -> None:
+        """Writes the model file, whole or not at all."""
+        with Call() as call:
+            call("oatgp_model_save", self._handle, os.fsencode(path))
+
+    def _to_bytes(self) -> bytes:
+        block, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with Call() as call:
+            call("oatgp_model_to_bytes", self._handle, ctypes.byref(block), ctypes.byref(size))
+        try:
+            return ctypes.string_at(block, size.value)
+        finally:
+            lib.oatgp_bytes_free(block)
+
+    @classmethod
+    def _from_bytes(cls, content: bytes, trace: List[Dict[str, Any]]) -> "Model":
+        handle = Handle("model")
+        with Call() as call:
+            call("oatgp_model_from_bytes", content, len(content), handle.out)
+        return cls._of(handle, trace)
+
+    def __reduce__(self) -> Any:
+        return Model._from_bytes, (self._to_bytes(), self.trace)
+
+    # ---- what it is ---------------------------------------------------------------------------------------------------
+
+    def _info(self) -> Any:
+        info = abi.oatgp_model_info()
+        info.owner = self._handle  # the texts and arrays are its own
+        lib.oatgp_model_get_info(info.owner, ctypes.byref(info))
+        return info
+
+    def _text(self, name: str) -> str:
+        text: bytes = getattr(self._info(), name)
+        return text.decode()
+
+    @property
+    def approx(self) -> str:
+        """The model: full, vfe, fitc ..."""
+        return self._text("approx")
+
+    @property
+    def kernel(self) -> str:
+        """The covariance."""
+        return self._text("kernel")
+
+    @property
+    def select(self) -> str:
+        """How its knots were found."""
+        return self._text("select")
+
+    @property
+    def target(self) -> str:
+        """Name of the target, or an empty text."""
+        return self._text("target")
+
+    @property
+    def command(self) -> str:
+        """The command line that made it, or an empty text."""
+        return self._text("command")
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the rows that it was fitted to."""
+        return self._text("fingerprint")
+
+    @property
+    def settings(self) -> Dict[str, str]:
+        """All settings of its fit."""
+        lines = self._text("settings").splitlines()
+        return {name: value for name, _, value in (line.partition(" = ") for line in lines)}
+
+    @property
+    def inputs(self) -> List[str]:
+        """Names of the inputs that it uses: those that varied."""
+        return [lib.oatgp_model_input_name(self._handle, j).decode() for j in range(self._info().d)]
+
+    @property
+    def n(self) -> int:
+        """Rows that it has learnt from."""
+        return int(self._info().n)
+
+    @property
+    def n_knots(self) -> int:
+        """0 for the full GP."""
+        return int(self._info().knots)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the function, in units of the target."""
+        return float(self._info().sigma)
+
+    @property
+    def tau(self) -> float:
+        """Standard deviation of the noise, in units of the target."""
+        return float(self._info().tau)
+
+    @property
+    def shape(self) -> float:
+        """Of the rq kernels."""
+        return float(self._info().shape)
+
+    @property
+    def lengthscales(self) -> Array:
+        """In units of the scaled inputs."""
+        info = self._info()
+        return copy_array(info.lengthscales, (info.lengthscale_count,))
+
+    @property
+    def input_centre(self) -> Array:
+        """What is taken off the inputs before they are divided by ``input_scale``."""
+        info = self._info()
+        return copy_array(info.input_centre, (info.d,))
+
+    @property
+    def input_scale(self) -> Array:
+        """What the centred inputs are divided by."""
+        info = self._info()
+        return copy_array(info.input_scale, (info.d,))
+
+    @property
+    def mean(self) -> float:
+        """The prior mean; of a linear one, its value at the mean of the inputs."""
+        return float(self._info().mean)
+
+    @property
+    def slopes(self) -> Optional[Array]:
+        """Of a linear prior mean."""
+        info = self._info()
+        return copy_array(info.slopes, (info.d,)) if info.slopes else None
+
+    @property
+    def objective(self) -> float:
+        """What was maximised: of vfe, the lower bound of the log evidence."""
+        return float(self._info().objective)
+
+    @property
+    def bounds(self) -> Tuple[float, float]:
+        """Bounds of the exact log evidence at the model's parameters, as far as they are known (``certify``)."""
+        info = self._info()
+        if not math.isnan(info.lower):
+            return float(info.lower), float(info.upper)
+        known = {b"full": (info.objective, info.objective), b"vfe": (info.objective, math.inf)}
+        return known.get(info.approx, (-math.inf, math.inf))
+
+    @property
+    def loo_scores(self) -> Dict[str, float]:
+        """Leave-one-out scores of the rows of the fit (NaN if they are not known); ``loo`` has them row by row."""
+        info = self._info()
+        return {"mean_nlp": info.loo_mean_nlp, "rmse": info.loo_rmse, "coverage95": info.loo_coverage95}
+
+    @property
+    def iterations(self) -> int:
+        """Of the optimiser."""
+        return int(self._info().iterations)
+
+    @property
+    def evaluations(self) -> int:
+        """Of the objective."""
+        return int(self._info().evaluations)
+
+    @property
+    def seconds(self) -> float:
+        """That the fit took."""
+        return float(self._info().seconds)
+
+    @property
+    def stop(self) -> str:
+        """Why the fit ended, in a word."""
+        word: bytes = lib.oatgp_stop_word(self._info().stop)
+        return word.decode()
+
+    @property
+    def history(self) -> Array:
+        """Evaluations, objective and seconds after each iteration of the best start."""
+        info = self._info()
+        return copy_array(info.history, (info.history_count, 3))
+
+    @property
+    def knots(self) -> Array:
+        """In the data's units, one a row."""
+        return self.knot_posterior()[0]
+
+    def knot_posterior(self) -> Tuple[Array, Array, Array]:
+        """The knots, and mean and standard deviation of the function there."""
+        info = self._info()
+        places, mean, sd = np.empty((info.knots, info.d)), np.empty(info.knots), np.empty(info.knots)
+        with Call() as call:
+            call("oatgp_model_knots", self._handle, address(places), address(mean), address(sd))
+        return places, mean, sd
+
+    # ---- predictions --------------------------------------------------------------------------------------------------
+
+    def _parts(self, X: Any, threads: int) -> Iterator[Data]:
+        """Rows some at a time: of an array that is larger than the memory, no more than some are ever in it."""
+        if isinstance(X, Data):
+            yield X
+        elif is_path(X):
+            yield from self._stream(os.fspath(X), threads)
+        else:
+            values, names = as_table(X)
+            for first in range(0, max(len(values), 1), ROWS_AT_A_TIME):
+                yield Data(values[first : first + ROWS_AT_A_TIME], names=names)
+
+    def _stream(self, path: str, threads: int) -> Iterator[Data]:
+        stream, settings, model = Handle("stream"), SettingsStruct("predict", {}), self._handle
+        with Call(threads=threads) as call:
+            call("oatgp_stream_open", os.fsencode(path), model, settings.by_reference, 0, stream.out, path=path)
+        while True:
+            part = Handle("data")
+            with Call(threads=threads) as call:
+                call("oatgp_stream_next", stream, ROWS_AT_A_TIME, part.out)
+            if not part.pointer.value:
+                return
+            yield Data._of(part)
+
+    def predict(self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: int = 1) -> Prediction:
+        """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them.
+
+        Parameters
+        ----------
+        X : array, memory map, data frame, Arrow table, path or Data
+            Of a data frame or a file the columns are found by name. Large ones are taken some rows at a time.
+        interval : float
+            Probability of the interval.
+        latent : bool
+            The interval is for the function, without the noise.
+        """
+        width = lib.oatgp_normal_quantile((1 - interval) / 2)
+        if math.isnan(width):
+            raise ValueError(f"interval is {interval!r} but must be above 0 and below 1")
+        handle, found = self._handle, []
+        for part in self._parts(X, threads):
+            columns = [np.empty(len(part)) for _ in range(3)]
+            room = abi.oatgp_prediction(*(address(column) for column in columns))
+            with Call(threads=threads) as call:
+                call("oatgp_predict", handle, part.handle, ctypes.byref(room))
+            found.append(columns)
+        mean, latent_variance, variance = (_join([columns[j] for columns in found]) for j in range(3))
+        sd_latent, sd = np.sqrt(latent_variance), np.sqrt(variance)
+        half = -width * (sd_latent if latent else sd)
+        return Prediction(mean, sd_latent, sd, mean - half, mean + half)
+
+    def predict_mean(self, X: Any, *, threads: int = 1) -> Array:
+        """The mean alone, in a fraction of the time (``oatgp predict --mean-only``); it differs from that of ``predict`` by rounding."""
+        handle, found = self._handle, []
+        for part in self._parts(X, threads):
+            found.append(np.empty(len(part)))
+            with Call(threads=threads) as call:
+                call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
+        return _join(found)
+
+    def covariance(self, X: Any) -> Array:
+        """Joint covariance of the function at the rows."""
+        data = self._rows(X)
+        covariance = np.empty((len(data), len(data)))
+        with Call() as call:
+            call("oatgp_predict_covariance", self._handle, data.handle, address(covariance))
+        return covariance
+
+    def sample(self, X: Any, count: int = 1, *, seed: int = 1) -> Array:
+        """Joint draws of the function at the rows, one a row of the result."""
+        data = self._rows(X)
+        samples = np.empty((count, len(data)))
+        with Call() as call:
+            call("oatgp_predict_samples", self._handle, data.handle, count, seed, address(samples))
+        return samples
+
+    # ---- with a target --------------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, y: Any = None, *, need_target: bool = False, threads: int = 1, **known: Any) -> Data:
+        """Data for this model; a file's columns are found by name."""
+        known = {name: value for name, value in known.items() if value is not None}
+        if not is_path(X):
+            if need_target and y is None and not isinstance(X, Data):
+                known.setdefault("target", self.target or None)
+            return make_data(X, y, known)
+        handle, text = Handle("data"), os.fspath(X)
+        settings = SettingsStruct("score", known)
+        with Call(threads=threads) as call:
+            call(
+                "oatgp_data_read_for",
+                os.fsencode(text),
+                self._handle,
+                settings.by_reference,
+                int(need_target),
+                handle.out,
+                path=text,
+            )
+        return Data._of(handle)
+
+    def score(
+        self, X: Any, y: Any = None, *, against: Optional["Model"] = None, weights: Any = None, noise_variance: Any = None, threads: int = 1
+    ) -> Scores:
+        """RMSE, negative log probabilities and coverage of rows with a target; ``against``: also the KL divergence from that model."""
+        data = self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
+        other, scores = against._handle if against is not None else None, abi.oatgp_scores()
+        with Call(threads=threads) as call:
+            call("oatgp_score", self._handle, data.handle, other, ctypes.byref(scores))
+        return from_struct(Scores, scores)
+
+    def loo(self, X: Any, y: Any = None, *, weights: Any = None, noise_variance: Any = None, threads: int = 1) -> HeldOut:
+        """Each row of the fit as the model predicts it without that row, in closed form. The rows must be those of the fit."""
+        data = self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
+        rows, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
+        with Call(threads=threads) as call:
+            call("oatgp_loo", self._handle, data.handle, rows.by_reference, ctypes.byref(scores))
+        return rows.result(scores)
+
+    def certify(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> Certificate:
+        """Bounds of the exact log evidence at the model's parameters, kept in ``bounds`` (and the model file).
+
+        The rows must be those of the fit. Takes the settings ``tol``, ``max_iter``, ``time_limit``, ``determinant``, ``exact``,
+        ``threads`` and ``memory``. Ctrl-C ends it with the bounds so far, which hold.
+        """
+        given: Dict[str, Any] = dict(settings)
+        known = {name: given.pop(name) for name in ("weights", "noise_variance", "target") if name in given}
+        data = self._rows(X, y, need_target=True, threads=given.get("threads") or 1, **known)
+        struct, found = SettingsStruct("certify", given), abi.oatgp_certificate()
+        with Call(threads=int(struct.struct.threads), progress=progress) as call:
+            call("oatgp_certify", self._handle, data.handle, struct.by_reference, call.bracket, None, ctypes.byref(found))
+            call("oatgp_model_set_certificate", self._handle, ctypes.byref(found))
+            if call.take_interrupt():
+                warnings.warn("interrupted; these are the bounds so far", OatgpWarning, stacklevel=2)
+        return from_struct(Certificate, found)
+
+    def update(self, X: Any, y: Any = None, *, weights: Any = None, noise_variance: Any = None, threads: int = 1) -> "Model":
+        """Takes in further rows at the model's parameters and knots, without the old ones; returns the model itself.
+
+        Arrays may be larger than the memory. A failure leaves the model as it was.
+        """
+        clone = self._from_bytes(self._to_bytes(), self.trace)  # whoever predicts in another thread has the old one until the end
+        for data in self._new_rows(X, y, weights, noise_variance, threads):
+            with Call(threads=threads) as call:
+                call("oatgp_update", clone._handle, data.handle)
+        self._handle = clone._handle
+        return self
+
+    def _new_rows(self, X: Any, y: Any, weights: Any, noise_variance: Any, threads: int) -> Iterator[Data]:
+        if y is None or isinstance(X, Data) or is_path(X):
+            yield self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
+            return
+        values, names = as_table(X)
+        columns = [None if column is None else np.asarray(column) for column in (y, weights, noise_variance)]
+        for first in range(0, max(len(values), 1), ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
+            cut = [None if column is None else column[rows] for column in columns]
+            yield Data(values[rows], cut[0], weights=cut[1], noise_variance=cut[2], names=names)
+
+    def refit(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Model":
+        """A model that was optimised on from this one, with all rows, old and new (``oatgp update --refit``)."""
+        given: Dict[str, Any] = dict(settings)
+        known = {name: given.pop(name) for name in ("weights", "noise_variance", "target") if name in given}
+        data = self._rows(X, y, need_target=True, threads=given.get("threads") or 1, **known)
+        struct, handle = SettingsStruct("update", given), Handle("model")
+        with Call(threads=int(struct.struct.threads), progress=progress) as call:
+            call("oatgp_refit", self._handle, data.handle, struct.by_reference, call.monitor, None, handle.out)
+            if call.take_interrupt():
+                warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
+        return Model._of(handle, call.trace)
+
+    # ---- figures and the report ---------------------------------------------------------------------------------------
+
+    def svg(self, figure: str, X: Any = None, y: Any = None) -> SVG:
+        """A figure as ``oatgp plot`` draws it; ``oatgp.figures()`` lists them. Some need rows with a target."""
+        return draw_svg(self, figure, None if X is None else self._rows(X, y, need_target=True))
+
+    def plot(self, figure: str = "knots", X: Any = None, y: Any = None, *, ax: Any = None, input: Optional[str] = None) -> Any:
+        """A figure in axes of matplotlib, which are returned; without matplotlib, as ``svg``.
+
+        Parameters
+        ----------
+        figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance"}
+            Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of
+            intervals, the objective during the fit, relevance of the inputs.
+        X, y
+            Rows; observed, residuals and calibration need them. Rows of the fit are predicted without themselves.
+        ax : matplotlib axes, optional
+            Where to draw.
+        input : str, optional
+            For ``partial``: the input (default: the most relevant).
+        """
+        axes = draw_axes(self, figure, X, y, ax, input)
+        return axes if axes is not None else self.svg(figure, X, y)
+
+    def report(
+        self, path: Any, X: Any, y: Any = None, *, source: Optional[str] = None, weights: Any = None, noise_variance: Any = None
+    ) -> None:
+        """Writes all about the model and these rows as one page of HTML, as ``oatgp report``; ``source`` says where the rows come from."""
+        data = self._rows(X, y, need_target=True, weights=weights, noise_variance=noise_variance)
+        name = os.fspath(X) if source is None and is_path(X) else source
+        with Call() as call:
+            call("oatgp_report", self._handle, data.handle, name.encode() if name is not None else None, os.fsencode(path))
+
+    # ---- shown --------------------------------------------------------------------------------------------------------
+
+    def _summary(self) -> Dict[str, str]:
+        info = self._info()
+        scores = self.loo_scores
+        shown = {
+            "model": f"{self.approx}, kernel {self.kernel}",
+            "rows": str(info.n),
+            "inputs": ", ".join(self.inputs),
+            "knots": f"{info.knots} ({self.select})",
+            "objective": f"{info.objective:.6g}",
+            "sigma, tau": f"{info.sigma:.5g}, {info.tau:.5g}",
+            "lengthscales": ", ".join(f"{value:.4g}" for value in self.lengthscales),
+            "fit": f"{info.evaluations} evaluations, {info.seconds:.3g} s; ended: {self.stop}",
+        }
+        if not math.isnan(scores["rmse"]):
+            shown["leave-one-out"] = ", ".join(f"{name} {value:.4g}" for name, value in scores.items())
+        if not math.isnan(info.lower):
+            shown["log evidence"] = f"{info.lower:.6g} to {info.upper:.6g}"
+        return shown
+
+    def __repr__(self) -> str:
+        info = self._info()
+        size = f"{info.n} rows, {info.d} inputs, {info.knots} knots"
+        return f"<oatgp.Model: {self.approx}, {self.kernel}, {size}, objective {info.objective:.6g}>"
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        rows = "".join(f"<tr><th {left}>{name}</th><td {left}>{html.escape(value)}</td></tr>" for name, value in self._summary().items())
+        return f"<table><caption>oatgp model{' of ' + html.escape(self.target) if self.target else ''}</caption>{rows}</table>"
+
+
+def _join(parts: List[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

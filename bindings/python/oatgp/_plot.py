@@ -1,0 +1,194 @@
+"""Figures: with matplotlib as axes to go on with, without it as the library draws them (SVG)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
+
+import numpy as np
+
+from . import _abi as abi
+from ._data import Data
+from ._library import Call, lib
+
+if TYPE_CHECKING:
+    from ._library import Array
+    from ._model import Model
+
+
+class SVG(str):
+    """A figure as SVG; notebooks show it."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: Any) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+
+
+def figures() -> Dict[str, str]:
+    """The figures that the library draws, and what each shows.
+
+    >>> "knots" in figures()
+    True
+    """
+    found, figure, index = {}, abi.oatgp_figure(), 0
+    while lib.oatgp_figure_at(index, ctypes.byref(figure)):
+        found[figure.name.decode()] = figure.help.decode()
+        index += 1
+    return found
+
+
+def svg(model: Model, figure: str, data: Optional[Data]) -> SVG:
+    with tempfile.TemporaryDirectory(prefix="oatgp-") as folder:
+        path = os.path.join(folder, "figure.svg")
+        drawing = abi.oatgp_drawing(figure.encode(), os.fsencode(path), 0, 0, 0)
+        with Call() as call:
+            call("oatgp_draw", model._handle, data.handle if data is not None else None, ctypes.byref(drawing))
+        with open(path, encoding="utf-8") as file:
+            return SVG(file.read())
+
+
+# ---- matplotlib -----------------------------------------------------------------------------------------------------
+
+
+def _held_out(model: Model, X: Any, y: Any) -> Tuple[Array, Array, Array, str]:
+    """Target, mean and sd of an observation: without themselves if they are the rows of the fit, else as the model predicts them."""
+    data = model._rows(X, y, need_target=True)
+    target = data.y
+    if target is None:
+        raise ValueError("this figure needs rows with a target")
+    try:
+        rows = model.loo(data)
+        return target, rows.mean, np.sqrt(rows.variance), "predicted without the row itself"
+    except ValueError:
+        found = model.predict(data)
+        return target, found.mean, found.sd, "predicted"
+
+
+def _observed(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
+    target, mean, _sd, label = _held_out(model, X, y)
+    axes.plot(mean, target, "o", markersize=3, alpha=0.55)
+    axes.axline((float(mean.mean()), float(mean.mean())), slope=1, color="grey", linewidth=1)
+    axes.set(xlabel=label, ylabel=model.target or "observed", title="Observed against predicted")
+
+
+def _residuals(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
+    target, mean, sd, label = _held_out(model, X, y)
+    axes.plot(mean, (target - mean) / sd, "o", markersize=3, alpha=0.55)
+    axes.axhspan(-1.96, 1.96, color="grey", alpha=0.15)
+    axes.axhline(0, color="grey", linewidth=1)
+    axes.set(xlabel=label, ylabel="residual / sd", title="Standardised residuals")
+
+
+def _calibration(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
+    target, mean, sd, _label = _held_out(model, X, y)
+    residual = np.sort(np.abs(target - mean) / sd)
+    wanted = np.linspace(0.01, 0.99, 99)
+    width = np.array([-lib.oatgp_normal_quantile((1 - p) / 2) for p in wanted])
+    axes.plot(wanted, np.searchsorted(residual, width, side="right") / len(residual), label="rows inside")
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, label="ideal")
+    axes.set(xlabel="probability of the interval", ylabel="share of the rows inside", title="Calibration")
+    axes.legend()
+
+
+def _objective(axes: Any, model: Model, _X: Any, _y: Any, _: Any) -> None:
+    history = model.history
+    axes.plot(history[:, 0], history[:, 1])
+    axes.set(xlabel="evaluations", ylabel="objective", title="Objective during the fit")
+
+
+def _relevance(axes: Any, model: Model, _X: Any, _y: Any, _: Any) -> None:
+    if len(model.lengthscales) != len(model.inputs):
+        raise ValueError(f"kernel {model.kernel} has one lengthscale for all inputs, and so no relevance of each")
+    order = np.argsort(model.lengthscales)[::-1]
+    axes.barh([model.inputs[j] for j in order], 1 / model.lengthscales[order])
+    axes.set(xlabel="1 / lengthscale, standardised inputs", title="Relevance of the inputs")
+
+
+def _place(model: Model, chosen: Any) -> int:
+    names = model.inputs
+    if chosen is None:
+        return int(np.argmin(model.lengthscales)) if len(model.lengthscales) == len(names) else 0
+    if chosen in names:
+        return names.index(chosen)
+    raise ValueError(f"there is no input '{chosen}'; there are {', '.join(names)}")
+
+
+def _columns(model: Model, X: Any, y: Any) -> Tuple[Optional[Array], Optional[Array]]:
+    """The model's inputs of the rows, found by name as the library finds them, and the target; None without them."""
+    if X is None:
+        return None, None
+    data = model._rows(X, y)
+    values, names = data.X, data.inputs
+    by_name = set(model.inputs) <= set(names)
+    return values[:, [names.index(name) if by_name else j for j, name in enumerate(model.inputs)]], data.y
+
+
+def _partial(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
+    """The function along one input, the others at their means."""
+    j, (rows, target) = _place(model, chosen), _columns(model, X, y)
+    centre = model.input_centre if rows is None else rows.mean(0)
+    low, high = (centre[j] + side * 2 * model.input_scale[j] for side in (-1, 1)) if rows is None else (rows[:, j].min(), rows[:, j].max())
+    at = np.linspace(low, high, 200)
+    line = np.tile(centre, (200, 1))
+    line[:, j] = at
+    found = model.predict(Data(line, names=model.inputs), latent=True)
+    axes.fill_between(at, found.mean - 1.96 * found.sd, found.mean + 1.96 * found.sd, color="C0", alpha=0.15, label="95 % of observations")
+    axes.fill_between(at, found.lower, found.upper, color="C0", alpha=0.3, label="95 % for the function")
+    axes.plot(at, found.mean, label="mean")
+    one = len(model.inputs) == 1
+    if one and rows is not None and target is not None:
+        axes.plot(rows[:, 0], target, "o", color="grey", markersize=2.5, label="rows")
+    if one and model.n_knots > 0:
+        places, mean, _ = model.knot_posterior()
+        axes.plot(places[:, 0], mean, "+", color="C3", label="knots")
+    axes.set(
+        xlabel=model.inputs[j],
+        ylabel=model.target or "target",
+        title="The fit" if one else f"Effect of {model.inputs[j]}, others at their means",
+    )
+    axes.legend()
+
+
+def _knots(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
+    """One input: on the fit. More: among the rows, for the two most relevant inputs."""
+    if len(model.inputs) == 1:
+        return _partial(axes, model, X, y, chosen)
+    order = np.argsort(model.lengthscales) if len(model.lengthscales) == len(model.inputs) else np.arange(len(model.inputs))
+    first, second = (int(j) for j in order[:2])
+    (rows, _), knots = _columns(model, X, y), model.knots
+    if rows is not None:
+        axes.plot(rows[:, first], rows[:, second], "o", color="grey", markersize=2.5, alpha=0.6, label="rows")
+    axes.plot(knots[:, first], knots[:, second], "+", color="C3", label="knots")
+    axes.set(xlabel=model.inputs[first], ylabel=model.inputs[second], title="Knots")
+    axes.legend()
+    return None
+
+
+_DRAWERS: Dict[str, Callable[[Any, Model, Any, Any, Any], None]] = {
+    "observed": _observed,
+    "residuals": _residuals,
+    "calibration": _calibration,
+    "objective": _objective,
+    "relevance": _relevance,
+    "partial": _partial,
+    "knots": _knots,
+}
+
+
+def plot(model: Model, figure: str, X: Any, y: Any, ax: Any, chosen: Any) -> Any:
+    """Axes of matplotlib, or None without it."""
+    if figure not in _DRAWERS:
+        raise ValueError(f"there is no plot '{figure}'; there are {', '.join(_DRAWERS)}")
+    if ax is None:
+        try:
+            import matplotlib.pyplot as pyplot
+        except ModuleNotFoundError:
+            return None
+        ax = pyplot.subplots(layout="constrained")[1]
+    _DRAWERS[figure](ax, model, X, y, chosen)
+    return ax

@@ -1,0 +1,187 @@
+"""The estimator for scikit-learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._data import Data, Table
+from ._model import Model, fit
+from ._settings import NAMES, PARAMETERS, Keywords
+
+if TYPE_CHECKING:
+    from ._library import Array
+
+_DOC = """Gaussian-process regression that chooses its own knots.
+
+    Every setting of ``oatgp fit`` is a keyword; None, the default of each, stands for what is given below as the default, or for what the
+    preset says.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        Seed of whatever is random in a fit. None is the library's seed, so that results repeat.
+    certify : bool, default False
+        Also bound the exact log evidence: ``log_evidence_bounds_``.
+    progress : bool or callable, default False
+        True: a line on standard error. A function is called with a dict for every event; if it returns something true, the fit ends.
+{parameters}
+    Attributes
+    ----------
+    model_ : Model
+        The model itself: save, certify, leave-one-out and more.
+    knots_ : array of shape (n_knots_, d), n_knots_ : int
+        The knots, in the data's units. Inputs that were constant have no column (see ``model_.inputs``).
+    kernel_ : str; sigma_, tau_ : float; lengthscales_ : array
+        Covariance, standard deviations of function and noise, and lengthscales in units of the standardised inputs.
+    elbo_ : float
+        The objective; of vfe, the lower bound of the log evidence.
+    log_evidence_bounds_ : (float, float)
+        Between which the exact log evidence is, as far as it is known.
+    loo_ : dict
+        Leave-one-out scores: mean_nlp, rmse, coverage95.
+    trace_ : list of dict
+        Every event of the fit; ``pandas.DataFrame(trace_)`` is a table.
+    n_features_in_, feature_names_in_, n_iter_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oatgp import OATGPRegressor
+    >>> x = np.linspace(0, 6, 60)[:, None]
+    >>> regressor = OATGPRegressor(kernel="se", knots=8, select="simultaneous").fit(x, np.sin(x).ravel())
+    >>> bool(regressor.score(x, np.sin(x).ravel()) > 0.999)
+    True
+    """
+
+
+class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[misc]
+    __doc__ = _DOC.format(parameters=PARAMETERS)
+
+    model_: Model
+
+    def _seed(self) -> Optional[int]:
+        if self.random_state is None:
+            return None
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _settings(self) -> Dict[str, Any]:
+        return {**{name: getattr(self, name) for name in NAMES}, "seed": self._seed()}
+
+    def _table(self, inputs: Any) -> Table:
+        """With the names of the fit, by which the model finds those inputs that varied."""
+        names = getattr(self, "feature_names_in_", None)
+        return Table(inputs, None if names is None else [str(name) for name in names])
+
+    def _threads(self) -> int:
+        return int(self.threads) if self.threads is not None else 1
+
+    def _checked(self, X: Any, y: Any, reset: bool) -> Tuple[Any, Any]:
+        checked: Tuple[Any, Any] = validate_data(
+            self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if reset else 1
+        )
+        return checked
+
+    def fit(self, X: Any, y: Any, noise_weight: Any = None) -> "OATGPRegressor":
+        """Fits to rows X with targets y.
+
+        ``noise_weight`` has a positive number for each row, whose noise variance is tau^2 / weight: its precision, not how often it counts.
+        Ctrl-C ends the fit with the best model so far, and a warning.
+        """
+        X, y = self._checked(X, y, True)
+        data = Data(self._table(X), y, weights=noise_weight)
+        self.model_ = fit(data, certify=self.certify, progress=self.progress, **self._settings())
+        self.n_iter_ = max(self.model_.iterations, 1)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, noise_weight: Any = None) -> "OATGPRegressor":
+        """The first call fits; later ones take in further rows at the parameters and knots that were found."""
+        if not hasattr(self, "model_"):
+            return self.fit(X, y, noise_weight)
+        X, y = self._checked(X, y, False)
+        self.model_.update(self._table(X), y, weights=noise_weight, threads=self._threads())
+        return self
+
+    def _inputs(self, X: Any) -> Table:
+        check_is_fitted(self)
+        return self._table(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, interval: Optional[float] = None, latent: bool = False
+    ) -> Union[Array, Tuple[Array, ...]]:
+        """The mean; with ``return_std`` also the standard deviation, or with ``return_cov`` the joint covariance; with ``interval=0.95``
+        also the lower and upper bounds of that interval. All are of observations, noise included; with ``latent=True`` of the function."""
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be wanted")
+        rows = self._inputs(X)
+        if not (return_std or return_cov or interval is not None):
+            return self.model_.predict_mean(rows, threads=self._threads())
+        full = self.model_.predict(rows, interval=interval if interval is not None else 0.95, latent=latent, threads=self._threads())
+        found = [full.mean]
+        if return_std:
+            found.append(full.sd_latent if latent else full.sd)
+        if return_cov:
+            noise = 0.0 if latent else self.model_.tau**2
+            found.append(self.model_.covariance(rows) + noise * np.eye(len(full.mean)))
+        return tuple(found if interval is None else [*found, full.lower, full.upper])
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, latent: bool = False) -> Array:
+        """Joint draws at the rows, one a column: observations, or with ``latent=True`` the function."""
+        inputs = self._inputs(X)
+        generator = check_random_state(random_state)
+        draws: Array = self.model_.sample(inputs, n_samples, seed=int(generator.randint(2**31 - 1))).T
+        noise: Array = generator.standard_normal(draws.shape)
+        return draws if latent else draws + self.model_.tau * noise
+
+    # ---- what was found -------------------------------------------------------------------------------------------------
+
+    @property
+    def knots_(self) -> Array:
+        return self._fitted().knots if self._fitted().n_knots else np.empty((0, len(self._fitted().inputs)))
+
+    @property
+    def n_knots_(self) -> int:
+        return self._fitted().n_knots
+
+    @property
+    def kernel_(self) -> str:
+        return self._fitted().kernel
+
+    @property
+    def sigma_(self) -> float:
+        return self._fitted().sigma
+
+    @property
+    def tau_(self) -> float:
+        return self._fitted().tau
+
+    @property
+    def lengthscales_(self) -> Array:
+        return self._fitted().lengthscales
+
+    @property
+    def elbo_(self) -> float:
+        return self._fitted().objective
+
+    @property
+    def log_evidence_bounds_(self) -> Tuple[float, float]:
+        return self._fitted().bounds
+
+    @property
+    def loo_(self) -> Dict[str, float]:
+        return self._fitted().loo_scores
+
+    @property
+    def trace_(self) -> List[Dict[str, Any]]:
+        return self._fitted().trace
+
+    def _fitted(self) -> Model:
+        check_is_fitted(self)
+        return self.model_

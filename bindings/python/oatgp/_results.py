@@ -1,0 +1,84 @@
+"""What functions of the package return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Type, TypeVar
+
+if TYPE_CHECKING:
+    from ._library import Array
+
+T = TypeVar("T")
+
+
+def from_struct(kind: Type[T], struct: Any) -> T:
+    """Of the struct's fields those that the class has."""
+    names = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: getattr(struct, name) for name in names})
+
+
+class Prediction(NamedTuple):
+    """One value for each row, in the order of the command's columns; ``pandas.DataFrame(prediction._asdict())`` makes a table of it."""
+
+    mean: Array
+    sd_latent: Array  #: of the function
+    sd: Array  #: of an observation
+    lower: Array
+    upper: Array
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well rows are predicted."""
+
+    n: int
+    rmse: float
+    srmse: float  #: rmse / sd of the rows' targets
+    mnlp: float  #: median of -log p(y)
+    mean_nlp: float
+    coverage50: float
+    coverage80: float
+    coverage90: float
+    coverage95: float
+    coverage99: float
+    aukl_latent: float  #: mean KL divergence from the model ``against`` to this one, of the function; NaN without one
+    aukl_observation: float  #: the same of observations
+
+
+class HeldOut(NamedTuple):
+    """Rows as a model predicts them that has not seen them, and the scores of all."""
+
+    mean: Array
+    variance: Array  #: of an observation
+    nlp: Array  #: -log p(y)
+    residual: Array  #: (y - mean) / sd
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds of the exact log evidence at the model's parameters: elbo <= lower <= log p(y) <= upper."""
+
+    n: int
+    elbo: float
+    lower: float
+    upper: float
+    kl_at_most: float  #: upper - elbo: the KL divergence of the sparse posterior from the exact one is at most this
+    kl_per_row: float
+    exact: float  #: NaN unless it was asked for
+    iterations: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The objective at given parameters, and its gradient if asked for."""
+
+    objective: float
+    sigma: float
+    tau: float
+    shape: float
+    mean: float
+    jitter: float
+    lengthscales: Array
+    gradient: Optional[Dict[str, Any]]  #: d/d log sigma ("sigma"), ... and d/d knots (in scaled units), or None

@@ -1,0 +1,99 @@
+"""Figures as axes of matplotlib and as SVG, and the report."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import oatgp
+
+from conftest import BOSTON
+
+FIGURES = ["knots", "partial", "observed", "residuals", "calibration", "objective", "relevance"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return oatgp.fit(BOSTON, target="medv", knots=10, max_iter=20, select="simultaneous")
+
+
+@pytest.fixture
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_axes(model, boston, pyplot, figure):
+    axes = model.plot(figure, *boston)
+    assert axes.get_xlabel() and axes.get_title()
+    assert axes.lines or axes.patches
+    mine = pyplot.subplots()[1]
+    assert model.plot(figure, BOSTON, ax=mine) is mine
+    mine.figure.canvas.draw()
+
+
+def test_what_is_drawn(model, boston, pyplot):
+    X, y = boston
+    loo = model.loo(X, y)
+    np.testing.assert_allclose(model.plot("observed", X, y).lines[0].get_xydata(), np.column_stack([loo.mean, y]), rtol=1e-9)
+    np.testing.assert_allclose(model.plot("residuals", X, y).lines[0].get_ydata(), loo.residual, rtol=1e-9)
+    some = model.plot("observed", X[:50], y[:50])
+    assert some.get_xlabel() == "predicted"
+    assert some.lines[0].get_xdata().tolist() == model.predict(X[:50]).mean.tolist()
+    assert model.plot("partial", input="rm").get_xlabel() == "rm"
+    with pytest.raises(ValueError, match="there is no input 'z'; there are lstat, rm, ptratio"):
+        model.plot("partial", input="z")
+    with pytest.raises(ValueError, match="there is no plot 'pie'; there are observed"):
+        model.plot("pie")
+    with pytest.raises(ValueError, match="one lengthscale for all"):
+        oatgp.fit(X, y, kernel="se", knots=3, max_iter=2, select="simultaneous").plot("relevance")
+
+
+def test_one_input(pyplot):
+    x = np.linspace(0, 6, 40)
+    axes = oatgp.fit(x, np.sin(x), knots=6, select="simultaneous", max_iter=20).plot("knots", x, np.sin(x))
+    assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["rows", "knots"]
+
+
+def test_svg(model, boston, tmp_path):
+    assert set(FIGURES) <= oatgp.figures().keys()
+    picture = model.svg("observed", *boston)
+    assert "<svg" in picture[:200] and picture._repr_svg_() == picture
+    picture.save(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == picture
+    assert "<svg" in model.svg("relevance")
+    # the order in which the rows lie does not matter
+    assert model.svg("knots", np.asfortranarray(boston[0]), boston[1]) == model.svg("knots", *boston) == model.svg("knots", BOSTON)
+    with pytest.raises(ValueError, match="pie"):
+        model.svg("pie")
+
+
+def test_svg_is_the_command_s(command, model, tmp_path):
+    model.save(tmp_path / "model")
+    for figure in ("observed", "partial", "knots"):
+        assert command("plot", figure, tmp_path / "model", BOSTON, "--quiet", "-o", "-") == model.svg(figure, BOSTON)
+
+
+def test_without_matplotlib(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('no matplotlib here')")
+    fit = f"oatgp.fit({str(BOSTON)!r}, target='medv', knots=3, max_iter=2, select='simultaneous')"
+    script = f"import oatgp; print(type({fit}.plot('relevance')).__name__)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == "SVG"
+
+
+def test_report(command, model, boston, tmp_path):
+    mine, its, path = tmp_path / "mine.html", tmp_path / "its.html", tmp_path / "model"
+    model.save(path)
+    model.report(mine, BOSTON)
+    command("report", path, BOSTON, "--quiet", "-o", its)
+    assert mine.read_text(encoding="utf-8") == its.read_text(encoding="utf-8")
+    model.report(mine, *boston, source="the homes")
+    assert "the homes" in mine.read_text(encoding="utf-8")

@@ -1,0 +1,453 @@
+"""Fits and models: data of every kind, errors, interruption, threads and children."""
+
+import copy
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import oatgp
+from oatgp._data import ROWS_AT_A_TIME
+
+from conftest import BOSTON
+
+FEW = {"knots": 6, "select": "simultaneous", "max_iter": 20}
+
+
+# ---- data ---------------------------------------------------------------------------------------------------------
+
+
+def orders(X):
+    """The same numbers in other orders and types that need no rounding."""
+    wide = np.zeros((2 * len(X), 3 * X.shape[1]))
+    wide[::2, ::3] = X
+    return {
+        "Fortran": np.asfortranarray(X),
+        "strided": wide[::2, ::3],
+        "reversed twice": X[::-1].copy()[::-1],
+        "big-endian": X.astype(">f8"),
+        "list": X.tolist(),
+        "read-only": np.frombuffer(X.tobytes()).reshape(X.shape),
+    }
+
+
+def test_order_changes_no_bit(waves):
+    X, y = waves
+    expected = oatgp.fit(X, y, **FEW)
+    for name, other in orders(X).items():
+        model = oatgp.fit(other, y, **FEW)
+        assert model.fingerprint == expected.fingerprint, name
+        assert model.predict(other).sd.tolist() == expected.predict(X).sd.tolist(), name
+
+
+def test_doubles_are_not_copied(waves):
+    X, y = waves
+    for array in (X, np.asfortranarray(X), X[::2], X[:, :1]):
+        assert np.shares_memory(oatgp.Data(array, y[: len(array)])._x, array)
+    assert np.shares_memory(oatgp.Data(X, y)._y, y)
+    assert not np.shares_memory(oatgp.Data(X[::-1], y)._x, X)
+
+
+def test_single_precision(waves):
+    X, y = (part.astype(np.float32) for part in waves)
+    assert oatgp.fit(X, y, **FEW).objective == oatgp.fit(X.astype(float), y.astype(float), **FEW).objective
+
+
+def test_pandas(waves):
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    expect_frame(pandas.DataFrame({"b": X[:, 1], "y": y, "a": X[:, 0], "w": np.full(len(y), 2.0)}), X, y)
+
+
+def test_polars(waves):
+    polars = pytest.importorskip("polars")
+    X, y = waves
+    expect_frame(polars.DataFrame({"b": X[:, 1], "y": y, "a": X[:, 0], "w": np.full(len(y), 2.0)}), X, y)
+
+
+def test_arrow(waves):
+    pyarrow = pytest.importorskip("pyarrow")
+    X, y = waves
+    expect_frame(pyarrow.table({"b": X[:, 1], "y": y, "a": X[:, 0], "w": np.full(len(y), 2.0)}), X, y)
+
+
+def expect_frame(frame, X, y):
+    """Columns are found by name; the model is that of the arrays."""
+    model = oatgp.fit(frame, target="y", inputs=["a", "b"], **FEW)
+    arrays = oatgp.fit(X, y, **FEW)
+    assert (model.inputs, model.target) == (["a", "b"], "y")
+    assert model.predict(frame).mean.tolist() == arrays.predict(X).mean.tolist()
+    assert model.score(frame).rmse == arrays.score(X, y).rmse
+    weighted = oatgp.fit(frame, target="y", weights="w", **FEW)
+    assert weighted.inputs == ["b", "a"]
+    assert weighted.objective == oatgp.fit(X[:, ::-1], y, weights=np.full(len(y), 2.0), **FEW).objective
+    with pytest.raises(ValueError, match="there is no column 'z'; there are b, y, a, w"):
+        oatgp.fit(frame, target="z")
+
+
+def test_parts_have_the_bits_of_the_whole(waves):
+    model = oatgp.fit(*waves, **FEW)
+    X = np.random.default_rng(1).uniform(-2, 2, (ROWS_AT_A_TIME + 1000, 2))
+    whole = model.predict(oatgp.Data(X))
+    for parts in (model.predict(X), model.predict(X.astype(">f8"))):
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(parts, whole))
+    assert model.predict_mean(X).tobytes() == model.predict_mean(oatgp.Data(X)).tobytes()
+
+
+def test_a_map_larger_than_the_memory(python, tmp_path):
+    """128 MB of rows with 60 MB of memory to spare."""
+    script = """
+import resource, sys
+import numpy as np, oatgp
+rng = np.random.default_rng(1)
+X = rng.uniform(-1, 1, (200, 4))
+model = oatgp.fit(X, X.sum(1), knots=5, max_iter=5, select="simultaneous")
+rows = np.lib.format.open_memmap(sys.argv[1], "w+", np.float64, (4_000_000, 4))  # zeros that take no space
+rows[-1] = 0.5
+del rows
+rows = np.load(sys.argv[1], mmap_mode="r")
+with open("/proc/self/status") as status:
+    used = next(int(line.split()[1]) for line in status if line.startswith("VmData")) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + 100_000_000,) * 2)
+try:
+    np.array(rows)
+    print("a copy fits")
+except MemoryError:
+    pass
+mean = model.predict_mean(rows)
+assert len(mean) == len(rows) and len(set(mean[:-1:1000])) == 1
+before = model.n
+model.update(rows[:200_000], mean[:200_000])
+print(mean[0] < mean[-1], model.n - before)
+"""
+    assert python(script, tmp_path / "rows.npy").split() == ["True", "200000"]
+
+
+# ---- models ---------------------------------------------------------------------------------------------------------
+
+
+def test_models_travel(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert other.predict(X).sd.tobytes() == model.predict(X).sd.tobytes()
+        assert other.trace == model.trace
+
+
+def test_a_model_says_what_it_is(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, mean="linear", fix=["tau"], tau=0.1, lengthscale=[1.0, 2.0], **FEW)
+    assert model.tau == pytest.approx(0.1, rel=1e-12)
+    assert (model.n, model.n_knots, model.knots.shape) == (120, 6, (6, 2))
+    assert model.slopes.shape == (2,)
+    assert model.history.shape[1] == 3
+    assert model.settings["lengthscale"] == "1.0,2.0"
+    assert model.bounds == (model.objective, float("inf"))
+    assert model.loo_scores["rmse"] == pytest.approx(model.loo(X, y).scores.rmse, rel=1e-12)
+    assert "120 rows" in repr(model)
+    assert "<th style='text-align:left'>leave-one-out</th>" in model._repr_html_()
+    certificate = model.certify(X, y, exact=True)
+    assert certificate.lower <= certificate.exact <= certificate.upper
+    assert model.bounds == (certificate.lower, certificate.upper)
+    assert "log evidence" in model._repr_html_()
+
+
+def test_given_knots(waves):
+    X, y = waves
+    places = X[:7]
+    model = oatgp.fit(X, y, knots=places, select="fixed", max_iter=5)
+    np.testing.assert_allclose(model.knots, places, rtol=1e-12)
+    evaluation = oatgp.objective(X, y, knots=places, gradient=True)
+    assert evaluation.gradient["knots"].shape == (7, 2)
+    full = oatgp.fit(X, y, approx="full", max_iter=5)
+    with pytest.raises(ValueError, match="the full GP has no knots"):
+        full.knots
+    assert full.bounds == (full.objective, full.objective)
+
+
+def test_joint_predictions(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW)
+    covariance = model.covariance(X[:5])
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), model.predict(X[:5]).sd_latent, rtol=1e-6)
+    draws = model.sample(X[:5], 4000, seed=3)
+    np.testing.assert_allclose(np.cov(draws.T), covariance, atol=6e-2 * covariance.max())
+    assert draws.tolist() == model.sample(X[:5], 4000, seed=3).tolist()
+
+
+def test_update_and_refit(waves):
+    X, y = waves
+    model = oatgp.fit(X[:80], y[:80], **FEW)
+    before = model.predict(X).mean
+    with pytest.raises(ValueError, match="the target of row 1 is nan"):
+        model.update(X[80:], np.full(40, np.nan))
+    assert model.predict(X).mean.tolist() == before.tolist()
+    model.update(X[80:100], y[80:100], noise_variance=None).update(X[100:], y[100:])
+    assert model.n == 120
+    refitted = model.refit(X, y, max_iter=50)
+    assert refitted.objective >= model.objective
+
+
+def test_against_another_model(waves):
+    X, y = waves
+    model, full = oatgp.fit(X, y, **FEW), oatgp.fit(X, y, approx="full")
+    assert model.score(X, y, against=full).aukl_latent > 0
+    assert np.isnan(model.score(X, y).aukl_latent)
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind, sentence, settings",
+    [
+        (ValueError, "kernel is 'spline' but must be one of", {"kernel": "spline"}),
+        (ValueError, "tau is -1 but must be from 0", {"tau": -1}),
+        (ValueError, "max_iter is '2.5' but must be a whole number", {"max_iter": 2.5}),
+        (TypeError, "fit has no setting 'kernl'; the nearest name is 'kernel'", {"kernl": "se"}),
+        (TypeError, "fit has no setting 'folds'", {"folds": 3}),
+        (TypeError, "a setting cannot be {}", {"kernel": {}}),
+        (TypeError, "header and missing are settings of files", {"missing": "drop"}),
+        (ValueError, "weights of shape .* for 120 rows", {"weights": [1.0]}),
+        (ValueError, "the weight of row 1 is 0", {"weights": np.zeros(120)}),
+        (FileNotFoundError, "no-such-file.csv", {"knots": "./no-such-file.csv"}),
+        (ValueError, "the full GP of 120 rows needs .* raise memory or .* such as approx vfe", {"approx": "full", "memory": 1000}),
+    ],
+)
+def test_settings_are_refused(waves, kind, sentence, settings):
+    with pytest.raises(kind, match=sentence):
+        oatgp.fit(*waves, **settings)
+
+
+def test_data_are_refused(waves, tmp_path):
+    X, y = waves
+    for bad, sentence in ((np.zeros((2, 2, 2)), "3 dimensions"), ([["a"]], "could not convert"), (X * 1j, "Complex"), (X[:0], "0 rows")):
+        with pytest.raises(ValueError, match=sentence):
+            oatgp.Data(bad)
+    with pytest.raises(ValueError, match="a target of shape"):
+        oatgp.fit(X, y[:3])
+    with pytest.raises(ValueError, match="no target"):
+        oatgp.fit(X)
+    with pytest.raises(ValueError, match="columns can be chosen by name in data frames"):
+        oatgp.fit(X, target="y")
+    with pytest.raises(ValueError, match="give its name by target="):
+        oatgp.fit("data.csv", y)
+    with pytest.raises(ValueError, match="3 names for 2 inputs"):
+        oatgp.Data(X, names="abc")
+    model = oatgp.fit(X, y, **FEW)
+    with pytest.raises(ValueError, match="the data have 1 inputs"):
+        model.predict(X[:, :1])
+    with pytest.raises(ValueError, match="interval is 2 but must be"):
+        model.predict(X, interval=2)
+    with pytest.raises(FileNotFoundError, match="no-such-file"):
+        model.predict(tmp_path / "no-such-file.csv")
+    with pytest.raises(FileNotFoundError, match="no-such-file"):
+        oatgp.Model.load(tmp_path / "no-such-file")
+    with pytest.raises(OSError, match="no-such-folder"):
+        model.save(tmp_path / "no-such-folder" / "model")
+    (tmp_path / "text").write_text("no model")
+    with pytest.raises(ValueError, match="text"):
+        oatgp.Model.load(tmp_path / "text")
+    with pytest.raises(TypeError, match="oatgp.fit or oatgp.Model.load"):
+        oatgp.Model()
+
+
+def test_no_memory_is_a_memory_error(python):
+    script = """
+import resource
+import numpy as np, oatgp
+X = np.zeros((2_000_000, 4))
+X[::2] = 1
+data = oatgp.Data(X, X[:, 0])
+with open("/proc/self/status") as status:
+    used = next(int(line.split()[1]) for line in status if line.startswith("VmData")) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + 20_000_000,) * 2)
+try:
+    oatgp.fit(data)
+except MemoryError as error:
+    print(error)
+"""
+    assert "out of memory" in python(script)
+
+
+def test_options_are_keywords(waves):
+    rng = np.random.default_rng(1)
+    with pytest.warns(oatgp.OatgpWarning, match=r"\(guard=False fits all the same\)"):
+        oatgp.fit(rng.uniform(size=(60, 2)), rng.standard_normal(60))
+
+
+def test_advice_is_a_warning_in_every_order(waves):
+    X, y = waves
+    X[7, 1] = 1e6
+    for other in orders(X).values():
+        with pytest.warns(oatgp.OatgpWarning, match="input 'x2': 1 of 120 numbers is .* such as 1e.06 in row 8"):
+            oatgp.fit(other, y, **FEW)
+
+
+def test_warnings_are_warnings(waves):
+    X, y = waves
+    with pytest.warns(oatgp.OatgpWarning):
+        oatgp.fit(X, y, **FEW).certify(X + 1e-3, y)
+
+
+# ---- while a fit runs -------------------------------------------------------------------------------------------------
+
+LONG = {"knots": 40, "select": "simultaneous", "restarts": 100000}
+
+
+def test_listeners_hear_and_end(waves):
+    heard = []
+
+    def listen(event):
+        heard.append(event)
+        return event["iteration"] == 3
+
+    model = oatgp.fit(*waves, progress=listen, **LONG)
+    assert (heard[0]["event"], heard[-1]["event"], heard[-1]["stop"]) == ("start", "end", "user")
+    assert (model.stop, model.trace) == ("user", heard)
+
+
+def test_an_error_of_a_listener_comes_out(waves):
+    def listen(_):
+        raise RuntimeError("from the listener")
+
+    with pytest.raises(RuntimeError, match="from the listener"):
+        oatgp.fit(*waves, progress=listen, **LONG)
+
+
+def test_progress_is_shown(waves, capfd):
+    oatgp.fit(*waves, progress=True, time_limit=0.7, **LONG)
+    shown = capfd.readouterr().err
+    assert "40 knots, iteration" in shown and shown.startswith("\r") and shown.endswith("\n")
+
+
+def test_ctrl_c_ends_with_the_best_so_far(waves):
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.warns(oatgp.OatgpWarning, match="interrupted; this is the best model so far"):
+        model = oatgp.fit(*waves, **LONG)
+    timer.join()
+    assert model.stop == "user"
+    assert model.objective > model.trace[0]["objective"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_ends_a_long_prediction(waves):
+    model = oatgp.fit(*waves, **FEW)
+    X = np.zeros((40 * ROWS_AT_A_TIME, 2))
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        model.predict(X)
+        time.sleep(5)
+    timer.join()
+
+
+def test_other_threads_go_on(waves):
+    """The interpreter's lock is free during a fit, so that this thread counts on and the second fit runs beside the first."""
+    done = []
+    workers = [threading.Thread(target=lambda: done.append(oatgp.fit(*waves, time_limit=0.5, **LONG))) for _ in range(2)]
+    begin = time.monotonic()
+    for worker in workers:
+        worker.start()
+    count = 0
+    while any(worker.is_alive() for worker in workers):
+        time.sleep(0.01)
+        count += 1
+    assert time.monotonic() - begin < 5
+    assert count > 10
+    assert [model.stop for model in done] == ["time", "time"]
+
+
+def test_threads_share_a_model(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW)
+    expected = model.predict(X).sd.tobytes()
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            if model.predict(X).sd.tobytes() != expected:
+                wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("approx", ["vfe", "full"])
+def test_a_forked_child_works_in_one_thread(python, approx):
+    script = """
+import os, sys, time
+import numpy as np, oatgp
+X = np.random.default_rng(1).uniform(-1, 1, (900, 2))
+y = X.sum(1)
+settings = dict(approx=sys.argv[1], knots=20, max_iter=2, threads=2, select="simultaneous")
+expected = oatgp.fit(X, y, **settings).objective
+child = os.fork()
+if child == 0:
+    begin, mine = time.process_time(), time.thread_time()
+    found = oatgp.fit(X, y, **settings).objective
+    others = time.process_time() - begin - (time.thread_time() - mine)
+    print(abs(found - expected) < 1e-6 * abs(expected), others < 0.1, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    assert python(script, approx).split() == ["True", "True"]
+
+
+def test_nothing_else_is_needed():
+    """Importing the package imports neither scikit-learn nor pandas nor matplotlib."""
+    script = "import sys, oatgp; print(sorted({'sklearn', 'pandas', 'matplotlib', 'scipy'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_the_preset_goes_first(waves):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = oatgp.fit(*waves, max_knots=6, preset="paper", kernel="matern32", max_iter=20)
+    assert (model.kernel, model.settings["optimizer"], model.settings["max_knots"]) == ("matern32", "adadelta", "6")
+
+
+def test_files_become_arrays(boston):
+    data = oatgp.Data.read(BOSTON, target="medv")
+    assert data.X.tolist() == boston[0].tolist() and data.y.tolist() == boston[1].tolist()
+    assert oatgp.Data(boston[0]).y is None
+    assert repr(data) == "<oatgp.Data: 490 rows, inputs lstat, rm, ptratio>"
+
+
+def test_a_model_is_updated_while_others_use_it(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW)
+    stop, wrong = threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            if not (np.isfinite(model.predict(X).sd).all() and len(model.lengthscales) == 2 and model.knots.shape == (6, 2)):
+                wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for _ in range(100):
+        model.update(X[:5], y[:5])
+    stop.set()
+    for worker in workers:
+        worker.join()
+    assert not wrong and model.n == 620
+
+
+def test_damaged_bytes_are_refused(waves):
+    make, (content, trace) = oatgp.fit(*waves, **FEW).__reduce__()
+    with pytest.raises(ValueError, match="cut short"):
+        make(content[:-8], trace)

@@ -1,0 +1,158 @@
+"""The estimator keeps scikit-learn's rules."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import oatgp
+from oatgp import OATGPRegressor
+
+FEW = {"knots": 6, "select": "simultaneous", "max_iter": 20}
+
+
+@pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")
+@parametrize_with_checks([OATGPRegressor(), OATGPRegressor(approx="fitc", kernel="matern32", mean="fit", knots=5, certify=True)])
+def test_rules(estimator, check):
+    check(estimator)
+
+
+def test_is_the_same_fit(waves):
+    X, y = waves
+    regressor, model = OATGPRegressor(random_state=7, **FEW).fit(X, y), oatgp.fit(X, y, seed=7, **FEW)
+    mean, sd, lower, upper = regressor.predict(X, return_std=True, interval=0.8)
+    full = model.predict(X, interval=0.8)
+    for mine, its in (
+        (mean, full.mean),
+        (sd, full.sd),
+        (lower, full.lower),
+        (upper, full.upper),
+        (regressor.predict(X), model.predict_mean(X)),
+    ):
+        assert mine.tobytes() == its.tobytes()
+    assert regressor.predict(X, return_std=True, latent=True)[1].tobytes() == full.sd_latent.tobytes()
+    assert regressor.elbo_ == model.objective and regressor.trace_[-1]["event"] == "end"
+    assert regressor.knots_.tobytes() == model.knots.tobytes() and regressor.n_knots_ == 6
+    assert (regressor.kernel_, regressor.tau_, regressor.sigma_, regressor.loo_) == (model.kernel, model.tau, model.sigma, model.loo_scores)
+    assert regressor.lengthscales_.tolist() == model.lengthscales.tolist()
+
+
+def test_every_setting_is_a_keyword_with_its_help():
+    names = OATGPRegressor().get_params()
+    for name in ("approx", "kernel", "select", "knots", "max_knots", "jitter", "threads", "random_state", "checkpoint"):
+        assert name in names
+        assert f"    {name} : " in OATGPRegressor.__doc__
+    assert not {"target", "seed", "output", "json"} & names.keys()
+    assert all(value in (None, False) for value in names.values())
+    assert 'approx : {full, dic, dtc, vfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
+
+
+def test_covariance_and_draws(waves):
+    X, y = waves
+    regressor = OATGPRegressor(**FEW).fit(X, y)
+    mean, covariance = regressor.predict(X[:6], return_cov=True)
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), regressor.predict(X[:6], return_std=True)[1], rtol=1e-6)
+    draws = regressor.sample_y(X[:6], 3000, random_state=2)
+    assert draws.shape == (6, 3000)
+    np.testing.assert_allclose(np.cov(draws), covariance, atol=0.1 * covariance.max())
+    latent = regressor.sample_y(X[:6], 3000, random_state=2, latent=True)
+    assert latent.var() < draws.var()
+    with pytest.raises(ValueError, match="cannot both"):
+        regressor.predict(X, return_std=True, return_cov=True)
+
+
+def test_weights_are_precisions(waves):
+    """A weight of 4 halves the noise of the row; rows that are repeated would be something else."""
+    X, y = waves
+    weighted = OATGPRegressor(fix="tau", tau=0.1, **FEW).fit(X, y, noise_weight=np.full(120, 4.0))
+    plain = OATGPRegressor(fix="tau", tau=0.05, **FEW).fit(X, y)
+    assert weighted.elbo_ == pytest.approx(plain.elbo_, rel=1e-9)
+
+
+def test_bounds(waves):
+    X, y = waves
+    lower, upper = OATGPRegressor(certify=True, **FEW).fit(X, y).log_evidence_bounds_
+    assert lower <= upper < np.inf
+    assert OATGPRegressor(**FEW).fit(X, y).log_evidence_bounds_[1] == np.inf
+
+
+def test_partial_fit_adds_rows(waves):
+    X, y = waves
+    regressor = OATGPRegressor(**FEW).partial_fit(X[:80], y[:80])
+    first = regressor.model_.n, regressor.n_iter_
+    regressor.partial_fit(X[80:], y[80:])
+    assert first[0] == 80 and regressor.model_.n == 120
+    expected = oatgp.fit(X[:80], y[:80], **FEW).update(X[80:], y[80:])
+    assert regressor.predict(X).tobytes() == expected.predict_mean(X).tobytes()
+
+
+def test_names_of_frames(waves):
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    frame = pandas.DataFrame({"left": X[:, 0], "constant": np.ones(120), "right": X[:, 1]})
+    regressor = OATGPRegressor(**FEW).fit(frame, pandas.Series(y))
+    assert list(regressor.feature_names_in_) == ["left", "constant", "right"]
+    assert regressor.model_.inputs == ["left", "right"]
+    assert regressor.predict(frame).tolist() == OATGPRegressor(**FEW).fit(X, y).predict(X).tolist()
+    regressor.partial_fit(frame, y)
+    with pytest.raises(ValueError, match="feature names"):
+        regressor.predict(frame[["right", "left", "constant"]])
+
+
+def test_names_of_polars(waves):
+    polars = pytest.importorskip("polars")
+    X, y = waves
+    regressor = OATGPRegressor(**FEW).fit(polars.DataFrame({"a": X[:, 0], "b": X[:, 1]}), y)
+    assert list(regressor.feature_names_in_) == ["a", "b"]
+
+
+def test_in_scikit_learn(waves):
+    X, y = waves
+    pipeline = make_pipeline(StandardScaler(), OATGPRegressor(**FEW))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
+    search = GridSearchCV(OATGPRegressor(select="simultaneous", max_iter=20), {"knots": [2, 8], "kernel": ["se", None]}, cv=3, n_jobs=2)
+    assert search.fit(X, y).best_params_["knots"] == 8
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert again.predict(X).tobytes() == search.predict(X).tobytes()
+    copy = clone(again)
+    assert copy.get_params() == again.get_params() and not hasattr(copy, "model_")
+
+
+def test_not_fitted():
+    for call in (lambda r: r.predict([[1.0]]), lambda r: r.knots_, lambda r: r.sample_y([[1.0]])):
+        with pytest.raises(NotFittedError):
+            call(OATGPRegressor())
+
+
+def test_refusals_come_with_the_fit(waves):
+    with pytest.raises(ValueError, match="approx is 'best' but must be one of"):
+        OATGPRegressor(approx="best").fit(*waves)
+
+
+def test_seeds(waves):
+    X, y = waves
+    settings = {"knots": "random:6", "select": "simultaneous", "max_iter": 5}
+    elbos = [
+        OATGPRegressor(random_state=state, **settings).fit(X, y).elbo_ for state in (None, 1, 2, np.random.RandomState(0), np.int64(2))
+    ]
+    assert elbos[0] == elbos[1] and elbos[2] == elbos[4] and len(set(elbos)) == 3
+
+
+def test_without_scikit_learn(tmp_path):
+    (tmp_path / "sklearn.py").write_text("raise ModuleNotFoundError('no sklearn here')")
+    script = "import oatgp\ntry:\n  oatgp.OATGPRegressor\nexcept ImportError as error:\n  print(error)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert "pip install 'oatgp[sklearn]'" in done.stdout
