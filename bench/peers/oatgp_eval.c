@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "bench.h"
@@ -63,7 +64,8 @@ static void load(oatgp_context *ctx, int argc, char **argv, problem *p) {
   }
   const int64_t memory = strtoll(argv[ARGUMENT_MEMORY], NULL, 10);
   p->rows = (oat_rows){p->train->n, d, 0, p->train->x, p->train->y, NULL, NULL};
-  p->point = (oat_point){read_theta(ctx, argv, d), p->knots->x};
+  p->point = (oat_point){read_theta(ctx, argv, d), bench_numbers(ctx, k * d)};
+  memcpy(p->point.z, p->knots->x, k * d * sizeof *p->point.z);
   p->gradient = (oat_gradient){bench_numbers(ctx, OAT_LENGTHSCALE + d), bench_numbers(ctx, k * d)};
   const oat_objective_config config = {.approx = oat_approx_find("vfe"),
                                        .kernel = oat_kernel_find("se-ard"),
@@ -119,7 +121,7 @@ int main(int argc, char **argv) {
   oat_objective_free(p.objective);
   oatgp_data_free(p.train);
   oatgp_data_free(p.knots);
-  double *const blocks[] = {p.point.theta, p.gradient.theta, p.gradient.z};
+  double *const blocks[] = {p.point.theta, p.point.z, p.gradient.theta, p.gradient.z};
   for (size_t i = 0; i < LENGTH(blocks); i++) {
     free(blocks[i]);
   }
