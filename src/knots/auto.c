@@ -21,7 +21,7 @@ enum {
   FEWEST_KNOTS = 8,   /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
   TRIAL_ITERATIONS = 20,
-  MOVE_ITERATIONS = 50,
+  MOVE_ITERATIONS = 40,
   TRIAL_SHARE = 4, /* the trial is when there is this part of the most knots */
   POLISH_ITERATIONS = 30,
   PATIENCE = 3
