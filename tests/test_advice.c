@@ -63,6 +63,14 @@ static void numbers_far_away(void **state) {
   expect_far_numbers(s);
 }
 
+/* Exact copies say nothing of the noise. */
+static void rows_that_are_copies(void **state) {
+  scratch *s = *state;
+  const double x[] = {0, 1, 0, 1, 2, 0}, y[] = {0.1, 0.7, 0.1, 0.7, 0.3, 0.1};
+  fit_and_forget(s, make_data(s, 6, 1, x, y));
+  assert_null(strstr(s->said, "same inputs"));
+}
+
 /* Nothing is said of good data, nor of the folds of a cross-validation. */
 static void nothing_to_say(void **state) {
   scratch *s = *state;
@@ -74,8 +82,8 @@ static void nothing_to_say(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(constant_target),  WITH_SCRATCH(more_inputs_than_rows), WITH_SCRATCH(rows_that_differ_in_the_target),
-      WITH_SCRATCH(numbers_far_away), WITH_SCRATCH(nothing_to_say),
+      WITH_SCRATCH(constant_target),      WITH_SCRATCH(more_inputs_than_rows), WITH_SCRATCH(rows_that_differ_in_the_target),
+      WITH_SCRATCH(rows_that_are_copies), WITH_SCRATCH(numbers_far_away),      WITH_SCRATCH(nothing_to_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

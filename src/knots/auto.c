@@ -12,6 +12,7 @@
 #include "knots/greedy.h"
 #include "knots/strategy.h"
 #include "knots/subset.h"
+#include "util/clock.h"
 #include "util/memory.h"
 
 enum {
@@ -42,6 +43,14 @@ static oat_optim_settings limits_of(const oat_search *s, double iterations) {
   limits.obj_tol = fmax(tolerance(s) / REST, limits.obj_tol);
   limits.patience = PATIENCE;
   return limits;
+}
+
+/* Whether the search is to end, by the clock too; that is looked at between long steps. */
+static bool is_over(oat_search *s) {
+  if (s->limits.deadline > 0 && oat_seconds() >= s->limits.deadline) {
+    s->state.stop = OATGP_STOP_TIME;
+  }
+  return oat_search_halted(s);
 }
 
 static size_t at_most(size_t k, size_t most) { return k < most ? k : most; }
@@ -75,21 +84,19 @@ static double noise_tau(const oat_search *s) {
 /* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
 static bool is_chance(const oat_search *s, double evidence) {
   const oat_mapping *mapping = &s->mapping;
-  const bool comparable = s->objective->config.rows->noise_add == NULL && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU];
-  double used = 1;
-  for (size_t i = OAT_LENGTHSCALE; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    used += !mapping->kernel->ard || s->point.theta[i] < OAT_LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
-  }
-  return s->settings.guard && comparable && noise_tau(s) > 0 && evidence < oat_search_noise(s) + CHANCE * used;
+  const oat_rows *rows = s->objective->config.rows;
+  const bool comparable = rows->noise_add == NULL && rows->p == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU];
+  return s->settings.guard && comparable && noise_tau(s) > 0 &&
+         evidence < oat_search_noise(s) + CHANCE * oat_subset_used(s, s->point.theta);
 }
 
 /* The parameters of a constant with noise, which are then held. */
 static void call_it_noise(oat_search *s, double *evidence) {
   const double noise = oat_search_noise(s);
   oat_say(s->ctx, OATGP_WARNING,
-          "the inputs say nothing of the target that chance would not: the exact GP has %.2g nats over a constant with noise, and less "
-          "than one for "
-          "each of its parameters; the model is that constant (--no-guard fits all the same)",
+          "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
+          "model is "
+          "that constant (--no-guard fits all the same)",
           fmax(*evidence - noise, 0));
   s->point.theta[OAT_TAU] = noise_tau(s);
   s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
@@ -108,28 +115,30 @@ static oatgp_status try_first(oat_search *s, size_t k, size_t count) {
   return oat_search_evaluate(s);
 }
 
+/* From both sides: only vfe is a bound. */
+static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= tolerance(s); }
+
 /* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does. */
 static oatgp_status reach_evidence(oat_search *s, double evidence) {
-  const double wanted = evidence - tolerance(s);
   oatgp_status status = OATGP_OK;
   TRY(choose_knots(s, s->settings.max_knots));
   const size_t count = s->state.k;
   oat_search_copy(s, &s->point, count, &s->fallback);
   size_t low = 0, k = at_most(FEWEST_KNOTS, count);
   TRY(try_first(s, k, count));
-  while (s->state.value < wanted && k < count) {
+  while (!is_near(s, evidence) && k < count && !is_over(s)) {
     low = k;
     k = at_most(2 * k, count);
     TRY(try_first(s, k, count));
   }
-  const oatgp_stop settled = s->state.value >= wanted     ? OATGP_STOP_EVIDENCE
-                             : k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
-                                                          : OATGP_STOP_CANDIDATES;
+  const oatgp_stop settled = is_near(s, evidence)                                             ? OATGP_STOP_EVIDENCE
+                             : k < s->objective->config.rows->n && k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
+                                                                                              : OATGP_STOP_CANDIDATES;
   s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
-  while (settled == OATGP_STOP_EVIDENCE && k - low > 1 + k / 32) { /* reached with k, not with low */
+  while (settled == OATGP_STOP_EVIDENCE && k - low > 1 + k / 32 && !is_over(s)) { /* reached with k, not with low */
     const size_t middle = low + (k - low) / 2;
     TRY(try_first(s, middle, count));
-    if (s->state.value >= wanted) {
+    if (is_near(s, evidence)) {
       k = middle;
     } else {
       low = middle;
@@ -142,22 +151,25 @@ done:
 
 /* ---- many rows: doubling ------------------------------------------------------------------------------------------------- */
 
+static oatgp_status first_choice(oat_search *s) {
+  const oatgp_status status = choose_knots(s, first_knots(s));
+  return status == OATGP_OK ? oat_search_evaluate(s) : status;
+}
+
 /* Enough knots that the objective, at the subset's parameters, is above that of a constant with noise: an optimisation from there
  * cannot end where everything is noise. If no number is enough, the first. */
 static oatgp_status rise_above_noise(oat_search *s) {
   const double noise = oat_search_noise(s);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
-  TRY(choose_knots(s, first_knots(s)));
-  TRY(oat_search_evaluate(s));
-  while (s->state.value < noise && s->state.k < s->settings.max_knots && s->state.k > before) {
+  TRY(first_choice(s));
+  while (s->state.value < noise && s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s)) {
     before = s->state.k;
     TRY(choose_knots(s, 2 * s->state.k));
     TRY(oat_search_evaluate(s));
   }
   if (s->state.value < noise) {
-    TRY(choose_knots(s, first_knots(s)));
-    TRY(oat_search_evaluate(s));
+    TRY(first_choice(s));
   }
 done:
   return status;
@@ -170,10 +182,11 @@ static oatgp_status begin(oat_search *s) {
   double evidence;
   oatgp_status status = OATGP_OK;
   TRY(oat_subset_parameters(s, exact ? n : SUBSET_ROWS, &evidence));
-  if (exact && is_chance(s, evidence)) {
+  const bool halted = oat_search_halted(s); /* then the evidence is that of no optimum, or of fewer rows */
+  if (exact && !halted && s->limits.max_iter >= OAT_SUBSET_ITERATIONS && is_chance(s, evidence)) {
     call_it_noise(s, &evidence);
   }
-  TRY(exact ? reach_evidence(s, evidence) : rise_above_noise(s));
+  TRY(halted ? first_choice(s) : exact ? reach_evidence(s, evidence) : rise_above_noise(s));
   s->state.kept = 0;
   s->state.value_before = oat_search_noise(s);
   s->state.tried = (double)at_most(n, OAT_GREEDY_ROWS);
@@ -223,7 +236,7 @@ done:
 }
 
 static bool decide(oat_search *s) {
-  const bool keep = s->state.kept == 0 || s->state.value >= s->state.value_before + tolerance(s);
+  const bool keep = s->state.kept == 0 || s->state.value > s->state.value_before + tolerance(s);
   oat_search_tell(s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
   if (!keep) {
     oat_search_revert(s);
@@ -252,8 +265,8 @@ static oatgp_status grow(oat_search *s) {
   }
   s->state.stop = settled != OATGP_STOP_NONE                   ? settled
                   : !kept                                      ? OATGP_STOP_TOL_ROW
-                  : s->state.k >= s->settings.max_knots        ? OATGP_STOP_MAX_KNOTS
                   : s->state.k >= s->objective->config.rows->n ? OATGP_STOP_CANDIDATES
+                  : s->state.k >= s->settings.max_knots        ? OATGP_STOP_MAX_KNOTS
                                                                : OATGP_STOP_NONE;
   s->state.phase = s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH : trial_is_due(s) ? OAT_PHASE_COMPARE : OAT_PHASE_PROPOSE;
   return OATGP_OK;

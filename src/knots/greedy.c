@@ -28,15 +28,19 @@ static void free_pivots(pivots *p) {
   }
 }
 
+/* Rows that take part: as many as memory allows for the factor, but some for each knot. */
+static size_t rows_for(const oat_search *s, const oat_greedy *greedy) {
+  const size_t n = s->objective->config.rows->n, k = greedy->k;
+  const size_t fit = (size_t)s->objective->config.memory / (sizeof(double) * k), least = 4 * k, room = fit > least ? fit : least;
+  const size_t most = greedy->rows < room ? greedy->rows : room;
+  return n < most ? n : most;
+}
+
 static oatgp_status make_pivots(oat_search *s, const oat_greedy *greedy, pivots *p) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.ctx = s->ctx,
-                .n = rows->n < greedy->rows ? rows->n : greedy->rows,
-                .d = rows->d,
-                .k = greedy->k,
-                .threads = s->objective->config.threads};
+  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, greedy), .d = rows->d, .k = greedy->k, .threads = s->objective->config.threads};
   p->work_size = oat_kernel_work(CHUNK, 1, p->d);
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));

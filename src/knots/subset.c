@@ -8,7 +8,8 @@
 #include "util/memory.h"
 
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
-enum { RACE_ROWS = 300, RACE_ITERATIONS = 40, ITERATIONS = 100 };
+#define MARGIN 4.0      /* nats for sigma and each input in use: by so much an optimum must be better than that of the given start */
+enum { RACE_ROWS = 300, RACE_ITERATIONS = 40, ITERATIONS = OAT_SUBSET_ITERATIONS };
 
 /* Random rows, copied. */
 typedef struct sample {
@@ -62,6 +63,7 @@ done:
 typedef struct optimum {
   double *theta;
   double evidence, left_out; /* -HUGE_VAL if it could not be evaluated */
+  double margin;             /* of a trial: nats of left_out, for sigma and each input in use, that it must be better by */
 } optimum;
 
 /* Steps of this search are told as such of the one that it is for. */
@@ -148,8 +150,11 @@ static bool revive(const oat_search *s, double *theta) {
  * rows to come. */
 static oatgp_status compare(oat_search *s, const sample *a, double iterations, optimum *trial, optimum *best) {
   const size_t bytes = oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *trial->theta;
-  const oatgp_status status = oat_search_halted(s) ? OATGP_OK : optimise(s, &a->rows, iterations, trial);
-  if (status == OATGP_OK && trial->left_out > best->left_out) {
+  if (oat_search_halted(s)) { /* what trial says is that of another point */
+    return OATGP_OK;
+  }
+  const oatgp_status status = optimise(s, &a->rows, iterations, trial);
+  if (status == OATGP_OK && trial->left_out > best->left_out + trial->margin * oat_subset_used(s, trial->theta)) {
     best->evidence = trial->evidence;
     best->left_out = trial->left_out;
     memcpy(best->theta, trial->theta, bytes);
@@ -168,21 +173,36 @@ done:
   return status;
 }
 
-/* From the winner of the race, and from the given start; and from the better of these with the inputs revived that it makes nothing of. */
+double oat_subset_used(const oat_search *s, const double *theta) {
+  const oat_mapping *mapping = &s->mapping;
+  double used = 1;
+  for (size_t i = OAT_LENGTHSCALE; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
+    used += !mapping->kernel->ard || theta[i] < OAT_LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
+  }
+  return used;
+}
+
+/* From the given start; from the winner of the race; and from the better of these with the inputs revived that it makes nothing of. Of few
+ * rows with many inputs there are optima that are better by chance, so that another than the first must be better by a margin. */
 static oatgp_status settle(oat_search *s, const sample *a, optimum *trial, optimum *best) {
-  const size_t bytes = oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *trial->theta;
+  const size_t count = oat_theta_count(s->mapping.kernel, s->mapping.d);
+  double *winner = NULL;
   oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(s->ctx, count, 1, &winner));
+  memcpy(winner, best->theta, count * sizeof *winner);
+  memcpy(trial->theta, s->start->theta, count * sizeof *winner);
   best->left_out = -HUGE_VAL;
-  memcpy(trial->theta, best->theta, bytes);
+  TRY(compare(s, a, ITERATIONS, trial, best));
+  trial->margin = MARGIN;
+  memcpy(trial->theta, winner, count * sizeof *winner);
   revive(s, trial->theta);
   TRY(compare(s, a, ITERATIONS, trial, best));
-  memcpy(trial->theta, s->start->theta, bytes);
-  TRY(compare(s, a, ITERATIONS, trial, best));
-  memcpy(trial->theta, best->theta, bytes);
+  memcpy(trial->theta, best->theta, count * sizeof *winner);
   if (revive(s, trial->theta)) {
     TRY(compare(s, a, ITERATIONS, trial, best));
   }
 done:
+  free(winner);
   return status;
 }
 
@@ -198,7 +218,7 @@ oatgp_status oat_subset_parameters(oat_search *s, size_t rows, double *evidence)
   const size_t all = s->objective->config.rows->n, most = oat_subset_most(s), wanted = rows < most ? rows : most;
   const size_t n = wanted < all ? wanted : all, count = oat_theta_count(s->mapping.kernel, s->mapping.d);
   sample few = {0}, many = {0};
-  optimum trial = {0}, best = {.theta = s->point.theta};
+  optimum trial = {0}, best = {.theta = s->point.theta, .evidence = -HUGE_VAL};
   oatgp_status status = OATGP_OK;
   if (n <= s->objective->config.rows->p) { /* there is no memory for more: the start is what there is */
     *evidence = -HUGE_VAL;

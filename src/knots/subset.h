@@ -6,6 +6,9 @@
 
 /* Lengthscale beyond which an input says next to nothing, in its spreads; a start has none that is longer. */
 #define OAT_LONGEST 5.0
+/* Parameters of the covariance that say something: sigma, and the lengthscales of inputs in use. */
+double oat_subset_used(const oat_search *search, const double *theta);
+#define OAT_SUBSET_ITERATIONS 100 /* at most */
 
 /* Replaces the parameters of the search's point by those of the exact GP of `rows` random rows (all, if there are no more; fewer, if memory
  * is short); knots stay. Races several starts on fewer rows first. *evidence: the log evidence of these rows. O(rows^3) an evaluation. */

@@ -93,9 +93,10 @@ typedef struct repeats {
 } repeats;
 
 static void add_group(const oat_setup *setup, const marked *list, size_t count, repeats *found) {
-  double mean = 0;
-  for (size_t i = 0; i < count; i++) {
-    mean += setup->r[list[i].row] / (double)count;
+  const double first = setup->r[list[0].row];
+  double mean = first; /* exactly, if all are the same */
+  for (size_t i = 1; i < count; i++) {
+    mean += (setup->r[list[i].row] - first) / (double)count;
   }
   for (size_t i = 0; i < count; i++) {
     found->squares += (setup->r[list[i].row] - mean) * (setup->r[list[i].row] - mean);

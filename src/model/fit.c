@@ -239,7 +239,7 @@ static oatgp_status check_strategy(const oat_fit_run *f) {
 
 /* The jitter is settled at the start as the optimiser will see it: to take logarithms and back costs a rounding error, which
  * matters when a factorisation only just goes through. */
-static oatgp_status settle(oat_fit_run *f) {
+static oatgp_status settle(oat_fit_run *f, bool resumed) {
   oat_search *s = &f->search;
   const size_t k = f->setup.k;
   const bool moving = f->strategy->needs_moving && f->setup.approx->sparse;
@@ -249,7 +249,7 @@ static oatgp_status settle(oat_fit_run *f) {
   oat_mapping_pack(&s->mapping, &f->setup.start, s->x);
   oat_mapping_unpack(&s->mapping, s->x, &f->setup.start);
   double value;
-  return oat_objective_settle(f->ctx, f->objective, &f->setup.start, &value, &gradient);
+  return resumed ? OATGP_OK : oat_objective_settle(f->ctx, f->objective, &f->setup.start, &value, &gradient);
 }
 
 oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out) {
@@ -264,7 +264,8 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   const oat_objective_config config = oat_setup_objective(&f.setup);
   TRY(oat_objective_create(ctx, &config, &f.objective));
   TRY(make_search(&f));
-  TRY(resumed ? oat_checkpoint_read(&f) : settle(&f));
+  TRY(settle(&f, resumed)); /* restarts of a resumed fit begin at the same start */
+  TRY(resumed ? oat_checkpoint_read(&f) : OATGP_OK);
   TRY(run_all(&f, resumed));
   TRY(make_model(&f, out));
 done:

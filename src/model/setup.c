@@ -143,6 +143,10 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
     return oat_fail(ctx, OATGP_ARGUMENT, "knots '%s' is neither a number of knots (1 to 1000000), kmeans:N, random:N nor a file", text);
   }
   spec->k = (size_t)value;
+  const size_t most = (size_t)setup->settings->max_knots;
+  if (*given == '\0' && setup->strategy->grows && most > 0 && most < spec->k) {
+    spec->k = most;
+  }
   return OATGP_OK;
 }
 

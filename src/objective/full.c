@@ -1,6 +1,7 @@
 /* The full GP: F = log N(y; m, K + noise), its own objective by a Cholesky factorisation of the N x N matrix.
  *
  * dF/dK = 1/2 (a a^T - K^-1), a = K^-1 r; all parameters follow by the kernel's adjoint. O(N^3) time, one N x N matrix. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,7 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
   memset(sums.log_lengthscale, 0, (cov->kernel->ard ? cov->d : 1) * sizeof(double));
   memcpy(o->a, o->c, n * sizeof *o->a);
   oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->a, n, 1, n});
+  oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->c_all, n, 1 + rows->p, n}); /* K^-1 R, for oat_full_left_out */
   oat_cholesky_inverse(n, o->k);
   tell(o, INVERTED);
   double d_noise = 0, d_diagonal = 0, d_sigma2 = 0;
@@ -184,11 +186,17 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
 
 double oat_full_left_out(const oat_objective *objective) {
   const full_objective *o = (const full_objective *)objective;
-  const size_t n = objective->config.rows->n;
-  double sum = 0;
+  const size_t n = objective->config.rows->n, p = objective->config.rows->p, width = 1 + p;
+  const double *root = o->gram, *factor = o->gram + width * width; /* as oat_gls leaves them */
+  double sum = 0, *work = o->panel;
   for (size_t i = 0; i < n; i++) {
     const double precision = o->k[i * (n + 1)];
-    sum += 0.5 * (log(precision / OAT_TWO_PI) - o->a[i] * o->a[i] / precision);
+    for (size_t j = 0; j < p; j++) {
+      work[j] = o->c_all[i + (1 + j) * n] / root[j];
+    }
+    oat_solve_left(factor, p, OAT_PLAIN, (oat_view){work, p, 1, p});
+    const double left = fmax(1 - oat_dot(p, work, work) / precision, DBL_EPSILON), error = o->a[i] / left; /* times the precision */
+    sum += 0.5 * (log(precision / OAT_TWO_PI) - error * error / precision);
   }
   return sum;
 }
