@@ -127,13 +127,13 @@ def table_of(results, name):
     """A set's table; the last column is the median over the splits of auto's mean NLP minus the method's: negative is better for auto."""
     mine = [r for r in results if r["set"] == name]
     auto = {r["mask"]: r for r in mine if r["method"] == "auto"}
-    lines = ["| selection | K | objective | mean NLP | RMSE | coverage | seconds | CPU seconds | auto's NLP minus this |", "|---" * 9 + "|"]
+    lines = ["| selection | splits | K | objective | mean NLP | RMSE | coverage | seconds | CPU seconds | auto's NLP minus this |", "|---" * 10 + "|"]
     for method in methods():
         rows = [r for r in mine if r["method"] == method and r["mask"] in auto]
         if rows:
             paired = statistics.median(auto[r["mask"]]["mean_nlp"] - r["mean_nlp"] for r in rows)
             lines.append(
-                f"| {method} | {median(rows, 'knots'):.0f} | {median(rows, 'objective'):.1f} | {median(rows, 'mean_nlp'):.4f} | {median(rows, 'rmse'):.4g} | "
+                f"| {method} | {len(rows)} | {median(rows, 'knots'):.0f} | {median(rows, 'objective'):.1f} | {median(rows, 'mean_nlp'):.4f} | {median(rows, 'rmse'):.4g} | "
                 f"{100 * median(rows, 'coverage95'):.1f} % | {median(rows, 'seconds'):.2f} | {median(rows, 'cpu'):.2f} | {paired:+.4f} |"
             )
     first = mine[0]

@@ -50,6 +50,9 @@ static inline int set_up(void **state) {
   s->ctx = oatgp_context_create();
   oatgp_context_set_message(s->ctx, keep_message, s);
   oatgp_settings_default(&s->settings);
+  if (getenv("OATGP_TEST_VALGRIND") != NULL) {
+    s->settings.select = "simultaneous"; /* valgrind sees the slower automatic selection in test_auto.c alone */
+  }
   *state = s;
   return 0;
 }

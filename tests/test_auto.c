@@ -51,8 +51,26 @@ static double exact_evidence(scratch *s, const oatgp_data *data) {
   return evidence;
 }
 
+/* What takes the optimum is too slow for valgrind, which sees all else with few iterations. */
+static int set_up_auto(void **state) {
+  const int result = set_up(state);
+  if (result == 0) {
+    scratch *s = *state;
+    s->settings.select = "auto";
+    s->settings.max_iter = under_valgrind() ? 3 : s->settings.max_iter;
+  }
+  return result;
+}
+
+static void skip_under_valgrind(void) {
+  if (under_valgrind()) {
+    skip();
+  }
+}
+
 /* With few rows, as many knots as bring the bound within the tolerance of the exact evidence. */
 static void few_rows_reach_the_evidence(void **state) {
+  skip_under_valgrind();
   scratch *s = *state;
   oatgp_data *data = motorcycle(s);
   const double evidence = exact_evidence(s, data), n = (double)oatgp_data_rows(data);
@@ -75,6 +93,7 @@ static void few_rows_reach_the_evidence(void **state) {
 
 /* With many, doubling ends when it gains nothing, with the knots that were enough. */
 static void many_rows_double_until_nothing_is_gained(void **state) {
+  skip_under_valgrind();
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 600, 1, 0.2, 3);
   watch w = {0};
@@ -90,6 +109,7 @@ static void many_rows_double_until_nothing_is_gained(void **state) {
 }
 
 static void most_knots_are_a_limit(void **state) {
+  skip_under_valgrind();
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 400, 3, 0.05, 4);
   for (int many = 0; many < 2; many++) {
@@ -161,7 +181,7 @@ static void resumed_it_is_the_same(void **state) {
 
 static void threads_change_no_bit(void **state) {
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, 2500, 2, 0.1, 7);
+  oatgp_data *data = wavy_data(s, under_valgrind() ? 500 : 2500, 2, 0.1, 7);
   s->settings.memory = SUBSET(100);
   s->settings.max_knots = 60;
   s->settings.max_iter = 5;
@@ -201,7 +221,7 @@ static void everything_can_be_selected_automatically(void **state) {
   static const char *const kernels[] = {"se", "rq-ard", "exponential", "matern32", "matern52-ard", "se-ard"};
   static const char *const means[] = {"mean", "linear", "fit", "0"};
   oatgp_data *data = wavy_data(s, 150, 2, 0.1, 8);
-  s->settings.max_iter = 10;
+  s->settings.max_iter = under_valgrind() ? 2 : 10;
   for (size_t i = 0; i < LENGTH(models); i++) {
     s->settings.approx = models[i];
     s->settings.kernel = kernels[i];
@@ -214,6 +234,7 @@ static void everything_can_be_selected_automatically(void **state) {
 
 /* Noise is called noise, and by few knots. */
 static void nothing_but_noise(void **state) {
+  skip_under_valgrind();
   scratch *s = *state;
   enum { N = 500 };
   double x[N], y[N], sum = 0, squares = 0;
@@ -241,6 +262,7 @@ static void nothing_but_noise(void **state) {
 
 /* An optimum that was not reached says nothing of noise; the models that are no bounds come near the evidence, not above it. */
 static void signal_is_not_called_noise(void **state) {
+  skip_under_valgrind();
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 200, 4, 0.1, 10);
   s->settings.max_iter = 0;
@@ -300,7 +322,7 @@ static void rows_left_out(void **state) {
   oatgp_data_free(data);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up_auto, tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -21,7 +21,7 @@ enum {
   FIRST_KNOTS = 50,   /* of the doubling, or a few more */
   FEWEST_KNOTS = 8,   /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
-  TRIAL_ITERATIONS = 20,
+  TRIAL_ITERATIONS = 40,
   MOVE_ITERATIONS = 40,
   TRIAL_SHARE = 4, /* the trial is when there is this part of the most knots */
   POLISH_ITERATIONS = 30,
@@ -157,19 +157,16 @@ static oatgp_status first_choice(oat_search *s) {
 }
 
 /* Enough knots that the objective, at the subset's parameters, is above that of a constant with noise: an optimisation from there
- * cannot end where everything is noise. If no number is enough, the first. */
+ * cannot end where everything is noise. At most as many as the trial has. */
 static oatgp_status rise_above_noise(oat_search *s) {
   const double noise = oat_search_noise(s);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
   TRY(first_choice(s));
-  while (s->state.value < noise && s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s)) {
+  while (s->state.value < noise && TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s)) {
     before = s->state.k;
     TRY(choose_knots(s, 2 * s->state.k));
     TRY(oat_search_evaluate(s));
-  }
-  if (s->state.value < noise) {
-    TRY(first_choice(s));
   }
 done:
   return status;
