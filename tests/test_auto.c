@@ -156,10 +156,10 @@ static void expect_same(scratch *s, const oatgp_data *data, const oatgp_model *a
 /* Stopped after any number of events, it goes on from its checkpoint to the very same model. */
 static void resumed_it_is_the_same(void **state) {
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, 300, 2, 0.05, 6);
+  oatgp_data *data = wavy_data(s, under_valgrind() ? 80 : 300, 2, 0.05, 6);
   for (int many = 0; many < 2; many++) {
     watch whole = {0};
-    s->settings.memory = many ? SUBSET(100) : 0;
+    s->settings.memory = many ? SUBSET(under_valgrind() ? 40 : 100) : 0;
     s->settings.max_knots = many ? 150 : 30;
     s->settings.checkpoint = s->settings.resume = "";
     oatgp_model *model = fit_watched(s, data, &whole);
