@@ -114,8 +114,7 @@ test_that("an interrupt returns the best model so far", {
   x <- matrix(runif(60000), ncol = 3)
   y <- sin(5 * x[, 1]) * x[, 2] + rnorm(20000, sd = 0.1)
   system(sprintf("(sleep 1; kill -INT %d) >/dev/null 2>&1 &", Sys.getpid()))
-  expect_warning(fit <- oatgp(x, y, knots = 150, select = "simultaneous", obj_tol = 0, grad_tol = 0, max_iter = 1e6, time_limit = 100),
-                 class = "oatgp_interrupted")
+  expect_warning(fit <- endless(x, y, knots = 150, time_limit = 100), class = "oatgp_interrupted")
   expect_identical(oatgp:::model_info(fit)$stop, "user")
   expect_length(predict(fit, x[1:3, ]), 3)
 })
@@ -127,14 +126,12 @@ test_that("forked children can fit", {
 })
 
 test_that("a time limit is a success", {
-  fit <- oatgp(medv ~ ., boston, knots = 40, select = "simultaneous", obj_tol = 0, grad_tol = 0, time_limit = 0.05)
+  fit <- endless(medv ~ ., boston, knots = 40, time_limit = 0.3)
   expect_identical(oatgp:::model_info(fit)$stop, "time")
 })
 
 test_that("progress goes to the console", {
-  said <- capture.output(
-    fit <- oatgp(medv ~ ., boston, knots = 60, select = "simultaneous", obj_tol = 0, grad_tol = 0, max_iter = 1e6, time_limit = 1,
-                 progress = TRUE), type = "message")
+  said <- capture.output(fit <- endless(medv ~ ., boston, knots = 60, time_limit = 1, progress = TRUE), type = "message")
   expect_match(paste(said, collapse = ""), "60 knots")
 })
 
