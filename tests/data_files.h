@@ -211,4 +211,13 @@ static inline bool read_anything(scratch *s) {
   return true;
 }
 
+/* What was said so far has this piece. */
+static inline void expect_said(const scratch *s, const char *piece) {
+  if (strstr(s->said, piece) == NULL) {
+    fail_msg("'%s' was not said, but '%s'", piece, s->said);
+  }
+}
+
+#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
 #endif

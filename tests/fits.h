@@ -95,4 +95,26 @@ static inline oatgp_model *fit_sanely(scratch *s, const oatgp_data *data, const 
   return model;
 }
 
+/* Everything that is kept in a model but the time it took, bit for bit. */
+static inline void expect_same_model(scratch *s, const oatgp_data *data, const oatgp_model *a, const oatgp_model *b) {
+  const oatgp_model_info first = info_of(a), second = info_of(b);
+  assert_int_equal(first.knots, second.knots);
+  assert_int_equal(first.stop, second.stop);
+  assert_int_equal(first.evaluations, second.evaluations);
+  assert_int_equal(first.iterations, second.iterations);
+  assert_int_equal(first.history_count, second.history_count);
+  assert_int_equal(first.selection_count, second.selection_count);
+  assert_true(first.objective == second.objective && first.sigma == second.sigma && first.tau == second.tau);
+  assert_memory_equal(first.lengthscales, second.lengthscales, first.lengthscale_count * sizeof(double));
+  const size_t count = first.knots * first.d, rows = 3 * oatgp_data_rows(data);
+  double *knots = calloc(2 * count + 1, sizeof *knots), *p = must_predict(s, a, data), *q = must_predict(s, b, data);
+  must(s, oatgp_model_knots(s->ctx, a, knots, NULL, NULL));
+  must(s, oatgp_model_knots(s->ctx, b, knots + count, NULL, NULL));
+  assert_memory_equal(knots, knots + count, count * sizeof *knots);
+  assert_memory_equal(p, q, rows * sizeof *p);
+  free(knots);
+  free(p);
+  free(q);
+}
+
 #endif

@@ -144,15 +144,6 @@ static void stopped_anywhere_there_is_a_model(void **state) {
   oatgp_data_free(data);
 }
 
-static void expect_same(scratch *s, const oatgp_data *data, const oatgp_model *a, const oatgp_model *b) {
-  const size_t n = oatgp_data_rows(data);
-  double *x = must_predict(s, a, data), *y = must_predict(s, b, data);
-  assert_memory_equal(x, y, 3 * n * sizeof *x);
-  assert_int_equal(info_of(a).knots, info_of(b).knots);
-  free(x);
-  free(y);
-}
-
 /* Stopped after any number of events, it goes on from its checkpoint to the very same model. */
 static void resumed_it_is_the_same(void **state) {
   scratch *s = *state;
@@ -171,7 +162,7 @@ static void resumed_it_is_the_same(void **state) {
       s->settings.checkpoint = "";
       s->settings.resume = s->path;
       oatgp_model *resumed = must_fit(s, data, NULL);
-      expect_same(s, data, model, resumed);
+      expect_same_model(s, data, model, resumed);
       oatgp_model_free(resumed);
     }
     oatgp_model_free(model);
@@ -188,7 +179,7 @@ static void threads_change_no_bit(void **state) {
   oatgp_model *one = must_fit(s, data, NULL);
   s->settings.threads = 3;
   oatgp_model *three = must_fit(s, data, NULL);
-  expect_same(s, data, one, three);
+  expect_same_model(s, data, one, three);
   oatgp_model_free(one);
   oatgp_model_free(three);
   oatgp_data_free(data);
@@ -202,7 +193,7 @@ static void given_knots_are_moved(void **state) {
   oatgp_model *automatic = must_fit(s, data, NULL);
   s->settings.select = "simultaneous";
   oatgp_model *simultaneous = must_fit(s, data, NULL);
-  expect_same(s, data, automatic, simultaneous);
+  expect_same_model(s, data, automatic, simultaneous);
   assert_string_equal(info_of(automatic).select, "simultaneous");
   oatgp_model_free(automatic);
   oatgp_model_free(simultaneous);
@@ -322,21 +313,21 @@ static void rows_left_out(void **state) {
   oatgp_data_free(data);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up_auto, tear_down)
+#define auto_test(test) cmocka_unit_test_setup_teardown(test, set_up_auto, tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(few_rows_reach_the_evidence),
-      WITH_SCRATCH(many_rows_double_until_nothing_is_gained),
-      WITH_SCRATCH(most_knots_are_a_limit),
-      WITH_SCRATCH(stopped_anywhere_there_is_a_model),
-      WITH_SCRATCH(resumed_it_is_the_same),
-      WITH_SCRATCH(threads_change_no_bit),
-      WITH_SCRATCH(given_knots_are_moved),
-      WITH_SCRATCH(everything_can_be_selected_automatically),
-      WITH_SCRATCH(nothing_but_noise),
-      WITH_SCRATCH(signal_is_not_called_noise),
-      WITH_SCRATCH(rows_left_out),
+      auto_test(few_rows_reach_the_evidence),
+      auto_test(many_rows_double_until_nothing_is_gained),
+      auto_test(most_knots_are_a_limit),
+      auto_test(stopped_anywhere_there_is_a_model),
+      auto_test(resumed_it_is_the_same),
+      auto_test(threads_change_no_bit),
+      auto_test(given_knots_are_moved),
+      auto_test(everything_can_be_selected_automatically),
+      auto_test(nothing_but_noise),
+      auto_test(signal_is_not_called_noise),
+      auto_test(rows_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

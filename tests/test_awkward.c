@@ -139,6 +139,6 @@ static void random_problems(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(random_problems, set_up, tear_down)};
+  const struct CMUnitTest tests[] = {WITH_SCRATCH(random_problems)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

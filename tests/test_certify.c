@@ -554,23 +554,21 @@ static void products_and_solves(void **state) {
   }
 }
 
-#define certify_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      certify_test(every_kernel_mean_and_noise),
-      certify_test(stopped_early_it_holds_and_it_improves),
-      certify_test(every_model),
-      certify_test(knots_on_all_rows_leave_no_gap),
-      certify_test(more_knots_narrow_it),
-      certify_test(sums_of_logarithms_from_two_sums),
-      certify_test(hardly_any_noise),
-      certify_test(it_ends_as_it_is_told),
-      certify_test(other_rows_get_a_warning),
-      certify_test(what_it_refuses),
-      certify_test(a_model_keeps_its_bounds),
-      certify_test(threads_and_memory_change_no_bit),
-      certify_test(products_and_solves),
+      WITH_SCRATCH(every_kernel_mean_and_noise),
+      WITH_SCRATCH(stopped_early_it_holds_and_it_improves),
+      WITH_SCRATCH(every_model),
+      WITH_SCRATCH(knots_on_all_rows_leave_no_gap),
+      WITH_SCRATCH(more_knots_narrow_it),
+      WITH_SCRATCH(sums_of_logarithms_from_two_sums),
+      WITH_SCRATCH(hardly_any_noise),
+      WITH_SCRATCH(it_ends_as_it_is_told),
+      WITH_SCRATCH(other_rows_get_a_warning),
+      WITH_SCRATCH(what_it_refuses),
+      WITH_SCRATCH(a_model_keeps_its_bounds),
+      WITH_SCRATCH(threads_and_memory_change_no_bit),
+      WITH_SCRATCH(products_and_solves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

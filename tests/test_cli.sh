@@ -8,22 +8,10 @@ set -u
 LC_ALL=C
 export LC_ALL
 self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
-cd "$TMPDIR" || exit 1
-failures=0
+. "$(dirname "$0")/checks.sh"
 
 # ---- helpers -------------------------------------------------------------------------------------------------------
 
-pass() { echo "ok      $1"; }
-miss() {
-  echo "FAILED  $1"
-  failures=$((failures + 1))
-}
-# check NAME COMMAND...: the command must succeed
-check() {
-  name=$1
-  shift
-  if "$@" >/dev/null 2>&1; then pass "$name"; else miss "$name"; fi
-}
 # run ARGUMENTS: the command with its output in out, err and code
 run() {
   "$OATGP" "$@" >out 2>err

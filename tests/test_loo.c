@@ -420,23 +420,21 @@ static void senseless_validations_are_refused(void **state) {
   oatgp_data_free(data);
 }
 
-#define loo_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      loo_test(every_model_equals_leaving_rows_out),
-      loo_test(the_jitter_of_the_full_gp_is_not_noise),
-      loo_test(a_row_that_alone_holds_a_slope),
-      loo_test(rows_that_stand_alone),
-      loo_test(threads_change_no_bit),
-      loo_test(progress_is_told),
-      loo_test(files_keep_the_scores),
-      loo_test(other_rows_are_refused),
-      loo_test(rows_may_come_in_another_order),
-      loo_test(as_many_folds_as_rows_leave_one_out),
-      loo_test(every_row_is_in_one_fold),
-      loo_test(it_can_be_stopped),
-      loo_test(senseless_validations_are_refused),
+      WITH_SCRATCH(every_model_equals_leaving_rows_out),
+      WITH_SCRATCH(the_jitter_of_the_full_gp_is_not_noise),
+      WITH_SCRATCH(a_row_that_alone_holds_a_slope),
+      WITH_SCRATCH(rows_that_stand_alone),
+      WITH_SCRATCH(threads_change_no_bit),
+      WITH_SCRATCH(progress_is_told),
+      WITH_SCRATCH(files_keep_the_scores),
+      WITH_SCRATCH(other_rows_are_refused),
+      WITH_SCRATCH(rows_may_come_in_another_order),
+      WITH_SCRATCH(as_many_folds_as_rows_leave_one_out),
+      WITH_SCRATCH(every_row_is_in_one_fold),
+      WITH_SCRATCH(it_can_be_stopped),
+      WITH_SCRATCH(senseless_validations_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -705,8 +705,6 @@ static void data_in_memory_are_matched(void **state) {
   oatgp_model_free(model);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(saved_models_predict_bit_for_bit),

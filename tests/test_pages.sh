@@ -4,18 +4,7 @@
 # Completions are tried by text that the shells under test expand, not this one.
 # shellcheck disable=SC2016
 set -u
-cd "$TMPDIR" || exit 1
-failures=0
-pass() { echo "ok      $1"; }
-miss() {
-  echo "FAILED  $1"
-  failures=$((failures + 1))
-}
-check() {
-  name=$1
-  shift
-  if "$@" >log 2>&1; then pass "$name"; else miss "$name: $(head -n 3 log)"; fi
-}
+. "$(dirname "$0")/checks.sh"
 verbs=$("$OATGP" help --verbs)
 # options VERB: the long options of a verb, as its help prints them
 options() { "$OATGP" "$1" --help | sed -n 's/^  \(-[oh], \)\{0,1\}--\(\[no-\]\)\{0,1\}\([a-z-]*\).*/\3/p'; }

@@ -312,8 +312,6 @@ static void machine_settings(void **state) {
   free_problem(&p);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(golden_records), WITH_SCRATCH(dense_formulas), WITH_SCRATCH(knots_at_rows),

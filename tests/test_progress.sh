@@ -4,22 +4,10 @@
 set -u
 LC_ALL=C TERM=xterm OPENBLAS_NUM_THREADS=1
 export LC_ALL TERM OPENBLAS_NUM_THREADS
-cd "$TMPDIR" || exit 1
-failures=0
+. "$(dirname "$0")/checks.sh"
 
-pass() { echo "ok      $1"; }
-miss() {
-  echo "FAILED  $1"
-  failures=$((failures + 1))
-  [ ! -s screen ] || tail -n 5 screen | sed 's/^/        /'
-}
-check() {
-  name=$1
-  shift
-  if "$@" >/dev/null 2>&1; then pass "$name"; else miss "$name"; fi
-}
 # shows PIECE NAME, hides PIECE NAME: an extended regular expression in some line of the screen, or in none
-shows() { if grep -qE -e "$1" screen; then pass "$2"; else miss "$2: no '$1'"; fi; }
+shows() { if grep -qE -e "$1" screen; then pass "$2"; else miss "$2: no '$1' in $(tail -n 3 screen)"; fi; }
 hides() { if grep -qE -e "$1" screen; then miss "$2: '$1'"; else pass "$2"; fi; }
 # on_terminal WIDTH COMMAND...: what a terminal of that width got, one line for each time that the cursor went back, in screen
 on_terminal() {

@@ -89,8 +89,6 @@ static void airfoil_run_1(void **state) {
   oatgp_model_free(model);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {WITH_SCRATCH(boston_run_1), WITH_SCRATCH(boston_runs_2_to_5), WITH_SCRATCH(airfoil_run_1)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,6 @@
 #include "plot/plot.h"
 #include "report/binomial.h"
 
-#define report_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 static size_t count(const char *text, const char *piece) {
   size_t n = 0;
   for (const char *at = strstr(text, piece); at != NULL; at = strstr(at + 1, piece)) {
@@ -469,21 +467,21 @@ static void senseless_figures_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      report_test(averages_are_those_of_the_joint_posterior),
+      WITH_SCRATCH(averages_are_those_of_the_joint_posterior),
       cmocka_unit_test(binomial_quantiles_are_those_of_the_sum),
-      report_test(every_figure_of_every_sort_of_model),
-      report_test(the_evidence_when_it_is_known),
-      report_test(the_history_has_every_knot),
-      report_test(knots_in_batches_are_one_point),
-      report_test(every_selection_has_a_history),
-      report_test(figures_in_letters),
-      report_test(the_page_has_it_all),
-      report_test(new_rows_and_other_locales),
-      report_test(borrowed_rows),
-      report_test(many_rows_are_thinned),
-      report_test(odd_data),
-      report_test(a_model_file_of_before),
-      report_test(senseless_figures_are_refused),
+      WITH_SCRATCH(every_figure_of_every_sort_of_model),
+      WITH_SCRATCH(the_evidence_when_it_is_known),
+      WITH_SCRATCH(the_history_has_every_knot),
+      WITH_SCRATCH(knots_in_batches_are_one_point),
+      WITH_SCRATCH(every_selection_has_a_history),
+      WITH_SCRATCH(figures_in_letters),
+      WITH_SCRATCH(the_page_has_it_all),
+      WITH_SCRATCH(new_rows_and_other_locales),
+      WITH_SCRATCH(borrowed_rows),
+      WITH_SCRATCH(many_rows_are_thinned),
+      WITH_SCRATCH(odd_data),
+      WITH_SCRATCH(a_model_file_of_before),
+      WITH_SCRATCH(senseless_figures_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

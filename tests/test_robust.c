@@ -10,12 +10,6 @@ static void fits_with_every_model(scratch *s, const oatgp_data *data, const oatg
   FOR_EACH_MODEL(s) { oatgp_model_free(fit_sanely(s, data, knots)); }
 }
 
-static void expect_said(const scratch *s, const char *piece) {
-  if (strstr(s->said, piece) == NULL) {
-    fail_msg("'%s' was not said, but '%s'", piece, s->said);
-  }
-}
-
 static size_t count_said(const scratch *s, const char *piece) {
   size_t count = 0;
   for (const char *at = s->said; (at = strstr(at, piece)) != NULL; at++) {
@@ -792,8 +786,6 @@ static void full_model_that_does_not_fit(void **state) {
   oatgp_model_free(fit_sanely(s, data, NULL));
   oatgp_data_free(data);
 }
-
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -308,8 +308,6 @@ static void constant_noise_is_tau(void **state) {
   free_problem(&q);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(other_units),      WITH_SCRATCH(fits_in_other_units), WITH_SCRATCH(linear_trend),

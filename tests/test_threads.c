@@ -93,10 +93,8 @@ static void a_forked_child_works(void **state) {
   oatgp_data_free(data);
 }
 
-#define threads_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
-  const struct CMUnitTest tests[] = {threads_test(evaluations_have_the_same_bits), threads_test(fits_have_the_same_bits),
-                                     threads_test(a_forked_child_works)};
+  const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits), WITH_SCRATCH(fits_have_the_same_bits),
+                                     WITH_SCRATCH(a_forked_child_works)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static oatgp_data *slice(scratch *s, const oatgp_data *data, size_t first, size_
   return out;
 }
 
-static void expect_same_model(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at, double tolerance) {
+static void expect_near_model(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at, double tolerance) {
   const size_t n = oatgp_data_rows(at);
   double *mine = must_predict(s, a, at), *truth = must_predict(s, b, at);
   assert_near(largest_error(3 * n, mine, truth), 0, tolerance);
@@ -48,7 +48,7 @@ static void updating_equals_the_sums_of_all_rows(void **state) {
         oatgp_model *model = must_fit(s, first, knots), *truth = must_fit(s, all, knots);
         must(s, oatgp_update(s->ctx, model, one));
         must(s, oatgp_update(s->ctx, model, rest));
-        expect_same_model(s, model, truth, all, 1e-10);
+        expect_near_model(s, model, truth, all, 1e-10);
         assert_true(isnan(info_of(model).loo_mean_nlp));
         oatgp_scores mine, others;
         must(s, oatgp_loo(s->ctx, model, all, NULL, &mine));
@@ -91,7 +91,7 @@ static void the_scaling_stays(void **state) {
     s->settings.max_iter = 0;
     must(s, oatgp_refit(s->ctx, model, both, &s->settings, NULL, NULL, &truth));
     must(s, oatgp_update(s->ctx, model, rest));
-    expect_same_model(s, model, truth, both, 1e-10);
+    expect_near_model(s, model, truth, both, 1e-10);
     assert_memory_equal(info_of(model).input_scale, info_of(truth).input_scale, 3 * sizeof(double));
     assert_true(isfinite(info_of(truth).loo_mean_nlp));
     assert_string_equal(info_of(truth).mean_kind, means[m]);
@@ -253,17 +253,15 @@ static void parts_of_data(void **state) {
   free_problem(&p);
 }
 
-#define update_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      update_test(updating_equals_the_sums_of_all_rows),
-      update_test(the_scaling_stays),
-      update_test(threads_and_files_change_no_bit),
-      update_test(refitting_improves),
-      update_test(fixed_knots_stay_fixed),
-      update_test(what_cannot_be_updated_is_refused),
-      update_test(parts_of_data),
+      WITH_SCRATCH(updating_equals_the_sums_of_all_rows),
+      WITH_SCRATCH(the_scaling_stays),
+      WITH_SCRATCH(threads_and_files_change_no_bit),
+      WITH_SCRATCH(refitting_improves),
+      WITH_SCRATCH(fixed_knots_stay_fixed),
+      WITH_SCRATCH(what_cannot_be_updated_is_refused),
+      WITH_SCRATCH(parts_of_data),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

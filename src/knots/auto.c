@@ -3,8 +3,9 @@
  * The parameters come from an exact GP. Of few rows it is that of all, so the largest log evidence is known: the knots are the first of
  * the greedy order with which the objective, at these parameters, comes within tol_row a row of it. Of many rows it is that of a random
  * subset: then the knots are chosen greedily, the parameters optimised, and their number doubled for as long as that gains tol_row a
- * row. Once, when there are many knots, random rows are tried in their place, both moved for a while: where these are better, as for inputs with
- * heavy tails, whose far rows the greedy choice takes first, knots are from then on added at random and moved. At the end everything is moved together for a while, unless the evidence is reached. docs/selection.md has what was tried. */
+ * row. Once, when there are many knots, random rows are tried in their place, both moved for a while: where these are better, as for
+ * inputs with heavy tails, whose far rows the greedy choice takes first, knots are from then on added at random and moved. At the end
+ * everything is moved together for a while, unless the evidence is reached. docs/selection.md has what was tried. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,34 +72,23 @@ static oatgp_status choose_knots(oat_search *s, size_t k) {
 
 /* ---- nothing but noise --------------------------------------------------------------------------------------------------- */
 
-/* The tau of a constant with noise. */
-static double noise_tau(const oat_search *s) {
-  const oat_rows *rows = s->objective->config.rows;
-  double squares = 0;
-  for (size_t i = 0; i < rows->n; i++) {
-    squares += rows->r[i] * rows->r[i] / oat_noise_scale(rows, i);
-  }
-  return sqrt(squares / (double)rows->n);
-}
-
 /* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
 static bool is_chance(const oat_search *s, double evidence) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
   const bool comparable = rows->noise_add == NULL && rows->p == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU];
-  return s->settings.guard && comparable && noise_tau(s) > 0 &&
-         evidence < oat_search_noise(s) + CHANCE * oat_subset_used(s, s->point.theta);
+  double tau;
+  const double most = oat_search_noise(s, &tau) + CHANCE * oat_subset_used(s, s->point.theta);
+  return s->settings.guard && comparable && tau > 0 && evidence < most;
 }
 
 /* The parameters of a constant with noise, which are then held. */
 static void call_it_noise(oat_search *s, double *evidence) {
-  const double noise = oat_search_noise(s);
+  const double noise = oat_search_noise(s, &s->point.theta[OAT_TAU]);
   oat_say(s->ctx, OATGP_WARNING,
           "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
-          "model is "
-          "that constant (--no-guard fits all the same)",
+          "model is that constant (--no-guard fits all the same)",
           fmax(*evidence - noise, 0));
-  s->point.theta[OAT_TAU] = noise_tau(s);
   s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
   s->state.held = true;
   *evidence = noise;
@@ -159,7 +149,7 @@ static oatgp_status first_choice(oat_search *s) {
 /* Enough knots that the objective, at the subset's parameters, is above that of a constant with noise: an optimisation from there
  * cannot end where everything is noise. At most as many as the trial has. */
 static oatgp_status rise_above_noise(oat_search *s) {
-  const double noise = oat_search_noise(s);
+  const double noise = oat_search_noise(s, NULL);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
   TRY(first_choice(s));
@@ -185,7 +175,7 @@ static oatgp_status begin(oat_search *s) {
   }
   TRY(halted ? first_choice(s) : exact ? reach_evidence(s, evidence) : rise_above_noise(s));
   s->state.kept = 0;
-  s->state.value_before = oat_search_noise(s);
+  s->state.value_before = oat_search_noise(s, NULL);
   s->state.tried = (double)at_most(n, OAT_GREEDY_ROWS);
   s->state.predicted = 0; /* the choice promises nothing */
   s->state.phase = OAT_PHASE_GROW;
@@ -204,9 +194,7 @@ static oatgp_status add_random(oat_search *s, size_t k) {
   TRY(oat_new_matrix(s->ctx, rows->d, 1, &position));
   oat_rng_sample(&s->state.rng, rows->n, added, row);
   for (size_t i = 0; i < added; i++) {
-    for (size_t j = 0; j < rows->d; j++) {
-      position[j] = rows->x[row[i] + j * rows->n];
-    }
+    oat_proposal_position(s, row[i], position);
     oat_search_add_knot(s, position);
   }
 done:

@@ -102,7 +102,7 @@ void oat_search_revert(oat_search *s) {
   s->state.value = s->state.value_before;
 }
 
-double oat_search_noise(const oat_search *s) {
+double oat_search_noise(const oat_search *s, double *tau) {
   const oat_rows *rows = s->objective->config.rows;
   double squares = 0, logarithms = 0;
   for (size_t i = 0; i < rows->n; i++) {
@@ -111,6 +111,9 @@ double oat_search_noise(const oat_search *s) {
     logarithms += log(scale);
   }
   const double n = (double)rows->n, variance = fmax(squares / n, 1e-300);
+  if (tau != NULL) {
+    *tau = sqrt(squares / n);
+  }
   return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + logarithms);
 }
 
