@@ -123,30 +123,56 @@ def median(rows, key):
     return statistics.median(row[key] for row in rows)
 
 
-def table_of(results, name):
-    """A set's table; the last column is the median over the splits of auto's mean NLP minus the method's: negative is better for auto."""
+def by_method(results, name):
+    """A set's results: method -> rows, for the splits that auto has."""
     mine = [r for r in results if r["set"] == name]
-    auto = {r["mask"]: r for r in mine if r["method"] == "auto"}
+    masks = {r["mask"] for r in mine if r["method"] == "auto"}
+    found = {method: [r for r in mine if r["method"] == method and r["mask"] in masks] for method in methods()}
+    return {method: rows for method, rows in found.items() if rows}
+
+
+def ahead(found, method):
+    """The median over the splits of auto's mean NLP minus the method's: negative is better for auto."""
+    auto = {r["mask"]: r["mean_nlp"] for r in found["auto"]}
+    return statistics.median(auto[r["mask"]] - r["mean_nlp"] for r in found[method])
+
+
+def summary_of(found, name):
+    """Auto against the best of all, against the best number of knots by hand, and against the fewest knots that do."""
+    difference = {method: ahead(found, method) for method in found}
+    best = max((method for method in found if method != "auto"), key=difference.get)
+    by_hand = max((method for method in found if method[-1].isdigit()), key=difference.get)
+    enough = [rows for method, rows in found.items() if method != "exact" and difference[method] >= max(difference.values()) - 0.01]
+    auto, other = found["auto"], found[by_hand]
+    return (
+        f"| {name} | {difference[best]:+.4f} ({best}) | {by_hand} | {median(auto, 'cpu') / median(other, 'cpu'):.2f} | {median(auto, 'seconds') / median(other, 'seconds'):.2f} | "
+        f"{median(auto, 'knots'):.0f} | {min(median(rows, 'knots') for rows in enough):.0f} |"
+    )
+
+
+def table_of(found, name):
     lines = ["| selection | splits | K | objective | mean NLP | RMSE | coverage | seconds | CPU seconds | auto's NLP minus this |", "|---" * 10 + "|"]
-    for method in methods():
-        rows = [r for r in mine if r["method"] == method and r["mask"] in auto]
-        if rows:
-            paired = statistics.median(auto[r["mask"]]["mean_nlp"] - r["mean_nlp"] for r in rows)
-            lines.append(
-                f"| {method} | {len(rows)} | {median(rows, 'knots'):.0f} | {median(rows, 'objective'):.1f} | {median(rows, 'mean_nlp'):.4f} | {median(rows, 'rmse'):.4g} | "
-                f"{100 * median(rows, 'coverage95'):.1f} % | {median(rows, 'seconds'):.2f} | {median(rows, 'cpu'):.2f} | {paired:+.4f} |"
-            )
-    first = mine[0]
-    stops = sorted({r["stop"] for r in auto.values()})
-    title = f"{name} ({first['n']} rows, {first['d']} inputs, {len(auto)} splits; auto stopped by {', '.join(stops)}):"
+    for method, rows in found.items():
+        lines.append(
+            f"| {method} | {len(rows)} | {median(rows, 'knots'):.0f} | {median(rows, 'objective'):.1f} | {median(rows, 'mean_nlp'):.4f} | {median(rows, 'rmse'):.4g} | "
+            f"{100 * median(rows, 'coverage95'):.1f} % | {median(rows, 'seconds'):.2f} | {median(rows, 'cpu'):.2f} | {ahead(found, method):+.4f} |"
+        )
+    auto = found["auto"]
+    stops = sorted({r["stop"] for r in auto})
+    title = f"{name} ({auto[0]['n']} rows, {auto[0]['d']} inputs, {len(auto)} splits; auto stopped by {', '.join(stops)}):"
     return "\n".join([title, "", *lines, ""])
 
 
 def tables(options):
     results = read_results(options.results)
-    for name in SETS:
-        if any(r["set"] == name and r["method"] == "auto" for r in results):
-            print(table_of(results, name))
+    found = {name: by_method(results, name) for name in SETS if any(r["set"] == name and r["method"] == "auto" for r in results)}
+    print("| set | auto's NLP minus the best of all | best K by hand | auto's CPU seconds, of those | seconds, of those | auto's K | smallest K within 0.01 |")
+    print("|---" * 7 + "|")
+    for name, rows in found.items():
+        print(summary_of(rows, name))
+    print()
+    for name, rows in found.items():
+        print(table_of(rows, name))
 
 
 def main():

@@ -1,4 +1,4 @@
-/* The figure and its panels: made, described, freed. Marks are in marks.c, where things go in layout.c, how they look in draw.c. */
+/* The figure and its panels: made, described, freed. Marks are added in add.c and drawn in marks.c, where things go in layout.c, how they look in draw.c. */
 #include "plot/figure.h"
 
 #include <math.h>

@@ -120,7 +120,7 @@ bool oat_panel_is_used(const oat_panel *panel);
 /* The panel carries the labels of this axis, for itself or for those that share it. */
 bool oat_panel_shows_axis(const oat_panel *panel, oat_direction direction);
 
-/* ---- marks (marks.c) ----------------------------------------------------------------------------------------------- */
+/* ---- marks (add.c, marks.c) ---------------------------------------------------------------------------------------- */
 
 typedef struct oat_canvas {
   oat_string *svg;

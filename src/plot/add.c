@@ -1,0 +1,138 @@
+/* Marks are added to a panel: checked, copied, freed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot/figure.h"
+#include "util/memory.h"
+
+/* The arrays of a mark before they are copied: n values each, but `x_more` more of x. */
+typedef struct arrays {
+  const double *x, *y, *z;
+  size_t x_more;
+} arrays;
+
+static oatgp_status copy_values(oatgp_context *ctx, size_t n, const double *values, double **out) {
+  if (values == NULL) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_new(ctx, n, sizeof **out, out);
+  if (status == OATGP_OK && n > 0) {
+    memcpy(*out, values, n * sizeof **out);
+  }
+  return status;
+}
+
+static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
+  const struct {
+    const char *name;
+    double value, most;
+  } fields[] = {{"colour", style->colour, OAT_COLOURS - 1},
+                {"dash", style->dash, OAT_DASHES - 1},
+                {"shape", style->shape, OAT_SHAPES - 1},
+                {"anchor", style->anchor, OAT_END},
+                {"width", style->width, 100},
+                {"size", style->size, 100},
+                {"opacity", style->opacity, 1}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (!(fields[i].value >= 0 && fields[i].value <= fields[i].most)) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "the %s of a mark must be from 0 to %g, not %g", fields[i].name, fields[i].most,
+                      fields[i].value);
+    }
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status copy_style(oatgp_context *ctx, const oat_style *style, oat_mark *mark) {
+  oatgp_status status;
+  char *label = NULL, *tooltip = NULL;
+  mark->style = *style;
+  mark->style.label = mark->style.tooltip = NULL;
+  TRY(oat_copy_text(ctx, style->label, &label));
+  mark->style.label = label;
+  TRY(oat_copy_text(ctx, style->tooltip, &tooltip));
+  mark->style.tooltip = tooltip;
+done:
+  return status;
+}
+
+/* `mark` has kind, place and n; the rest comes from the others. */
+static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark mark, arrays a, const char *text) {
+  if (panel == NULL) {
+    return OATGP_ARGUMENT;
+  }
+  oatgp_context *const ctx = panel->figure->ctx;
+  oatgp_status status;
+  TRY(check_style(ctx, style));
+  TRY(oat_grow(ctx, panel->n_marks + 1, sizeof *panel->marks, &panel->mark_capacity, &panel->marks));
+  TRY(copy_style(ctx, style, &mark));
+  TRY(copy_values(ctx, mark.n + a.x_more, a.x, &mark.x));
+  TRY(copy_values(ctx, mark.n, a.y, &mark.y));
+  TRY(copy_values(ctx, mark.n, a.z, &mark.z));
+  TRY(oat_copy_text(ctx, text, &mark.text));
+  panel->marks[panel->n_marks++] = mark;
+  return OATGP_OK;
+done:
+  oat_mark_free(&mark);
+  return status;
+}
+
+void oat_mark_free(oat_mark *mark) {
+  char *label, *tooltip;
+  memcpy(&label, &mark->style.label, sizeof label);
+  memcpy(&tooltip, &mark->style.tooltip, sizeof tooltip);
+  free(label);
+  free(tooltip);
+  free(mark->x);
+  free(mark->y);
+  free(mark->z);
+  free(mark->text);
+}
+
+oatgp_status oat_panel_line(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_LINE, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2], const double *numbers) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = xy[0], .y = xy[1], .z = numbers}, NULL);
+}
+
+oatgp_status oat_panel_tiles(oat_panel *panel, const oat_style *style, size_t n, const double *sides, oat_limits y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TILES, .n = n}, (arrays){.x = sides, .y = y.low, .z = y.high, .x_more = n},
+                  NULL);
+}
+
+oatgp_status oat_panel_band(oat_panel *panel, const oat_style *style, size_t n, const double *x, oat_limits y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BAND, .n = n}, (arrays){.x = x, .y = y.low, .z = y.high}, NULL);
+}
+
+oatgp_status oat_panel_columns(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_COLUMNS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_bars(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BARS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+}
+
+oatgp_status oat_panel_steps(oat_panel *panel, const oat_style *style, size_t n, const double *edges, const double *heights) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_STEPS, .n = n}, (arrays){.x = edges, .y = heights, .x_more = 1}, NULL);
+}
+
+oatgp_status oat_panel_rule(oat_panel *panel, const oat_style *style, oat_direction direction, double at) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RULE, .place = (int)direction, .n = 1}, (arrays){.x = &at}, NULL);
+}
+
+oatgp_status oat_panel_rug(oat_panel *panel, const oat_style *style, oat_edge edge, size_t n, const double *at) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RUG, .place = (int)edge, .n = n}, (arrays){.x = at}, NULL);
+}
+
+oatgp_status oat_panel_text(oat_panel *panel, const oat_style *style, double x, double y, const char *text) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TEXT, .n = 1}, (arrays){.x = &x, .y = &y}, text);
+}
+
+oatgp_status oat_panel_note(oat_panel *panel, const oat_style *style, oat_corner corner, const char *text) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_NOTE, .place = (int)corner}, (arrays){0}, text);
+}
