@@ -124,6 +124,18 @@ static void most_knots_are_a_limit(void **state) {
   oatgp_data_free(data);
 }
 
+/* A model of which nothing is known but where it began can be kept, too. */
+static void fit_and_keep(scratch *s, const oatgp_data *data, watch *w, oatgp_stop stop) {
+  oatgp_model *model = fit_watched(s, data, w), *loaded = NULL;
+  assert_int_equal(info_of(model).stop, stop);
+  assert_true(info_of(model).knots > 0 && isfinite(info_of(model).objective));
+  must(s, oatgp_model_save(s->ctx, model, s->path));
+  must(s, oatgp_model_load(s->ctx, s->path, &loaded));
+  expect_same_model(s, data, model, loaded);
+  oatgp_model_free(model);
+  oatgp_model_free(loaded);
+}
+
 /* Wherever it is stopped there is a model, and the reason is the caller's. */
 static void stopped_anywhere_there_is_a_model(void **state) {
   scratch *s = *state;
@@ -134,13 +146,13 @@ static void stopped_anywhere_there_is_a_model(void **state) {
   s->settings.max_knots = 200;
   for (size_t i = 0; i < LENGTH(kinds); i++) {
     watch w = {.stop_at = kinds[i], .stops_at_kind = true};
-    const oatgp_model_info info = fit_info(s, data, &w);
-    assert_int_equal(info.stop, OATGP_STOP_USER);
-    assert_true(info.knots > 0 && isfinite(info.objective));
+    fit_and_keep(s, data, &w, OATGP_STOP_USER);
   }
-  s->settings.time_limit = 1e-9;
   watch w = {0};
-  assert_int_equal(fit_info(s, data, &w).stop, OATGP_STOP_TIME);
+  s->settings.max_eval = 3; /* of the model's own objective */
+  fit_and_keep(s, data, &w, OATGP_STOP_EVALUATIONS);
+  s->settings.time_limit = 1e-9;
+  fit_and_keep(s, data, &w, OATGP_STOP_TIME);
   oatgp_data_free(data);
 }
 
@@ -276,6 +288,35 @@ static void signal_is_not_called_noise(void **state) {
   oatgp_data_free(data);
 }
 
+/* A start at which the exact GP cannot be factorised says nothing of noise either. */
+static void a_hopeless_start_is_not_called_noise(void **state) {
+  skip_under_valgrind();
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s); /* has rows with the same input */
+  const double evidence = exact_evidence(s, data);
+  s->settings.tau = 1e-10;
+  oatgp_model *model = must_fit(s, data, NULL);
+  assert_null(strstr(s->said, "chance"));
+  assert_true(info_of(model).objective > evidence - 20);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* --refine moves the knots of a fit that reached the evidence without. */
+static void refined_if_asked_for(void **state) {
+  skip_under_valgrind();
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  watch plain = {0}, refined = {0};
+  const double before = fit_info(s, data, &plain).objective;
+  s->settings.refine = 1;
+  const oatgp_model_info info = fit_info(s, data, &refined);
+  assert_true(plain.refinements == 0 && refined.refinements == 1);
+  assert_true(info.objective > before);
+  assert_int_equal(info.stop, OATGP_STOP_EVIDENCE);
+  oatgp_data_free(data);
+}
+
 /* The sum that decides between optima is that of oatgp_loo, with an estimated mean, too. */
 static void rows_left_out(void **state) {
   scratch *s = *state;
@@ -327,6 +368,8 @@ int main(void) {
       auto_test(everything_can_be_selected_automatically),
       auto_test(nothing_but_noise),
       auto_test(signal_is_not_called_noise),
+      auto_test(a_hopeless_start_is_not_called_noise),
+      auto_test(refined_if_asked_for),
       auto_test(rows_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

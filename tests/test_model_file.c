@@ -373,6 +373,8 @@ static void negative_target_scale(scratch *s, oat_tensors *file) { *values_of(fi
 static void endless_iterations(scratch *s, oat_tensors *file) { *values_of(file, "iterations") = 1e300, (void)s; }
 static void negative_columns(scratch *s, oat_tensors *file) { *values_of(file, "file_columns") = -3, (void)s; }
 static void negative_jitter(scratch *s, oat_tensors *file) { *values_of(file, "jitter") = -1, (void)s; }
+static void negative_jitter_absolute(scratch *s, oat_tensors *file) { *values_of(file, "jitter_absolute") = -1, (void)s; }
+static void alpha_of_another_model(scratch *s, oat_tensors *file) { *values_of(file, "alpha") = 0.5, (void)s; }
 
 static void positions_elsewhere(scratch *s, oat_tensors *file) {
   const double positions[] = {1, -5};
@@ -413,6 +415,8 @@ static void crafted_files_are_refused(void **state) {
       {endless_iterations, "a number is out of its range"},
       {negative_columns, "a number is out of its range"},
       {negative_jitter, "a number is out of its range"},
+      {negative_jitter_absolute, "a number is out of its range"},
+      {alpha_of_another_model, "a number is out of its range"},
       {positions_elsewhere, "an input is in a column that its file does not have"},
   };
   oatgp_model *model = small_model(s);
@@ -426,6 +430,19 @@ static void crafted_files_are_refused(void **state) {
     oat_tensors_clear(&file);
   }
   oatgp_model_free(model);
+}
+
+/* What a full GP would need is said before it is asked for. */
+static void too_many_rows_for_a_full_model(void **state) {
+  scratch *s = *state;
+  oat_tensors file = {0};
+  s->settings.approx = "full";
+  save_small_model(s);
+  must(s, oat_tensors_read(s->ctx, s->path, &file));
+  replace_tensor(s, &file, "rows", 46341, 2);
+  must(s, oat_tensors_write(s->ctx, &file, s->path));
+  refuse_load(s, s->path, OATGP_MEMORY, "the full GP of 46341 rows, whose matrix needs 16.00 GiB");
+  oat_tensors_clear(&file);
 }
 
 /* Numbers of any kind in any place: refused, or a model that can be asked. */
@@ -714,6 +731,7 @@ int main(void) {
       WITH_SCRATCH(bytes_in_memory_are_those_of_the_file),
       WITH_SCRATCH(other_files_are_refused),
       WITH_SCRATCH(crafted_files_are_refused),
+      WITH_SCRATCH(too_many_rows_for_a_full_model),
       WITH_SCRATCH(crafted_numbers_do_no_harm),
       WITH_SCRATCH(unwritable_places),
       WITH_SCRATCH(failing_write_keeps_the_old_file),

@@ -165,10 +165,11 @@ done:
 /* The parameters, and the first knots. A search that is halted here has a model. */
 static oatgp_status begin(oat_search *s) {
   const size_t n = s->objective->config.rows->n;
-  const bool exact = n <= at_most(EXACT_ROWS, oat_subset_most(s));
+  const bool few = n <= at_most(EXACT_ROWS, oat_subset_most(s));
   double evidence;
   oatgp_status status = OATGP_OK;
-  TRY(oat_subset_parameters(s, exact ? n : SUBSET_ROWS, &evidence));
+  TRY(oat_subset_parameters(s, few ? n : SUBSET_ROWS, &evidence));
+  const bool exact = few && isfinite(evidence);
   const bool halted = oat_search_halted(s); /* then the evidence is that of no optimum, or of fewer rows */
   if (exact && !halted && s->limits.max_iter >= OAT_SUBSET_ITERATIONS && is_chance(s, evidence)) {
     call_it_noise(s, &evidence);
@@ -309,12 +310,13 @@ done:
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------ */
 
-/* All knots and parameters together; why the number of knots was settled stays the reason of the stop. */
+/* All knots and parameters together, as far as it goes if that is asked for; why the number of knots was settled stays the reason of the
+ * stop. */
 static oatgp_status polish(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
-  const oat_optim_settings limits = limits_of(s, POLISH_ITERATIONS);
+  const oat_optim_settings limits = s->settings.refine ? s->limits : limits_of(s, POLISH_ITERATIONS);
   oatgp_status status = OATGP_OK;
-  if (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM) {
+  if (s->settings.refine || (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM)) {
     if (s->resumed == NULL) {
       oat_search_tell(s, OAT_SEARCH_REFINE);
     }

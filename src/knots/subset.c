@@ -84,6 +84,7 @@ static oat_search search_for(oat_search *s, double iterations) {
                     .self = s};
   sub.mapping.k = sub.mapping.first = 0;
   sub.limits.max_iter = fmin(iterations, s->limits.max_iter);
+  sub.limits.max_eval = 0; /* is for the model's own objective */
   sub.limits.obj_tol = fmax(SUBSET_TOL, s->limits.obj_tol);
   sub.state.value = -HUGE_VAL;
   return sub;
@@ -167,6 +168,11 @@ static oatgp_status race(oat_search *s, const sample *a, optimum *trial, optimum
   best->left_out = -HUGE_VAL;
   for (size_t i = 0; i < sizeof handicaps / sizeof *handicaps; i++) {
     handicap_start(s, &handicaps[i], trial->theta);
+    TRY(compare(s, a, RACE_ITERATIONS, trial, best));
+  }
+  if (best->left_out == -HUGE_VAL && s->mapping.free[OAT_TAU]) { /* too little noise for a factor: as much as signal */
+    memcpy(trial->theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *trial->theta);
+    trial->theta[OAT_TAU] = trial->theta[OAT_SIGMA];
     TRY(compare(s, a, RACE_ITERATIONS, trial, best));
   }
 done:

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { OAT_LARGEST_SIDE = 46340 }; /* of a square matrix: an int can count its elements */
+
 typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;
 
 /* A view of a matrix: element (i, j) is a[i + j * ld]. */

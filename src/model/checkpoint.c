@@ -23,12 +23,13 @@ static void store(double *stored, double *value) { *stored = *value; }
 
 static void load(double *stored, double *value) { *value = *stored; }
 
-/* A number of another type goes through a double. */
-#define VISIT(type, place)           \
-  do {                               \
-    double number = (double)(place); \
-    visit(&stored[at++], &number);   \
-    (place) = (type)number;          \
+/* A number of another type goes through a double. What is no count becomes one that no check lets pass. */
+#define NO_COUNT 1e9
+#define VISIT(type, place)                                                  \
+  do {                                                                      \
+    double number = (double)(place);                                        \
+    visit(&stored[at++], &number);                                          \
+    (place) = (type)(number >= 0 && number < NO_COUNT ? number : NO_COUNT); \
   } while (0)
 
 /* A 64-bit word as two halves, which doubles hold exactly. */

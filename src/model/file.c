@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "data/tensors.h"
+#include "linalg/linalg.h"
 #include "model/model.h"
+#include "util/machine.h"
 #include "util/memory.h"
 
 #define FORMAT "oatgp"
@@ -237,9 +239,22 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
     model->number[i] = *value;
   }
   const double *number = model->number;
-  const bool sane = all_counts(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 &&
-                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < STOP_COUNT;
+  const double alpha = number[OAT_NUMBER_ALPHA];
+  const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
+  const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && number[OAT_NUMBER_N] >= 1 &&
+                    number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 && number[OAT_NUMBER_STOP] >= 0 &&
+                    number[OAT_NUMBER_STOP] < STOP_COUNT;
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");
+}
+
+/* The matrix of a full GP is made anew. */
+static oatgp_status check_full(oatgp_context *ctx, const oat_tensors *file, size_t n) {
+  const double bytes = 8 * (double)n * (double)n, most = (double)oat_machine_memory();
+  if (n <= OAT_LARGEST_SIDE && bytes <= most) {
+    return OATGP_OK;
+  }
+  return oat_fail(ctx, OATGP_MEMORY, "%s is the full GP of %zu rows, whose matrix needs %.2f GiB; this machine has %.2f GiB", file->path, n,
+                  bytes / 1073741824, most / 1073741824);
 }
 
 /* d, k and p from the shapes; everything else must then agree with them. */
@@ -258,7 +273,7 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   if (model->p > 1 && model->p != 1 + d) {
     return wrong(ctx, file, "the sizes of its parts do not agree");
   }
-  return OATGP_OK;
+  return model->approx->sparse ? OATGP_OK : check_full(ctx, file, model->k);
 }
 
 static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
@@ -303,7 +318,9 @@ static oatgp_status read_parts(oatgp_context *ctx, const oat_tensors *file, oatg
   if (oat_tensors_find(file, "knot_order") != NULL) {
     TRY(oat_new_matrix(ctx, model->k, 1, &model->order));
   }
-  TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
+  if (model->history_count > 0) { /* a fit that was stopped at once has none */
+    TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
+  }
   if (model->selection_count > 0) {
     TRY(oat_new_matrix(ctx, model->selection_count, OAT_SELECTION_WIDTH + model->d, &model->selection));
   }

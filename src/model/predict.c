@@ -175,8 +175,8 @@ oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model
   const oat_sparse sparse = oat_model_sparse(model);
   double *x = NULL, *v = NULL, *work = NULL;
   oatgp_status status = OATGP_OK;
-  if (n > 46340) {
-    return oat_fail(ctx, OATGP_DATA, "a joint covariance of %zu rows is too large: at most 46340 rows", n);
+  if (n > OAT_LARGEST_SIDE) {
+    return oat_fail(ctx, OATGP_DATA, "a joint covariance of %zu rows is too large: at most %d rows", n, OAT_LARGEST_SIDE);
   }
   TRY(oat_model_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, n, model->k, &v));

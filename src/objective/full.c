@@ -41,7 +41,7 @@ static void full_destroy(oat_objective *objective) {
 
 static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *config) {
   const double n = (double)config->rows->n, bytes = 8 * n * n;
-  if (bytes > (double)config->memory || n > 46340) {
+  if (bytes > (double)config->memory || n > OAT_LARGEST_SIDE) {
     return oat_fail(
         ctx, OATGP_DATA,
         "the full GP of %.0f rows needs %.2f GiB for its matrix, and %.2f GiB may be used: raise --memory or take a sparse model, "
