@@ -356,7 +356,7 @@ OATGP_API oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, cons
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
 /* Fits on from a model: data are all rows, old and new. What the model is (approx, kernel, mean, scaling, jitter, what is fixed) comes from
  * the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, memory and block are used.
- * Knots move if they did in the model's fit. */
+ * Knots move, unless they were selected as fixed or by variance and not refined. */
 OATGP_API oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                    oatgp_monitor_fn monitor, void *user, oatgp_model **out);
 

@@ -293,6 +293,23 @@ static void more_knots_narrow_it(void **state) {
   oatgp_data_free(data);
 }
 
+/* Rows that are there twice and no noise: the exact matrix is singular, and the bounds stay. */
+static void a_singular_matrix_leaves_the_bounds(void **state) {
+  scratch *s = *state;
+  oatgp_data *once = make_rows(s, 40, 0, 16), *data = NULL;
+  must(s, oatgp_data_join(s->ctx, once, once, &data));
+  fix_everything(s, "se-ard", "mean");
+  s->settings.tau = 1e-8;
+  oatgp_model *model = must_fit(s, data, NULL);
+  s->settings.exact = 1;
+  const oatgp_certificate c = must_certify(s, model, data, 0.01, 5);
+  assert_true(isnan(c.exact) && isfinite(c.elbo) && isfinite(c.lower) && isfinite(c.upper) && c.lower <= c.upper);
+  assert_non_null(strstr(s->said, "the exact log evidence cannot be computed: "));
+  oatgp_model_free(model);
+  oatgp_data_free(once);
+  oatgp_data_free(data);
+}
+
 /* Sets of eigenvalues of several kinds; for two of them a bound is exact. */
 static void sums_of_logarithms_from_two_sums(void **state) {
   (void)state;
@@ -561,6 +578,7 @@ int main(void) {
       WITH_SCRATCH(every_model),
       WITH_SCRATCH(knots_on_all_rows_leave_no_gap),
       WITH_SCRATCH(more_knots_narrow_it),
+      WITH_SCRATCH(a_singular_matrix_leaves_the_bounds),
       WITH_SCRATCH(sums_of_logarithms_from_two_sums),
       WITH_SCRATCH(hardly_any_noise),
       WITH_SCRATCH(it_ends_as_it_is_told),

@@ -190,6 +190,26 @@ static void fixed_knots_stay_fixed(void **state) {
   free_problem(&p);
 }
 
+/* Those that were fixed and then refined move on. */
+static void refined_knots_move(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, ROWS, 2, 0.2, 39);
+  double before[2 * KNOTS], after[2 * KNOTS];
+  s->settings.select = "fixed";
+  s->settings.refine = 1;
+  s->settings.knots = "9";
+  s->settings.max_iter = 3;
+  oatgp_model *model = must_fit(s, data, NULL), *again = NULL;
+  oatgp_settings_default(&s->settings);
+  must(s, oatgp_refit(s->ctx, model, data, &s->settings, NULL, NULL, &again));
+  must(s, oatgp_model_knots(s->ctx, model, before, NULL, NULL));
+  must(s, oatgp_model_knots(s->ctx, again, after, NULL, NULL));
+  assert_true(largest_error(2 * KNOTS, before, after) > 1e-3);
+  oatgp_model_free(model);
+  oatgp_model_free(again);
+  oatgp_data_free(data);
+}
+
 static void what_cannot_be_updated_is_refused(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 30, 2, 0.2, 37), *narrow = wavy_data(s, 30, 1, 0.2, 38), *bare = slice(s, data, 0, 5);
@@ -260,6 +280,7 @@ int main(void) {
       WITH_SCRATCH(threads_and_files_change_no_bit),
       WITH_SCRATCH(refitting_improves),
       WITH_SCRATCH(fixed_knots_stay_fixed),
+      WITH_SCRATCH(refined_knots_move),
       WITH_SCRATCH(what_cannot_be_updated_is_refused),
       WITH_SCRATCH(parts_of_data),
   };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/data.h"
+#include "model/metrics.h"
 #include "util/hash.h"
 #include "util/memory.h"
 
@@ -16,17 +17,6 @@ enum { MOST_ROWS = 1000000 };
 
 /* ---- numbers far from all others ------------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static double median_of(double *values, size_t n) {
-  qsort(values, n, sizeof *values, by_size);
-  return values[n / 2];
-}
-
 static double value_at(oat_column column, size_t i) { return column.a[i * column.step]; }
 
 /* Warns if any of n numbers is far from their median, compared with how far half of them are. `work` is n. */
@@ -34,11 +24,11 @@ static void find_outliers(oatgp_context *ctx, const char *what, oat_column value
   for (size_t i = 0; i < n; i++) {
     work[i] = value_at(values, i);
   }
-  const double middle = median_of(work, n);
+  const double middle = oat_median(n, work);
   for (size_t i = 0; i < n; i++) {
     work[i] = fabs(value_at(values, i) - middle);
   }
-  const double unit = ROBUST * median_of(work, n);
+  const double unit = ROBUST * oat_median(n, work);
   size_t count = 0, farthest = 0;
   for (size_t i = 0; i < n && unit > 0; i++) {
     count += fabs(value_at(values, i) - middle) > FAR_AWAY * unit;

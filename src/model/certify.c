@@ -281,13 +281,13 @@ static oatgp_status begin(run *f) {
   const oat_factors *factors = &f->objective->factors;
   const double *scalar = factors->sums->scalar;
   f->trace = scalar[OAT_G_OVER_N];
-  f->gap.high = (double)n * log1p(f->trace / (double)n);
   f->base = -0.5 * ((double)n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
             (double)n * log(model->number[OAT_NUMBER_Y_SCALE]);
   oat_system_config config = {&f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, oat_memory_for(settings, true), ask,
                               f};
   config.sparse.l = factors->l;
   TRY(oat_system_open(f->ctx, &config, &f->system));
+  f->gap.high = (double)n * log1p((f->trace + oat_traces_lost(&f->system)) / (double)n);
   TRY(make_vectors(f));
   for (size_t i = 0; i < n; i++) {
     f->e[i] = f->r[i];
@@ -347,6 +347,19 @@ static void order_bounds(oatgp_certificate *c) {
   }
 }
 
+/* The bounds do not need it: they stay if its matrix is singular to rounding. */
+static oatgp_status exact_evidence(run *f) {
+  oat_set_blas_threads((int)f->request->settings->threads);
+  const oatgp_status status = evaluate(f, f->exact, &f->result.exact);
+  oat_set_blas_threads(1);
+  if (status != OATGP_NUMERIC) {
+    return status;
+  }
+  f->result.exact = NAN;
+  oat_say(f->ctx, OATGP_WARNING, "the exact log evidence cannot be computed: %s", oatgp_last_error(f->ctx));
+  return OATGP_OK;
+}
+
 static oatgp_status certify_sparse(run *f) {
   const bool wants_exact = f->request->settings->exact != 0;
   oatgp_status status = OATGP_OK;
@@ -362,9 +375,7 @@ static oatgp_status certify_sparse(run *f) {
     tighten_determinant(f);
   }
   if (wants_exact && !was_stopped(f)) {
-    oat_set_blas_threads((int)f->request->settings->threads);
-    status = evaluate(f, f->exact, &f->result.exact);
-    oat_set_blas_threads(1);
+    TRY(exact_evidence(f));
   }
   order_bounds(&f->result);
 done:

@@ -209,13 +209,14 @@ int64_t oat_memory_for(const oatgp_settings *settings, bool sparse) {
 
 oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
-  const double jitter = setup->approx->sparse ? settings->jitter : 0;
+  const bool none =
+      setup->from == NULL && (settings->jitter_absolute > 0 || !setup->approx->sparse); /* a model has what it was raised to */
   return (oat_objective_config){
       .approx = setup->approx,
       .kernel = setup->kernel,
       .rows = &setup->rows,
       .alpha = settings->alpha,
-      .jitter = settings->jitter_absolute > 0 ? 0 : jitter,
+      .jitter = none ? 0 : settings->jitter,
       .k = setup->k,
       .block = (size_t)settings->block,
       .memory = oat_memory_for(settings, setup->approx->sparse),

@@ -42,7 +42,6 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
                              oat_setup *setup);
 /* A new start for another try: random parameters around the first ones, knots drawn again. */
 oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start);
-/* The configuration of the objective. */
 /* Bytes: what --memory says; else OAT_CACHE for a sparse model and half of the machine's for the full GP. */
 int64_t oat_memory_for(const oatgp_settings *settings, bool sparse);
 oat_objective_config oat_setup_objective(const oat_setup *setup);

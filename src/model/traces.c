@@ -140,6 +140,11 @@ static double sum(size_t n, const double *x) {
   return total;
 }
 
+double oat_traces_lost(const oat_system *s) {
+  const double sigma = s->config.sparse.cov.sigma;
+  return VARIANCE_ROUNDING * sigma * sigma * sum(s->config.rows->n, s->w);
+}
+
 bool oat_traces_sum(oat_system *s, oat_traces_work *work, double trace, oat_traces *out) {
   const size_t k = s->config.sparse.k;
   const sums all = sums_of(s, work, 0);
@@ -157,7 +162,7 @@ bool oat_traces_sum(oat_system *s, oat_traces_work *work, double trace, oat_trac
   const double ut_squares = oat_dot(k * k, all.ut, all.ut);
   out->first = trace - ut_trace;
   out->second = *all.square - 2 * *all.tw + ut_squares;
-  const double sigma = s->config.sparse.cov.sigma, lost = VARIANCE_ROUNDING * sigma * sigma * sum(s->config.rows->n, s->w);
+  const double lost = oat_traces_lost(s);
   out->first_error = ROUNDING * trace + lost;
   out->second_error = ROUNDING * (*all.square + ut_squares) + lost * (2 * sqrt(*all.square) + lost);
   return !s->given_up;

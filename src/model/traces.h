@@ -30,7 +30,9 @@ double oat_traces_room(const oat_system *system);
 oatgp_status oat_traces_open(oatgp_context *ctx, const oat_system *system, oat_traces_work *work);
 /* trace is tr D^-1 (K - Q). O(N^2 K). False if it was given up. */
 bool oat_traces_sum(oat_system *system, oat_traces_work *work, double trace, oat_traces *out);
-/* About how many seconds that takes, from a small part of it. */
+/* The rounding error of that trace, whose terms are what the knots leave of sigma^2. O(N). */
+double oat_traces_lost(const oat_system *system);
+/* About how many seconds the traces take, from a small part of it. */
 double oat_traces_cost(oat_system *system, oat_traces_work *work);
 void oat_traces_clear(oat_traces_work *work);
 
