@@ -79,7 +79,7 @@ static void put_quoted(const char *text, const char *escaped, const char *quote)
 static const char bash_head[] =
     "# bash completion of oatgp, made by 'oatgp help --completion bash'.\n"
     "\n"
-    "# The columns of the first file on the command line.\n"
+    "# The columns of the first file on the command line. They are data: compgen -W would expand them.\n"
     "_oatgp_columns() {\n"
     "  local file\n"
     "  for file in \"${COMP_WORDS[@]:2}\"; do\n"
@@ -91,7 +91,8 @@ static const char bash_head[] =
     "}\n"
     "\n"
     "_oatgp() {\n"
-    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} options='' kinds='' list=''\n"
+    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} options='' kinds='' list='' "
+    "columns='' name\n"
     "  COMPREPLY=()\n"
     "  if [ \"$word\" = '=' ]; then\n"
     "    word=''\n"
@@ -103,7 +104,11 @@ static const char bash_tail[] =
     "  if [ \"$COMP_CWORD\" -gt 1 ] && [ -n \"$options\" ] && [[ $word == -* ]]; then\n"
     "    list=$options\n"
     "  fi\n"
-    "  if [ -n \"$list\" ]; then\n"
+    "  if [ -n \"$columns\" ]; then\n"
+    "    while IFS= read -r name; do\n"
+    "      [[ -n $name && $name == \"${word##*,}\"* ]] && COMPREPLY+=(\"$prefix$(printf %q \"$name\")\")\n"
+    "    done < <(_oatgp_columns)\n"
+    "  elif [ -n \"$list\" ]; then\n"
     "    mapfile -t COMPREPLY < <(compgen -P \"$prefix\" -W \"$list\" -- \"${word##*,}\")\n"
     "  fi\n"
     "}\n"
@@ -126,9 +131,9 @@ static void bash_value(const cli_verb *verb, const oatgp_setting *setting, const
     put_choices(setting);
     printf("' ;;\n");
   } else if (kind == COLUMN) {
-    printf("list=$(_oatgp_columns) ;;\n");
+    printf("columns=one ;;\n");
   } else if (kind == COLUMNS) {
-    printf("list=$(_oatgp_columns) && [[ $word == *,* ]] && prefix=${word%%,*}, ;;\n");
+    printf("columns=some; [[ $word == *,* ]] && prefix=${word%%,*}, ;;\n");
   } else if (kind == FILE_NAME) {
     printf("return ;;\n");
   } else {

@@ -84,8 +84,12 @@ ZSH
     zpty shell "ZDOTDIR=$ZDOTDIR zsh -i"
     while zpty -r shell line "*ready*"; do break; done
     zpty -w -n shell "$1"$'"'\\t'"'
-    for i in {1..30}; do sleep 0.1; [[ -s offers ]] && break; done
-    sleep 0.1
+    size=0
+    for i in {1..50}; do
+      sleep 0.2
+      before=$size size=$(wc -c <offers 2>/dev/null)
+      [[ $size -gt 0 && $size == $before ]] && break
+    done
     zpty -d shell' zsh "$1"
   cat offers
 }
@@ -101,6 +105,9 @@ try_shell() {
 try_shell bash
 offers bash "oatgp cv --select oat-" oat-gain oat-bo '!fixed'
 offers bash "oatgp fit train.csv --inputs crim," crim,rm
+printf 'y z,`touch${IFS}ran`,$(touch ran)\n1,2,3\n' >hostile.csv
+offers bash "oatgp fit hostile.csv --target " 'y\ z'
+if [ -e ran ]; then miss "bash: a header is run as a command"; else pass "bash: a header is not run"; fi
 offers bash "oatgp fit --no" --no-scale --noise-variance
 offers bash "oatgp help " fit update
 offers bash "oatgp help --completion f" fish
