@@ -31,8 +31,8 @@ eval "$fit --time-limit 0.2 --quiet" >/dev/null || miss "a model to work with"
 
 # ---- elsewhere -----------------------------------------------------------------------------------------------------
 
-eval "$fit --time-limit 1" >out 2>screen
-check "work of a second says nothing" test ! -s screen
+eval "$fit --time-limit 0.3" >out 2>screen
+check "short work says nothing" test ! -s screen
 eval "$fit --time-limit 3.5 --trace fit.jsonl" >out 2>screen
 shows '^oatgp: 20 knots, iteration [0-9]+, objective [-0-9.e]+, [01]\.[0-9] s left, [0-9.]+k? evaluations/s, [23]\.[0-9] s so far' "after two seconds one line: state, what is left, rate"
 check "one line in 3.5 s" test "$(wc -l <screen)" -eq 1
@@ -62,7 +62,7 @@ check "the trace has the prediction" grep -q '"what":"prediction","unit":"rows"'
 
 # shellcheck disable=SC2086
 "$OATGP" cv train.csv --target y $endless --time-limit 1.2 --folds 2 --trace cv.jsonl >out 2>screen
-shows '^oatgp: fold 2 of 2: 20 knots, iteration ' "cross-validation: which fold"
+shows '^oatgp: fold [12] of 2: 20 knots, iteration ' "cross-validation: which fold"
 check "the trace has folds" grep -qE '^\{"event":"fold","fold":2,"folds":2,"rows":150,"mean_nlp":.*"seconds":[0-9.]+\}$' cv.jsonl
 check "and the steps of each" test "$(grep -c '"event":"start"' cv.jsonl)" -eq 2
 head -n 20001 many.csv >some.csv
@@ -96,7 +96,7 @@ on_terminal 8 "$fit --time-limit 0.9"
 shows '^20 knot *$' "a very narrow one the beginning"
 on_terminal 80 "$fit --time-limit 0.9 --quiet"
 hides '^20 knots, iteration' "--quiet: no live line"
-on_terminal 80 "$fit --time-limit 0.2"
+on_terminal 80 "$fit --time-limit 0.05"
 hides '^20 knots, iteration' "short work: no live line"
 for kind in dumb ''; do
   on_terminal 80 "TERM=$kind $fit --time-limit 0.9"
@@ -107,8 +107,10 @@ hides '^20 knots, iteration' "a job in the background leaves the terminal alone"
 shows '^model  *vfe' "and prints its result"
 on_terminal 80 "'$OATGP' fit train.csv --target y $endless --select oat-gain --knots 5 --max-knots 60 --tol-knot 0 --time-limit 1.5 -o x.oatgp"
 shows '^[0-9]+/60 knots, iteration ' "a growing fit: of how many knots"
-on_terminal 80 "'$OATGP' fit some.csv --target y --select oat-gain --knots 15 --max-knots 16 --inner-iter 1 --refine --optimizer adadelta \
-  --max-iter 200 --obj-tol 0 --time-limit 4 -o x.oatgp"
+for file in some.csv many.csv; do # the second takes half a second anywhere
+  on_terminal 80 "'$OATGP' fit $file --target y $endless --select oat-gain --knots 15 --max-knots 16 --inner-iter 1 --refine --max-iter 200 -o x.oatgp"
+  if grep -q '^refining' screen; then break; fi
+done
 shows '^refining [0-9]+ knots, iteration ' "the refinement at its end"
 on_terminal 80 "'$OATGP' certify m.oatgp some.csv --time-limit 3"
 shows '^(product: [0-9]+ % of 20.0k rows|iteration [0-9]+, log evidence from [-0-9.e]+ to [-0-9.e]+)' "a certificate: its bounds and how far its product is"
