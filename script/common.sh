@@ -2,9 +2,18 @@
 # shellcheck shell=sh
 set -eu
 exec </dev/null
+here=$PWD
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 cd "$root"
 cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+
+# from_here PATH: relative to where the script was called.
+from_here() {
+  case $1 in
+    /*) echo "$1" ;;
+    *) echo "$here/$1" ;;
+  esac
+}
 
 # configure_and_build PRESET: quiet when it works, everything the tools said when it does not.
 configure_and_build() {
