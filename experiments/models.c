@@ -15,7 +15,7 @@ typedef enum start {
   AS_MANY,    /* k-means, as many as OBVk has */
   OAT_KNOTS,  /* those of OBVk */
   OAT_ALL,    /* those of OBVk and its parameters */
-  OWN         /* the full GP, and a plain `oatgp fit` */
+  OWN         /* the full GP, and `oatgp fit --knots 50` */
 } start;
 
 typedef struct model_kind {
@@ -34,7 +34,7 @@ static const model_kind kinds[] = {
      OAT_KNOTS, false},
     {"SVOp", "the same, from the parameters of OBVk", "vfe", "se", "simultaneous", OAT_ALL, false},
     {"SFk", "FIC, all knots at once, from k-means with the K of OBVk", "fic", "se", "simultaneous", AS_MANY, false},
-    {"plain", "`oatgp fit` without options: VFE, a lengthscale for each input, 50 knots at once", "vfe", "se-ard", "simultaneous", OWN,
+    {"plain", "`oatgp fit --knots 50`: VFE, a lengthscale for each input, all knots at once", "vfe", "se-ard", "simultaneous", OWN,
      true}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds, QUICK_KNOTS = 12 };
