@@ -1,7 +1,6 @@
 """Fits and models: data of every kind, errors, interruption, threads and children."""
 
 import copy
-import os
 import pickle
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 import oatgp
 from oatgp._data import ROWS_AT_A_TIME
+from oatgp._library import Call, Progress
 
 from conftest import BOSTON
 
@@ -102,7 +102,7 @@ def test_parts_have_the_bits_of_the_whole(waves):
 
 
 def test_a_map_larger_than_the_memory(python, tmp_path):
-    """128 MB of rows with 60 MB of memory to spare."""
+    """128 MB of rows with 100 MB of memory to spare."""
     script = """
 import resource, sys
 import numpy as np, oatgp
@@ -315,55 +315,95 @@ def test_listeners_hear_and_end(waves):
 
 
 def test_an_error_of_a_listener_comes_out(waves):
-    def listen(_):
-        raise RuntimeError("from the listener")
+    heard = []
 
-    with pytest.raises(RuntimeError, match="from the listener"):
+    def listen(event):
+        heard.append(event)
+        raise RuntimeError(f"error {len(heard)}")
+
+    with pytest.raises(RuntimeError, match="error 1"):
         oatgp.fit(*waves, progress=listen, **LONG)
+    assert len(heard) == 1
 
 
-def test_progress_is_shown(waves, capfd):
-    oatgp.fit(*waves, progress=True, time_limit=0.7, **LONG)
+def test_an_error_in_any_callback_ends_the_fit(waves, monkeypatch):
+    """Progress by rows cannot say that it is to end, the next event can; the listener does not hear of it."""
+    heard, run = [], Call.__call__
+
+    def rows(*_):
+        raise OSError("nobody reads this")
+
+    def progress_first(call, name, *arguments, **more):
+        if name == "oatgp_fit":
+            call._on_rows(None, b"reading", 1, 2)
+        run(call, name, *arguments, **more)
+
+    monkeypatch.setattr(Progress, "rows", rows)
+    monkeypatch.setattr(Call, "__call__", progress_first)
+    with pytest.raises(OSError, match="nobody reads this"):
+        oatgp.fit(*waves, progress=heard.append, time_limit=60, **LONG)
+    assert not heard
+
+
+def test_a_listener_that_ends_all_is_no_ctrl_c(waves):
+    with pytest.raises(RuntimeError, match="stopped before its first fold"):
+        oatgp.cv(*waves, progress=lambda event: True, **LONG)
+
+
+def test_progress_is_shown(waves, capfd, monkeypatch):
+    monkeypatch.setattr("oatgp._library.FIRST_LINE_AFTER", 0)
+    monkeypatch.setattr("oatgp._library.NEXT_LINE_AFTER", 0)
+    oatgp.fit(*waves, progress=True, **FEW)
     shown = capfd.readouterr().err
-    assert "40 knots, iteration" in shown and shown.startswith("\r") and shown.endswith("\n")
+    assert "6 knots, iteration" in shown and shown.startswith("\r") and shown.endswith("\n")
 
 
 def test_ctrl_c_ends_with_the_best_so_far(waves):
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    def press(event):
+        if event["iteration"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
     with pytest.warns(oatgp.OatgpWarning, match="interrupted; this is the best model so far"):
-        model = oatgp.fit(*waves, **LONG)
-    timer.join()
+        model = oatgp.fit(*waves, progress=press, time_limit=60, **LONG)
     assert model.stop == "user"
     assert model.objective > model.trace[0]["objective"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_ends_a_long_prediction(waves):
-    model = oatgp.fit(*waves, **FEW)
-    X = np.zeros((40 * ROWS_AT_A_TIME, 2))
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+def test_ctrl_c_ends_a_long_prediction(waves, monkeypatch):
+    """Pressed during the second of five parts, which is still done, as the library cannot be left."""
+    model, run, done = oatgp.fit(*waves, **FEW), Call.__call__, []
+
+    def press(call, name, *arguments, **more):
+        if done == ["oatgp_predict"] and name == "oatgp_predict":
+            signal.raise_signal(signal.SIGINT)
+        run(call, name, *arguments, **more)
+        if name == "oatgp_predict":
+            done.append(name)
+
+    monkeypatch.setattr(Call, "__call__", press)
     with pytest.raises(KeyboardInterrupt):
-        timer.start()
-        model.predict(X)
-        time.sleep(5)
-    timer.join()
+        model.predict(np.zeros((5 * ROWS_AT_A_TIME, 2)))
+    assert len(done) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_other_threads_go_on(waves):
-    """The interpreter's lock is free during a fit, so that this thread counts on and the second fit runs beside the first."""
-    done = []
-    workers = [threading.Thread(target=lambda: done.append(oatgp.fit(*waves, time_limit=0.5, **LONG))) for _ in range(2)]
-    begin = time.monotonic()
-    for worker in workers:
-        worker.start()
-    count = 0
-    while any(worker.is_alive() for worker in workers):
-        time.sleep(0.01)
+    """The interpreter's lock is free during a call: this thread counts while the other one is in it."""
+    model, data = oatgp.fit(*waves, knots=60, select="fixed", max_iter=1), oatgp.Data(np.zeros((2_000_000, 2)))
+    count, seen = 0, []
+
+    def work():
+        seen.append(count)
+        model.predict_mean(data)
+        seen.append(count)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while worker.is_alive():
+        time.sleep(0.001)
         count += 1
-    assert time.monotonic() - begin < 5
-    assert count > 10
-    assert [model.stop for model in done] == ["time", "time"]
+    assert seen[1] - seen[0] > 10
 
 
 def test_threads_share_a_model(waves):
