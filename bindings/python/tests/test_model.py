@@ -63,33 +63,69 @@ def test_single_precision(waves):
 def test_pandas(waves):
     pandas = pytest.importorskip("pandas")
     X, y = waves
-    expect_frame(pandas.DataFrame({"b": X[:, 1], "y": y, "a": X[:, 0], "w": np.full(len(y), 2.0)}), X, y)
+    expect_frame(pandas.DataFrame, X, y)
 
 
 def test_polars(waves):
     polars = pytest.importorskip("polars")
     X, y = waves
-    expect_frame(polars.DataFrame({"b": X[:, 1], "y": y, "a": X[:, 0], "w": np.full(len(y), 2.0)}), X, y)
+    expect_frame(polars.DataFrame, X, y)
 
 
 def test_arrow(waves):
     pyarrow = pytest.importorskip("pyarrow")
     X, y = waves
-    expect_frame(pyarrow.table({"b": X[:, 1], "y": y, "a": X[:, 0], "w": np.full(len(y), 2.0)}), X, y)
+    expect_frame(pyarrow.table, X, y)
 
 
-def expect_frame(frame, X, y):
-    """Columns are found by name; the model is that of the arrays."""
-    model = oatgp.fit(frame, target="y", inputs=["a", "b"], **FEW)
+def expect_frame(make, X, y):
+    """Columns are found by name, and the others are not looked at; the model is that of the arrays."""
+    w, nan = np.full(len(y), 2.0), np.full(len(y), np.nan)
+    frame = make({"b": X[:, 1], "y": y, "a": X[:, 0], "w": w})
+    more = make({"note": ["text"] * len(y), "b": X[:, 1], "y": y, "empty": nan, "a": X[:, 0], "w": w})
+    unknown = make({"a": X[:, 0], "y": nan, "b": X[:, 1]})
     arrays = oatgp.fit(X, y, **FEW)
-    assert (model.inputs, model.target) == (["a", "b"], "y")
-    assert model.predict(frame).mean.tolist() == arrays.predict(X).mean.tolist()
-    assert model.score(frame).rmse == arrays.score(X, y).rmse
+    expected = arrays.predict(X)
+    for table in (frame, more):
+        model = oatgp.fit(table, target="y", inputs=["a", "b"], **FEW)
+        assert (model.inputs, model.target) == (["a", "b"], "y")
+        assert model.score(table).rmse == arrays.score(X, y).rmse
+        assert model.loo(table).mean.tolist() == arrays.loo(X, y).mean.tolist()
+        for rows in (frame, more, unknown):
+            assert model.predict(rows).mean.tolist() == expected.mean.tolist()
+            assert model.predict_mean(rows).tolist() == arrays.predict_mean(X).tolist()
+        assert model.covariance(unknown).tolist() == arrays.covariance(X).tolist()
+        assert model.sample(unknown).tolist() == arrays.sample(X).tolist()
+        assert model.update(more).n == 2 * len(y)
     weighted = oatgp.fit(frame, target="y", weights="w", **FEW)
+    expected = oatgp.fit(X[:, ::-1], y, weights=w, **FEW)
     assert weighted.inputs == ["b", "a"]
-    assert weighted.objective == oatgp.fit(X[:, ::-1], y, weights=np.full(len(y), 2.0), **FEW).objective
+    assert weighted.objective == expected.objective
+    assert weighted.score(more, weights="w").mean_nlp == expected.score(X[:, ::-1], y, weights=w).mean_nlp
+    expected.update(X[:, ::-1], y, weights=w)
+    assert weighted.update(frame, y, weights="w").objective == expected.objective
+    in_order = make({"c": X[:, 0], "v": w, "d": X[:, 1], "z": y})
+    expected = oatgp.fit(X, y, weights=w, **FEW)
+    assert expected.loo(in_order, target="z", weights="v").mean.tolist() == expected.loo(X, y, weights=w).mean.tolist()
+    for target, inputs in ((2, "b,a"), ("2", ["b", "a"]), ("y", "1, 3")):
+        model = oatgp.fit(frame, target=target, inputs=inputs, **FEW)
+        assert (model.target, model.inputs) == ("y", ["b", "a"])
+    last = oatgp.Data(frame, target="last", inputs="a")
+    assert last.y.tolist() == w.tolist() and last.X.tolist() == X[:, :1].tolist()
     with pytest.raises(ValueError, match="there is no column 'z'; there are b, y, a, w"):
         oatgp.fit(frame, target="z")
+    with pytest.raises(ValueError, match="there is no column '5'; there are b, y, a, w"):
+        oatgp.fit(frame, target=5)
+
+
+def test_columns_of_arrays_have_numbers(waves):
+    X, y = waves
+    table, expected = np.column_stack([X, y]), oatgp.fit(X, y, **FEW)
+    for settings in ({"target": 3}, {"target": "last"}, {"target": "3", "inputs": "1,2"}, {"target": np.int64(3), "inputs": [1, 2]}):
+        model = oatgp.fit(table, **settings, **FEW)
+        assert (model.objective, model.inputs, model.target) == (expected.objective, ["x1", "x2"], "")
+    assert oatgp.fit(X, y, target="height", **FEW).target == "height"
+    assert oatgp.fit(X, y, target=3, **FEW).target == "3"
 
 
 def test_parts_have_the_bits_of_the_whole(waves):
@@ -244,8 +280,22 @@ def test_data_are_refused(waves, tmp_path):
     model = oatgp.fit(X, y, **FEW)
     with pytest.raises(ValueError, match="the data have 1 inputs"):
         model.predict(X[:, :1])
-    with pytest.raises(ValueError, match="interval is 2 but must be"):
-        model.predict(X, interval=2)
+    for interval in (2, 1, 0, -0.5, float("nan")):
+        with pytest.raises(ValueError, match=f"interval is {interval} but must be a number above 0 and below 1"):
+            model.predict(X, interval=interval)
+    for name, short in (("a target", [y[:-1]]), ("weights", [y, y[1:]]), ("noise variances", [y, None, y[1:]])):
+        with pytest.raises(ValueError, match=f"{name} of shape .119,. for 120 rows"):
+            model.update(X, **dict(zip(("y", "weights", "noise_variance"), short)))
+    assert model.n == 120
+    with pytest.raises(TypeError, match="rows have no setting 'weight'; they have target, weights"):
+        model.score(X, y, weight=y)
+    with pytest.raises(TypeError, match="rows have no setting 'weights'; they have header, missing"):
+        model.predict(X, weights=y)
+    for refused in (model.predict, lambda *_, **rows: model.score(X, y, **rows)):
+        with pytest.raises(TypeError, match="header and missing are settings of files"):
+            refused(X, missing="drop")
+    with pytest.raises(ValueError, match="give its name by target="):
+        model.score("data.csv", y)
     with pytest.raises(FileNotFoundError, match="no-such-file"):
         model.predict(tmp_path / "no-such-file.csv")
     with pytest.raises(FileNotFoundError, match="no-such-file"):
@@ -257,6 +307,65 @@ def test_data_are_refused(waves, tmp_path):
         oatgp.Model.load(tmp_path / "text")
     with pytest.raises(TypeError, match="oatgp.fit or oatgp.Model.load"):
         oatgp.Model()
+
+
+@pytest.mark.parametrize("more", [{"y": np.ones(120)}, {"weights": np.ones(120)}, {"noise_variance": np.ones(120)}, {"target": "y"}])
+def test_a_data_has_all_of_its_own(waves, tmp_path, more):
+    data = oatgp.Data(*waves)
+    model = oatgp.fit(data, **FEW)
+
+    def report(data, **rows):
+        model.report(tmp_path / "report.html", data, **rows)
+
+    for call in (oatgp.fit, oatgp.cv, oatgp.objective, model.score, model.loo, model.update, model.certify, model.refit, report):
+        with pytest.raises(ValueError, match="y, .* weights, .* are given when a Data is made, not with it"):
+            call(data, **more)
+    assert model.n == 120
+
+
+def test_files_are_read_as_they_are_said_to_be(waves, tmp_path):
+    """After the fit, too: no header, missing values, a column of weights."""
+    X, y = waves
+    w, path, knots, named = np.linspace(1, 2, 120), tmp_path / "rows.csv", tmp_path / "knots.csv", tmp_path / "named.csv"
+    lines = [",".join(map(repr, row)) for row in np.column_stack([X, y, w]).tolist()]
+    path.write_text("\n".join([*lines, "1,,3,4"]) + "\n")
+    named.write_text("\n".join(["a,b,y,w", *lines]) + "\n")
+    knots.write_text("\n".join(",".join(map(repr, row)) for row in [[1, None], *X[:6].tolist()]).replace("None", "NA") + "\n")
+    reading = {"header": "no", "missing": "drop"}
+    fixed = {"select": "fixed", "max_iter": 10}
+    model = oatgp.fit(path, target=3, weights=4, knots=knots, **reading, **fixed)
+    expected = oatgp.fit(X, y, weights=w, knots=X[:6], **fixed)
+    assert (model.objective, model.n_knots) == (expected.objective, 6)
+    assert model.predict(path, **reading).mean.tolist() == expected.predict(X).mean.tolist()
+    assert model.covariance(path, **reading).shape == (120, 120) and model.sample(path, **reading).shape == (1, 120)
+    assert model.score(path, **reading).mean_nlp == expected.score(X, y, weights=w).mean_nlp
+    assert model.loo(path, **reading).nlp.tolist() == expected.loo(X, y, weights=w).nlp.tolist()
+    assert model.certify(path, **reading).upper == expected.certify(X, y, weights=w).upper
+    assert model.refit(path, max_iter=5, **reading).n == 120
+    model.report(tmp_path / "report.html", path, **reading)
+    assert model.update(path, **reading).n == 240
+    with pytest.raises(ValueError, match="the value is missing"):
+        model.score(path)
+
+    # weights that the model, which comes from arrays, has no column for
+    model = oatgp.fit(oatgp.Data(X, y, target="y", weights=w, names=["a", "b"]), knots=X[:6], **fixed)
+    assert model.score(named, weights="w").mean_nlp == expected.score(X, y, weights=w).mean_nlp
+    assert model.loo(named, weights="w").nlp.tolist() == expected.loo(X, y, weights=w).nlp.tolist()
+    model.report(tmp_path / "report.html", named, weights="w")
+    assert model.update(named, weights="w").objective == expected.update(X, y, weights=w).objective
+    with pytest.raises(ValueError, match="no column 'v'"):
+        model.score(named, weights="v")
+
+
+def test_words_that_are_not_utf8(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"h\xf6he,y\n" + b"".join(b"%d,%d\n" % (i, i % 7) for i in range(30)))
+    model = oatgp.fit(path, target="y", **FEW)
+    assert model.inputs == oatgp.Data.read(path, target="y").inputs == ["h\ufffdhe"]
+    assert len(model.predict(path).mean) == 30
+    path.write_bytes(b"x,y\n1,2\n2,caf\xe9\n")
+    with pytest.raises(ValueError, match="'caf\ufffd' is not a number"):
+        oatgp.fit(path, target="y")
 
 
 def test_no_memory_is_a_memory_error(python):
@@ -472,24 +581,45 @@ def test_files_become_arrays(boston):
 
 
 def test_a_model_is_updated_while_others_use_it(waves):
+    """No update is lost when two threads do it."""
     X, y = waves
     model = oatgp.fit(X, y, **FEW)
     stop, wrong = threading.Event(), []
+
+    def update():
+        for _ in range(50):
+            model.update(X[:5], y[:5])
 
     def work():
         while not stop.is_set():
             if not (np.isfinite(model.predict(X).sd).all() and len(model.lengthscales) == 2 and model.knots.shape == (6, 2)):
                 wrong.append(1)
 
-    workers = [threading.Thread(target=work) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for _ in range(100):
-        model.update(X[:5], y[:5])
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    updaters = [threading.Thread(target=update) for _ in range(2)]
+    for thread in workers + updaters:
+        thread.start()
+    for updater in updaters:
+        updater.join()
     stop.set()
     for worker in workers:
         worker.join()
     assert not wrong and model.n == 620
+
+
+def test_bounds_are_of_the_rows_that_they_are_for(waves, monkeypatch):
+    """A model that is updated while it is certified does not get the bounds of the old one."""
+    X, y = waves
+    model, run = oatgp.fit(X, y, **FEW), Call.__call__
+
+    def then_update(call, name, *arguments, **more):
+        run(call, name, *arguments, **more)
+        if name == "oatgp_certify":
+            model.update(X[:5], y[:5])
+
+    monkeypatch.setattr(Call, "__call__", then_update)
+    assert model.certify(X, y).upper < np.inf
+    assert (model.n, model.bounds) == (125, (model.objective, np.inf))
 
 
 def test_damaged_bytes_are_refused(waves):
