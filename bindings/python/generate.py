@@ -142,8 +142,10 @@ def abi_module(text: str) -> str:
 
 REAL, INT, BYTES, FLAG, CHOICE = range(5)
 
-# Settings of files, which arrays do not need, and those that the estimator has under another name.
-OF_FILES = ("target", "inputs", "weights", "noise_variance", "header", "missing")
+# Settings of files, which arrays do not need, and those that the estimator has under another name. Rows for a model have its inputs.
+OF_READING = ("header", "missing")
+OF_ROWS = ("target", "weights", "noise_variance", *OF_READING)
+OF_FILES = ("inputs", *OF_ROWS)
 NOT_OF_THE_ESTIMATOR = (*OF_FILES, "seed")
 
 # A text that can be given as something else, too.
@@ -152,7 +154,7 @@ WIDER = {
     "lengthscale": "Union[float, str, Sequence[float]]",
     "mean": "Union[float, str]",
     "fix": "Union[str, Sequence[str]]",
-    "inputs": "Union[str, Sequence[str]]",
+    "inputs": "Union[str, Sequence[Union[int, str]]]",
     "target": "Union[int, str]",
     "weights": "Any",
     "noise_variance": "Any",
@@ -226,7 +228,21 @@ def settings_module(rows: list[Row]) -> str:
         *(f"    {row.name}: {row.type}" for row in rows),
         "",
         "",
-        "OF_FILES = (" + ", ".join(f'"{name}"' for name in OF_FILES) + ")",
+        "class OfReading(TypedDict, total=False):",
+        '    """Settings of a file with rows for predictions."""',
+        "",
+        *(f"    {row.name}: {row.type}" for row in rows if row.name in OF_READING),
+        "",
+        "",
+        "class OfRows(TypedDict, total=False):",
+        '    """Settings of rows with a target."""',
+        "",
+        *(f"    {row.name}: {row.type}" for row in rows if row.name in OF_ROWS),
+        "",
+        "",
+        f"OF_READING = {OF_READING}",
+        f"OF_ROWS = {OF_ROWS}",
+        f"OF_FILES = {OF_FILES}",
         "",
         "",
         "class Keywords:",

@@ -9,16 +9,13 @@
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void note_fork(void) { forked = true; }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
+/* When the library is loaded, so that a child which is forked before the first call counts as one, too. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
 
-int oat_lane_threads(int wanted) {
-  pthread_once(&once, watch_forks);
-  return forked || wanted < 1 ? 1 : wanted;
-}
+int oat_lane_threads(int wanted) { return forked || wanted < 1 ? 1 : wanted; }
 
 const char *oat_threads_name(void) {
 #if defined(_OPENMP)

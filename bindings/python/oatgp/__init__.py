@@ -20,16 +20,16 @@ from ._plot import SVG, figures
 from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores
 
 if TYPE_CHECKING:
-    from ._regressor import OATGPRegressor
+    from ._regressor import OATGPRegressor as OATGPRegressor
 
 __version__: str = lib.oatgp_version().decode()
+# without OATGPRegressor, so that `from oatgp import *` does not need scikit-learn
 __all__ = [
     "Certificate",
     "Data",
     "Evaluation",
     "HeldOut",
     "Model",
-    "OATGPRegressor",
     "OatgpWarning",
     "Prediction",
     "SVG",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _abi as abi
-from ._library import Call, Handle, SettingsStruct, address, lib
+from ._library import Call, Handle, SettingsStruct, address, decode, lib
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,28 +25,88 @@ def is_path(table: Any) -> bool:
     return isinstance(table, (str, os.PathLike))
 
 
-def _arrow_columns(table: Any) -> Any:
-    """An Arrow table column by column, each converted once."""
-    values = np.empty((table.num_rows, table.num_columns), order="F")
-    for j in range(table.num_columns):
-        values[:, j] = table.column(j).to_numpy(zero_copy_only=False)
+def is_column(wanted: Any) -> bool:
+    """Whether it is the name or the number of a column."""
+    return isinstance(wanted, (str, int, np.integer))
+
+
+def in_parts(rows: int, at_a_time: int) -> Iterator[slice]:
+    """At least one, so that a table without rows is looked at, too."""
+    return (slice(first, first + at_a_time) for first in range(0, max(rows, 1), at_a_time))
+
+
+def _is_arrow(table: Any) -> bool:
+    return hasattr(table, "column_names") and hasattr(table, "num_columns")
+
+
+def _arrow_columns(columns: List[Any]) -> Any:
+    """Columns of an Arrow table, each converted once."""
+    values = np.empty((len(columns[0]) if columns else 0, len(columns)), order="F")
+    for j, column in enumerate(columns):
+        values[:, j] = column.to_numpy(zero_copy_only=False)
     return values
 
 
 class Table(NamedTuple):
-    """An array of two dimensions, not yet of doubles, and the names of its columns if it has some."""
+    """An array of two dimensions, not yet of doubles, or a data frame, and the names of its columns if it has some.
+
+    A frame becomes an array when columns are taken, so that the others may hold anything.
+    """
 
     values: Any
     names: Optional[List[str]]
+
+    @property
+    def width(self) -> int:
+        return len(self.names) if self.names is not None else int(self.values.shape[1])
+
+    def find(self, typed: Union[int, str]) -> int:
+        """The place of a column: by its name, else its number from 1, or 'last', as in the command."""
+        text = str(typed)
+        if self.names is not None and text in self.names:
+            return self.names.index(text)
+        number = self.width if text == "last" else int(text) if text.isdecimal() else 0
+        if 1 <= number <= self.width:
+            return number - 1
+        numbers = f"columns can be chosen by name in data frames and files only, by number (1 to {self.width}) in arrays"
+        raise ValueError(f"there is no column '{text}'; {numbers if self.names is None else 'there are ' + ', '.join(self.names)}")
+
+    def others(self, used: Iterable[Any]) -> List[int]:
+        """Every column but those that are named here."""
+        taken = [self.find(column) for column in used if is_column(column)]
+        return [j for j in range(self.width) if j not in taken]
+
+    def find_inputs(self, names: Sequence[str], used: Iterable[Any]) -> List[int]:
+        """The columns of these names; if one is missing, all that are not used, for the library to take them in order or to refuse them."""
+        if self.names is None or not set(names) <= set(self.names):
+            return self.others(used)
+        return [self.names.index(name) for name in names]
+
+    def take(self, places: List[int], rows: slice = slice(None)) -> "Table":
+        """These columns, as an array; not copied if it is one already and all columns are wanted."""
+        names = None if self.names is None else [self.names[j] for j in places]
+        if _is_arrow(self.values):
+            return Table(_arrow_columns([self.values.column(j)[rows] for j in places]), names)
+        table = self.values.iloc if hasattr(self.values, "iloc") else self.values
+        chosen = table[rows] if places == list(range(self.width)) else table[rows, places]
+        return Table(chosen if isinstance(chosen, np.ndarray) else chosen.to_numpy(), names)
+
+    def target(self, y: Any, name: Any) -> Optional[Array]:
+        return as_column(y, len(self.values), "a target") if y is not None else self.column(name, "a target")
+
+    def column(self, wanted: Any, what: str) -> Optional[Array]:
+        """One value for each row: those of an array, or those of the column of that name or number."""
+        values = self.take([self.find(wanted)]).values if is_column(wanted) else wanted
+        return as_column(values, len(self.values), what)
 
 
 def as_table(table: Any) -> Table:
     if isinstance(table, Table):
         return table
-    if hasattr(table, "column_names") and hasattr(table, "num_columns"):
-        return Table(_arrow_columns(table), [str(name) for name in table.column_names])
+    if _is_arrow(table):
+        return Table(table, [str(name) for name in table.column_names])
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):
-        return Table(np.asarray(table.to_numpy()), [str(name) for name in table.columns])
+        return Table(table, [str(name) for name in table.columns])
     values = table if isinstance(table, np.ndarray) else np.asarray(table)
     if values.ndim == 1:
         values = values.reshape(-1, 1)
@@ -78,7 +138,7 @@ def as_column(values: Any, rows: int, what: str) -> Optional[Array]:
 class Data:
     """Rows for a fit or a prediction.
 
-    Arrays of doubles are not copied, in whatever order they lie; they must not change while the data are in use.
+    Arrays of doubles are not copied, whatever their order and steps, but for backward ones; they must not change while the data are in use.
     Everything that takes ``X`` takes one of these, too, so that a table is looked at once.
 
     Parameters
@@ -87,13 +147,12 @@ class Data:
         The inputs, one row each; a sequence of numbers is one input.
     y : array, optional
         The target.
-    target : str, optional
-        With a data frame and no ``y``: the column that is the target. With ``y``: its name.
-    inputs : sequence of str, optional
-        With a data frame: the columns that are inputs (default: all others).
-    weights, noise_variance : array or str, optional
-        For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or, of a data
-        frame, the column.
+    target : str or int, optional
+        Without ``y``: the column that is the target, by its name, its number (from 1) or as ``"last"``. With ``y``: its name.
+    inputs : str or sequence, optional
+        The columns that are inputs, as ``["a", "b"]`` or ``"a,b"`` (default: all others). The other columns may hold anything.
+    weights, noise_variance : array, str or int, optional
+        For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or the column.
     names : sequence of str, optional
         Names of the inputs (default: those of the data frame, else x1, x2, ...).
 
@@ -107,38 +166,27 @@ class Data:
         X: Any,
         y: Any = None,
         *,
-        target: Optional[str] = None,
-        inputs: Optional[Sequence[str]] = None,
+        target: Optional[Union[int, str]] = None,
+        inputs: Optional[Union[str, Sequence[Union[int, str]]]] = None,
         weights: Any = None,
         noise_variance: Any = None,
         names: Optional[Sequence[str]] = None,
     ) -> None:
-        values, found = as_table(X)
-        names = list(names) if names is not None else found
-        columns = {"target": target if y is None else None, "weights": weights, "noise_variance": noise_variance}
-        by_name = {role: name for role, name in columns.items() if isinstance(name, str)}
-        if by_name or inputs is not None:
-            places = _places(names, [*by_name.values(), *(inputs or [])])
-            taken = [places[name] for name in by_name.values()]
-            pulled = {role: values[:, places[name]] for role, name in by_name.items()}
-            kept = [places[name] for name in inputs] if inputs is not None else [j for j in range(values.shape[1]) if j not in taken]
-            values = values[:, kept]
-            names = [names[j] for j in kept] if names is not None else None
-            y, weights, noise_variance = (
-                pulled.get("target", y),
-                pulled.get("weights", weights),
-                pulled.get("noise_variance", noise_variance),
-            )
-        self._x = as_doubles(values)
-        rows = self._x.shape[0]
-        self._y = as_column(y, rows, "a target")
+        table = as_table(X) if names is None else _named(as_table(X), list(names))
+        if isinstance(inputs, str):
+            inputs = [name.strip() for name in inputs.split(",")]
+        others = table.others((target if y is None else None, weights, noise_variance))
+        chosen = table.take(others if inputs is None else [table.find(name) for name in inputs])
+        self._x = as_doubles(chosen.values)
+        self._y = table.target(y, target)
+        if y is None and target is not None:
+            target = None if table.names is None else table.names[table.find(target)]
         self.handle = Handle("data")
-        self._fill(as_column(weights, rows, "weights"), as_column(noise_variance, rows, "noise variances"), names, target)
+        noise = table.column(weights, "weights"), table.column(noise_variance, "noise variances")
+        self._fill(*noise, chosen.names, None if target is None else str(target))
 
     def _fill(self, weights: Optional[Array], noise: Optional[Array], names: Optional[Sequence[str]], target: Optional[str]) -> None:
         (n, d), (row_step, input_step) = self._x.shape, (step // 8 for step in self._x.strides)
-        if names is not None and len(names) != d:
-            raise ValueError(f"{len(names)} names for {d} inputs")
         view = abi.oatgp_view(n, d, address(self._x), address(self._y), row_step, input_step)
         with Call() as call:
             call("oatgp_data_borrow", ctypes.byref(view), self.handle.out)
@@ -173,7 +221,7 @@ class Data:
     def inputs(self) -> List[str]:
         """Names of the inputs."""
         count = lib.oatgp_data_inputs(self.handle)
-        return [lib.oatgp_data_input_name(self.handle, j).decode() for j in range(count)]
+        return [decode(lib.oatgp_data_input_name(self.handle, j)) for j in range(count)]
 
     def _column(self, column: int) -> Array:
         values = np.empty(len(self))
@@ -196,10 +244,7 @@ class Data:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"
 
 
-def _places(names: Optional[Sequence[str]], wanted: Sequence[str]) -> Dict[str, int]:
-    if names is None:
-        raise ValueError("columns can be chosen by name in data frames and files only; give arrays")
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise ValueError(f"there is no column '{missing[0]}'; there are {', '.join(names)}")
-    return {name: list(names).index(name) for name in wanted}
+def _named(table: Table, names: List[str]) -> Table:
+    if len(names) != table.width:
+        raise ValueError(f"{len(names)} names for {table.width} inputs")
+    return Table(table.values, names)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 def _load() -> ctypes.CDLL:
-    name = "liboatgp.dylib" if sys.platform == "darwin" else "liboatgp.so"
-    library = ctypes.CDLL(str(Path(__file__).with_name(name)))
+    library = ctypes.CDLL(str(Path(__file__).with_name("liboatgp.so")))
     for function, (result, arguments) in abi.FUNCTIONS.items():
         getattr(library, function).restype = result
         getattr(library, function).argtypes = arguments
@@ -44,6 +43,11 @@ class OatgpWarning(UserWarning):
     """A warning of the library, or that a fit was interrupted."""
 
 
+def decode(words: bytes) -> str:
+    """What a file has put into names and sentences need not be UTF-8."""
+    return words.decode(errors="replace")
+
+
 # ---- errors -----------------------------------------------------------------------------------------------------------
 
 _EXCEPTIONS: Dict[int, Type[BaseException]] = {
@@ -54,7 +58,7 @@ _EXCEPTIONS: Dict[int, Type[BaseException]] = {
     abi.OATGP_WRITE: OSError,
     abi.OATGP_FORMAT: ValueError,
     abi.OATGP_NUMERIC: np.linalg.LinAlgError,
-    abi.OATGP_STOPPED: KeyboardInterrupt,
+    abi.OATGP_STOPPED: RuntimeError,
 }
 
 
@@ -105,6 +109,10 @@ class Interrupts:
 # ---- progress ---------------------------------------------------------------------------------------------------------
 
 
+#: Seconds before the first line of progress, and from one to the next.
+FIRST_LINE_AFTER, NEXT_LINE_AFTER = 0.2, 0.1
+
+
 class Progress:
     """A line on standard error that is written over, in a terminal and in a notebook; or a function that hears of every event."""
 
@@ -112,13 +120,13 @@ class Progress:
         self._function = wanted if callable(wanted) else None
         self._shown = bool(wanted) and self._function is None
         self._begin = time.monotonic()
-        self._next = self._begin + 0.2
+        self._next = self._begin + FIRST_LINE_AFTER
         self._written = False
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
         if self._shown and now >= self._next:
-            self._next = now + 0.1
+            self._next = now + NEXT_LINE_AFTER
             self._written = True
             sys.stderr.write(f"\r{text}, {now - self._begin:.1f} s".ljust(80)[:100])
             sys.stderr.flush()
@@ -181,7 +189,7 @@ class Call:
         self.progress = Progress(progress)
         self.trace: List[Dict[str, Any]] = []
         # they must live as long as the context
-        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, _in_python(text.decode()))))
+        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, _in_python(decode(text)))))
         self._rows = abi.oatgp_progress_fn(self._on_rows)
         self.monitor = abi.oatgp_monitor_fn(self._on_event)
         self.bracket = abi.oatgp_bracket_fn(self._on_bracket)
@@ -212,7 +220,9 @@ class Call:
         if self._error is not None:
             raise self._error
         if status != abi.OATGP_OK:
-            sentence = _in_python(lib.oatgp_last_error(self._context).decode())
+            sentence = _in_python(decode(lib.oatgp_last_error(self._context)))
+            if status == abi.OATGP_STOPPED and self._interrupts.caught:
+                raise KeyboardInterrupt(sentence)
             raise _exception(status, sentence, path)
 
     def take_interrupt(self) -> bool:
@@ -220,9 +230,11 @@ class Call:
         caught, self._interrupts.caught = self._interrupts.caught, False
         return caught
 
-    # An exception must not leave a callback: it is kept, and raised when the library has come back.
+    # An exception must not leave a callback: it is kept, and raised when the library has come back. Until then nobody is called again.
 
     def _guard(self, work: Callable[[], Any]) -> int:
+        if self._error is not None:
+            return 1
         try:
             wants_end = work()
         except BaseException as error:  # noqa: BLE001

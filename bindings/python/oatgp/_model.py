@@ -6,41 +6,74 @@ import ctypes
 import html
 import math
 import os
+import sys
+import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
 
 from . import _abi as abi
-from ._data import ROWS_AT_A_TIME, Data, as_table, is_path
-from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, copy_array, lib
+from ._data import ROWS_AT_A_TIME, Data, as_table, in_parts, is_path
+from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, copy_array, decode, lib
 from ._plot import SVG
 from ._plot import plot as draw_axes
 from ._plot import svg as draw_svg
 from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores, from_struct
-from ._settings import OF_FILES
+from ._settings import OF_FILES, OF_READING, OF_ROWS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._library import Array, ProgressLike
-    from ._settings import Settings
+    from ._settings import OfReading, OfRows, Settings
 
 _INTERRUPTED = "interrupted; this is the best model so far"
 
 
+def _pick(settings: Mapping[str, Any], names: Tuple[str, ...]) -> Dict[str, Any]:
+    """Those settings, as far as they are given."""
+    return {name: settings[name] for name in names if settings.get(name) is not None}
+
+
+def _take_out(settings: Dict[str, Any], names: Tuple[str, ...]) -> Dict[str, Any]:
+    """The same, no longer in the settings."""
+    known = _pick(settings, names)
+    for name in names:
+        settings.pop(name, None)
+    return known
+
+
+def _said(given: Mapping[str, Any], names: Tuple[str, ...]) -> Dict[str, Any]:
+    """The same, where there may be no others."""
+    for name in given:
+        if name not in names:
+            raise TypeError(f"rows have no setting '{name}'; they have {', '.join(names)}")
+    return _pick(given, names)
+
+
+def _refuse_target(y: Any) -> None:
+    if y is not None:
+        raise ValueError("the rows are in a file, so the target is one of its columns: give its name by target=")
+
+
+def _refuse_reading(settings: Mapping[str, Any]) -> None:
+    if _pick(settings, OF_READING):
+        raise TypeError("header and missing are settings of files")
+
+
 def make_data(X: Any, y: Any, settings: Dict[str, Any]) -> Data:
     """Data from whatever X is. Settings that only matter here are taken out; those of a file stay, for the model to keep."""
+    known = _pick(settings, OF_FILES)
     if isinstance(X, Data):
+        if y is not None or known:
+            raise ValueError(f"y, {', '.join(OF_FILES)} are given when a Data is made, not with it")
         return X
     if is_path(X):
-        if y is not None:
-            raise ValueError("the rows are in a file, so the target is one of its columns: give its name by target=")
-        return Data.read(X, **{name: settings[name] for name in (*OF_FILES, "threads") if name in settings})
-    known = {name: settings.pop(name, None) for name in OF_FILES}
-    if known["header"] is not None or known["missing"] is not None:
-        raise TypeError("header and missing are settings of files")
-    return Data(X, y, **{name: known[name] for name in ("target", "inputs", "weights", "noise_variance")})
+        _refuse_target(y)
+        return Data.read(X, **known, **_pick(settings, ("threads",)))
+    _refuse_reading(known)
+    return Data(X, y, **_take_out(settings, OF_FILES))
 
 
 def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
@@ -50,12 +83,12 @@ def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
         return None
     if not is_path(knots):
         del settings["knots"]
-        return Data(knots, names=None if as_table(knots)[1] is not None else like.inputs)
+        return Data(knots, names=None if as_table(knots).names is not None else like.inputs)
     if not any(mark in os.fspath(knots) for mark in "./"):
         return None
-    text, handle = os.fspath(knots), Handle("data")
+    text, handle, struct = os.fspath(knots), Handle("data"), SettingsStruct("fit", _pick(settings, OF_READING))
     with Call() as call:
-        call("oatgp_data_read_like", os.fsencode(text), like.handle, SettingsStruct("fit", {}).by_reference, handle.out, path=text)
+        call("oatgp_data_read_like", os.fsencode(text), like.handle, struct.by_reference, handle.out, path=text)
     return Data._of(handle)
 
 
@@ -177,6 +210,9 @@ class Model:
 
     The same file and, bit for bit, the same predictions as those of the command. Several threads may use a model at the same time.
 
+    What takes rows with a target also takes, as ``**rows``, ``target``, ``weights`` and ``noise_variance`` (arrays, or columns of a data frame
+    or a file, whose weights are those of the fit unless they are given), and of a file ``header`` and ``missing``.
+
     >>> import numpy as np, os, tempfile
     >>> model = fit(np.arange(20.0), np.sqrt(np.arange(20.0)), knots=5, select="simultaneous")
     >>> path = os.path.join(tempfile.mkdtemp(), "model.oatgp")
@@ -186,6 +222,7 @@ class Model:
     """
 
     _handle: Handle
+    _updating: threading.Lock
     #: One dict for every event of the fit, as a line of ``oatgp fit --trace``; empty for a model that was loaded.
     trace: List[Dict[str, Any]]
 
@@ -196,6 +233,7 @@ class Model:
     def _of(cls, handle: Handle, trace: List[Dict[str, Any]]) -> "Model":
         model = cls.__new__(cls)
         model._handle = handle
+        model._updating = threading.Lock()
         model.trace = trace
         return model
 
@@ -242,8 +280,7 @@ class Model:
         return info
 
     def _text(self, name: str) -> str:
-        text: bytes = getattr(self._info(), name)
-        return text.decode()
+        return decode(getattr(self._info(), name))
 
     @property
     def approx(self) -> str:
@@ -284,7 +321,8 @@ class Model:
     @property
     def inputs(self) -> List[str]:
         """Names of the inputs that it uses: those that varied."""
-        return [lib.oatgp_model_input_name(self._handle, j).decode() for j in range(self._info().d)]
+        info = self._info()
+        return [decode(lib.oatgp_model_input_name(info.owner, j)) for j in range(info.d)]
 
     @property
     def n(self) -> int:
@@ -402,46 +440,66 @@ class Model:
 
     # ---- predictions --------------------------------------------------------------------------------------------------
 
-    def _parts(self, X: Any, threads: int) -> Iterator[Data]:
-        """Rows some at a time: of an array that is larger than the memory, no more than some are ever in it."""
+    def _parts(self, X: Any, threads: int, reading: Mapping[str, Any], at_a_time: int = ROWS_AT_A_TIME) -> Iterator[Data]:
+        """Inputs some rows at a time: of an array that is larger than the memory, no more than some are ever in it."""
+        reading = _said(reading, OF_READING)
+        if is_path(X):
+            yield from self._stream(os.fspath(X), threads, SettingsStruct("predict", reading), at_a_time)
+            return
+        _refuse_reading(reading)
         if isinstance(X, Data):
             yield X
-        elif is_path(X):
-            yield from self._stream(os.fspath(X), threads)
         else:
-            values, names = as_table(X)
-            for first in range(0, max(len(values), 1), ROWS_AT_A_TIME):
-                yield Data(values[first : first + ROWS_AT_A_TIME], names=names)
+            yield from self._cut(X, None, {}, at_a_time)
 
-    def _stream(self, path: str, threads: int) -> Iterator[Data]:
-        stream, settings, model = Handle("stream"), SettingsStruct("predict", {}), self._handle
+    def _stream(self, path: str, threads: int, settings: SettingsStruct, at_a_time: int) -> Iterator[Data]:
+        stream, model = Handle("stream"), self._handle
         with Call(threads=threads) as call:
             call("oatgp_stream_open", os.fsencode(path), model, settings.by_reference, 0, stream.out, path=path)
         while True:
             part = Handle("data")
             with Call(threads=threads) as call:
-                call("oatgp_stream_next", stream, ROWS_AT_A_TIME, part.out)
+                call("oatgp_stream_next", stream, at_a_time, part.out)
             if not part.pointer.value:
                 return
             yield Data._of(part)
 
-    def predict(self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: int = 1) -> Prediction:
+    def _cut(self, X: Any, y: Any, known: Mapping[str, Any], at_a_time: int) -> Iterator[Data]:
+        """A table's rows some at a time: the inputs, by name if they have names, and the columns that are known. Others are not used."""
+        table, target = as_table(X), known.get("target") if y is None else None
+        weights, noise_variance = known.get("weights"), known.get("noise_variance")
+        places = table.find_inputs(self.inputs, (target, weights, noise_variance))
+        columns: Dict[str, Any] = {
+            "y": table.target(y, target),
+            "weights": table.column(weights, "weights"),
+            "noise_variance": table.column(noise_variance, "noise variances"),
+        }
+        name = (self.target or None) if columns["y"] is not None else None
+        for rows in in_parts(len(table.values), at_a_time):
+            cut: Dict[str, Any] = {role: column[rows] for role, column in columns.items() if column is not None}
+            yield Data(table.take(places, rows), target=name, **cut)
+
+    def predict(
+        self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: int = 1, **reading: Unpack[OfReading]
+    ) -> Prediction:
         """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them.
 
         Parameters
         ----------
         X : array, memory map, data frame, Arrow table, path or Data
-            Of a data frame or a file the columns are found by name. Large ones are taken some rows at a time.
+            Of a data frame or a file the inputs are found by name. Large ones are taken some rows at a time.
         interval : float
             Probability of the interval.
         latent : bool
             The interval is for the function, without the noise.
+        **reading
+            Of a file: ``header`` and ``missing``.
         """
+        if not 0 < interval < 1:
+            raise ValueError(f"interval is {interval!r} but must be a number above 0 and below 1")
         width = lib.oatgp_normal_quantile((1 - interval) / 2)
-        if math.isnan(width):
-            raise ValueError(f"interval is {interval!r} but must be above 0 and below 1")
         handle, found = self._handle, []
-        for part in self._parts(X, threads):
+        for part in self._parts(X, threads, reading):
             columns = [np.empty(len(part)) for _ in range(3)]
             room = abi.oatgp_prediction(*(address(column) for column in columns))
             with Call(threads=threads) as call:
@@ -452,26 +510,26 @@ class Model:
         half = -width * (sd_latent if latent else sd)
         return Prediction(mean, sd_latent, sd, mean - half, mean + half)
 
-    def predict_mean(self, X: Any, *, threads: int = 1) -> Array:
+    def predict_mean(self, X: Any, *, threads: int = 1, **reading: Unpack[OfReading]) -> Array:
         """The mean alone, in a fraction of the time (``oatgp predict --mean-only``); it differs from that of ``predict`` by rounding."""
         handle, found = self._handle, []
-        for part in self._parts(X, threads):
+        for part in self._parts(X, threads, reading):
             found.append(np.empty(len(part)))
             with Call(threads=threads) as call:
                 call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
         return _join(found)
 
-    def covariance(self, X: Any) -> Array:
+    def covariance(self, X: Any, **reading: Unpack[OfReading]) -> Array:
         """Joint covariance of the function at the rows."""
-        data = self._rows(X)
+        (data,) = self._parts(X, 1, reading, sys.maxsize)
         covariance = np.empty((len(data), len(data)))
         with Call() as call:
             call("oatgp_predict_covariance", self._handle, data.handle, address(covariance))
         return covariance
 
-    def sample(self, X: Any, count: int = 1, *, seed: int = 1) -> Array:
+    def sample(self, X: Any, count: int = 1, *, seed: int = 1, **reading: Unpack[OfReading]) -> Array:
         """Joint draws of the function at the rows, one a row of the result."""
-        data = self._rows(X)
+        (data,) = self._parts(X, 1, reading, sys.maxsize)
         samples = np.empty((count, len(data)))
         with Call() as call:
             call("oatgp_predict_samples", self._handle, data.handle, count, seed, address(samples))
@@ -479,44 +537,53 @@ class Model:
 
     # ---- with a target --------------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, y: Any = None, *, need_target: bool = False, threads: int = 1, **known: Any) -> Data:
-        """Data for this model; a file's columns are found by name."""
-        known = {name: value for name, value in known.items() if value is not None}
-        if not is_path(X):
-            if need_target and y is None and not isinstance(X, Data):
-                known.setdefault("target", self.target or None)
+    def _rows(self, X: Any, y: Any, rows: Mapping[str, Any], *, need_target: bool = True, threads: int = 1) -> Data:
+        """Data for this model, all at once. A target that is not needed is there if a column has its name."""
+        known = _said(rows, OF_ROWS)
+        if isinstance(X, Data):
             return make_data(X, y, known)
-        handle, text = Handle("data"), os.fspath(X)
-        settings = SettingsStruct("score", known)
+        if is_path(X):
+            _refuse_target(y)
+            return self._read(os.fspath(X), known, need_target, threads)
+        (data,) = self._cut(X, y, self._of_table(X, known, need_target), sys.maxsize)
+        return data
+
+    def _of_table(self, X: Any, known: Dict[str, Any], need_target: bool = True) -> Dict[str, Any]:
+        _refuse_reading(known)
+        there = need_target or self.target in (as_table(X).names or [])
+        return {"target": self.target, **known} if self.target and there else known
+
+    def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: int) -> Data:
+        if _pick(known, ("weights", "noise_variance")):
+            return Data.read(path, **{"target": self.target, "inputs": self.inputs, "threads": threads, **known})
+        handle, settings = Handle("data"), SettingsStruct("score", known)
         with Call(threads=threads) as call:
             call(
                 "oatgp_data_read_for",
-                os.fsencode(text),
+                os.fsencode(path),
                 self._handle,
                 settings.by_reference,
                 int(need_target),
                 handle.out,
-                path=text,
+                path=path,
             )
         return Data._of(handle)
 
-    def score(
-        self, X: Any, y: Any = None, *, against: Optional["Model"] = None, weights: Any = None, noise_variance: Any = None, threads: int = 1
-    ) -> Scores:
+    def score(self, X: Any, y: Any = None, *, against: Optional["Model"] = None, threads: int = 1, **rows: Unpack[OfRows]) -> Scores:
         """RMSE, negative log probabilities and coverage of rows with a target; ``against``: also the KL divergence from that model."""
-        data = self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
+        data = self._rows(X, y, rows, threads=threads)
         other, scores = against._handle if against is not None else None, abi.oatgp_scores()
         with Call(threads=threads) as call:
             call("oatgp_score", self._handle, data.handle, other, ctypes.byref(scores))
         return from_struct(Scores, scores)
 
-    def loo(self, X: Any, y: Any = None, *, weights: Any = None, noise_variance: Any = None, threads: int = 1) -> HeldOut:
+    def loo(self, X: Any, y: Any = None, *, threads: int = 1, **rows: Unpack[OfRows]) -> HeldOut:
         """Each row of the fit as the model predicts it without that row, in closed form. The rows must be those of the fit."""
-        data = self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
-        rows, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
+        data = self._rows(X, y, rows, threads=threads)
+        held_out, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
         with Call(threads=threads) as call:
-            call("oatgp_loo", self._handle, data.handle, rows.by_reference, ctypes.byref(scores))
-        return rows.result(scores)
+            call("oatgp_loo", self._handle, data.handle, held_out.by_reference, ctypes.byref(scores))
+        return held_out.result(scores)
 
     def certify(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> Certificate:
         """Bounds of the exact log evidence at the model's parameters, kept in ``bounds`` (and the model file).
@@ -525,44 +592,38 @@ class Model:
         ``threads`` and ``memory``. Ctrl-C ends it with the bounds so far, which hold.
         """
         given: Dict[str, Any] = dict(settings)
-        known = {name: given.pop(name) for name in ("weights", "noise_variance", "target") if name in given}
-        data = self._rows(X, y, need_target=True, threads=given.get("threads") or 1, **known)
-        struct, found = SettingsStruct("certify", given), abi.oatgp_certificate()
+        data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads") or 1)
+        struct, found, handle = SettingsStruct("certify", given), abi.oatgp_certificate(), self._handle
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
-            call("oatgp_certify", self._handle, data.handle, struct.by_reference, call.bracket, None, ctypes.byref(found))
-            call("oatgp_model_set_certificate", self._handle, ctypes.byref(found))
+            call("oatgp_certify", handle, data.handle, struct.by_reference, call.bracket, None, ctypes.byref(found))
+            call("oatgp_model_set_certificate", handle, ctypes.byref(found))
             if call.take_interrupt():
                 warnings.warn("interrupted; these are the bounds so far", OatgpWarning, stacklevel=2)
         return from_struct(Certificate, found)
 
-    def update(self, X: Any, y: Any = None, *, weights: Any = None, noise_variance: Any = None, threads: int = 1) -> "Model":
+    def update(self, X: Any, y: Any = None, *, threads: int = 1, **rows: Unpack[OfRows]) -> "Model":
         """Takes in further rows at the model's parameters and knots, without the old ones; returns the model itself.
 
         Arrays may be larger than the memory. A failure leaves the model as it was.
         """
-        clone = self._from_bytes(self._to_bytes(), self.trace)  # whoever predicts in another thread has the old one until the end
-        for data in self._new_rows(X, y, weights, noise_variance, threads):
-            with Call(threads=threads) as call:
-                call("oatgp_update", clone._handle, data.handle)
-        self._handle = clone._handle
+        with self._updating:  # one after the other; whoever predicts in another thread has the old one until the end
+            clone = self._from_bytes(self._to_bytes(), self.trace)
+            for data in self._new_rows(X, y, rows, threads):
+                with Call(threads=threads) as call:
+                    call("oatgp_update", clone._handle, data.handle)
+            self._handle = clone._handle
         return self
 
-    def _new_rows(self, X: Any, y: Any, weights: Any, noise_variance: Any, threads: int) -> Iterator[Data]:
-        if y is None or isinstance(X, Data) or is_path(X):
-            yield self._rows(X, y, need_target=True, threads=threads, weights=weights, noise_variance=noise_variance)
-            return
-        values, names = as_table(X)
-        columns = [None if column is None else np.asarray(column) for column in (y, weights, noise_variance)]
-        for first in range(0, max(len(values), 1), ROWS_AT_A_TIME):
-            rows = slice(first, first + ROWS_AT_A_TIME)
-            cut = [None if column is None else column[rows] for column in columns]
-            yield Data(values[rows], cut[0], weights=cut[1], noise_variance=cut[2], names=names)
+    def _new_rows(self, X: Any, y: Any, rows: Mapping[str, Any], threads: int) -> Iterator[Data]:
+        if isinstance(X, Data) or is_path(X):
+            yield self._rows(X, y, rows, threads=threads)
+        else:
+            yield from self._cut(X, y, self._of_table(X, _said(rows, OF_ROWS)), ROWS_AT_A_TIME)
 
     def refit(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Model":
         """A model that was optimised on from this one, with all rows, old and new (``oatgp update --refit``)."""
         given: Dict[str, Any] = dict(settings)
-        known = {name: given.pop(name) for name in ("weights", "noise_variance", "target") if name in given}
-        data = self._rows(X, y, need_target=True, threads=given.get("threads") or 1, **known)
+        data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads") or 1)
         struct, handle = SettingsStruct("update", given), Handle("model")
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
             call("oatgp_refit", self._handle, data.handle, struct.by_reference, call.monitor, None, handle.out)
@@ -572,11 +633,13 @@ class Model:
 
     # ---- figures and the report ---------------------------------------------------------------------------------------
 
-    def svg(self, figure: str, X: Any = None, y: Any = None) -> SVG:
+    def svg(self, figure: str, X: Any = None, y: Any = None, **rows: Unpack[OfRows]) -> SVG:
         """A figure as ``oatgp plot`` draws it; ``oatgp.figures()`` lists them. Some need rows with a target."""
-        return draw_svg(self, figure, None if X is None else self._rows(X, y, need_target=True))
+        return draw_svg(self, figure, None if X is None else self._rows(X, y, rows, need_target=False))
 
-    def plot(self, figure: str = "knots", X: Any = None, y: Any = None, *, ax: Any = None, input: Optional[str] = None) -> Any:
+    def plot(
+        self, figure: str = "knots", X: Any = None, y: Any = None, *, ax: Any = None, input: Optional[str] = None, **rows: Unpack[OfRows]
+    ) -> Any:
         """A figure in axes of matplotlib, which are returned; without matplotlib, as ``svg``.
 
         Parameters
@@ -584,21 +647,21 @@ class Model:
         figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance"}
             Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of
             intervals, the objective during the fit, relevance of the inputs.
-        X, y
-            Rows; observed, residuals and calibration need them. Rows of the fit are predicted without themselves.
+        X, y, **rows
+            Rows; observed, residuals and calibration need them. Rows of the fit are predicted without themselves; those of a fit with
+            ``weights`` or ``noise_variance`` need them here, too.
         ax : matplotlib axes, optional
             Where to draw.
         input : str, optional
             For ``partial``: the input (default: the most relevant).
         """
-        axes = draw_axes(self, figure, X, y, ax, input)
-        return axes if axes is not None else self.svg(figure, X, y)
+        data = None if X is None else self._rows(X, y, rows, need_target=False)
+        axes = draw_axes(self, figure, data, ax, input)
+        return axes if axes is not None else draw_svg(self, figure, data)
 
-    def report(
-        self, path: Any, X: Any, y: Any = None, *, source: Optional[str] = None, weights: Any = None, noise_variance: Any = None
-    ) -> None:
+    def report(self, path: Any, X: Any, y: Any = None, *, source: Optional[str] = None, **rows: Unpack[OfRows]) -> None:
         """Writes all about the model and these rows as one page of HTML, as ``oatgp report``; ``source`` says where the rows come from."""
-        data = self._rows(X, y, need_target=True, weights=weights, noise_variance=noise_variance)
+        data = self._rows(X, y, rows)
         name = os.fspath(X) if source is None and is_path(X) else source
         with Call() as call:
             call("oatgp_report", self._handle, data.handle, name.encode() if name is not None else None, os.fsencode(path))

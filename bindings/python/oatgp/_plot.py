@@ -55,37 +55,44 @@ def svg(model: Model, figure: str, data: Optional[Data]) -> SVG:
 # ---- matplotlib -----------------------------------------------------------------------------------------------------
 
 
-def _held_out(model: Model, X: Any, y: Any) -> Tuple[Array, Array, Array, str]:
+def _are_of_the_fit(model: Model, data: Data) -> bool:
+    """As far as their number and the means of the inputs tell."""
+    inputs = _inputs(model, data)
+    return len(inputs) == model.n and bool((abs(inputs.mean(0) - model.input_centre) <= 1e-6 * model.input_scale).all())
+
+
+def _held_out(model: Model, data: Optional[Data]) -> Tuple[Array, Array, Array, str]:
     """Target, mean and sd of an observation: without themselves if they are the rows of the fit, else as the model predicts them."""
-    data = model._rows(X, y, need_target=True)
-    target = data.y
-    if target is None:
+    target = None if data is None else data.y
+    if data is None or target is None:
         raise ValueError("this figure needs rows with a target")
     try:
         rows = model.loo(data)
         return target, rows.mean, np.sqrt(rows.variance), "predicted without the row itself"
     except ValueError:
         found = model.predict(data)
+        if _are_of_the_fit(model, data):
+            raise  # with other targets or weights
         return target, found.mean, found.sd, "predicted"
 
 
-def _observed(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
-    target, mean, _sd, label = _held_out(model, X, y)
+def _observed(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
+    target, mean, _sd, label = _held_out(model, data)
     axes.plot(mean, target, "o", markersize=3, alpha=0.55)
     axes.axline((float(mean.mean()), float(mean.mean())), slope=1, color="grey", linewidth=1)
     axes.set(xlabel=label, ylabel=model.target or "observed", title="Observed against predicted")
 
 
-def _residuals(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
-    target, mean, sd, label = _held_out(model, X, y)
+def _residuals(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
+    target, mean, sd, label = _held_out(model, data)
     axes.plot(mean, (target - mean) / sd, "o", markersize=3, alpha=0.55)
     axes.axhspan(-1.96, 1.96, color="grey", alpha=0.15)
     axes.axhline(0, color="grey", linewidth=1)
     axes.set(xlabel=label, ylabel="residual / sd", title="Standardised residuals")
 
 
-def _calibration(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
-    target, mean, sd, _label = _held_out(model, X, y)
+def _calibration(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
+    target, mean, sd, _label = _held_out(model, data)
     residual = np.sort(np.abs(target - mean) / sd)
     wanted = np.linspace(0.01, 0.99, 99)
     width = np.array([-lib.oatgp_normal_quantile((1 - p) / 2) for p in wanted])
@@ -95,13 +102,13 @@ def _calibration(axes: Any, model: Model, X: Any, y: Any, _: Any) -> None:
     axes.legend()
 
 
-def _objective(axes: Any, model: Model, _X: Any, _y: Any, _: Any) -> None:
+def _objective(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
     history = model.history
     axes.plot(history[:, 0], history[:, 1])
     axes.set(xlabel="evaluations", ylabel="objective", title="Objective during the fit")
 
 
-def _relevance(axes: Any, model: Model, _X: Any, _y: Any, _: Any) -> None:
+def _relevance(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
     if len(model.lengthscales) != len(model.inputs):
         raise ValueError(f"kernel {model.kernel} has one lengthscale for all inputs, and so no relevance of each")
     order = np.argsort(model.lengthscales)[::-1]
@@ -118,19 +125,16 @@ def _place(model: Model, chosen: Any) -> int:
     raise ValueError(f"there is no input '{chosen}'; there are {', '.join(names)}")
 
 
-def _columns(model: Model, X: Any, y: Any) -> Tuple[Optional[Array], Optional[Array]]:
-    """The model's inputs of the rows, found by name as the library finds them, and the target; None without them."""
-    if X is None:
-        return None, None
-    data = model._rows(X, y)
+def _inputs(model: Model, data: Data) -> Array:
+    """The model's inputs of the rows, found by name as the library finds them."""
     values, names = data.X, data.inputs
     by_name = set(model.inputs) <= set(names)
-    return values[:, [names.index(name) if by_name else j for j, name in enumerate(model.inputs)]], data.y
+    return values[:, [names.index(name) if by_name else j for j, name in enumerate(model.inputs)]]
 
 
-def _partial(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
+def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
     """The function along one input, the others at their means."""
-    j, (rows, target) = _place(model, chosen), _columns(model, X, y)
+    j, rows, target = _place(model, chosen), None if data is None else _inputs(model, data), None if data is None else data.y
     centre = model.input_centre if rows is None else rows.mean(0)
     low, high = (centre[j] + side * 2 * model.input_scale[j] for side in (-1, 1)) if rows is None else (rows[:, j].min(), rows[:, j].max())
     at = np.linspace(low, high, 200)
@@ -154,14 +158,15 @@ def _partial(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
     axes.legend()
 
 
-def _knots(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
+def _knots(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
     """One input: on the fit. More: among the rows, for the two most relevant inputs."""
     if len(model.inputs) == 1:
-        return _partial(axes, model, X, y, chosen)
+        return _partial(axes, model, data, chosen)
     order = np.argsort(model.lengthscales) if len(model.lengthscales) == len(model.inputs) else np.arange(len(model.inputs))
     first, second = (int(j) for j in order[:2])
-    (rows, _), knots = _columns(model, X, y), model.knots
-    if rows is not None:
+    knots = model.knots
+    if data is not None:
+        rows = _inputs(model, data)
         axes.plot(rows[:, first], rows[:, second], "o", color="grey", markersize=2.5, alpha=0.6, label="rows")
     axes.plot(knots[:, first], knots[:, second], "+", color="C3", label="knots")
     axes.set(xlabel=model.inputs[first], ylabel=model.inputs[second], title="Knots")
@@ -169,7 +174,7 @@ def _knots(axes: Any, model: Model, X: Any, y: Any, chosen: Any) -> None:
     return None
 
 
-_DRAWERS: Dict[str, Callable[[Any, Model, Any, Any, Any], None]] = {
+_DRAWERS: Dict[str, Callable[[Any, Model, Optional[Data], Any], None]] = {
     "observed": _observed,
     "residuals": _residuals,
     "calibration": _calibration,
@@ -180,7 +185,7 @@ _DRAWERS: Dict[str, Callable[[Any, Model, Any, Any, Any], None]] = {
 }
 
 
-def plot(model: Model, figure: str, X: Any, y: Any, ax: Any, chosen: Any) -> Any:
+def plot(model: Model, figure: str, data: Optional[Data], ax: Any, chosen: Any) -> Any:
     """Axes of matplotlib, or None without it."""
     if figure not in _DRAWERS:
         raise ValueError(f"there is no plot '{figure}'; there are {', '.join(_DRAWERS)}")
@@ -190,5 +195,5 @@ def plot(model: Model, figure: str, X: Any, y: Any, ax: Any, chosen: Any) -> Any
         except ModuleNotFoundError:
             return None
         ax = pyplot.subplots(layout="constrained")[1]
-    _DRAWERS[figure](ax, model, X, y, chosen)
+    _DRAWERS[figure](ax, model, data, chosen)
     return ax

@@ -65,6 +65,9 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
 
     model_: Model
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")  # a fit that failed leaves other attributes
+
     def _seed(self) -> Optional[int]:
         if self.random_state is None:
             return None

@@ -61,6 +61,37 @@ def test_one_input(pyplot):
     assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["rows", "knots"]
 
 
+def test_rows_of_a_frame(pyplot):
+    """With its target, and without."""
+    pandas = pytest.importorskip("pandas")
+    x = np.linspace(0, 6, 40)
+    frame = pandas.DataFrame({"x": x, "y": np.sin(x), "note": "text"})
+    model = oatgp.fit(frame, target="y", inputs="x", knots=6, select="simultaneous", max_iter=20)
+    for rows, drawn in ((frame, ["rows", "knots"]), (frame[["x"]], ["mean", "knots"])):
+        texts = model.plot("knots", rows).get_legend().get_texts()
+        assert [text.get_text() for text in texts][-2:] == drawn
+        assert "<svg" in model.svg("knots", rows)
+    with pytest.raises(ValueError, match="this figure needs rows with a target"):
+        model.plot("observed", frame[["x"]])
+    with pytest.raises(ValueError, match="the figure 'observed' needs rows with a target"):
+        model.svg("observed", frame[["x"]])
+
+
+def test_weights_of_the_rows(boston, pyplot):
+    """Rows of the fit without their weights are not taken for others."""
+    X, y = boston
+    rows = {"weights": np.linspace(1, 3, len(y))}
+    model = oatgp.fit(X, y, knots=10, max_iter=20, select="simultaneous", **rows)
+    drawn = model.plot("observed", X, y, **rows)
+    assert drawn.get_xlabel() == "predicted without the row itself"
+    assert drawn.lines[0].get_xdata().tolist() == model.loo(X, y, **rows).mean.tolist()
+    assert model.svg("observed", X, y, **rows) == model.svg("observed", oatgp.Data(X, y, **rows)) != model.svg("observed", X, y)
+    with pytest.raises(ValueError, match="their targets or weights differ"):
+        model.plot("observed", X, y)
+    others = model.plot("observed", X + 1, y)
+    assert others.get_xlabel() == "predicted"
+
+
 def test_svg(model, boston, tmp_path):
     assert set(FIGURES) <= oatgp.figures().keys()
     picture = model.svg("observed", *boston)

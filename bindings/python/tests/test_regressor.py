@@ -137,8 +137,11 @@ def test_not_fitted():
 
 
 def test_refusals_come_with_the_fit(waves):
+    regressor = OATGPRegressor(approx="best")
     with pytest.raises(ValueError, match="approx is 'best' but must be one of"):
-        OATGPRegressor(approx="best").fit(*waves)
+        regressor.fit(*waves)
+    with pytest.raises(NotFittedError):
+        regressor.predict(waves[0])
 
 
 def test_seeds(waves):
@@ -152,7 +155,7 @@ def test_seeds(waves):
 
 def test_without_scikit_learn(tmp_path):
     (tmp_path / "sklearn.py").write_text("raise ModuleNotFoundError('no sklearn here')")
-    script = "import oatgp\ntry:\n  oatgp.OATGPRegressor\nexcept ImportError as error:\n  print(error)"
+    script = "import oatgp\nfrom oatgp import *\ntry:\n  oatgp.OATGPRegressor\nexcept ImportError as error:\n  print(error)"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
     assert "pip install 'oatgp[sklearn]'" in done.stdout
