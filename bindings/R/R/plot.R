@@ -47,9 +47,9 @@ plot_effects <- function(object, level, ylim = NULL, ylab = NULL, ...) {
   ylab <- if (is.null(ylab)) (if (info$target == "") "y" else info$target) else ylab
   for (j in seq_len(info$d)) {
     grid <- seq(input_range(object, info, j)[1], input_range(object, info, j)[2], length.out = 201)
-    inputs <- matrix(at, 201, info$d, byrow = TRUE)
+    inputs <- matrix(at, 201, info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
     inputs[, j] <- grid
-    values <- predict_rows(object, inputs)
+    values <- predict_rows(object, list(x = inputs))
     mean <- values[, "mean"]
     latent <- z * sqrt(values[, "latent"])
     observation <- z * sqrt(values[, "observation"])

@@ -40,6 +40,6 @@ augment.oatgp <- function(x, data = NULL, newdata = NULL, interval = c("none", "
 
 training_columns <- function(rows) {
   columns <- data.frame(rows$y, rows$x, check.names = FALSE)
-  names(columns) <- c(rows$target, rows$names)
+  names(columns) <- c(rows$target, colnames(rows$x))
   columns
 }

@@ -152,9 +152,11 @@ SEXP scores_list(const oatgp_scores *s) {
 
 static const double *reals_or_null(SEXP value) { return TYPEOF(value) == REALSXP ? REAL(value) : NULL; }
 
+/* By the names of the columns of x, so that the library finds the model's inputs among them. */
 static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
-  SEXP names = list_element(frame, "names");
-  if (TYPEOF(names) != STRSXP || (size_t)Rf_xlength(names) != oatgp_data_inputs(data)) {
+  SEXP both = Rf_getAttrib(list_element(frame, "x"), R_DimNamesSymbol);
+  SEXP names = both != R_NilValue ? VECTOR_ELT(both, 1) : R_NilValue;
+  if (names == R_NilValue) {
     return OATGP_OK;
   }
   const char **inputs = (const char **)R_alloc((size_t)Rf_xlength(names), sizeof *inputs);

@@ -26,7 +26,7 @@ test_that("a model file is there and back the same", {
   expect_equal(loo(loaded, boston)$scores, loo(fit)$scores) # the target by its name
   expect_error(fitted(loaded), "does not hold the rows", class = "oatgp_data")
   expect_error(formula(loaded), "not made by a formula", class = "oatgp_argument")
-  expect_error(predict(loaded, boston["rm"]), "the model has 2 inputs: lstat, rm", class = "oatgp_data")
+  expect_error(predict(loaded, boston["rm"]), "no column 'lstat'; the inputs are lstat, rm", class = "oatgp_data")
   expect_error(predict(quick(keep_data = FALSE)), "does not hold the rows", class = "oatgp_data")
 })
 

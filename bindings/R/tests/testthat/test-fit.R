@@ -50,6 +50,42 @@ test_that("factors, transformations, subset, weights and NA are as in lm", {
   expect_error(predict(fit, data.frame(a = 1, g = "z")), "new level")
 })
 
+test_that("a constant input is left out, and nothing else changes", {
+  data <- cbind(k = 3, wavy())
+  x <- as.matrix(data[c("k", "a", "b")])
+  fit <- function(..., knots) oatgp(..., knots = knots, select = "fixed", max_iter = 3, seed = 1)
+  without <- fit(y ~ a + b, data, knots = x[1:10, 2:3])
+  same <- function(ours, theirs) expect_equal(ours, theirs, ignore_attr = TRUE)
+  at <- x[1:10, ]
+  for (fit in list(fit(y ~ k + a + b, data, knots = at), fit(x, data$y, knots = at), fit(unname(x), data$y, knots = at))) {
+    same(predict(fit, x[1:5, ], cov = TRUE), predict(without, data[1:5, ], cov = TRUE))
+    same(fitted(fit), fitted(without))
+    same(residuals(fit, "loo"), residuals(without, "loo"))
+    same(simulate(fit, 2, seed = 1), simulate(without, 2, seed = 1))
+    same(score(fit, x[1:5, ], data$y[1:5]), score(without, data[1:5, ]))
+    same(cv(fit, 2, seed = 1)$scores, cv(without, 2, seed = 1)$scores)
+    same(coef(update(fit, newdata = x[1:5, ], y = data$y[1:5])), coef(update(without, newdata = data[1:5, ])))
+    same(summary(fit)$residuals, summary(without)$residuals)
+    same(oatgp:::middle(fit, oatgp:::model_info(fit)), c(median(data$a), median(data$b)))
+  }
+})
+
+test_that("columns are found by name, and by place only where there are no names", {
+  data <- wavy()
+  fit <- function(...) oatgp(..., select = "simultaneous", knots = 5, max_iter = 2, seed = 1)
+  by_formula <- fit(y ~ exp(a) + b, data)
+  expect_identical(unname(predict(by_formula, as.matrix(data[c("b", "a")]))), unname(predict(by_formula, data)))
+  expect_error(predict(by_formula, unname(as.matrix(data[1:2]))), "a matrix needs the names", class = "oatgp_data")
+  file <- tempfile()
+  oatgp_save(by_formula, file)
+  expect_error(predict(oatgp_load(file), data), "the new rows have no column 'exp(a)'", fixed = TRUE, class = "oatgp_data")
+  expect_error(oatgp(y ~ exp(a) + b, data, knots = data[1:5, 1:2]), "the knots have no column 'exp(a)'", fixed = TRUE, class = "oatgp_data")
+  by_matrix <- fit(unname(as.matrix(data[1:2])), data$y)
+  expect_identical(unname(predict(by_matrix, data[1:2])), unname(predict(by_matrix, as.matrix(data[1:2]))))
+  expect_error(predict(by_matrix, data.frame(x1 = 1, z = 2)), "no column 'x2'", class = "oatgp_data")
+  expect_error(predict(by_matrix, cbind(1:2)), "have 1 columns, without the names of the 2 inputs: x1, x2", class = "oatgp_data")
+})
+
 test_that("weights are those of the noise", {
   data <- wavy(30)
   twice <- data[c(seq_len(30), seq_len(30)), ]
