@@ -93,23 +93,46 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
   model_columns(list(x = design(terms, frame, object$contrasts)$x, na.action = attr(frame, "na.action")), inputs)
 }
 
-# New rows with their target, for update() and score().
-new_rows <- function(object, newdata, y = NULL, weights = NULL, noise_variance = NULL, call = NULL) {
-  if (!is.null(object$terms) && is.data.frame(newdata)) {
-    frame <- stats::model.frame(object$terms, newdata, na.action = stats::na.fail, xlev = object$xlevels)
-    x <- new_inputs(object, newdata, stats::na.fail, call)$x
-    y <- stats::model.response(frame, "numeric")
-  } else {
-    x <- new_inputs(object, newdata, call = call)$x
-    target <- model_info(object)$target
-    if (is.null(y) && target %in% colnames(newdata)) {
-      y <- newdata[, target]
+# What an expression of the fit is for new rows; NULL unless its variables are their columns, or single values from elsewhere.
+evaluate_for <- function(object, expression, newdata) {
+  names <- all.vars(expression)
+  from <- if (is.null(object$terms)) globalenv() else environment(object$terms)
+  column <- names %in% colnames(newdata)
+  single <- vapply(names[!column], function(name) length(get0(name, from)) == 1, NA)
+  if (any(column) && all(single)) eval(expression, as.data.frame(newdata), from)
+}
+
+# Weights and noise variances of new rows: given, or by the expressions of the fit. A model that was fitted with them is not used without.
+new_noise <- function(object, newdata, weights, noise_variance, needed = TRUE, call = NULL) {
+  given <- list(weights = weights, noise_variance = noise_variance)
+  for (what in if (needed) names(object$noise)) {
+    if (is.null(given[[what]])) {
+      given[[what]] <- evaluate_for(object, object$noise[[what]], newdata)
     }
-    if (is.null(y)) {
-      fail("y is missing: the values that belong to the new rows", call = call)
+    if (is.null(given[[what]])) {
+      fail(sprintf("the model was fitted with %s, and the new rows have none: give theirs as %s", what, what), "data", call)
     }
   }
-  make_frame(x, y, weights, noise_variance, call = call)
+  given
+}
+
+new_target <- function(object, newdata) {
+  if (!is.null(object$terms)) {
+    return(evaluate_for(object, stats::formula(object$terms)[[2]], newdata))
+  }
+  target <- model_info(object)$target
+  if (target %in% colnames(newdata)) as.data.frame(newdata)[[target]]
+}
+
+# New rows with their target, for update() and score().
+new_rows <- function(object, newdata, y = NULL, weights = NULL, noise_variance = NULL, call = NULL) {
+  x <- new_inputs(object, newdata, stats::na.fail, call)$x
+  y <- if (is.null(y)) new_target(object, newdata) else y
+  if (is.null(y)) {
+    fail("y is missing: the values that belong to the new rows", call = call)
+  }
+  noise <- new_noise(object, newdata, weights, noise_variance, call = call)
+  make_frame(x, y, noise$weights, noise$noise_variance, call = call)
 }
 
 # The rows of the fit, which the object keeps unless it was read from a model file or made with keep_data = FALSE.

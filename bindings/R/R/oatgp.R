@@ -67,7 +67,8 @@ fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
   }
   control <- list(progress = progress, certify = certify, command = paste(deparse(call), collapse = " "))
   model <- receive(.Call(C_entry_fit, rows, texts, split$knots, control), call, progress)
-  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x)), class = "oatgp")
+  noise <- as.list(call)[names(Filter(Negate(is.null), rows[c("weights", "noise_variance")]))]
+  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), noise = noise), class = "oatgp")
   inputs <- model_info(object)$inputs
   if (!is.null(split$knots)) {
     object$knots <- model_columns(split$knots, inputs)

@@ -29,14 +29,18 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     omitted <- object$na.action
   } else {
     new <- new_inputs(object, newdata, na.action, call)
-    rows <- make_frame(new$x, NULL, weights, noise_variance, call = call)
     omitted <- new$na.action
+    noise <- new_noise(object, newdata, weights, noise_variance, interval == "prediction", call)
+    kept <- setdiff(seq_len(NROW(newdata)), omitted)
+    noise <- lapply(noise, function(values) if (length(values) == NROW(newdata)) values[kept] else values)
+    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call)
   }
   values <- predict_rows(object, rows, threads, call)
   pad <- function(v) stats::napredict(omitted, v)
-  fit <- values[, "mean"]
+  column <- function(name) stats::setNames(values[, name], rownames(values)) # that of one row, too
+  fit <- column("mean")
   if (interval != "none") {
-    half <- stats::qnorm((1 + level) / 2) * sqrt(values[, if (interval == "confidence") "latent" else "observation"])
+    half <- stats::qnorm((1 + level) / 2) * sqrt(column(if (interval == "confidence") "latent" else "observation"))
     fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
   }
   if (!se.fit && !cov) {
@@ -44,7 +48,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   }
   result <- list(fit = pad(fit))
   if (se.fit) {
-    result$se.fit <- pad(sqrt(values[, "latent"]))
+    result$se.fit <- pad(sqrt(column("latent")))
     result$residual.scale <- sigma.oatgp(object)
   }
   if (cov) {
@@ -79,10 +83,16 @@ residuals.oatgp <- function(object, type = c("response", "loo"), ...) {
 }
 
 # As simulate() does for lm(): with a seed, the generator is put back afterwards; the state that was used comes with the result.
-simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), ...) {
+simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), weights = NULL,
+                           noise_variance = NULL, ...) {
   call <- sys.call()
   what <- match.arg(what)
-  rows <- if (is.null(newdata)) own_rows(object, call) else make_frame(new_inputs(object, newdata, stats::na.fail, call)$x)
+  if (is.null(newdata)) {
+    rows <- own_rows(object, call)
+  } else {
+    noise <- new_noise(object, newdata, weights, noise_variance, what == "response", call)
+    rows <- make_frame(new_inputs(object, newdata, stats::na.fail, call)$x, NULL, noise$weights, noise$noise_variance, call = call)
+  }
   if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
     stats::runif(1)
   }

@@ -55,7 +55,7 @@ test_that("a constant input is left out, and nothing else changes", {
   x <- as.matrix(data[c("k", "a", "b")])
   fit <- function(..., knots) oatgp(..., knots = knots, select = "fixed", max_iter = 3, seed = 1)
   without <- fit(y ~ a + b, data, knots = x[1:10, 2:3])
-  same <- function(ours, theirs) expect_equal(ours, theirs, ignore_attr = TRUE)
+  same <- function(ours, theirs) expect_equal(unname(unlist(ours)), unname(unlist(theirs)))
   at <- x[1:10, ]
   for (fit in list(fit(y ~ k + a + b, data, knots = at), fit(x, data$y, knots = at), fit(unname(x), data$y, knots = at))) {
     same(predict(fit, x[1:5, ], cov = TRUE), predict(without, data[1:5, ], cov = TRUE))
@@ -96,6 +96,49 @@ test_that("weights are those of the noise", {
   known <- do.call(oatgp, c(list(as.matrix(data[1:2]), data$y, noise_variance = rep(0.3^2, 30)), settings))
   halved <- do.call(oatgp, c(list(as.matrix(data[1:2]), data$y, weights = rep(0.5, 30)), settings))
   expect_equal(predict(known, data), predict(halved, data), tolerance = 1e-10)
+})
+
+test_that("new rows have the weights and noise variances that the call says, and none are forgotten", {
+  data <- cbind(wavy(), w = rep(c(1, 4), 30), v = rep(c(0, 0.1, 0.2), 20))
+  half <- 2
+  at <- data[1:10, 1:2]
+  by_formula <- oatgp(y ~ a + b, data[1:40, ], weights = w / half, noise_variance = v, knots = at, select = "fixed", max_iter = 0, mean = 0,
+                      sigma = 1, tau = 0.5, lengthscale = 1, scale = FALSE)
+  by_matrix <- with(data[1:40, ], oatgp(cbind(a, b), y, weights = w, noise_variance = v, knots = at, select = "fixed", max_iter = 0))
+  all <- update(by_formula, data = data)
+  expect_equal(as.numeric(logLik(update(by_formula, newdata = data[41:60, ]))), as.numeric(logLik(all)), tolerance = 1e-8)
+
+  new <- data[41:44, ]
+  given <- list(new, interval = "prediction", weights = new$w / 2, noise_variance = new$v)
+  expect_identical(predict(by_formula, new, interval = "prediction"), do.call(predict, c(list(by_formula), given)))
+  expect_identical(score(by_formula, new), score(by_formula, new, weights = new$w / 2, noise_variance = new$v))
+  expect_identical(score(by_matrix, new), score(by_matrix, new, weights = new$w, noise_variance = new$v))
+  noisy <- as.matrix(simulate(by_formula, 20000, seed = 1, newdata = new))
+  clean <- as.matrix(simulate(by_formula, 20000, seed = 1, newdata = new, what = "function"))
+  expect_equal(unname(apply(noisy - clean, 1, var)), 0.5^2 / (new$w / 2) + new$v, tolerance = 0.05)
+  expect_identical(dim(simulate(by_formula, 1, newdata = new[1:2], weights = rep(1, 4), noise_variance = rep(0, 4))), c(4L, 1L))
+
+  bare <- new[c("a", "b", "y")]
+  expect_length(predict(by_formula, bare), 4)
+  for (use in list(function(m) predict(m, bare, interval = "prediction"), function(m) score(m, bare),
+                   function(m) simulate(m, newdata = bare), function(m) update(m, newdata = bare))) {
+    expect_error(use(by_formula), "was fitted with weights, and the new rows have none", class = "oatgp_data")
+    expect_error(use(by_matrix), "was fitted with weights, and the new rows have none", class = "oatgp_data")
+  }
+
+  new$a[2] <- NA
+  given[[1]] <- new
+  expect_identical(do.call(predict, c(list(by_formula, na.action = na.omit), given)), do.call(predict, c(list(by_formula), given))[-2, ])
+})
+
+test_that("a y that is given wins over that of the formula", {
+  fit <- quick()
+  wrong <- transform(boston, medv = 0)
+  for (newdata in list(wrong, wrong[c("lstat", "rm")], as.matrix(wrong))) {
+    expect_equal(score(fit, newdata, y = boston$medv), score(fit, boston), tolerance = 1e-12)
+    expect_equal(loo(fit, newdata, y = boston$medv)$scores, loo(fit)$scores, tolerance = 1e-12)
+  }
+  expect_error(score(fit, boston[c("lstat", "rm")]), "y is missing", class = "oatgp_argument")
 })
 
 test_that("set.seed makes fits reproducible and other seeds differ", {

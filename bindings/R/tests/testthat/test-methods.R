@@ -19,6 +19,7 @@ test_that("predictions have the shapes of predict.lm", {
   heavy <- predict(fit, new, interval = "prediction", weights = rep(4, 4))
   half <- unname(heavy[, "upr"] - heavy[, "fit"])
   expect_equal(half, unname(qnorm(0.975) * sqrt(both$se.fit^2 + sigma(fit)^2 / 4)))
+  expect_equal(predict(fit, new[2, ], se.fit = TRUE)[1:2], lapply(both[1:2], `[`, 2)) # with its name
   expect_error(predict(fit, new, level = 2), "level must be", class = "oatgp_argument")
   expect_error(predict(fit, new, weights = 1), "weights must be 4", class = "oatgp_argument")
   expect_error(predict(fit, new, typo = 1), "no argument 'typo'", class = "oatgp_argument")
