@@ -112,6 +112,13 @@ test_that("update takes in rows, refits, and changes calls", {
   expect_equal(as.numeric(logLik(updated)), as.numeric(logLik(all)), tolerance = 1e-10)
   expect_equal(predict(updated, boston), predict(all, boston), tolerance = 1e-8)
   expect_equal(loo(updated)$scores, loo(all)$scores, tolerance = 1e-8)
+  expect_identical(row.names(loo(updated)$rows), row.names(boston))
+  later <- boston[401:490, ]
+  row.names(later) <- NULL
+  same_names <- update(part, newdata = later)
+  expect_equal(loo(same_names)$scores, loo(updated)$scores)
+  expect_length(residuals(same_names, "loo"), 490)
+  expect_identical(dim(simulate(same_names)), c(490L, 1L))
   refitted <- update(part, newdata = boston[401:490, ], refit = TRUE, max_iter = 20)
   expect_gt(as.numeric(logLik(refitted)), as.numeric(logLik(updated)))
   expect_error(update(part, newdata = boston[1:3, ], max_iter = 3), "settings are for refit", class = "oatgp_argument")
