@@ -41,11 +41,12 @@ oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, cert
   if (missing(y)) {
     fail("y is missing: the values to be predicted", call = call)
   }
-  target <- if (is.name(call$y)) as.character(call$y) else "y"
   x <- as_inputs(x, call)
   if (is.null(colnames(x))) {
     colnames(x) <- paste0(rep("x", ncol(x)), seq_len(ncol(x)))
   }
+  target <- if (is.name(call$y) && !grepl("^[.][.][0-9]+$", call$y)) as.character(call$y) else "y" # ..2 is an argument of a wrapper
+  target <- utils::tail(make.unique(c(colnames(x), target)), 1)
   fit_rows(make_frame(x, y, weights, noise_variance, target, call), list(...), call, certify, keep_data, progress)
 }
 

@@ -33,6 +33,15 @@ test_that("formula, data frame, matrix and vector are the same model", {
   expect_length(predict(one, 1:3), 3)
 })
 
+test_that("the target has the name of its variable, if no input and no wrapper has it", {
+  target <- function(fit) oatgp:::model_info(fit)$target
+  wrapper <- function(...) oatgp(..., max_iter = 0)
+  heights <- mcycle$accel
+  expect_identical(target(oatgp(mcycle$times, heights, max_iter = 0)), "heights")
+  expect_identical(target(oatgp(cbind(x = mcycle$times, y = rev(mcycle$times)), mcycle$accel, max_iter = 0)), "y.1")
+  expect_identical(target(wrapper(mcycle$times, mcycle$accel)), "y")
+})
+
 test_that("factors, transformations, subset, weights and NA are as in lm", {
   data <- wavy(80)
   data$g <- factor(rep(c("u", "v", "w", "u"), 20))
