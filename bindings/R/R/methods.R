@@ -69,7 +69,7 @@ model_words <- function(info) {
 }
 
 print_call <- function(call) {
-  cat("\nCall:\n", paste(deparse(call), collapse = "\n"), "\n\n", sep = "")
+  cat("\nCall:\n", paste(deparse(short_call(call)), collapse = "\n"), "\n\n", sep = "")
 }
 
 print.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {

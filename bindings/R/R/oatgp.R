@@ -60,13 +60,19 @@ split_knots <- function(settings, rows, call) {
   list(settings = settings, knots = NULL)
 }
 
+# The call without data that do.call() put into it.
+short_call <- function(call) {
+  is_short <- function(value) is.language(value) || is.null(value) || (is.atomic(value) && length(value) <= 10)
+  as.call(lapply(as.list(call), function(value) if (is_short(value)) value else as.name(sprintf("<%s>", class(value)[1]))))
+}
+
 fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
   split <- split_knots(settings, rows, call)
   texts <- as_settings(split$settings, call)
   if (!"seed" %in% names(texts)) {
     texts["seed"] <- draw_seed()
   }
-  control <- list(progress = progress, certify = certify, command = paste(deparse(call), collapse = " "))
+  control <- list(progress = progress, certify = certify, command = paste(deparse(short_call(call)), collapse = " "))
   model <- receive(.Call(C_entry_fit, rows, texts, split$knots, control), call, progress)
   noise <- as.list(call)[names(Filter(Negate(is.null), rows[c("weights", "noise_variance")]))]
   object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), noise = noise), class = "oatgp")

@@ -42,6 +42,12 @@ test_that("the target has the name of its variable, if no input and no wrapper h
   expect_identical(target(wrapper(mcycle$times, mcycle$accel)), "y")
 })
 
+test_that("the command in the model has no data", {
+  fit <- do.call(oatgp, list(mcycle["times"], mcycle$accel, max_iter = 0, seed = 1))
+  expect_identical(oatgp:::model_info(fit)$command, "oatgp(x = `<data.frame>`, y = `<numeric>`, max_iter = 0, seed = 1)")
+  expect_output(print(fit), "oatgp(x = `<data.frame>`", fixed = TRUE)
+})
+
 test_that("factors, transformations, subset, weights and NA are as in lm", {
   data <- wavy(80)
   data$g <- factor(rep(c("u", "v", "w", "u"), 20))
