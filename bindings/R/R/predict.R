@@ -52,7 +52,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     result$residual.scale <- sigma.oatgp(object)
   }
   if (cov) {
-    result$cov <- joint_covariance(object, rows$x, call)
+    result$cov <- pad(t(pad(joint_covariance(object, rows$x, call))))
   }
   result
 }
@@ -89,7 +89,9 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   what <- match.arg(what)
   if (is.null(newdata)) {
     rows <- own_rows(object, call)
+    omitted <- object$na.action
   } else {
+    omitted <- NULL
     noise <- new_noise(object, newdata, weights, noise_variance, what == "response", call)
     rows <- make_frame(new_inputs(object, newdata, stats::na.fail, call)$x, NULL, noise$weights, noise$noise_variance, call = call)
   }
@@ -111,5 +113,5 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   }
   colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
   rownames(draws) <- rownames(rows$x)
-  structure(as.data.frame(draws), seed = state)
+  structure(as.data.frame(stats::naresid(omitted, draws)), seed = state)
 }

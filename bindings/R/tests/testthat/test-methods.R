@@ -152,6 +152,29 @@ test_that("plots draw", {
   expect_error(plot(fit, which = "pie"), "should be one of")
 })
 
+test_that("rows that the fit left out are there again where lm has them", {
+  data <- wavy(40)
+  data$y[3] <- NA
+  fit <- function(na.action) oatgp(y ~ a + b, data, na.action = na.action, knots = 5, select = "simultaneous", max_iter = 2, seed = 1)
+  excluded <- fit(na.exclude)
+  omitted <- fit(na.omit)
+  covariance <- predict(excluded, cov = TRUE)$cov
+  expect_identical(dim(covariance), c(40L, 40L))
+  expect_identical(covariance[-3, -3], predict(omitted, cov = TRUE)$cov)
+  expect_true(all(is.na(covariance[3, ])))
+  draws <- simulate(excluded, 2, seed = 1)
+  expect_identical(row.names(draws), row.names(simulate(lm(y ~ a + b, data, na.action = na.exclude), 2)))
+  expect_identical(as.matrix(draws)[-3, ], as.matrix(simulate(omitted, 2, seed = 1)))
+  skip_if_not_installed("generics")
+  for (model in list(excluded, omitted)) {
+    expect_identical(nrow(generics::augment(model)), 39L)
+    rows <- generics::augment(model, data)
+    expect_identical(which(is.na(rows$.fitted)), 3L)
+    expect_identical(rows$.std.resid[-3], generics::augment(model, na.omit(data))$.std.resid)
+    expect_identical(names(rows), c("a", "b", "y", ".fitted", ".se.fit", ".resid", ".std.resid"))
+  }
+})
+
 test_that("tidy methods", {
   skip_if_not_installed("generics")
   fit <- quick()
