@@ -68,7 +68,7 @@ short_call <- function(call) {
 
 fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
   split <- split_knots(settings, rows, call)
-  texts <- as_settings(split$settings, call)
+  texts <- as_settings(split$settings, "fit", call)
   if (!"seed" %in% names(texts)) {
     texts["seed"] <- draw_seed()
   }
@@ -99,7 +99,7 @@ oatgp_save <- function(object, file) {
 
 oatgp_load <- function(file) {
   model <- receive(.Call(C_entry_load, file_path(file)), sys.call())
-  structure(list(model = model, call = sys.call(), settings = as_settings(list())), class = "oatgp")
+  structure(list(model = model, call = sys.call(), settings = character()), class = "oatgp")
 }
 
 # For the library "-" is standard output, which belongs to R.
@@ -127,7 +127,7 @@ update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weight
   all <- if (is.null(old)) NULL else join_rows(old, new)
   if (refit) {
     all <- join_rows(own_rows(object, call), new)
-    object$model <- receive(.Call(C_entry_refit, object$model, all, as_settings(list(...), call), progress), call, progress)
+    object$model <- receive(.Call(C_entry_refit, object$model, all, as_settings(list(...), "update", call), progress), call, progress)
   } else {
     if (...length() > 0) {
       fail("settings are for refit = TRUE; without it nothing is optimised", call = call)

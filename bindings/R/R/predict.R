@@ -5,7 +5,7 @@ predict_rows <- function(object, frame, threads = NULL, call = NULL) {
   x <- frame$x
   result <- matrix(NA_real_, nrow(x), 3, dimnames = list(rownames(x), c("mean", "latent", "observation")))
   complete <- which(rowSums(is.na(x)) == 0)
-  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), call)
+  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
   for (first in seq(1, by = 65536, length.out = ceiling(length(complete) / 65536))) {
     part <- complete[first:min(first + 65535, length(complete))]
     some <- list(x = x[part, , drop = FALSE], weights = frame$weights[part], noise_variance = frame$noise_variance[part])

@@ -141,6 +141,23 @@ test_that("cross-validation and scores", {
   expect_identical(score(fit, boston[1:50, c("rm", "medv", "lstat")]), scores)
 })
 
+test_that("settings of cross-validation win over the model's, and a preset over neither", {
+  places <- boston[1:4, c("lstat", "rm")]
+  fit <- function(...) oatgp(medv ~ lstat + rm, boston, max_iter = 2, select = "simultaneous", seed = 1, ...)
+  rows <- function(...) cv(..., folds = 2, seed = 1)$rows
+  expect_identical(rows(fit(knots = places), knots = 3), rows(fit(knots = 3)))
+  expect_identical(rows(fit(knots = 3), knots = places), rows(fit(knots = places)))
+  expect_identical(rows(fit(knots = 3), preset = "paper", max_iter = 1), rows(fit(knots = 3, preset = "paper"), max_iter = 1))
+  expect_false(identical(rows(fit(knots = 3), max_iter = 1), rows(fit(knots = 3))))
+})
+
+test_that("settings that would have no effect are refused", {
+  fit <- quick()
+  expect_error(update(fit, newdata = boston[1:3, ], refit = TRUE, kernel = "rq"), "'kernel' has no effect here", class = "oatgp_argument")
+  expect_error(certify(fit, kernel = "rq"), "'kernel' has no effect here", class = "oatgp_argument")
+  expect_error(quick(folds = 3), "'folds' has no effect here", class = "oatgp_argument")
+})
+
 test_that("plots draw", {
   file <- tempfile(fileext = ".pdf")
   grDevices::pdf(file)
