@@ -1,6 +1,8 @@
 /* The entries that R calls: one for each thing that the library does. Their arguments are checked in R. */
 #include "entries.h"
 
+#include <math.h>
+
 #include <R_ext/Arith.h>
 
 /* Ends a work function early when a call failed. */
@@ -20,12 +22,16 @@ static double *new_vector(R_xlen_t n, SEXP *value) {
 
 /* ---- fit, refit, update ------------------------------------------------------------------------------------------------ */
 
-/* Bounds of the log evidence, kept in the model; the fit is worth more than they are, so that a failure is a warning. */
+/* Bounds of the log evidence, kept in the model, in what is left of the time and with a limit of iterations of their own. The fit is worth
+ * more than they are, so that a failure is a warning. */
 static void keep_certificate(job *j) {
   oatgp_certificate certificate;
   oatgp_settings settings = j->settings, defaults;
+  oatgp_model_info info;
+  oatgp_model_get_info(j->model, &info);
   oatgp_settings_default(&defaults);
   settings.max_iter = defaults.max_iter;
+  settings.time_limit = settings.time_limit > 0 ? fmax(settings.time_limit - info.seconds, 1e-9) : 0;
   if (oatgp_certify(j->ctx, j->model, j->data, &settings, watch_bracket, j, &certificate) == OATGP_OK) {
     oatgp_model_set_certificate(j->ctx, j->model, &certificate);
   } else {

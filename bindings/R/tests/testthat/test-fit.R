@@ -224,6 +224,11 @@ test_that("a time limit is a success", {
   expect_identical(oatgp:::model_info(fit)$stop, "time")
 })
 
+test_that("bounds get what the time limit leaves", {
+  fit <- endless(medv ~ ., boston, knots = 20, time_limit = 0.3, certify = TRUE)
+  expect_gt(oatgp:::model_info(fit)$upper, certify(fit)$upper + 1)
+})
+
 test_that("progress goes to the console", {
   said <- capture.output(fit <- endless(medv ~ ., boston, knots = 60, time_limit = 1, progress = TRUE), type = "message")
   expect_match(paste(said, collapse = ""), "60 knots")
