@@ -50,6 +50,9 @@ static SEXP do_job(void *data) {
   if (j->line_is_open) {
     REprintf("\r%78s\r", "");
   }
+  if (status == OATGP_OK && j->watched) {
+    take_late_interrupt(j);
+  }
   SEXP result = PROTECT(named_list(6, names));
   SET_VECTOR_ELT(result, 0, Rf_mkString(status_names[status]));
   SET_VECTOR_ELT(result, 1, Rf_mkString(status == OATGP_OK ? "" : oatgp_last_error(j->ctx)));

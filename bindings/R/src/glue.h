@@ -32,6 +32,7 @@ typedef struct job {
   unsigned char *bytes;
   sentences said[2]; /* by oatgp_level */
   bool progress;     /* shown in the console */
+  bool watched; /* long work, which an interrupt ends with its best so far */
   bool interrupted;
   bool line_is_open;
   double next_look, next_line;
@@ -75,6 +76,8 @@ oatgp_status hand_over_model(job *j, SEXP *value);
 
 int watch_fit(void *user, const oatgp_event *event);
 int watch_bracket(void *user, const oatgp_certificate *so_far);
+/* An interrupt that came after the last look, or a second one, would lose the result on its way to R's variable. */
+void take_late_interrupt(job *j);
 
 /* Threads of the BLAS, if it is OpenBLAS; 0 if it is not. */
 int get_blas_threads(void);
