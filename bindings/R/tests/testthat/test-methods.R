@@ -166,6 +166,7 @@ test_that("plots draw", {
   expect_identical(plot(fit, which = c("effects", "residuals", "qq", "history")), fit)
   plot(oatgp(accel ~ times, mcycle, max_iter = 5))
   plot(oatgp(accel ~ times, mcycle, max_iter = 5, approx = "full", keep_data = FALSE), which = "effects", main = "title")
+  plot(fit, which = oatgp:::plot_names, xlab = "x", ylab = "y", main = "title", pch = 1, col = "red", ylim = c(0, 9))
   expect_error(plot(fit, which = "pie"), "should be one of")
 })
 
