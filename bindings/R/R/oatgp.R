@@ -99,7 +99,10 @@ oatgp_save <- function(object, file) {
 
 oatgp_load <- function(file) {
   model <- receive(.Call(C_entry_load, file_path(file)), sys.call())
-  structure(list(model = model, call = sys.call(), settings = character()), class = "oatgp")
+  object <- structure(list(model = model, call = sys.call(), settings = character()), class = "oatgp")
+  columns <- Filter(nzchar, unlist(model_info(object)[c("weights", "noise_variance")]))
+  object$noise <- lapply(columns, as.name)
+  object
 }
 
 # For the library "-" is standard output, which belongs to R.

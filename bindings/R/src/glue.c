@@ -55,7 +55,7 @@ static SEXP do_job(void *data) {
   }
   SEXP result = PROTECT(named_list(6, names));
   SET_VECTOR_ELT(result, 0, Rf_mkString(status_names[status]));
-  SET_VECTOR_ELT(result, 1, Rf_mkString(status == OATGP_OK ? "" : oatgp_last_error(j->ctx)));
+  SET_VECTOR_ELT(result, 1, text_value(status == OATGP_OK ? "" : oatgp_last_error(j->ctx)));
   SET_VECTOR_ELT(result, 2, sentences_vector(&j->said[OATGP_WARNING]));
   SET_VECTOR_ELT(result, 3, sentences_vector(&j->said[OATGP_NOTE]));
   SET_VECTOR_ELT(result, 4, Rf_ScalarLogical(j->interrupted));
@@ -117,6 +117,13 @@ SEXP named_list(int count, const char *const *names) {
   Rf_setAttrib(list, R_NamesSymbol, labels);
   UNPROTECT(2);
   return list;
+}
+
+SEXP text_value(const char *text) {
+  SEXP value = PROTECT(Rf_allocVector(STRSXP, 1));
+  SET_STRING_ELT(value, 0, Rf_mkCharCE(text, CE_UTF8));
+  UNPROTECT(1);
+  return value;
 }
 
 SEXP real_vector(size_t count, const double *values) {

@@ -32,7 +32,7 @@ typedef struct job {
   unsigned char *bytes;
   sentences said[2]; /* by oatgp_level */
   bool progress;     /* shown in the console */
-  bool watched; /* long work, which an interrupt ends with its best so far */
+  bool watched;      /* long work, which an interrupt ends with its best so far */
   bool interrupted;
   bool line_is_open;
   double next_look, next_line;
@@ -54,6 +54,7 @@ bool is_true(SEXP value);
 const char *text_or_null(SEXP value);
 /* A list of `count` elements with these names; fill it by SET_VECTOR_ELT. Unprotected. */
 SEXP named_list(int count, const char *const *names);
+SEXP text_value(const char *text);                                             /* UTF-8; unprotected */
 SEXP real_vector(size_t count, const double *values);                          /* unprotected */
 SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values); /* unprotected */
 SEXP scores_list(const oatgp_scores *scores);                                  /* unprotected */
