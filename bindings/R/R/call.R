@@ -27,8 +27,9 @@ fail <- function(sentence, status = "argument", call = NULL) {
 # Settings whose names are those of columns or are about files; data frames have their own ways.
 file_settings <- c("target", "inputs", "weights", "noise_variance", "header", "missing")
 
-# A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas.
-as_settings <- function(settings, call = NULL) {
+# A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas. Names that are none are the
+# library's to refuse; those of another verb would have no effect.
+as_settings <- function(settings, verb, call = NULL) {
   if (length(settings) == 0) {
     return(stats::setNames(character(), character()))
   }
@@ -43,8 +44,16 @@ as_settings <- function(settings, call = NULL) {
   if (length(about_files) > 0) {
     fail(sprintf("'%s' is about files: in R the formula, the matrices and their arguments say it", about_files[1]), call = call)
   }
-  texts <- vapply(settings, setting_text, "", call = call)
-  texts[order(names(texts) != "preset")] # a preset comes first, so that other settings win
+  others <- setdiff(intersect(names, settings_table()$name), oatgp_settings(verb)$name)
+  if (length(others) > 0) {
+    fail(sprintf("the setting '%s' has no effect here; oatgp_settings(\"%s\") lists those that have", others[1], verb), call = call)
+  }
+  preset_first(vapply(settings, setting_text, "", call = call))
+}
+
+# So that other settings win.
+preset_first <- function(texts) {
+  texts[order(names(texts) != "preset")]
 }
 
 setting_text <- function(value, call = NULL) {
@@ -64,11 +73,16 @@ draw_seed <- function() {
   sprintf("%.0f", floor(stats::runif(1, 1, .Machine$integer.max)))
 }
 
+# The library's, without options of the command.
+settings_table <- function() {
+  table <- as.data.frame(receive(.Call(C_entry_settings)), stringsAsFactors = FALSE)
+  table[!table$command_only, ]
+}
+
 oatgp_settings <- function(verb = "fit") {
-  table <- receive(.Call(C_entry_settings), sys.call())
-  table <- as.data.frame(table, stringsAsFactors = FALSE)
+  table <- settings_table()
   verbs <- strsplit(table$verbs, ",", fixed = TRUE)
-  wanted <- !table$command_only & !table$name %in% file_settings & vapply(verbs, function(v) verb %in% v, NA)
+  wanted <- !table$name %in% file_settings & vapply(verbs, function(v) verb %in% v, NA)
   if (!any(wanted)) {
     fail(sprintf("'%s' is none of fit, certify, update and cv", verb), call = sys.call())
   }

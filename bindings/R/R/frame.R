@@ -1,4 +1,4 @@
-# Frames: the rows as the library wants them, a list of x, y, weights, noise_variance, names and target.
+# Frames: the rows as the library wants them, a list of x, whose columns have names, y, weights, noise_variance and target.
 
 # x: a matrix, a data frame of numbers, or a vector for one input.
 as_inputs <- function(x, call = NULL) {
@@ -22,12 +22,34 @@ as_inputs <- function(x, call = NULL) {
   x
 }
 
-# The columns of these names, if all are there; else everything.
-take_columns <- function(x, names) {
-  if (all(names %in% colnames(x))) x[, names, drop = FALSE] else x
+# The columns of these names. By place only where x has no names, or where the model's are automatic (x1, x2, ...) and x has none of them.
+match_columns <- function(x, names, what, call = NULL) {
+  missing <- setdiff(names, colnames(x))
+  if (length(missing) == 0) {
+    return(as_inputs(x[, names, drop = FALSE], call))
+  }
+  automatic <- all(grepl("^x[0-9]+$", names)) && length(missing) == length(names)
+  if (!is.null(colnames(x)) && !automatic) {
+    fail(sprintf("%s have no column '%s'; the inputs are %s", what, missing[1], paste(names, collapse = ", ")), "data", call)
+  }
+  x <- as_inputs(x, call)
+  if (ncol(x) != length(names)) {
+    fail(sprintf("%s have %d columns, without the names of the %d inputs: %s", what, ncol(x), length(names), paste(names, collapse = ", ")),
+         "data", call)
+  }
+  colnames(x) <- names
+  x
 }
 
-make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, names = NULL, target = NULL, call = NULL) {
+# A frame with the inputs that the model has: the library leaves constant ones out.
+model_columns <- function(frame, inputs) {
+  if (!identical(colnames(frame$x), inputs)) {
+    frame$x <- frame$x[, inputs, drop = FALSE]
+  }
+  frame
+}
+
+make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, target = NULL, call = NULL) {
   column <- function(values, what) {
     if (is.null(values)) {
       return(NULL)
@@ -38,7 +60,7 @@ make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, names
     as.double(values)
   }
   list(x = x, y = column(y, "y"), weights = column(weights, "weights"), noise_variance = column(noise_variance, "noise_variance"),
-       names = names, target = target)
+       target = target)
 }
 
 # The columns of the model matrix; its constant is the model's own mean.
@@ -51,41 +73,66 @@ design <- function(terms, frame, contrasts = NULL) {
 
 # New rows in the columns of the model: by the formula, by name, or by place.
 new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL) {
-  if (!is.null(object$terms) && !is.matrix(newdata)) {
-    terms <- stats::delete.response(object$terms)
-    frame <- stats::model.frame(terms, newdata, na.action = na.action, xlev = object$xlevels)
-    classes <- attr(terms, "dataClasses")
-    if (!is.null(classes)) {
-      stats::.checkMFClasses(classes, frame)
-    }
-    return(list(x = design(terms, frame, object$contrasts)$x, na.action = attr(frame, "na.action")))
-  }
   inputs <- model_info(object)$inputs
-  x <- as_inputs(take_columns(newdata, inputs), call)
-  if (ncol(x) != length(inputs)) {
-    fail(sprintf("the new rows have %d columns and the model has %d inputs: %s", ncol(x), length(inputs), paste(inputs, collapse = ", ")),
-         "data", call)
+  if (is.null(object$terms)) {
+    names <- if (is.null(object$columns) || all(inputs %in% colnames(newdata))) inputs else object$columns
+    return(model_columns(list(x = match_columns(newdata, names, "the new rows", call)), inputs))
   }
-  list(x = x, na.action = NULL)
+  if (is.matrix(newdata)) {
+    if (is.null(colnames(newdata))) {
+      fail("a matrix needs the names of the formula's variables as column names", "data", call)
+    }
+    newdata <- as.data.frame(newdata)
+  }
+  terms <- stats::delete.response(object$terms)
+  frame <- stats::model.frame(terms, newdata, na.action = na.action, xlev = object$xlevels)
+  classes <- attr(terms, "dataClasses")
+  if (!is.null(classes)) {
+    stats::.checkMFClasses(classes, frame)
+  }
+  model_columns(list(x = design(terms, frame, object$contrasts)$x, na.action = attr(frame, "na.action")), inputs)
+}
+
+# What an expression of the fit is for new rows; NULL unless its variables are their columns, or single values from elsewhere.
+evaluate_for <- function(object, expression, newdata) {
+  names <- all.vars(expression)
+  from <- if (is.null(object$terms)) globalenv() else environment(object$terms)
+  column <- names %in% colnames(newdata)
+  single <- vapply(names[!column], function(name) length(get0(name, from)) == 1, NA)
+  if (any(column) && all(single)) eval(expression, as.data.frame(newdata), from)
+}
+
+# Weights and noise variances of new rows: given, or by the expressions of the fit. A model that was fitted with them is not used without.
+new_noise <- function(object, newdata, weights, noise_variance, needed = TRUE, call = NULL) {
+  given <- list(weights = weights, noise_variance = noise_variance)
+  for (what in if (needed) names(object$noise)) {
+    if (is.null(given[[what]])) {
+      given[[what]] <- evaluate_for(object, object$noise[[what]], newdata)
+    }
+    if (is.null(given[[what]])) {
+      fail(sprintf("the model was fitted with %s, and the new rows have none: give theirs as %s", what, what), "data", call)
+    }
+  }
+  given
+}
+
+new_target <- function(object, newdata) {
+  if (!is.null(object$terms)) {
+    return(evaluate_for(object, stats::formula(object$terms)[[2]], newdata))
+  }
+  target <- model_info(object)$target
+  if (target %in% colnames(newdata)) as.data.frame(newdata)[[target]]
 }
 
 # New rows with their target, for update() and score().
 new_rows <- function(object, newdata, y = NULL, weights = NULL, noise_variance = NULL, call = NULL) {
-  if (!is.null(object$terms) && is.data.frame(newdata)) {
-    frame <- stats::model.frame(object$terms, newdata, na.action = stats::na.fail, xlev = object$xlevels)
-    x <- design(object$terms, frame, object$contrasts)$x
-    y <- stats::model.response(frame, "numeric")
-  } else {
-    x <- new_inputs(object, newdata, call = call)$x
-    target <- model_info(object)$target
-    if (is.null(y) && target %in% colnames(newdata)) {
-      y <- newdata[, target]
-    }
-    if (is.null(y)) {
-      fail("y is missing: the values that belong to the new rows", call = call)
-    }
+  x <- new_inputs(object, newdata, stats::na.fail, call)$x
+  y <- if (is.null(y)) new_target(object, newdata) else y
+  if (is.null(y)) {
+    fail("y is missing: the values that belong to the new rows", call = call)
   }
-  make_frame(x, y, weights, noise_variance, model_info(object)$inputs, call = call)
+  noise <- new_noise(object, newdata, weights, noise_variance, call = call)
+  make_frame(x, y, noise$weights, noise$noise_variance, call = call)
 }
 
 # The rows of the fit, which the object keeps unless it was read from a model file or made with keep_data = FALSE.

@@ -28,8 +28,9 @@ formula.oatgp <- function(x, ...) {
 }
 
 # Parameters that the fit has chosen; knots are no parameters of the model, they only approximate it.
-parameter_count <- function(info, settings) {
-  fixed <- if ("fix" %in% names(settings)) strsplit(settings[["fix"]], ",", fixed = TRUE)[[1]] else character()
+parameter_count <- function(info) {
+  fixed <- sub("^fix = ", "", grep("^fix = ", strsplit(info$settings, "\n", fixed = TRUE)[[1]], value = TRUE))
+  fixed <- unlist(strsplit(fixed, "[ ,]+"))
   free <- c(sigma = 1, lengthscale = length(info$lengthscales), tau = 1, shape = if (startsWith(info$kernel, "rq")) 1 else 0)
   mean <- if (info$mean_kind == "linear") 1 + info$d else if (info$mean_kind %in% c("fit", "mean")) 1 else 0
   sum(free[!names(free) %in% fixed]) + mean
@@ -42,7 +43,7 @@ logLik.oatgp <- function(object, certify = FALSE, ...) {
     certificate <- certify.oatgp(object, ...)
     bounds <- c(certificate$lower, certificate$upper)
   }
-  structure(info$objective, df = parameter_count(info, object$settings), nobs = as.integer(info$n), lower = bounds[1], upper = bounds[2],
+  structure(info$objective, df = parameter_count(info), nobs = as.integer(info$n), lower = bounds[1], upper = bounds[2],
             approx = info$approx, class = c("logLik.oatgp", "logLik"))
 }
 
@@ -69,7 +70,7 @@ model_words <- function(info) {
 }
 
 print_call <- function(call) {
-  cat("\nCall:\n", paste(deparse(call), collapse = "\n"), "\n\n", sep = "")
+  cat("\nCall:\n", paste(deparse(short_call(call)), collapse = "\n"), "\n\n", sep = "")
 }
 
 print.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {

@@ -25,14 +25,13 @@ oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_
   if (ncol(made$x) == 0) {
     fail("the formula has no inputs", call = call)
   }
-  rows <- make_frame(made$x, y, stats::model.weights(frame), frame[["(noise_variance)"]], colnames(made$x),
-                     deparse1(formula[[2]]), call)
-  object <- fit_rows(rows, list(...), call, certify, progress)
+  rows <- make_frame(made$x, y, stats::model.weights(frame), frame[["(noise_variance)"]], deparse1(formula[[2]]), call)
+  object <- fit_rows(rows, list(...), call, certify, keep_data, progress)
   object$terms <- terms
   object$xlevels <- stats::.getXlevels(terms, frame)
   object$contrasts <- made$contrasts
   object$na.action <- attr(frame, "na.action")
-  keep_rows(object, rows, keep_data)
+  object
 }
 
 oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, certify = FALSE, keep_data = TRUE,
@@ -42,41 +41,47 @@ oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, cert
   if (missing(y)) {
     fail("y is missing: the values to be predicted", call = call)
   }
-  target <- if (is.name(call$y)) as.character(call$y) else "y"
   x <- as_inputs(x, call)
-  names <- colnames(x)
-  if (is.null(names)) {
-    names <- if (ncol(x) == 0) character() else paste0("x", seq_len(ncol(x)))
+  if (is.null(colnames(x))) {
+    colnames(x) <- paste0(rep("x", ncol(x)), seq_len(ncol(x)))
   }
-  rows <- make_frame(x, y, weights, noise_variance, names, target, call)
-  keep_rows(fit_rows(rows, list(...), call, certify, progress), rows, keep_data)
+  target <- if (is.name(call$y) && !grepl("^[.][.][0-9]+$", call$y)) as.character(call$y) else "y" # ..2 is an argument of a wrapper
+  target <- utils::tail(make.unique(c(colnames(x), target)), 1)
+  fit_rows(make_frame(x, y, weights, noise_variance, target, call), list(...), call, certify, keep_data, progress)
 }
 
 # Knots can be given as places; then they are a frame, else a setting.
 split_knots <- function(settings, rows, call) {
-  places <- settings$knots
+  places <- settings[["knots"]]
   if (is.matrix(places) || is.data.frame(places)) {
-    x <- as_inputs(take_columns(places, rows$names), call)
-    settings$knots <- NULL
-    return(list(settings = settings, knots = make_frame(x, names = colnames(x))))
+    settings[["knots"]] <- NULL
+    return(list(settings = settings, knots = make_frame(match_columns(places, colnames(rows$x), "the knots", call))))
   }
   list(settings = settings, knots = NULL)
 }
 
-fit_rows <- function(rows, settings, call, certify, progress) {
+# The call without data that do.call() put into it.
+short_call <- function(call) {
+  is_short <- function(value) is.language(value) || is.null(value) || (is.atomic(value) && length(value) <= 10)
+  as.call(lapply(as.list(call), function(value) if (is_short(value)) value else as.name(sprintf("<%s>", class(value)[1]))))
+}
+
+fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
   split <- split_knots(settings, rows, call)
-  texts <- as_settings(split$settings, call)
+  texts <- as_settings(split$settings, "fit", call)
   if (!"seed" %in% names(texts)) {
     texts["seed"] <- draw_seed()
   }
-  control <- list(progress = progress, certify = certify, command = paste(deparse(call), collapse = " "))
+  control <- list(progress = progress, certify = certify, command = paste(deparse(short_call(call)), collapse = " "))
   model <- receive(.Call(C_entry_fit, rows, texts, split$knots, control), call, progress)
-  structure(list(model = model, call = call, settings = texts, knots = split$knots), class = "oatgp")
-}
-
-keep_rows <- function(object, rows, keep) {
-  if (keep) {
-    object$rows <- rows
+  noise <- as.list(call)[names(Filter(Negate(is.null), rows[c("weights", "noise_variance")]))]
+  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), noise = noise), class = "oatgp")
+  inputs <- model_info(object)$inputs
+  if (!is.null(split$knots)) {
+    object$knots <- model_columns(split$knots, inputs)
+  }
+  if (keep_data) {
+    object$rows <- model_columns(rows, inputs)
   }
   object
 }
@@ -94,7 +99,10 @@ oatgp_save <- function(object, file) {
 
 oatgp_load <- function(file) {
   model <- receive(.Call(C_entry_load, file_path(file)), sys.call())
-  structure(list(model = model, call = sys.call(), settings = as_settings(list())), class = "oatgp")
+  object <- structure(list(model = model, call = sys.call(), settings = character()), class = "oatgp")
+  columns <- Filter(nzchar, unlist(model_info(object)[c("weights", "noise_variance")]))
+  object$noise <- lapply(columns, as.name)
+  object
 }
 
 # For the library "-" is standard output, which belongs to R.
@@ -122,7 +130,7 @@ update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weight
   all <- if (is.null(old)) NULL else join_rows(old, new)
   if (refit) {
     all <- join_rows(own_rows(object, call), new)
-    object$model <- receive(.Call(C_entry_refit, object$model, all, as_settings(list(...), call), progress), call, progress)
+    object$model <- receive(.Call(C_entry_refit, object$model, all, as_settings(list(...), "update", call), progress), call, progress)
   } else {
     if (...length() > 0) {
       fail("settings are for refit = TRUE; without it nothing is optimised", call = call)

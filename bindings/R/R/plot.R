@@ -39,23 +39,28 @@ band <- function(x, lower, upper, shade) {
   graphics::polygon(c(x, rev(x)), c(lower, rev(upper)), col = shade, border = NA)
 }
 
+# plot: a function of graphics. Of the other arguments those that the user gives, in `given`, win over ours.
+draw_points <- function(plot, values, ours, given) {
+  do.call(plot, c(values, utils::modifyList(ours, given, keep.null = TRUE)))
+}
+
 # The function along each input, the others held at their medians: dark its interval, light that of an observation.
-plot_effects <- function(object, level, ylim = NULL, ylab = NULL, ...) {
+plot_effects <- function(object, level, ...) {
   info <- model_info(object)
   at <- middle(object, info)
   z <- stats::qnorm((1 + level) / 2)
-  ylab <- if (is.null(ylab)) (if (info$target == "") "y" else info$target) else ylab
+  ylab <- if (info$target == "") "y" else info$target
   for (j in seq_len(info$d)) {
     grid <- seq(input_range(object, info, j)[1], input_range(object, info, j)[2], length.out = 201)
-    inputs <- matrix(at, 201, info$d, byrow = TRUE)
+    inputs <- matrix(at, 201, info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
     inputs[, j] <- grid
-    values <- predict_rows(object, inputs)
+    values <- predict_rows(object, list(x = inputs))
     mean <- values[, "mean"]
     latent <- z * sqrt(values[, "latent"])
     observation <- z * sqrt(values[, "observation"])
     points <- info$d == 1 && !is.null(object$rows)
-    limits <- if (is.null(ylim)) range(mean - observation, mean + observation, if (points) object$rows$y) else ylim
-    plot(grid, mean, type = "n", ylim = limits, xlab = info$inputs[j], ylab = ylab, ...)
+    limits <- range(mean - observation, mean + observation, if (points) object$rows$y)
+    draw_points(plot, list(grid, mean), list(type = "n", ylim = limits, xlab = info$inputs[j], ylab = ylab), list(...))
     band(grid, mean - observation, mean + observation, "grey90")
     band(grid, mean - latent, mean + latent, "grey75")
     if (points) {
@@ -70,20 +75,21 @@ plot_effects <- function(object, level, ylim = NULL, ylab = NULL, ...) {
 
 plot_residuals <- function(object, level, ...) {
   rows <- loo(object)$rows
-  plot(rows$mean, rows$residual, xlab = "leave-one-out mean", ylab = "standardised leave-one-out residual", pch = 16, cex = 0.6,
-       col = "grey35", ...)
+  ours <- list(xlab = "leave-one-out mean", ylab = "standardised leave-one-out residual", pch = 16, cex = 0.6, col = "grey35")
+  draw_points(plot, list(rows$mean, rows$residual), ours, list(...))
   z <- stats::qnorm((1 + level) / 2)
   graphics::abline(h = c(-z, 0, z), lty = c(2, 1, 2), col = "#0072B2")
 }
 
 plot_qq <- function(object, level, ...) {
   residual <- loo(object)$rows$residual
-  stats::qqnorm(residual, main = "", xlab = "normal quantiles", ylab = "standardised leave-one-out residual", pch = 16, cex = 0.6,
-                col = "grey35", ...)
+  ours <- list(main = "", xlab = "normal quantiles", ylab = "standardised leave-one-out residual", pch = 16, cex = 0.6, col = "grey35")
+  draw_points(stats::qqnorm, list(residual), ours, list(...))
   graphics::abline(0, 1, col = "#0072B2")
 }
 
 plot_history <- function(object, level, ...) {
   history <- model_info(object)$history
-  plot(history[, 1], history[, 2], type = "l", xlab = "evaluations", ylab = "objective", col = "#0072B2", lwd = 2, ...)
+  ours <- list(type = "l", xlab = "evaluations", ylab = "objective", col = "#0072B2", lwd = 2)
+  draw_points(plot, list(history[, 1], history[, 2]), ours, list(...))
 }

@@ -1,15 +1,15 @@
 # Prediction and draws.
 
 # Rows with NA in them are NA in the result. Parts of a size for which the library promises the same bits; between them R can be interrupted.
-predict_rows <- function(object, x, weights = NULL, noise_variance = NULL, threads = NULL, call = NULL) {
+predict_rows <- function(object, frame, threads = NULL, call = NULL) {
+  x <- frame$x
   result <- matrix(NA_real_, nrow(x), 3, dimnames = list(rownames(x), c("mean", "latent", "observation")))
   complete <- which(rowSums(is.na(x)) == 0)
-  inputs <- model_info(object)$inputs
-  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), call)
+  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
   for (first in seq(1, by = 65536, length.out = ceiling(length(complete) / 65536))) {
     part <- complete[first:min(first + 65535, length(complete))]
-    frame <- make_frame(x[part, , drop = FALSE], NULL, weights[part], noise_variance[part], inputs, call = call)
-    result[part, ] <- receive(.Call(C_entry_predict, object$model, frame, settings), call)
+    some <- list(x = x[part, , drop = FALSE], weights = frame$weights[part], noise_variance = frame$noise_variance[part])
+    result[part, ] <- receive(.Call(C_entry_predict, object$model, some, settings), call)
   }
   result
 }
@@ -26,18 +26,21 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   }
   if (missing(newdata) || is.null(newdata)) {
     rows <- own_rows(object, call)
-    new <- list(x = rows$x, na.action = object$na.action)
-    weights <- rows$weights
-    noise_variance <- rows$noise_variance
+    omitted <- object$na.action
   } else {
     new <- new_inputs(object, newdata, na.action, call)
+    omitted <- new$na.action
+    noise <- new_noise(object, newdata, weights, noise_variance, interval == "prediction", call)
+    kept <- setdiff(seq_len(NROW(newdata)), omitted)
+    noise <- lapply(noise, function(values) if (length(values) == NROW(newdata)) values[kept] else values)
+    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call)
   }
-  check_lengths(new$x, weights, noise_variance, call)
-  values <- predict_rows(object, new$x, weights, noise_variance, threads, call)
-  pad <- function(v) stats::napredict(new$na.action, v)
-  fit <- values[, "mean"]
+  values <- predict_rows(object, rows, threads, call)
+  pad <- function(v) stats::napredict(omitted, v)
+  column <- function(name) stats::setNames(values[, name], rownames(values)) # that of one row, too
+  fit <- column("mean")
   if (interval != "none") {
-    half <- stats::qnorm((1 + level) / 2) * sqrt(values[, if (interval == "confidence") "latent" else "observation"])
+    half <- stats::qnorm((1 + level) / 2) * sqrt(column(if (interval == "confidence") "latent" else "observation"))
     fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
   }
   if (!se.fit && !cov) {
@@ -45,26 +48,21 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   }
   result <- list(fit = pad(fit))
   if (se.fit) {
-    result$se.fit <- pad(sqrt(values[, "latent"]))
+    result$se.fit <- pad(sqrt(column("latent")))
     result$residual.scale <- sigma.oatgp(object)
   }
   if (cov) {
-    result$cov <- joint_covariance(object, new$x, call)
+    result$cov <- pad(t(pad(joint_covariance(object, rows$x, call))))
   }
   result
-}
-
-check_lengths <- function(x, weights, noise_variance, call) {
-  make_frame(x, NULL, weights, noise_variance, call = call)
-  invisible()
 }
 
 joint_covariance <- function(object, x, call) {
   result <- matrix(NA_real_, nrow(x), nrow(x), dimnames = list(rownames(x), rownames(x)))
   complete <- which(rowSums(is.na(x)) == 0)
   if (length(complete) > 0) {
-    frame <- make_frame(x[complete, , drop = FALSE], names = model_info(object)$inputs)
-    result[complete, complete] <- receive(.Call(C_entry_covariance, object$model, frame), call)
+    some <- list(x = x[complete, , drop = FALSE])
+    result[complete, complete] <- receive(.Call(C_entry_covariance, object$model, some), call)
   }
   result
 }
@@ -79,16 +77,24 @@ residuals.oatgp <- function(object, type = c("response", "loo"), ...) {
   values <- if (type == "loo") {
     loo(object)$rows$residual
   } else {
-    rows$y - predict_rows(object, rows$x)[, "mean"]
+    rows$y - predict_rows(object, rows)[, "mean"]
   }
   stats::naresid(object$na.action, stats::setNames(values, rownames(rows$x)))
 }
 
 # As simulate() does for lm(): with a seed, the generator is put back afterwards; the state that was used comes with the result.
-simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), ...) {
+simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), weights = NULL,
+                           noise_variance = NULL, ...) {
   call <- sys.call()
   what <- match.arg(what)
-  rows <- if (is.null(newdata)) own_rows(object, call) else make_frame(new_inputs(object, newdata, stats::na.fail, call)$x)
+  if (is.null(newdata)) {
+    rows <- own_rows(object, call)
+    omitted <- object$na.action
+  } else {
+    omitted <- NULL
+    noise <- new_noise(object, newdata, weights, noise_variance, what == "response", call)
+    rows <- make_frame(new_inputs(object, newdata, stats::na.fail, call)$x, NULL, noise$weights, noise$noise_variance, call = call)
+  }
   if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
     stats::runif(1)
   }
@@ -99,7 +105,6 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
     state <- structure(seed, kind = as.list(RNGkind()))
     on.exit(assign(".Random.seed", before, envir = globalenv()))
   }
-  rows$names <- model_info(object)$inputs
   draws <- receive(.Call(C_entry_samples, object$model, rows, as.integer(nsim), as.double(draw_seed())), call)
   if (what == "response") {
     variance <- sigma.oatgp(object)^2 / if (is.null(rows$weights)) 1 else rows$weights
@@ -108,5 +113,5 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   }
   colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
   rownames(draws) <- rownames(rows$x)
-  structure(as.data.frame(draws), seed = state)
+  structure(as.data.frame(stats::naresid(omitted, draws)), seed = state)
 }

@@ -16,30 +16,40 @@ glance.oatgp <- function(x, ...) {
 
 augment.oatgp <- function(x, data = NULL, newdata = NULL, interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
   interval <- match.arg(interval)
-  rows <- if (is.null(newdata)) own_rows(x, sys.call()) else NULL
-  to <- if (!is.null(newdata)) newdata else if (!is.null(data)) data else training_columns(rows)
-  values <- if (is.null(newdata)) predict.oatgp(x, NULL, TRUE, interval, level) else predict.oatgp(x, newdata, TRUE, interval, level)
-  result <- as.data.frame(to)
-  if (nrow(result) != NROW(values$fit)) {
-    fail(sprintf("data has %d rows and the fit %d", nrow(result), NROW(values$fit)), "data", sys.call())
+  if (!is.null(newdata)) {
+    columns <- predicted_columns(x, newdata, interval, level, ...)
+    newdata <- as.data.frame(newdata)
+    newdata[names(columns)] <- columns
+    return(newdata)
   }
-  if (interval == "none") {
-    result$.fitted <- unname(values$fit)
-  } else {
-    result$.fitted <- unname(values$fit[, "fit"])
-    result$.lower <- unname(values$fit[, "lwr"])
-    result$.upper <- unname(values$fit[, "upr"])
+  rows <- own_rows(x, sys.call())
+  omitted <- x$na.action
+  x$na.action <- NULL
+  columns <- predicted_columns(x, NULL, interval, level, ...)
+  columns$.resid <- unname(residuals.oatgp(x))
+  columns$.std.resid <- unname(residuals.oatgp(x, "loo"))
+  data <- as.data.frame(if (is.null(data)) training_columns(rows) else data)
+  if (nrow(data) == nrow(columns) + length(omitted)) { # rows that the fit left out are NA
+    place <- rep(NA, nrow(data))
+    place[setdiff(seq_along(place), omitted)] <- seq_len(nrow(columns))
+    columns <- columns[place, ]
   }
-  result$.se.fit <- unname(values$se.fit)
-  if (is.null(newdata)) {
-    result$.resid <- unname(residuals.oatgp(x))
-    result$.std.resid <- unname(residuals.oatgp(x, "loo"))
+  if (nrow(data) != nrow(columns)) {
+    fail(sprintf("data has %d rows and the fit %d", nrow(data), nrow(columns)), "data", sys.call())
   }
-  result
+  data[names(columns)] <- columns
+  data
+}
+
+predicted_columns <- function(x, newdata, interval, level, ...) {
+  values <- predict.oatgp(x, newdata, TRUE, interval, level, ...)
+  columns <- cbind(values$fit, values$se.fit)
+  dimnames(columns) <- list(NULL, c(".fitted", if (interval != "none") c(".lower", ".upper"), ".se.fit"))
+  as.data.frame(columns)
 }
 
 training_columns <- function(rows) {
   columns <- data.frame(rows$y, rows$x, check.names = FALSE)
-  names(columns) <- c(rows$target, rows$names)
+  names(columns) <- c(rows$target, colnames(rows$x))
   columns
 }

@@ -24,7 +24,8 @@ rows_of_fit <- function(object, data, y, weights, noise_variance, call) {
 held_out <- function(result, rows, class) {
   values <- as.data.frame(result$rows)
   names(values) <- c("mean", "variance", "nlp", "residual")
-  values <- data.frame(y = rows$y, values[1], sd = sqrt(values$variance), values[3:4], row.names = rownames(rows$x))
+  names <- if (anyDuplicated(rownames(rows$x))) NULL else rownames(rows$x) # rows that came later can have the same names
+  values <- data.frame(y = rows$y, values[1], sd = sqrt(values$variance), values[3:4], row.names = names)
   structure(list(rows = values, scores = unlist(result$scores)), class = c(class, "oatgp_held_out"))
 }
 
@@ -51,16 +52,18 @@ cv.oatgp <- function(x, folds = 10, ..., progress = interactive()) {
   rows <- own_rows(x, call)
   settings <- x$settings
   settings["seed"] <- draw_seed()
-  changed <- as_settings(c(list(folds = folds), list(...)), call)
+  split <- split_knots(c(list(folds = folds), list(...)), rows, call)
+  changed <- as_settings(split$settings, "cv", call)
+  knots <- if (is.null(split$knots) && !"knots" %in% names(changed)) x$knots else split$knots
   settings[names(changed)] <- changed
-  settings <- settings[!names(settings) %in% c("checkpoint", "resume")]
-  held_out(receive(.Call(C_entry_cv, rows, settings, x$knots, progress), call, progress), rows, "oatgp_cv")
+  settings <- preset_first(settings[!names(settings) %in% c("checkpoint", "checkpoint_seconds", "resume")])
+  held_out(receive(.Call(C_entry_cv, rows, settings, knots, progress), call, progress), rows, "oatgp_cv")
 }
 
 certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, progress = interactive(), ...) {
   call <- sys.call()
   rows <- rows_of_fit(x, data, y, weights, noise_variance, call)
-  certificate <- receive(.Call(C_entry_certify, x$model, rows, as_settings(list(...), call), progress), call, progress)
+  certificate <- receive(.Call(C_entry_certify, x$model, rows, as_settings(list(...), "certify", call), progress), call, progress)
   structure(certificate, class = "oatgp_certificate")
 }
 

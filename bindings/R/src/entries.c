@@ -1,6 +1,8 @@
 /* The entries that R calls: one for each thing that the library does. Their arguments are checked in R. */
 #include "entries.h"
 
+#include <math.h>
+
 #include <R_ext/Arith.h>
 
 /* Ends a work function early when a call failed. */
@@ -20,12 +22,16 @@ static double *new_vector(R_xlen_t n, SEXP *value) {
 
 /* ---- fit, refit, update ------------------------------------------------------------------------------------------------ */
 
-/* Bounds of the log evidence, kept in the model; the fit is worth more than they are, so that a failure is a warning. */
+/* Bounds of the log evidence, kept in the model, in what is left of the time and with a limit of iterations of their own. The fit is worth
+ * more than they are, so that a failure is a warning. */
 static void keep_certificate(job *j) {
   oatgp_certificate certificate;
   oatgp_settings settings = j->settings, defaults;
+  oatgp_model_info info;
+  oatgp_model_get_info(j->model, &info);
   oatgp_settings_default(&defaults);
   settings.max_iter = defaults.max_iter;
+  settings.time_limit = settings.time_limit > 0 ? fmax(settings.time_limit - info.seconds, 1e-9) : 0;
   if (oatgp_certify(j->ctx, j->model, j->data, &settings, watch_bracket, j, &certificate) == OATGP_OK) {
     oatgp_model_set_certificate(j->ctx, j->model, &certificate);
   } else {
@@ -307,14 +313,14 @@ static void put_texts(SEXP list, const oatgp_model_info *info, int at) {
                                info->target,
                                info->mean_kind,
                                info->command,
+                               info->settings,
+                               info->weights,
+                               info->noise_variance,
                                info->fingerprint,
                                oatgp_stop_word(info->stop),
                                oatgp_stop_sentence(info->stop)};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    SEXP text = PROTECT(Rf_allocVector(STRSXP, 1));
-    SET_STRING_ELT(text, 0, Rf_mkCharCE(texts[i] != NULL ? texts[i] : "", CE_UTF8));
-    SET_VECTOR_ELT(list, at + (int)i, text);
-    UNPROTECT(1);
+    SET_VECTOR_ELT(list, at + (int)i, text_value(texts[i] != NULL ? texts[i] : ""));
   }
 }
 
@@ -348,13 +354,14 @@ static void put_numbers(SEXP list, const oatgp_model_info *info, int at) {
 
 /* The order of names is that of put_texts, put_numbers and the arrays below. */
 static oatgp_status info_work(job *j, SEXP *value) {
-  static const char *const names[] = {"version",        "approx",      "kernel",      "optimizer", "select",        "target",
-                                      "mean_kind",      "command",     "fingerprint", "stop",      "stop_sentence", "alpha",
-                                      "objective",      "sigma",       "tau",         "shape",     "jitter",        "jitter_absolute",
-                                      "mean",           "seconds",     "n",           "d",         "knots",         "iterations",
-                                      "evaluations",    "rejected",    "restarts",    "seed",      "loo_mean_nlp",  "loo_rmse",
-                                      "loo_coverage95", "lower",       "upper",       "inputs",    "lengthscales",  "slopes",
-                                      "input_centre",   "input_scale", "history",     "selection"};
+  static const char *const names[] = {"version",   "approx",        "kernel",          "optimizer",      "select",         "target",
+                                      "mean_kind", "command",       "settings",        "weights",        "noise_variance", "fingerprint",
+                                      "stop",      "stop_sentence", "alpha",           "objective",      "sigma",          "tau",
+                                      "shape",     "jitter",        "jitter_absolute", "mean",           "seconds",        "n",
+                                      "d",         "knots",         "iterations",      "evaluations",    "rejected",       "restarts",
+                                      "seed",      "loo_mean_nlp",  "loo_rmse",        "loo_coverage95", "lower",          "upper",
+                                      "inputs",    "lengthscales",  "slopes",          "input_centre",   "input_scale",    "history",
+                                      "selection"};
   const int count = sizeof names / sizeof *names, arrays = count - 7;
   const oatgp_model *model = NULL;
   oatgp_model_info info;
@@ -362,7 +369,7 @@ static oatgp_status info_work(job *j, SEXP *value) {
   oatgp_model_get_info(model, &info);
   SEXP list = *value = PROTECT(named_list(count, names));
   put_texts(list, &info, 0);
-  put_numbers(list, &info, 11);
+  put_numbers(list, &info, 14);
   SET_VECTOR_ELT(list, arrays, input_names(model, info.d));
   SET_VECTOR_ELT(list, arrays + 1, real_vector(info.lengthscale_count, info.lengthscales));
   SET_VECTOR_ELT(list, arrays + 2, info.slopes != NULL ? real_vector(info.d, info.slopes) : R_NilValue);

@@ -50,9 +50,12 @@ static SEXP do_job(void *data) {
   if (j->line_is_open) {
     REprintf("\r%78s\r", "");
   }
+  if (status == OATGP_OK && j->watched) {
+    take_late_interrupt(j);
+  }
   SEXP result = PROTECT(named_list(6, names));
   SET_VECTOR_ELT(result, 0, Rf_mkString(status_names[status]));
-  SET_VECTOR_ELT(result, 1, Rf_mkString(status == OATGP_OK ? "" : oatgp_last_error(j->ctx)));
+  SET_VECTOR_ELT(result, 1, text_value(status == OATGP_OK ? "" : oatgp_last_error(j->ctx)));
   SET_VECTOR_ELT(result, 2, sentences_vector(&j->said[OATGP_WARNING]));
   SET_VECTOR_ELT(result, 3, sentences_vector(&j->said[OATGP_NOTE]));
   SET_VECTOR_ELT(result, 4, Rf_ScalarLogical(j->interrupted));
@@ -116,6 +119,13 @@ SEXP named_list(int count, const char *const *names) {
   return list;
 }
 
+SEXP text_value(const char *text) {
+  SEXP value = PROTECT(Rf_allocVector(STRSXP, 1));
+  SET_STRING_ELT(value, 0, Rf_mkCharCE(text, CE_UTF8));
+  UNPROTECT(1);
+  return value;
+}
+
 SEXP real_vector(size_t count, const double *values) {
   SEXP vector = Rf_allocVector(REALSXP, (R_xlen_t)count);
   if (count > 0) {
@@ -152,9 +162,11 @@ SEXP scores_list(const oatgp_scores *s) {
 
 static const double *reals_or_null(SEXP value) { return TYPEOF(value) == REALSXP ? REAL(value) : NULL; }
 
+/* By the names of the columns of x, so that the library finds the model's inputs among them. */
 static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
-  SEXP names = list_element(frame, "names");
-  if (TYPEOF(names) != STRSXP || (size_t)Rf_xlength(names) != oatgp_data_inputs(data)) {
+  SEXP both = Rf_getAttrib(list_element(frame, "x"), R_DimNamesSymbol);
+  SEXP names = both != R_NilValue ? VECTOR_ELT(both, 1) : R_NilValue;
+  if (names == R_NilValue) {
     return OATGP_OK;
   }
   const char **inputs = (const char **)R_alloc((size_t)Rf_xlength(names), sizeof *inputs);

@@ -32,6 +32,7 @@ typedef struct job {
   unsigned char *bytes;
   sentences said[2]; /* by oatgp_level */
   bool progress;     /* shown in the console */
+  bool watched;      /* long work, which an interrupt ends with its best so far */
   bool interrupted;
   bool line_is_open;
   double next_look, next_line;
@@ -53,11 +54,12 @@ bool is_true(SEXP value);
 const char *text_or_null(SEXP value);
 /* A list of `count` elements with these names; fill it by SET_VECTOR_ELT. Unprotected. */
 SEXP named_list(int count, const char *const *names);
+SEXP text_value(const char *text);                                             /* UTF-8; unprotected */
 SEXP real_vector(size_t count, const double *values);                          /* unprotected */
 SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values); /* unprotected */
 SEXP scores_list(const oatgp_scores *scores);                                  /* unprotected */
 
-/* A frame is a list with x (n x d), y, weights, noise_variance (each NULL or n values), names (of the inputs), target (a name or NULL). */
+/* A frame is a list with x (n x d, its columns named), y, weights, noise_variance (each NULL or n values), target (a name or NULL). */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out);
 /* Settings are a named character vector. */
 oatgp_status settings_from_texts(job *j, SEXP texts);
@@ -75,6 +77,8 @@ oatgp_status hand_over_model(job *j, SEXP *value);
 
 int watch_fit(void *user, const oatgp_event *event);
 int watch_bracket(void *user, const oatgp_certificate *so_far);
+/* An interrupt that came after the last look, or a second one, would lose the result on its way to R's variable. */
+void take_late_interrupt(job *j);
 
 /* Threads of the BLAS, if it is OpenBLAS; 0 if it is not. */
 int get_blas_threads(void);

@@ -18,11 +18,17 @@ static void look_for_interrupt(void *unused) {
 /* An interrupt jumps, but no further than R_ToplevelExec. */
 static bool is_interrupted(job *j) {
   const double now = oat_seconds();
+  j->watched = true;
   if (!j->interrupted && now >= j->next_look) {
     j->next_look = now + look_pause;
     j->interrupted = !R_ToplevelExec(look_for_interrupt, NULL);
   }
   return j->interrupted;
+}
+
+void take_late_interrupt(job *j) {
+  const bool late = !R_ToplevelExec(look_for_interrupt, NULL);
+  j->interrupted = j->interrupted || late;
 }
 
 static void print_line(void *line) { REprintf("\r%-78.78s", (const char *)line); }

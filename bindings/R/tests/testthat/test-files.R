@@ -9,6 +9,13 @@ test_that("saveRDS keeps everything, in another process too", {
   rm(fit)
   gc()
   expect_identical(predict(copied), predict(again))
+
+  elsewhere <- tempfile(fileext = ".rds")
+  code <- sprintf("library(oatgp); saveRDS(predict(readRDS('%s'), boston), '%s')", file, elsewhere)
+  status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", "-e", shQuote(code)),
+                    env = paste0("R_LIBS=", paste(.libPaths(), collapse = ":")))
+  expect_identical(status, 0L)
+  expect_identical(readRDS(elsewhere), predict(again, boston))
 })
 
 test_that("a model file is there and back the same", {
@@ -24,9 +31,11 @@ test_that("a model file is there and back the same", {
   expect_output(print(summary(loaded)), "lower bound of the log evidence")
   expect_equal(loo(loaded, boston[c("lstat", "rm")], boston$medv)$scores, loo(fit)$scores)
   expect_equal(loo(loaded, boston)$scores, loo(fit)$scores) # the target by its name
+  oatgp_save(quick(fix = "tau, sigma"), file)
+  expect_identical(attr(logLik(oatgp_load(file)), "df"), 3)
   expect_error(fitted(loaded), "does not hold the rows", class = "oatgp_data")
   expect_error(formula(loaded), "not made by a formula", class = "oatgp_argument")
-  expect_error(predict(loaded, boston["rm"]), "the model has 2 inputs: lstat, rm", class = "oatgp_data")
+  expect_error(predict(loaded, boston["rm"]), "no column 'lstat'; the inputs are lstat, rm", class = "oatgp_data")
   expect_error(predict(quick(keep_data = FALSE)), "does not hold the rows", class = "oatgp_data")
 })
 
@@ -39,6 +48,8 @@ test_that("what is no model is refused", {
   expect_error(oatgp_save(1, file), "must be a model", class = "oatgp_argument")
   expect_error(oatgp_load(NA), "one path", class = "oatgp_argument")
   expect_error(oatgp_load("-"), "cannot read './-'", class = "oatgp_read")
+  sentence <- tryCatch(oatgp_load(file.path(tempdir(), "gr\u00f6\u00dfe")), error = conditionMessage)
+  expect_identical(Encoding(sentence), "UTF-8")
 })
 
 test_that("the command predicts the same from the same file, and R from the command's", {
@@ -65,6 +76,12 @@ test_that("the command predicts the same from the same file, and R from the comm
   ours <- predict(oatgp_load(at("command.oatgp")), boston, se.fit = TRUE)
   expect_lt(max(abs(theirs$mean / ours$fit - 1)), 1e-12)
   expect_lt(max(abs(theirs$sd_latent / ours$se.fit - 1)), 1e-12)
+
+  run("fit", at("boston.csv"), "--target", "medv", "--inputs", "lstat,rm", "--weights", "ptratio", "--max-iter", "5",
+      "-o", at("weighted.oatgp"))
+  weighted <- oatgp_load(at("weighted.oatgp"))
+  expect_identical(score(weighted, boston), score(weighted, boston[c("medv", "lstat", "rm")], weights = boston$ptratio))
+  expect_error(score(weighted, boston[c("medv", "lstat", "rm")]), "was fitted with weights", class = "oatgp_data")
 })
 
 test_that("R's other work keeps the threads of its BLAS", {

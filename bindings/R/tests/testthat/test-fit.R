@@ -33,6 +33,21 @@ test_that("formula, data frame, matrix and vector are the same model", {
   expect_length(predict(one, 1:3), 3)
 })
 
+test_that("the target has the name of its variable, if no input and no wrapper has it", {
+  target <- function(fit) oatgp:::model_info(fit)$target
+  wrapper <- function(...) oatgp(..., max_iter = 0)
+  heights <- mcycle$accel
+  expect_identical(target(oatgp(mcycle$times, heights, max_iter = 0)), "heights")
+  expect_identical(target(oatgp(cbind(x = mcycle$times, y = rev(mcycle$times)), mcycle$accel, max_iter = 0)), "y.1")
+  expect_identical(target(wrapper(mcycle$times, mcycle$accel)), "y")
+})
+
+test_that("the command in the model has no data", {
+  fit <- do.call(oatgp, list(mcycle["times"], mcycle$accel, max_iter = 0, seed = 1))
+  expect_identical(oatgp:::model_info(fit)$command, "oatgp(x = `<data.frame>`, y = `<numeric>`, max_iter = 0, seed = 1)")
+  expect_output(print(fit), "oatgp(x = `<data.frame>`", fixed = TRUE)
+})
+
 test_that("factors, transformations, subset, weights and NA are as in lm", {
   data <- wavy(80)
   data$g <- factor(rep(c("u", "v", "w", "u"), 20))
@@ -50,6 +65,42 @@ test_that("factors, transformations, subset, weights and NA are as in lm", {
   expect_error(predict(fit, data.frame(a = 1, g = "z")), "new level")
 })
 
+test_that("a constant input is left out, and nothing else changes", {
+  data <- cbind(k = 3, wavy())
+  x <- as.matrix(data[c("k", "a", "b")])
+  fit <- function(..., knots) oatgp(..., knots = knots, select = "fixed", max_iter = 3, seed = 1)
+  without <- fit(y ~ a + b, data, knots = x[1:10, 2:3])
+  same <- function(ours, theirs) expect_equal(unname(unlist(ours)), unname(unlist(theirs)))
+  at <- x[1:10, ]
+  for (fit in list(fit(y ~ k + a + b, data, knots = at), fit(x, data$y, knots = at), fit(unname(x), data$y, knots = at))) {
+    same(predict(fit, x[1:5, ], cov = TRUE), predict(without, data[1:5, ], cov = TRUE))
+    same(fitted(fit), fitted(without))
+    same(residuals(fit, "loo"), residuals(without, "loo"))
+    same(simulate(fit, 2, seed = 1), simulate(without, 2, seed = 1))
+    same(score(fit, x[1:5, ], data$y[1:5]), score(without, data[1:5, ]))
+    same(cv(fit, 2, seed = 1)$scores, cv(without, 2, seed = 1)$scores)
+    same(coef(update(fit, newdata = x[1:5, ], y = data$y[1:5])), coef(update(without, newdata = data[1:5, ])))
+    same(summary(fit)$residuals, summary(without)$residuals)
+    same(oatgp:::middle(fit, oatgp:::model_info(fit)), c(median(data$a), median(data$b)))
+  }
+})
+
+test_that("columns are found by name, and by place only where there are no names", {
+  data <- wavy()
+  fit <- function(...) oatgp(..., select = "simultaneous", knots = 5, max_iter = 2, seed = 1)
+  by_formula <- fit(y ~ exp(a) + b, data)
+  expect_identical(unname(predict(by_formula, as.matrix(data[c("b", "a")]))), unname(predict(by_formula, data)))
+  expect_error(predict(by_formula, unname(as.matrix(data[1:2]))), "a matrix needs the names", class = "oatgp_data")
+  file <- tempfile()
+  oatgp_save(by_formula, file)
+  expect_error(predict(oatgp_load(file), data), "the new rows have no column 'exp(a)'", fixed = TRUE, class = "oatgp_data")
+  expect_error(oatgp(y ~ exp(a) + b, data, knots = data[1:5, 1:2]), "the knots have no column 'exp(a)'", fixed = TRUE, class = "oatgp_data")
+  by_matrix <- fit(unname(as.matrix(data[1:2])), data$y)
+  expect_identical(unname(predict(by_matrix, data[1:2])), unname(predict(by_matrix, as.matrix(data[1:2]))))
+  expect_error(predict(by_matrix, data.frame(x1 = 1, z = 2)), "no column 'x2'", class = "oatgp_data")
+  expect_error(predict(by_matrix, cbind(1:2)), "have 1 columns, without the names of the 2 inputs: x1, x2", class = "oatgp_data")
+})
+
 test_that("weights are those of the noise", {
   data <- wavy(30)
   twice <- data[c(seq_len(30), seq_len(30)), ]
@@ -60,6 +111,49 @@ test_that("weights are those of the noise", {
   known <- do.call(oatgp, c(list(as.matrix(data[1:2]), data$y, noise_variance = rep(0.3^2, 30)), settings))
   halved <- do.call(oatgp, c(list(as.matrix(data[1:2]), data$y, weights = rep(0.5, 30)), settings))
   expect_equal(predict(known, data), predict(halved, data), tolerance = 1e-10)
+})
+
+test_that("new rows have the weights and noise variances that the call says, and none are forgotten", {
+  data <- cbind(wavy(), w = rep(c(1, 4), 30), v = rep(c(0, 0.1, 0.2), 20))
+  half <- 2
+  at <- data[1:10, 1:2]
+  by_formula <- oatgp(y ~ a + b, data[1:40, ], weights = w / half, noise_variance = v, knots = at, select = "fixed", max_iter = 0, mean = 0,
+                      sigma = 1, tau = 0.5, lengthscale = 1, scale = FALSE)
+  by_matrix <- with(data[1:40, ], oatgp(cbind(a, b), y, weights = w, noise_variance = v, knots = at, select = "fixed", max_iter = 0))
+  all <- update(by_formula, data = data)
+  expect_equal(as.numeric(logLik(update(by_formula, newdata = data[41:60, ]))), as.numeric(logLik(all)), tolerance = 1e-8)
+
+  new <- data[41:44, ]
+  given <- list(new, interval = "prediction", weights = new$w / 2, noise_variance = new$v)
+  expect_identical(predict(by_formula, new, interval = "prediction"), do.call(predict, c(list(by_formula), given)))
+  expect_identical(score(by_formula, new), score(by_formula, new, weights = new$w / 2, noise_variance = new$v))
+  expect_identical(score(by_matrix, new), score(by_matrix, new, weights = new$w, noise_variance = new$v))
+  noisy <- as.matrix(simulate(by_formula, 20000, seed = 1, newdata = new))
+  clean <- as.matrix(simulate(by_formula, 20000, seed = 1, newdata = new, what = "function"))
+  expect_equal(unname(apply(noisy - clean, 1, var)), 0.5^2 / (new$w / 2) + new$v, tolerance = 0.05)
+  expect_identical(dim(simulate(by_formula, 1, newdata = new[1:2], weights = rep(1, 4), noise_variance = rep(0, 4))), c(4L, 1L))
+
+  bare <- new[c("a", "b", "y")]
+  expect_length(predict(by_formula, bare), 4)
+  for (use in list(function(m) predict(m, bare, interval = "prediction"), function(m) score(m, bare),
+                   function(m) simulate(m, newdata = bare), function(m) update(m, newdata = bare))) {
+    expect_error(use(by_formula), "was fitted with weights, and the new rows have none", class = "oatgp_data")
+    expect_error(use(by_matrix), "was fitted with weights, and the new rows have none", class = "oatgp_data")
+  }
+
+  new$a[2] <- NA
+  given[[1]] <- new
+  expect_identical(do.call(predict, c(list(by_formula, na.action = na.omit), given)), do.call(predict, c(list(by_formula), given))[-2, ])
+})
+
+test_that("a y that is given wins over that of the formula", {
+  fit <- quick()
+  wrong <- transform(boston, medv = 0)
+  for (newdata in list(wrong, wrong[c("lstat", "rm")], as.matrix(wrong))) {
+    expect_equal(score(fit, newdata, y = boston$medv), score(fit, boston), tolerance = 1e-12)
+    expect_equal(loo(fit, newdata, y = boston$medv)$scores, loo(fit)$scores, tolerance = 1e-12)
+  }
+  expect_error(score(fit, boston[c("lstat", "rm")]), "y is missing", class = "oatgp_argument")
 })
 
 test_that("set.seed makes fits reproducible and other seeds differ", {
@@ -113,10 +207,14 @@ test_that("an interrupt returns the best model so far", {
   set.seed(1)
   x <- matrix(runif(60000), ncol = 3)
   y <- sin(5 * x[, 1]) * x[, 2] + rnorm(20000, sd = 0.1)
-  system(sprintf("(sleep 1; kill -INT %d) >/dev/null 2>&1 &", Sys.getpid()))
-  expect_warning(fit <- endless(x, y, knots = 150, time_limit = 100), class = "oatgp_interrupted")
-  expect_identical(oatgp:::model_info(fit)$stop, "user")
+  system(sprintf("(sleep 1; kill -INT %1$d; sleep 0.1; kill -INT %1$d) >/dev/null 2>&1 &", Sys.getpid())) # the impatient do it twice
+  fit <- NULL
+  tryCatch({
+    expect_warning(fit <- endless(x, y, knots = 150, time_limit = 100), class = "oatgp_interrupted")
+    Sys.sleep(0.5) # a fast machine is through before the second
+  }, interrupt = function(condition) NULL)
   expect_length(predict(fit, x[1:3, ]), 3)
+  expect_identical(oatgp:::model_info(fit)$stop, "user")
 })
 
 test_that("forked children can fit", {
@@ -130,13 +228,18 @@ test_that("a time limit is a success", {
   expect_identical(oatgp:::model_info(fit)$stop, "time")
 })
 
+test_that("bounds get what the time limit leaves", {
+  fit <- endless(medv ~ ., boston, knots = 20, time_limit = 0.3, certify = TRUE)
+  expect_gt(oatgp:::model_info(fit)$upper, certify(fit)$upper + 1)
+})
+
 test_that("progress goes to the console", {
   said <- capture.output(fit <- endless(medv ~ ., boston, knots = 60, time_limit = 1, progress = TRUE), type = "message")
   expect_match(paste(said, collapse = ""), "60 knots")
 })
 
 test_that("other settings win over a preset", {
-  fit <- oatgp(medv ~ lstat, boston, max_knots = 7, optimizer = "lbfgs", preset = "paper", jitter_absolute = 1e-6)
+  fit <- oatgp(medv ~ lstat, boston, max_knots = 7, optimizer = "lbfgs", preset = "paper", jitter_absolute = 1e-6, seed = 1)
   expect_identical(oatgp:::model_info(fit)$knots, 7)
   expect_identical(oatgp:::model_info(fit)[c("optimizer", "select", "kernel")], list(optimizer = "lbfgs", select = "oat-bo", kernel = "se"))
 })

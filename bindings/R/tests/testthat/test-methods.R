@@ -19,6 +19,7 @@ test_that("predictions have the shapes of predict.lm", {
   heavy <- predict(fit, new, interval = "prediction", weights = rep(4, 4))
   half <- unname(heavy[, "upr"] - heavy[, "fit"])
   expect_equal(half, unname(qnorm(0.975) * sqrt(both$se.fit^2 + sigma(fit)^2 / 4)))
+  expect_equal(predict(fit, new[2, ], se.fit = TRUE)[1:2], lapply(both[1:2], `[`, 2)) # with its name
   expect_error(predict(fit, new, level = 2), "level must be", class = "oatgp_argument")
   expect_error(predict(fit, new, weights = 1), "weights must be 4", class = "oatgp_argument")
   expect_error(predict(fit, new, typo = 1), "no argument 'typo'", class = "oatgp_argument")
@@ -111,6 +112,13 @@ test_that("update takes in rows, refits, and changes calls", {
   expect_equal(as.numeric(logLik(updated)), as.numeric(logLik(all)), tolerance = 1e-10)
   expect_equal(predict(updated, boston), predict(all, boston), tolerance = 1e-8)
   expect_equal(loo(updated)$scores, loo(all)$scores, tolerance = 1e-8)
+  expect_identical(row.names(loo(updated)$rows), row.names(boston))
+  later <- boston[401:490, ]
+  row.names(later) <- NULL
+  same_names <- update(part, newdata = later)
+  expect_equal(loo(same_names)$scores, loo(updated)$scores)
+  expect_length(residuals(same_names, "loo"), 490)
+  expect_identical(dim(simulate(same_names)), c(490L, 1L))
   refitted <- update(part, newdata = boston[401:490, ], refit = TRUE, max_iter = 20)
   expect_gt(as.numeric(logLik(refitted)), as.numeric(logLik(updated)))
   expect_error(update(part, newdata = boston[1:3, ], max_iter = 3), "settings are for refit", class = "oatgp_argument")
@@ -133,6 +141,23 @@ test_that("cross-validation and scores", {
   expect_identical(score(fit, boston[1:50, c("rm", "medv", "lstat")]), scores)
 })
 
+test_that("settings of cross-validation win over the model's, and a preset over neither", {
+  places <- boston[1:4, c("lstat", "rm")]
+  fit <- function(...) oatgp(medv ~ lstat + rm, boston, max_iter = 2, select = "simultaneous", seed = 1, ...)
+  rows <- function(...) cv(..., folds = 2, seed = 1)$rows
+  expect_identical(rows(fit(knots = places), knots = 3), rows(fit(knots = 3)))
+  expect_identical(rows(fit(knots = 3), knots = places), rows(fit(knots = places)))
+  expect_identical(rows(fit(knots = 3), preset = "paper", max_iter = 1), rows(fit(knots = 3, preset = "paper"), max_iter = 1))
+  expect_false(identical(rows(fit(knots = 3), max_iter = 1), rows(fit(knots = 3))))
+})
+
+test_that("settings that would have no effect are refused", {
+  fit <- quick()
+  expect_error(update(fit, newdata = boston[1:3, ], refit = TRUE, kernel = "rq"), "'kernel' has no effect here", class = "oatgp_argument")
+  expect_error(certify(fit, kernel = "rq"), "'kernel' has no effect here", class = "oatgp_argument")
+  expect_error(quick(folds = 3), "'folds' has no effect here", class = "oatgp_argument")
+})
+
 test_that("plots draw", {
   file <- tempfile(fileext = ".pdf")
   grDevices::pdf(file)
@@ -141,7 +166,31 @@ test_that("plots draw", {
   expect_identical(plot(fit, which = c("effects", "residuals", "qq", "history")), fit)
   plot(oatgp(accel ~ times, mcycle, max_iter = 5))
   plot(oatgp(accel ~ times, mcycle, max_iter = 5, approx = "full", keep_data = FALSE), which = "effects", main = "title")
+  plot(fit, which = oatgp:::plot_names, xlab = "x", ylab = "y", main = "title", pch = 1, col = "red", ylim = c(0, 9))
   expect_error(plot(fit, which = "pie"), "should be one of")
+})
+
+test_that("rows that the fit left out are there again where lm has them", {
+  data <- wavy(40)
+  data$y[3] <- NA
+  fit <- function(na.action) oatgp(y ~ a + b, data, na.action = na.action, knots = 5, select = "simultaneous", max_iter = 2, seed = 1)
+  excluded <- fit(na.exclude)
+  omitted <- fit(na.omit)
+  covariance <- predict(excluded, cov = TRUE)$cov
+  expect_identical(dim(covariance), c(40L, 40L))
+  expect_identical(covariance[-3, -3], predict(omitted, cov = TRUE)$cov)
+  expect_true(all(is.na(covariance[3, ])))
+  draws <- simulate(excluded, 2, seed = 1)
+  expect_identical(row.names(draws), row.names(simulate(lm(y ~ a + b, data, na.action = na.exclude), 2)))
+  expect_identical(as.matrix(draws)[-3, ], as.matrix(simulate(omitted, 2, seed = 1)))
+  skip_if_not_installed("generics")
+  for (model in list(excluded, omitted)) {
+    expect_identical(nrow(generics::augment(model)), 39L)
+    rows <- generics::augment(model, data)
+    expect_identical(which(is.na(rows$.fitted)), 3L)
+    expect_identical(rows$.std.resid[-3], generics::augment(model, na.omit(data))$.std.resid)
+    expect_identical(names(rows), c("a", "b", "y", ".fitted", ".se.fit", ".resid", ".std.resid"))
+  }
 })
 
 test_that("tidy methods", {
