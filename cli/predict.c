@@ -230,7 +230,7 @@ static oatgp_status run(cli *c) {
   work w = {.c = c};
   TRY(read_wishes(c, &w.wanted));
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &w.model));
-  TRY(oatgp_stream_open(c->ctx, c->positionals[1], w.model, &c->settings, 0, &w.stream));
+  TRY(oatgp_stream_open(c->ctx, c->positionals[1], w.model, &c->settings, -1, &w.stream));
   TRY(make_table(c, w.wanted.samples, &w.t));
   cli_signals_catch(0);
   cli_progress_rows(c, 0, NAN);

@@ -14,7 +14,7 @@ static oatgp_status predict_file(oatgp_context *ctx, const oatgp_model *model, c
   const double *const columns[2] = {mean, sd};
   oatgp_stream *stream = NULL;
   oatgp_data *rows = NULL;
-  oatgp_status status = oatgp_stream_open(ctx, path, model, settings, 0, &stream);
+  oatgp_status status = oatgp_stream_open(ctx, path, model, settings, -1, &stream);
   do {
     oatgp_data_free(rows);
     rows = NULL;

@@ -342,6 +342,9 @@ check "the file holds the same" cmp -s p.csv p2.csv
 code=$?
 exits 0 "predict from standard input"
 check "the same from standard input" cmp -s p.csv out
+awk -F, -v OFS=, 'NR > 1 { $3 = "" } { print }' test.csv >blank.csv
+works "predict rows whose target is blank" predict m.oatgp blank.csv
+check "the same with a blank target" cmp -s p.csv out
 (head -1 test.csv && sed 1d test.csv | sort -r) >turned.csv
 works "predict rows in another order" predict m.oatgp turned.csv --threads 1
 by_row() { paste -d, "$1" "$2" | sed 1d | awk -F, '{ printf "%s,%s,%.8f\n", $1, $2, $6 }' | sort; }

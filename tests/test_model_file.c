@@ -589,6 +589,13 @@ static void columns_are_found_by_name(void **state) {
     assert_null(data->y);
     oatgp_data_free(data);
   }
+  oatgp_data *blank = NULL; /* the rows to be predicted, with a target that is not known yet */
+  write_text(s, "a,y,b\n1,,5\n2,?,3\n");
+  must(s, oatgp_data_read_for(s->ctx, s->path, model, &s->settings, -1, &blank));
+  expect_inputs(blank, 2, 2, x);
+  assert_null(blank->y);
+  oatgp_data_free(blank);
+  refuse_for(s, "a,y,b\n1,,5\n2,?,3\n", model, 0, "the value is missing");
   refuse_for(s, "a,B\n1,5\n2,3\n", model, 0, "has no column for 1 of the 2 inputs: 'b'");
   refuse_for(s, "u,v\n1,5\n2,3\n", model, 0, "has no column for 2 of the 2 inputs: 'a', 'b'");
   oatgp_model_free(model);

@@ -28,7 +28,7 @@ static oat_columns columns_of(const oatgp_model *model, const oatgp_settings *se
       .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
       .header = model->number[OAT_NUMBER_HEADER] != 0,
       .target = *settings->target != '\0' ? settings->target : model->text[OAT_TEXT_TARGET],
-      .need_target = need_target != 0,
+      .need_target = need_target,
       .weight_name = model->text[OAT_TEXT_WEIGHTS],
       .noise_name = model->text[OAT_TEXT_NOISE],
   };

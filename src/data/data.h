@@ -47,7 +47,7 @@ typedef struct oat_columns {
   size_t columns;                       /* of the file that the positions are from, or 0 */
   bool header;                          /* whether names came from a header */
   const char *target;                   /* NULL or "": none */
-  bool need_target;                     /* its absence is an error */
+  int need_target;                      /* 1: its absence is an error; -1: it is not read */
   const char *weight_name, *noise_name; /* NULL or "": none; their absence in the file is a note */
 } oat_columns;
 

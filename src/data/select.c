@@ -159,17 +159,21 @@ static oatgp_status use_inputs(oatgp_context *ctx, const oat_columns *wanted, oa
 
 static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
   const oat_layout *layout = table->layout;
+  const bool needed = wanted->need_target > 0;
   size_t column = 0;
+  if (wanted->need_target < 0) {
+    return OATGP_OK;
+  }
   if (!is_given(wanted->target)) {
-    return wanted->need_target ? oat_fail(ctx, OATGP_ARGUMENT, "a target is needed; name its column with --target") : OATGP_OK;
+    return needed ? oat_fail(ctx, OATGP_ARGUMENT, "a target is needed; name its column with --target") : OATGP_OK;
   }
   if (layout->columns == wanted->d) {
-    return wanted->need_target ? oat_fail(ctx, OATGP_DATA, "every column of '%s' is an input, so that there is no target '%s'",
-                                          layout->file, oat_show_text(wanted->target).text)
-                               : OATGP_OK;
+    return needed ? oat_fail(ctx, OATGP_DATA, "every column of '%s' is an input, so that there is no target '%s'", layout->file,
+                             oat_show_text(wanted->target).text)
+                  : OATGP_OK;
   }
   const size_t found = oat_layout_look_up(layout, wanted->target, &column);
-  if (found == 0 && !wanted->need_target) {
+  if (found == 0 && !needed) {
     return OATGP_OK;
   }
   return found == 1 ? oat_table_use(ctx, table, column, OAT_TARGET, true)

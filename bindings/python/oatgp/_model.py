@@ -455,7 +455,7 @@ class Model:
     def _stream(self, path: str, threads: int, settings: SettingsStruct, at_a_time: int) -> Iterator[Data]:
         stream, model = Handle("stream"), self._handle
         with Call(threads=threads) as call:
-            call("oatgp_stream_open", os.fsencode(path), model, settings.by_reference, 0, stream.out, path=path)
+            call("oatgp_stream_open", os.fsencode(path), model, settings.by_reference, -1, stream.out, path=path)
         while True:
             part = Handle("data")
             with Call(threads=threads) as call:

@@ -347,6 +347,12 @@ def test_files_are_read_as_they_are_said_to_be(waves, tmp_path):
     with pytest.raises(ValueError, match="the value is missing"):
         model.score(path)
 
+    # a target that is not known yet
+    blank = tmp_path / "blank.csv"
+    blank.write_text("a,b,y\n" + "".join(f"{a!r},{b!r},\n" for a, b in X.tolist()))
+    model = oatgp.fit(named, target="y", inputs=["a", "b"], knots=X[:6], **fixed)
+    assert model.predict(blank).mean.tolist() == model.predict(X).mean.tolist()
+
     # weights that the model, which comes from arrays, has no column for
     model = oatgp.fit(oatgp.Data(X, y, target="y", weights=w, names=["a", "b"]), knots=X[:6], **fixed)
     assert model.score(named, weights="w").mean_nlp == expected.score(X, y, weights=w).mean_nlp
