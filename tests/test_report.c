@@ -98,8 +98,8 @@ static void expect_svg(scratch *s, const oatgp_model *model, const oatgp_data *d
   assert_non_null(strstr(text, "</svg>\n"));
   assert_non_null(strstr(text, "<title id=\"figure-title\">"));
   assert_non_null(strstr(text, "<desc id=\"figure-desc\">"));
-  assert_null(strstr(text, "nan"));
-  assert_null(strstr(text, "inf"));
+  assert_null(strstr(text, "NaN"));
+  assert_null(strstr(text, "-1000000000")); /* where a value that is none would stand */
   free(text);
 }
 
@@ -148,15 +148,23 @@ static void every_figure_of_every_sort_of_model(void **state) {
   }
 }
 
-static void the_evidence_when_it_is_known(void **state) {
-  scratch *s = *state;
-  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+/* Two inputs with long names, and bounds of the evidence: a model that has every figure. */
+static oatgp_model *with_all_figures(scratch *s, oatgp_data *data) {
+  static const char *const names[] = {"an input of many letters", "the other"};
   oatgp_certificate certificate;
   s->settings.knots = "6";
   s->settings.max_iter = 4;
+  must(s, oatgp_data_set_names(s->ctx, data, names, "target"));
   oatgp_model *model = must_fit(s, data, NULL);
   must(s, oatgp_certify(s->ctx, model, data, &s->settings, NULL, NULL, &certificate));
   must(s, oatgp_model_set_certificate(s->ctx, model, &certificate));
+  return model;
+}
+
+static void the_evidence_when_it_is_known(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+  oatgp_model *model = with_all_figures(s, data);
   expect_svg(s, model, NULL, "evidence");
   oatgp_model_free(model);
   oatgp_data_free(data);
@@ -237,10 +245,37 @@ static void figures_in_letters(void **state) {
   assert_true(count(utf8, "\xe2\xa0") + count(utf8, "\xe2\xa1") + count(utf8, "\xe2\xa2") + count(utf8, "\xe2\xa3") > 40); /* Braille */
   free(ascii);
   free(utf8);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* The axis of every line, in all panels, stands where it does in the first. */
+static void expect_straight(char *text) {
+  long axis = -1;
+  for (char *rest = text, *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    const char *const bar = strstr(line, " |"), *const plus = strstr(line, " +");
+    const char *const at = bar == NULL || (plus != NULL && plus < bar) ? plus : bar;
+    axis = axis < 0 && at != NULL ? at - line : axis;
+    assert_true(at == NULL || at - line == axis);
+  }
+  assert_true(axis > 0);
+}
+
+static void every_figure_in_letters(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+  oatgp_model *model = with_all_figures(s, data);
   oatgp_figure figure;
   for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-    if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0) {
-      must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = 24, .height = 8}));
+    for (size_t width = 24; width <= 78; width += 54) {
+      size_t size = 0;
+      must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = width, .height = 12}));
+      char *const text = read_bytes_back(s, &size);
+      assert_int_equal(count(text, " some rows"), strcmp(figure.name, "partial") == 0 ? 2 : 0); /* panels */
+      assert_int_equal(count(text, "\nexact evidence +"), strcmp(figure.name, "evidence") == 0 && width == 78);
+      assert_int_equal(count(text, "\nan input ~ +"), strcmp(figure.name, "relevance") == 0 && width == 24);
+      expect_straight(text);
+      free(text);
     }
   }
   oatgp_model_free(model);
@@ -475,6 +510,7 @@ int main(void) {
       WITH_SCRATCH(knots_in_batches_are_one_point),
       WITH_SCRATCH(every_selection_has_a_history),
       WITH_SCRATCH(figures_in_letters),
+      WITH_SCRATCH(every_figure_in_letters),
       WITH_SCRATCH(the_page_has_it_all),
       WITH_SCRATCH(new_rows_and_other_locales),
       WITH_SCRATCH(borrowed_rows),
