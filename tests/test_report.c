@@ -170,6 +170,30 @@ static void the_evidence_when_it_is_known(void **state) {
   oatgp_data_free(data);
 }
 
+/* Rows so far apart that the difference is no number, though each value is one. */
+static void rows_at_the_ends_of_all_numbers(void **state) {
+  scratch *s = *state;
+  for (size_t d = 1; d <= 3; d++) {
+    oatgp_data *data = wavy_data(s, 40, d, 0.2, 5);
+    const double x[] = {1e308, 1e308, 1e308, -1e308, -1e308, -1e308}, y[] = {1, 2};
+    oatgp_data *far = make_data(s, 2, d, x + 3 - d, y);
+    s->settings.knots = "6";
+    s->settings.max_iter = 4;
+    oatgp_model *model = must_fit(s, data, NULL);
+    oatgp_figure figure;
+    for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
+      if (strcmp(figure.name, "evidence") != 0 &&
+          (d > 1 || (strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0))) {
+        expect_svg(s, model, far, figure.name);
+      }
+    }
+    must(s, oatgp_report(s->ctx, model, far, NULL, s->path));
+    oatgp_model_free(model);
+    oatgp_data_free(far);
+    oatgp_data_free(data);
+  }
+}
+
 /* Every kept and every dropped knot is a point of the figure. */
 static void the_history_has_every_knot(void **state) {
   scratch *s = *state;
@@ -506,6 +530,7 @@ int main(void) {
       cmocka_unit_test(binomial_quantiles_are_those_of_the_sum),
       WITH_SCRATCH(every_figure_of_every_sort_of_model),
       WITH_SCRATCH(the_evidence_when_it_is_known),
+      WITH_SCRATCH(rows_at_the_ends_of_all_numbers),
       WITH_SCRATCH(the_history_has_every_knot),
       WITH_SCRATCH(knots_in_batches_are_one_point),
       WITH_SCRATCH(every_selection_has_a_history),
