@@ -451,7 +451,7 @@ static void many_rows_are_thinned(void **state) {
   oatgp_data_free(data);
 }
 
-/* One row, a constant target, names that are markup: nothing to divide by, and nothing to break the page. */
+/* One row, names that are markup: nothing to break the page. */
 static void odd_data(void **state) {
   static const char *const names[] = {"<script>alert(1)</script>",
                                       "\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on & on"};
@@ -467,10 +467,43 @@ static void odd_data(void **state) {
   expect_page(page);
   assert_int_equal(count(page, "<script>"), 1); /* its own */
   assert_non_null(strstr(page, "Predicting a&lt;b"));
+  assert_non_null(strstr(page, "<p>On the 1 row of "));
+  assert_non_null(strstr(page, "<p>The 1 row with "));
+  assert_non_null(strstr(page, "on average over 1 row;"));
+  assert_non_null(strstr(page, "<b>1</b><span>row predicted"));
+  assert_null(strstr(page, "</b>, where the standard deviation"));
   assert_non_null(strstr(page, "Effect of \xc3\xa4 very long name \xf0\x9f\x98\x80 that \xe2\x80\xa6<"));
   free(page);
   oatgp_model_free(model);
   oatgp_data_free(one);
+  oatgp_data_free(data);
+}
+
+/* A target that is the same in all rows has no standard deviation to compare errors with. */
+static void a_constant_target(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1);
+  double y[30];
+  for (size_t i = 0; i < LENGTH(y); i++) {
+    y[i] = 7;
+  }
+  double x[60];
+  for (size_t i = 0; i < LENGTH(x); i++) {
+    x[i] = data->x[i / 2 + i % 2 * 30];
+  }
+  oatgp_data *same = make_data(s, 30, 2, x, y);
+  s->settings.knots = "5";
+  const oatgp_data *const fitted[] = {data, same};
+  for (size_t i = 0; i < LENGTH(fitted); i++) {
+    oatgp_model *model = must_fit(s, fitted[i], NULL);
+    char *const page = report(s, model, same, NULL);
+    expect_page(page);
+    assert_null(strstr(page, "</b>, where the standard deviation"));
+    assert_non_null(strstr(page, "These rows have none: in all of them target is the same."));
+    free(page);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(same);
   oatgp_data_free(data);
 }
 
@@ -541,6 +574,7 @@ int main(void) {
       WITH_SCRATCH(borrowed_rows),
       WITH_SCRATCH(many_rows_are_thinned),
       WITH_SCRATCH(odd_data),
+      WITH_SCRATCH(a_constant_target),
       WITH_SCRATCH(a_model_file_of_before),
       WITH_SCRATCH(senseless_figures_are_refused),
   };
