@@ -248,6 +248,53 @@ static void knots_in_batches_are_one_point(void **state) {
   oatgp_data_free(data);
 }
 
+/* Whether the figure says so of this objective, with the digits that it has there. */
+static int says_of(scratch *s, const char *text, const char *before, double objective) {
+  oat_string sentence = {.ctx = s->ctx};
+  oat_string_add(&sentence, before);
+  oat_string_number(&sentence, objective, 6);
+  const int found = strstr(text, sentence.text) != NULL;
+  oat_string_free(&sentence);
+  return found;
+}
+
+/* Of a model that has taken rows in since, the history is that of the fit, and the objective is told apart. */
+static void the_history_of_an_updated_model(void **state) {
+  static const char *const selections[] = {"simultaneous", "oat-gain"};
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 60, 1, 0.2, 5), *more = wavy_data(s, 40, 1, 0.2, 6);
+  s->settings.knots = "4";
+  s->settings.max_knots = 8;
+  for (size_t i = 0; i < LENGTH(selections); i++) {
+    s->settings.select = selections[i];
+    oatgp_model *model = must_fit(s, data, NULL);
+    const double fitted = info_of(model).objective;
+    const char *const sentence = i == 0 ? "The objective rose to " : "knots and the objective ";
+    char *const before = draw(s, model, NULL, "objective");
+    must(s, oatgp_update(s->ctx, model, more));
+    char *const after = draw(s, model, NULL, "objective");
+    assert_true(says_of(s, before, sentence, fitted));
+    assert_null(strstr(before, "it has now"));
+    assert_int_equal(says_of(s, after, sentence, fitted), i == 0);
+    assert_true(says_of(s, after, "With the 100 rows that it has now, the objective of the model is ", info_of(model).objective));
+    assert_int_equal(count(before, ">the model<"), i);
+    assert_int_equal(count(after, ">the model<"), 0);
+    free(before);
+    free(after);
+    oatgp_model_free(model);
+  }
+  s->settings.select = "fixed";
+  s->settings.max_iter = 0;
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const text = draw(s, model, NULL, "objective");
+  assert_true(says_of(s, text, "No step of the fit raised the objective, which was ", info_of(model).objective));
+  assert_null(strstr(text, "rose"));
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(more);
+  oatgp_data_free(data);
+}
+
 static void figures_in_letters(void **state) {
   scratch *s = *state;
   oatgp_data *data = motorcycle(s);
@@ -346,6 +393,7 @@ static void every_selection_has_a_history(void **state) {
     char *const page = report(s, model, data, choice);
     expect_page(page);
     assert_non_null(strstr(page, choice));
+    assert_null(strstr(page, "that it has now")); /* it ends with the objective of the model */
     free(page);
     oatgp_model_free(model);
   }
@@ -567,6 +615,7 @@ int main(void) {
       WITH_SCRATCH(the_history_has_every_knot),
       WITH_SCRATCH(knots_in_batches_are_one_point),
       WITH_SCRATCH(every_selection_has_a_history),
+      WITH_SCRATCH(the_history_of_an_updated_model),
       WITH_SCRATCH(figures_in_letters),
       WITH_SCRATCH(every_figure_in_letters),
       WITH_SCRATCH(the_page_has_it_all),
