@@ -125,7 +125,7 @@ oatgp_status cli_read_knots(cli *c, const oatgp_data *data, oatgp_data **out);
 
 /* ---- save.c ---- */
 
-/* Whether the model of -o can be saved later; found before the work, so that a long fit is not lost. */
+/* Whether the model or picture of -o can be written later; found before the work, so that a long fit is not lost. */
 oatgp_status cli_check_output(cli *c);
 /* Saves the model to -o with the command line and reports it; says so if it was interrupted. */
 oatgp_status cli_save_model(cli *c, oatgp_model *model);

@@ -617,6 +617,17 @@ run_in "$PWD/broken:$PATH"
 exits 1 "PNG with a broken rsvg-convert"
 says err "rsvg-convert could not make 'x.png'" "it says so"
 check "nothing is left of what failed" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
+if env --ignore-signal=CHLD true 2>/dev/null; then
+  PATH=$PWD/broken:$PATH env --ignore-signal=CHLD "$OATGP" plot knots pictures.oatgp train.csv -o x.png >out 2>err
+  code=$?
+  exits 1 "the same where the end of children is ignored"
+else
+  echo "skipped: pictures where the end of children is ignored: env has no --ignore-signal"
+fi
+printf '#!/bin/sh\nkill -s INT $PPID\nexit 3\n' >broken/rsvg-convert
+run_in "$PWD/broken:$PATH"
+exits 1 "SIGINT while a picture is made"
+check "nothing is left of that" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
 
 # ---- objective -----------------------------------------------------------------------------------------------------
 
