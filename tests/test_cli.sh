@@ -295,6 +295,10 @@ has_keys "a line of the trace has its keys" event restart iteration evaluations 
   shape lengthscales knots stop
 works "fit goes on without a trace on a full disk" fit train.csv --target y $quick --trace /dev/full -o x.oatgp
 says err "warning: cannot write '/dev/full'" "and warns"
+# Lines that are longer than what is written at once.
+awk 'BEGIN { srand(1); for (i = 0; i < 30; i++) { for (j = 0; j < 400; j++) printf "%.3f,", rand(); print rand() } }' >wide.csv
+works "the same with long lines" fit wide.csv --target last --kernel se-ard --knots 5 --max-iter 1 --trace /dev/full -o x.oatgp
+says err "cannot write '/dev/full': No space left on device; the trace ends here" "and warns"
 
 # ---- forms of data -------------------------------------------------------------------------------------------------
 
