@@ -140,7 +140,7 @@ oatgp_status cli_write_picture(cli *c, const char *svg, const char *format);
 /* ---- certify.c ---- */
 
 /* The bounds, with progress and an end by signal, of which `c` then knows. */
-oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out);
+oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, oatgp_certificate *out);
 
 /* ---- describe.c ---- */
 

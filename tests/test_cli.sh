@@ -766,6 +766,17 @@ check "no bounds unasked" test "$(json lower)$(json upper)" = nullnull
 works "fit --certify within the time limit" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 \
   --obj-tol 0 --grad-tol 0 --patience 1000000 --time-limit 0.3 --certify --json -o x.oatgp
 check "even with no time left there are bounds" awk -v l="$(json lower)" -v u="$(json upper)" 'BEGIN { exit !(l < u && l != "null" && u != "null") }'
+# The live line of its certificate has what the fit left of the time.
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+  awk 'BEGIN { srand(1); for (i = 0; i < 4000; i++) { a = 4 * rand(); b = 4 * rand(); print a "," b "," sin(2 * a) * cos(3 * b) + 0.02 * rand() } }' >waves.csv
+  TERM=xterm OPENBLAS_NUM_THREADS=1 script -qec "stty cols 160 rows 24; '$OATGP' fit waves.csv --target last --select fixed --knots 30 \
+    --optimizer adadelta --max-iter 1500 --obj-tol 0 --grad-tol 0 --time-limit 60 --certify -o x.oatgp" /dev/null </dev/null | tr '\r' '\n' >screen
+  check "what is left to the certificate is what the fit left" awk -F ', ' '/^iteration .* log evidence from .* s left/ {
+    for (i = 1; i <= NF; i++) { if ($i ~ / s left/) left = $i + 0; if ($i ~ / s so far/) past = $i + 0 }
+    seen = 1; if (left + past > 60.3) wrong = 1 } END { exit !seen || wrong }' screen
+else
+  echo "skipped: what is left to the certificate: script(1) of util-linux is not here"
+fi
 works "certify --time-limit" certify m.oatgp many.csv --time-limit 0.2 --json
 check "stop is time" test "$(json stop)" = '"time"'
 holds "what there is then is a bracket"
