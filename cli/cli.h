@@ -67,7 +67,7 @@ extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* ---- output.c: sentences on standard error, results on standard output ---- */
 
-/* Prints "oatgp: sentence" and returns the status. */
+/* Prints "oatgp: sentence" and returns the status. With OATGP_OK it is news: a failure that comes later still has its sentence. */
 oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) CLI_PRINTF(3, 4);
 /* The same for a wrong command line; adds where the help is. */
 oatgp_status cli_usage_error(cli *c, const char *format, ...) CLI_PRINTF(2, 3);

@@ -919,6 +919,23 @@ says err "oatgp: interrupted; these are the bounds so far" "with a sentence"
 check "stop is user" test "$(json stop)" = '"user"'
 check "the JSON is whole" valid_json out
 holds "the bounds so far are a bracket"
+# If the model cannot be saved after that, it says so, too.
+mkdir gone
+: >err
+"$OATGP" fit many.csv --target y --inputs a,b --knots 3 --select fixed --max-iter 0 --certify -o gone/m.oatgp >out 2>err &
+pid=$!
+tries=0
+while ! grep -q "each iteration" err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
+  sleep 0.05
+  tries=$((tries + 1))
+done
+rmdir gone
+kill -s INT $pid
+wait $pid
+code=$?
+exits 1 "SIGINT during fit --certify, and the folder is gone"
+says err "oatgp: interrupted; these are the bounds so far" "it says what ended it"
+says err "oatgp: cannot write 'gone/m.oatgp'" "and what failed"
 # A prediction that is interrupted leaves nothing, whether it is at work or waits for its input.
 mkfifo pipe
 for signal in INT TERM; do
