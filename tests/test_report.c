@@ -505,7 +505,7 @@ static void odd_data(void **state) {
                                       "\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on & on"};
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1);
-  const double x[] = {0.5, 0.5}, y = 1;
+  const double x[] = {0.5, -1700000500}, y = 1;
   oatgp_data *one = make_data(s, 1, 2, x, &y);
   must(s, oatgp_data_set_names(s->ctx, data, names, "a<b"));
   must(s, oatgp_data_set_names(s->ctx, one, names, "a<b"));
@@ -520,6 +520,7 @@ static void odd_data(void **state) {
   assert_non_null(strstr(page, "on average over 1 row;"));
   assert_non_null(strstr(page, "<b>1</b><span>row predicted"));
   assert_null(strstr(page, "</b>, where the standard deviation"));
+  assert_non_null(strstr(page, "data-value=\"-1700000500\">&minus;1700000500</td>"));
   assert_non_null(strstr(page, "Effect of \xc3\xa4 very long name \xf0\x9f\x98\x80 that \xe2\x80\xa6<"));
   free(page);
   oatgp_model_free(model);

@@ -270,14 +270,14 @@ static oatgp_status add_predictions(page *p) {
 
 /* ---- rows predicted worst ---------------------------------------------------------------------------------------------- */
 
-/* Values of the data have the digits that they had there. */
+/* Values of the data have the digits that they had there, ten at most. */
 static void add_cell(page *p, double value, bool as_given) {
   add(p, "<td class=\"number\" data-value=\"");
-  oat_string_value(&p->html, value, 9);
+  oat_string_value(&p->html, value, 17);
   add(p, "\">");
   if (as_given) {
     add(p, value < 0 ? "&minus;" : "");
-    oat_string_value(&p->html, fabs(value), 6);
+    oat_string_value(&p->html, fabs(value), 10);
   } else {
     add_number(p, value);
   }
