@@ -59,8 +59,8 @@ static oatgp_status print_certificate(cli *c, const oatgp_certificate *certifica
   return OATGP_OK;
 }
 
-oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out) {
-  const oatgp_status status = oatgp_certify(c->ctx, model, data, settings, cli_bracket_monitor, c, out);
+oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, oatgp_certificate *out) {
+  const oatgp_status status = oatgp_certify(c->ctx, model, data, &c->settings, cli_bracket_monitor, c, out);
   if (status == OATGP_OK && out->stop == OATGP_STOP_USER) {
     c->interrupted = true;
     cli_fail(c, OATGP_OK, "interrupted; these are the bounds so far");
@@ -76,7 +76,7 @@ static oatgp_status run(cli *c) {
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
   TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 1, &data));
   cli_signals_catch(1);
-  TRY(cli_bound(c, model, data, &c->settings, &certificate));
+  TRY(cli_bound(c, model, data, &certificate));
   TRY(print_certificate(c, &certificate));
 done:
   oatgp_data_free(data);

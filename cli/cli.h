@@ -67,7 +67,7 @@ extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 
 /* ---- output.c: sentences on standard error, results on standard output ---- */
 
-/* Prints "oatgp: sentence" and returns the status. */
+/* Prints "oatgp: sentence" and returns the status. With OATGP_OK it is news: a failure that comes later still has its sentence. */
 oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) CLI_PRINTF(3, 4);
 /* The same for a wrong command line; adds where the help is. */
 oatgp_status cli_usage_error(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
@@ -125,7 +125,7 @@ oatgp_status cli_read_knots(cli *c, const oatgp_data *data, oatgp_data **out);
 
 /* ---- save.c ---- */
 
-/* Whether the model of -o can be saved later; found before the work, so that a long fit is not lost. */
+/* Whether the model or picture of -o can be written later; found before the work, so that a long fit is not lost. */
 oatgp_status cli_check_output(cli *c);
 /* Saves the model to -o with the command line and reports it; says so if it was interrupted. */
 oatgp_status cli_save_model(cli *c, oatgp_model *model);
@@ -140,7 +140,7 @@ oatgp_status cli_write_picture(cli *c, const char *svg, const char *format);
 /* ---- certify.c ---- */
 
 /* The bounds, with progress and an end by signal, of which `c` then knows. */
-oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings, oatgp_certificate *out);
+oatgp_status cli_bound(cli *c, const oatgp_model *model, const oatgp_data *data, oatgp_certificate *out);
 
 /* ---- describe.c ---- */
 

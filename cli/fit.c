@@ -6,7 +6,7 @@
 
 /* The bounds of --certify go into the model. They get what is left of the time, and their iterations have a limit of their own. */
 static oatgp_status certify(cli *c, const oatgp_data *data, oatgp_model *model) {
-  oatgp_settings settings = c->settings, defaults;
+  oatgp_settings defaults;
   oatgp_certificate certificate;
   oatgp_model_info info;
   oatgp_model_get_info(model, &info);
@@ -14,9 +14,9 @@ static oatgp_status certify(cli *c, const oatgp_data *data, oatgp_model *model) 
     return OATGP_OK;
   }
   oatgp_settings_default(&defaults);
-  settings.max_iter = defaults.max_iter;
-  settings.time_limit = settings.time_limit > 0 ? fmax(settings.time_limit - info.seconds, 1e-9) : 0;
-  const oatgp_status status = cli_bound(c, model, data, &settings, &certificate);
+  c->settings.max_iter = defaults.max_iter;
+  c->settings.time_limit = c->settings.time_limit > 0 ? fmax(c->settings.time_limit - info.seconds, 1e-9) : 0;
+  const oatgp_status status = cli_bound(c, model, data, &certificate);
   return status == OATGP_OK ? oatgp_model_set_certificate(c->ctx, model, &certificate) : status;
 }
 

@@ -16,7 +16,7 @@ oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) {
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
   va_end(arguments);
-  c->reported = true;
+  c->reported = c->reported || status != OATGP_OK;
   return status;
 }
 

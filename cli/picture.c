@@ -36,7 +36,7 @@ static oatgp_status convert(cli *c, int in, int out, const char *format) {
                        NULL};
   posix_spawn_file_actions_t actions;
   oatgp_status status = OATGP_OK;
-  pid_t child = 0;
+  pid_t child = 0, ended;
   int code = 0;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
@@ -46,9 +46,10 @@ static oatgp_status convert(cli *c, int in, int out, const char *format) {
   if (error != 0) {
     status = error == ENOENT ? refuse(c) : cli_fail(c, OATGP_WRITE, PROGRAM " cannot be started: %s", strerror(error));
   } else {
-    while (waitpid(child, &code, 0) < 0 && errno == EINTR) {
-    }
-    if (code != 0) {
+    do {
+      ended = waitpid(child, &code, 0);
+    } while (ended < 0 && errno == EINTR);
+    if (ended != child || code != 0) {
       status = cli_fail(c, OATGP_WRITE, PROGRAM " could not make '%s'", c->options.output);
     }
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "signals.h"
 
 enum { KIND, MODEL, DATA };
 enum { WIDTH = 78, HEIGHT = 22, NARROW = 40, WIDE = 120 };
@@ -35,25 +36,18 @@ static const char *format_of(const char *path) {
   return strcmp(path, "-") == 0 ? "svg" : NULL;
 }
 
-/* By way of an SVG beside it. */
+/* By way of an SVG beside it, which is there from when all is drawn; a signal then waits until it is gone again. */
 static oatgp_status draw_picture(cli *c, const oatgp_model *model, const oatgp_data *data, const char *format) {
   oatgp_status status;
-  const size_t size = strlen(c->options.output) + sizeof ".svg.XXXXXX";
+  const size_t size = strlen(c->options.output) + 40;
   char *path = cli_new(c, size, 1, &status);
-  int file = -1;
   TRY(status);
-  snprintf(path, size, "%s.svg.XXXXXX", c->options.output);
-  file = mkstemp(path);
-  if (file < 0) {
-    TRY(cli_fail(c, OATGP_WRITE, "cannot write '%s': no file can be made beside it", c->options.output));
-  }
+  snprintf(path, size, "%s.svg.tmp.%ld", c->options.output, (long)getpid());
   TRY(oatgp_draw(c->ctx, model, data, &(oatgp_drawing){.figure = c->positionals[KIND], .path = path}));
-  TRY(cli_write_picture(c, path, format));
+  cli_signals_catch(1);
+  status = cli_write_picture(c, path, format);
+  unlink(path);
 done:
-  if (file >= 0) {
-    close(file);
-    unlink(path);
-  }
   free(path);
   return status;
 }
@@ -96,6 +90,7 @@ static oatgp_status check(cli *c, oatgp_figure *figure) {
   }
   if (strcmp(format, "svg") != 0) {
     TRY(cli_check_picture(c));
+    TRY(cli_check_output(c));
   }
 done:
   return status;

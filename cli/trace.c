@@ -28,9 +28,9 @@ static cli_json begin(const char *event) {
   return json;
 }
 
-/* A whole line at once, so that the trace can be followed. */
+/* A whole line at once, so that the trace can be followed. Of a line that is longer than the buffer, nothing may be left to flush. */
 static void end(cli *c, cli_json *json) {
-  if (cli_json_end(c, json, c->trace, false) != OATGP_OK || fflush(c->trace) != 0) {
+  if (cli_json_end(c, json, c->trace, false) != OATGP_OK || fflush(c->trace) != 0 || ferror(c->trace)) {
     cli_warn(c, "cannot write '%s': %s; the trace ends here", c->options.trace, strerror(errno));
     fclose(c->trace);
     c->trace = NULL;

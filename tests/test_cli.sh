@@ -295,6 +295,10 @@ has_keys "a line of the trace has its keys" event restart iteration evaluations 
   shape lengthscales knots stop
 works "fit goes on without a trace on a full disk" fit train.csv --target y $quick --trace /dev/full -o x.oatgp
 says err "warning: cannot write '/dev/full'" "and warns"
+# Lines that are longer than what is written at once.
+awk 'BEGIN { srand(1); for (i = 0; i < 30; i++) { for (j = 0; j < 400; j++) printf "%.3f,", rand(); print rand() } }' >wide.csv
+works "the same with long lines" fit wide.csv --target last --kernel se-ard --knots 5 --max-iter 1 --trace /dev/full -o x.oatgp
+says err "cannot write '/dev/full': No space left on device; the trace ends here" "and warns"
 
 # ---- forms of data -------------------------------------------------------------------------------------------------
 
@@ -617,6 +621,17 @@ run_in "$PWD/broken:$PATH"
 exits 1 "PNG with a broken rsvg-convert"
 says err "rsvg-convert could not make 'x.png'" "it says so"
 check "nothing is left of what failed" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
+if env --ignore-signal=CHLD true 2>/dev/null; then
+  PATH=$PWD/broken:$PATH env --ignore-signal=CHLD "$OATGP" plot knots pictures.oatgp train.csv -o x.png >out 2>err
+  code=$?
+  exits 1 "the same where the end of children is ignored"
+else
+  echo "skipped: pictures where the end of children is ignored: env has no --ignore-signal"
+fi
+printf '#!/bin/sh\nkill -s INT $PPID\nexit 3\n' >broken/rsvg-convert
+run_in "$PWD/broken:$PATH"
+exits 1 "SIGINT while a picture is made"
+check "nothing is left of that" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
 
 # ---- objective -----------------------------------------------------------------------------------------------------
 
@@ -751,6 +766,17 @@ check "no bounds unasked" test "$(json lower)$(json upper)" = nullnull
 works "fit --certify within the time limit" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 \
   --obj-tol 0 --grad-tol 0 --patience 1000000 --time-limit 0.3 --certify --json -o x.oatgp
 check "even with no time left there are bounds" awk -v l="$(json lower)" -v u="$(json upper)" 'BEGIN { exit !(l < u && l != "null" && u != "null") }'
+# The live line of its certificate has what the fit left of the time.
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+  awk 'BEGIN { srand(1); for (i = 0; i < 4000; i++) { a = 4 * rand(); b = 4 * rand(); print a "," b "," sin(2 * a) * cos(3 * b) + 0.02 * rand() } }' >waves.csv
+  TERM=xterm OPENBLAS_NUM_THREADS=1 script -qec "stty cols 160 rows 24; '$OATGP' fit waves.csv --target last --select fixed --knots 30 \
+    --optimizer adadelta --max-iter 1500 --obj-tol 0 --grad-tol 0 --time-limit 60 --certify -o x.oatgp" /dev/null </dev/null | tr '\r' '\n' >screen
+  check "what is left to the certificate is what the fit left" awk -F ', ' '/^iteration .* log evidence from .* s left/ {
+    for (i = 1; i <= NF; i++) { if ($i ~ / s left/) left = $i + 0; if ($i ~ / s so far/) past = $i + 0 }
+    seen = 1; if (left + past > 60.3) wrong = 1 } END { exit !seen || wrong }' screen
+else
+  echo "skipped: what is left to the certificate: script(1) of util-linux is not here"
+fi
 works "certify --time-limit" certify m.oatgp many.csv --time-limit 0.2 --json
 check "stop is time" test "$(json stop)" = '"time"'
 holds "what there is then is a bracket"
@@ -893,6 +919,23 @@ says err "oatgp: interrupted; these are the bounds so far" "with a sentence"
 check "stop is user" test "$(json stop)" = '"user"'
 check "the JSON is whole" valid_json out
 holds "the bounds so far are a bracket"
+# If the model cannot be saved after that, it says so, too.
+mkdir gone
+: >err
+"$OATGP" fit many.csv --target y --inputs a,b --knots 3 --select fixed --max-iter 0 --certify -o gone/m.oatgp >out 2>err &
+pid=$!
+tries=0
+while ! grep -q "each iteration" err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
+  sleep 0.05
+  tries=$((tries + 1))
+done
+rmdir gone
+kill -s INT $pid
+wait $pid
+code=$?
+exits 1 "SIGINT during fit --certify, and the folder is gone"
+says err "oatgp: interrupted; these are the bounds so far" "it says what ended it"
+says err "oatgp: cannot write 'gone/m.oatgp'" "and what failed"
 # A prediction that is interrupted leaves nothing, whether it is at work or waits for its input.
 mkfifo pipe
 for signal in INT TERM; do

@@ -98,8 +98,8 @@ static void expect_svg(scratch *s, const oatgp_model *model, const oatgp_data *d
   assert_non_null(strstr(text, "</svg>\n"));
   assert_non_null(strstr(text, "<title id=\"figure-title\">"));
   assert_non_null(strstr(text, "<desc id=\"figure-desc\">"));
-  assert_null(strstr(text, "nan"));
-  assert_null(strstr(text, "inf"));
+  assert_null(strstr(text, "NaN"));
+  assert_null(strstr(text, "-1000000000")); /* where a value that is none would stand */
   free(text);
 }
 
@@ -148,18 +148,50 @@ static void every_figure_of_every_sort_of_model(void **state) {
   }
 }
 
-static void the_evidence_when_it_is_known(void **state) {
-  scratch *s = *state;
-  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+/* Two inputs with long names, and bounds of the evidence: a model that has every figure. */
+static oatgp_model *with_all_figures(scratch *s, oatgp_data *data) {
+  static const char *const names[] = {"an input of many letters", "the other"};
   oatgp_certificate certificate;
   s->settings.knots = "6";
   s->settings.max_iter = 4;
+  must(s, oatgp_data_set_names(s->ctx, data, names, "target"));
   oatgp_model *model = must_fit(s, data, NULL);
   must(s, oatgp_certify(s->ctx, model, data, &s->settings, NULL, NULL, &certificate));
   must(s, oatgp_model_set_certificate(s->ctx, model, &certificate));
+  return model;
+}
+
+static void the_evidence_when_it_is_known(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+  oatgp_model *model = with_all_figures(s, data);
   expect_svg(s, model, NULL, "evidence");
   oatgp_model_free(model);
   oatgp_data_free(data);
+}
+
+/* Rows so far apart that the difference is no number, though each value is one. */
+static void rows_at_the_ends_of_all_numbers(void **state) {
+  scratch *s = *state;
+  for (size_t d = 1; d <= 3; d++) {
+    oatgp_data *data = wavy_data(s, 40, d, 0.2, 5);
+    const double x[] = {1e308, 1e308, 1e308, -1e308, -1e308, -1e308}, y[] = {1, 2};
+    oatgp_data *far = make_data(s, 2, d, x + 3 - d, y);
+    s->settings.knots = "6";
+    s->settings.max_iter = 4;
+    oatgp_model *model = must_fit(s, data, NULL);
+    oatgp_figure figure;
+    for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
+      if (strcmp(figure.name, "evidence") != 0 &&
+          (d > 1 || (strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0))) {
+        expect_svg(s, model, far, figure.name);
+      }
+    }
+    must(s, oatgp_report(s->ctx, model, far, NULL, s->path));
+    oatgp_model_free(model);
+    oatgp_data_free(far);
+    oatgp_data_free(data);
+  }
 }
 
 /* Every kept and every dropped knot is a point of the figure. */
@@ -216,6 +248,53 @@ static void knots_in_batches_are_one_point(void **state) {
   oatgp_data_free(data);
 }
 
+/* Whether the figure says so of this objective, with the digits that it has there. */
+static int says_of(scratch *s, const char *text, const char *before, double objective) {
+  oat_string sentence = {.ctx = s->ctx};
+  oat_string_add(&sentence, before);
+  oat_string_number(&sentence, objective, 6);
+  const int found = strstr(text, sentence.text) != NULL;
+  oat_string_free(&sentence);
+  return found;
+}
+
+/* Of a model that has taken rows in since, the history is that of the fit, and the objective is told apart. */
+static void the_history_of_an_updated_model(void **state) {
+  static const char *const selections[] = {"simultaneous", "oat-gain"};
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 60, 1, 0.2, 5), *more = wavy_data(s, 40, 1, 0.2, 6);
+  s->settings.knots = "4";
+  s->settings.max_knots = 8;
+  for (size_t i = 0; i < LENGTH(selections); i++) {
+    s->settings.select = selections[i];
+    oatgp_model *model = must_fit(s, data, NULL);
+    const double fitted = info_of(model).objective;
+    const char *const sentence = i == 0 ? "The objective rose to " : "knots and the objective ";
+    char *const before = draw(s, model, NULL, "objective");
+    must(s, oatgp_update(s->ctx, model, more));
+    char *const after = draw(s, model, NULL, "objective");
+    assert_true(says_of(s, before, sentence, fitted));
+    assert_null(strstr(before, "it has now"));
+    assert_int_equal(says_of(s, after, sentence, fitted), i == 0);
+    assert_true(says_of(s, after, "With the 100 rows that it has now, the objective of the model is ", info_of(model).objective));
+    assert_int_equal(count(before, ">the model<"), i);
+    assert_int_equal(count(after, ">the model<"), 0);
+    free(before);
+    free(after);
+    oatgp_model_free(model);
+  }
+  s->settings.select = "fixed";
+  s->settings.max_iter = 0;
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const text = draw(s, model, NULL, "objective");
+  assert_true(says_of(s, text, "No step of the fit raised the objective, which was ", info_of(model).objective));
+  assert_null(strstr(text, "rose"));
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(more);
+  oatgp_data_free(data);
+}
+
 static void figures_in_letters(void **state) {
   scratch *s = *state;
   oatgp_data *data = motorcycle(s);
@@ -237,10 +316,37 @@ static void figures_in_letters(void **state) {
   assert_true(count(utf8, "\xe2\xa0") + count(utf8, "\xe2\xa1") + count(utf8, "\xe2\xa2") + count(utf8, "\xe2\xa3") > 40); /* Braille */
   free(ascii);
   free(utf8);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* The axis of every line, in all panels, stands where it does in the first. */
+static void expect_straight(char *text) {
+  long axis = -1;
+  for (char *rest = text, *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    const char *const bar = strstr(line, " |"), *const plus = strstr(line, " +");
+    const char *const at = bar == NULL || (plus != NULL && plus < bar) ? plus : bar;
+    axis = axis < 0 && at != NULL ? at - line : axis;
+    assert_true(at == NULL || at - line == axis);
+  }
+  assert_true(axis > 0);
+}
+
+static void every_figure_in_letters(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 40, 2, 0.2, 5);
+  oatgp_model *model = with_all_figures(s, data);
   oatgp_figure figure;
   for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-    if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0) {
-      must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = 24, .height = 8}));
+    for (size_t width = 24; width <= 78; width += 54) {
+      size_t size = 0;
+      must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = width, .height = 12}));
+      char *const text = read_bytes_back(s, &size);
+      assert_int_equal(count(text, " some rows"), strcmp(figure.name, "partial") == 0 ? 2 : 0); /* panels */
+      assert_int_equal(count(text, "\nexact evidence +"), strcmp(figure.name, "evidence") == 0 && width == 78);
+      assert_int_equal(count(text, "\nan input ~ +"), strcmp(figure.name, "relevance") == 0 && width == 24);
+      expect_straight(text);
+      free(text);
     }
   }
   oatgp_model_free(model);
@@ -287,6 +393,7 @@ static void every_selection_has_a_history(void **state) {
     char *const page = report(s, model, data, choice);
     expect_page(page);
     assert_non_null(strstr(page, choice));
+    assert_null(strstr(page, "that it has now")); /* it ends with the objective of the model */
     free(page);
     oatgp_model_free(model);
   }
@@ -392,13 +499,13 @@ static void many_rows_are_thinned(void **state) {
   oatgp_data_free(data);
 }
 
-/* One row, a constant target, names that are markup: nothing to divide by, and nothing to break the page. */
+/* One row, names that are markup: nothing to break the page. */
 static void odd_data(void **state) {
   static const char *const names[] = {"<script>alert(1)</script>",
                                       "\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on & on"};
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1);
-  const double x[] = {0.5, 0.5}, y = 1;
+  const double x[] = {0.5, -1700000500}, y = 1;
   oatgp_data *one = make_data(s, 1, 2, x, &y);
   must(s, oatgp_data_set_names(s->ctx, data, names, "a<b"));
   must(s, oatgp_data_set_names(s->ctx, one, names, "a<b"));
@@ -408,10 +515,44 @@ static void odd_data(void **state) {
   expect_page(page);
   assert_int_equal(count(page, "<script>"), 1); /* its own */
   assert_non_null(strstr(page, "Predicting a&lt;b"));
+  assert_non_null(strstr(page, "<p>On the 1 row of "));
+  assert_non_null(strstr(page, "<p>The 1 row with "));
+  assert_non_null(strstr(page, "on average over 1 row;"));
+  assert_non_null(strstr(page, "<b>1</b><span>row predicted"));
+  assert_null(strstr(page, "</b>, where the standard deviation"));
+  assert_non_null(strstr(page, "data-value=\"-1700000500\">&minus;1700000500</td>"));
   assert_non_null(strstr(page, "Effect of \xc3\xa4 very long name \xf0\x9f\x98\x80 that \xe2\x80\xa6<"));
   free(page);
   oatgp_model_free(model);
   oatgp_data_free(one);
+  oatgp_data_free(data);
+}
+
+/* A target that is the same in all rows has no standard deviation to compare errors with. */
+static void a_constant_target(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1);
+  double y[30];
+  for (size_t i = 0; i < LENGTH(y); i++) {
+    y[i] = 7;
+  }
+  double x[60];
+  for (size_t i = 0; i < LENGTH(x); i++) {
+    x[i] = data->x[i / 2 + i % 2 * 30];
+  }
+  oatgp_data *same = make_data(s, 30, 2, x, y);
+  s->settings.knots = "5";
+  const oatgp_data *const fitted[] = {data, same};
+  for (size_t i = 0; i < LENGTH(fitted); i++) {
+    oatgp_model *model = must_fit(s, fitted[i], NULL);
+    char *const page = report(s, model, same, NULL);
+    expect_page(page);
+    assert_null(strstr(page, "</b>, where the standard deviation"));
+    assert_non_null(strstr(page, "These rows have none: in all of them target is the same."));
+    free(page);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(same);
   oatgp_data_free(data);
 }
 
@@ -471,15 +612,19 @@ int main(void) {
       cmocka_unit_test(binomial_quantiles_are_those_of_the_sum),
       WITH_SCRATCH(every_figure_of_every_sort_of_model),
       WITH_SCRATCH(the_evidence_when_it_is_known),
+      WITH_SCRATCH(rows_at_the_ends_of_all_numbers),
       WITH_SCRATCH(the_history_has_every_knot),
       WITH_SCRATCH(knots_in_batches_are_one_point),
       WITH_SCRATCH(every_selection_has_a_history),
+      WITH_SCRATCH(the_history_of_an_updated_model),
       WITH_SCRATCH(figures_in_letters),
+      WITH_SCRATCH(every_figure_in_letters),
       WITH_SCRATCH(the_page_has_it_all),
       WITH_SCRATCH(new_rows_and_other_locales),
       WITH_SCRATCH(borrowed_rows),
       WITH_SCRATCH(many_rows_are_thinned),
       WITH_SCRATCH(odd_data),
+      WITH_SCRATCH(a_constant_target),
       WITH_SCRATCH(a_model_file_of_before),
       WITH_SCRATCH(senseless_figures_are_refused),
   };

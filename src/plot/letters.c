@@ -3,12 +3,14 @@
 #include "plot/figure.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/memory.h"
 
-enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8 }; /* ROOM: letters for the labels of the y axis */
+enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8, NUMBER = 64 }; /* ROOM: letters for the labels of the y axis, at least */
 
 /* What a cell can hold, by rising claim to it. */
 typedef enum sign { NOTHING, SHADE, DARK_SHADE, BAR, POINT, RULE, STROKE, CROSS, RING, KNOB } sign;
@@ -24,6 +26,7 @@ static const struct {
 
 typedef struct grid {
   size_t width, height; /* letters inside the axes */
+  size_t room;          /* letters for the labels of the y axis */
   int across, down;     /* dots of a letter */
   bool utf8;
   unsigned char *cell, *dots; /* width x height */
@@ -54,13 +57,13 @@ static void put(const grid *g, double x, double y, sign what) {
   }
 }
 
-/* The dot of a value. */
+/* The dot of a value; NaN where nothing can be drawn. */
 static double dot(const grid *g, oat_direction direction, double value) {
   const oat_scale *const scale = &g->panel->scale[direction];
   const double share = (oat_scale_place(scale, value) - scale->from) / (scale->to - scale->from);
   const double count = direction == OAT_X ? (double)(g->width * (size_t)g->across) : (double)(g->height * (size_t)g->down);
   const double at = direction == OAT_X ? share : 1 - share;
-  return floor(fmin(fmax(at, -1), 2) * (count - 1) + 0.5);
+  return isnan(at) ? at : floor(fmin(fmax(at, -1), 2) * (count - 1) + 0.5);
 }
 
 static void stroke(const grid *g, const double from[2], const double to[2], sign what) {
@@ -70,9 +73,12 @@ static void stroke(const grid *g, const double from[2], const double to[2], sign
   }
 }
 
-/* A rectangle of values. */
+/* A rectangle of values, if all can be drawn. */
 static void fill(const grid *g, const double x[2], const double y[2], sign what) {
   const double left = dot(g, OAT_X, x[0]), right = dot(g, OAT_X, x[1]), low = dot(g, OAT_Y, y[0]), high = dot(g, OAT_Y, y[1]);
+  if (isnan(left + right + low + high)) {
+    return;
+  }
   for (double column = fmin(left, right); column <= fmax(left, right); column++) {
     for (double row = fmin(low, high); row <= fmax(low, high); row++) {
       put(g, column, row, what);
@@ -115,13 +121,16 @@ static sign sign_of(const oat_mark *mark) {
   }
 }
 
+/* A point alone between gaps is a dot. */
 static void draw_line(const grid *g, const oat_mark *mark) {
-  for (size_t i = 1; i < mark->n; i++) {
-    const double from[] = {dot(g, OAT_X, mark->x[i - 1]), dot(g, OAT_Y, mark->y[i - 1])};
+  double from[] = {NAN, NAN};
+  for (size_t i = 0; i < mark->n; i++) {
     const double to[] = {dot(g, OAT_X, mark->x[i]), dot(g, OAT_Y, mark->y[i])};
-    if (!isnan(from[0] + from[1] + to[0] + to[1])) {
-      stroke(g, from, to, STROKE);
+    if (!isnan(to[0] + to[1])) {
+      stroke(g, isnan(from[0] + from[1]) ? to : from, to, STROKE);
     }
+    from[0] = to[0];
+    from[1] = to[1];
   }
 }
 
@@ -134,7 +143,9 @@ static void draw_points(const grid *g, const oat_mark *mark) {
 static void draw_band(const grid *g, const oat_mark *mark) {
   for (size_t i = 1; i < mark->n; i++) {
     const double x[] = {mark->x[i - 1], mark->x[i]}, y[] = {mark->y[i], mark->z[i]};
-    fill(g, x, y, sign_of(mark));
+    if (!isnan(dot(g, OAT_Y, mark->y[i - 1]) + dot(g, OAT_Y, mark->z[i - 1]))) {
+      fill(g, x, y, sign_of(mark));
+    }
   }
 }
 
@@ -157,19 +168,25 @@ static void draw_rug(const grid *g, const oat_mark *mark) {
   }
 }
 
+/* Where bars begin: at 0, or at the end of an axis that has no 0. */
+static double base(const grid *g, oat_direction along) {
+  const oat_scale *const scale = &g->panel->scale[along];
+  return scale->kind == OAT_LOG10 ? pow(10, scale->low) : 0;
+}
+
 static void draw_bars(const grid *g, const oat_mark *mark) {
   const bool upright = mark->kind == OAT_MARK_COLUMNS;
   const double half = (mark->style.width > 0 ? mark->style.width : 0.7) / 2;
   for (size_t i = 0; i < mark->n; i++) {
     const double at = upright ? mark->x[i] : mark->y[i], across[] = {at - half, at + half};
-    const double along[] = {0, upright ? mark->y[i] : mark->x[i]};
+    const double along[] = {base(g, upright ? OAT_Y : OAT_X), upright ? mark->y[i] : mark->x[i]};
     fill(g, upright ? across : along, upright ? along : across, BAR);
   }
 }
 
 static void draw_steps(const grid *g, const oat_mark *mark) {
   for (size_t i = 0; i < mark->n; i++) {
-    const double x[] = {mark->x[i], mark->x[i + 1]}, y[] = {0, mark->y[i]};
+    const double x[] = {mark->x[i], mark->x[i + 1]}, y[] = {base(g, OAT_Y), mark->y[i]};
     fill(g, x, y, BAR);
   }
 }
@@ -191,35 +208,57 @@ static void (*const draw[OAT_MARK_KINDS])(const grid *g, const oat_mark *mark) =
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 
-/* In ASCII the minus sign is a hyphen, and what else is none a question mark. */
-static void add_text(oat_string *out, const char *text, bool utf8) {
-  if (utf8) {
-    oat_string_add(out, text);
-    return;
+/* What stands for a character that is not in ASCII. */
+static const char *ascii_of(uint32_t c) {
+  switch (c) {
+    case 0x2212: /* minus */
+    case 0x2013: /* en dash */
+      return "-";
+    case 0x2026: /* ellipsis */
+      return "~";
+    default:
+      return "?";
   }
-  for (const char *at = text; *at != '\0'; at++) {
-    const unsigned char c = (unsigned char)*at;
-    if (strncmp(at, "\xe2\x88\x92", 3) == 0) {
-      oat_string_add(out, "-");
-    } else if (c < 0x80) {
-      oat_string_print(out, "%c", c >= 0x20 ? c : ' ');
-    } else if (c >= 0xc0) {
-      oat_string_add(out, "?");
+}
+
+/* The first letters of a text. Control characters are blanks: a terminal would obey them. */
+static void add_letters(oat_string *out, const char *text, size_t most, bool utf8) {
+  const unsigned char *cursor = (const unsigned char *)text;
+  for (size_t i = 0; i < most && *cursor != '\0'; i++) {
+    const char *const start = (const char *)cursor;
+    const uint32_t c = oat_next_character(&cursor);
+    if (c < 0x20 || (c >= 0x7f && c < 0xa0)) {
+      oat_string_add(out, " ");
+    } else if (c < 0x80 || (utf8 && c != 0xfffd)) {
+      oat_string_print(out, "%.*s", (int)((const char *)cursor - start), start);
+    } else {
+      oat_string_add(out, ascii_of(c));
     }
   }
 }
 
+static void add_text(oat_string *out, const char *text, bool utf8) { add_letters(out, text, SIZE_MAX, utf8); }
+
 static size_t letters_of(const char *text) {
+  const unsigned char *cursor = (const unsigned char *)text;
   size_t count = 0;
-  for (; *text != '\0'; text++) {
-    count += ((unsigned char)*text & 0xc0) != 0x80;
+  for (; *cursor != '\0'; count++) {
+    oat_next_character(&cursor);
   }
   return count;
 }
 
 static void add_blanks(oat_string *out, size_t count) { oat_string_print(out, "%*s", (int)count, ""); }
 
-static const char *tick_text(const oat_tick *tick) { return tick->name != NULL ? tick->name : tick->digits; }
+/* The label of a tick. A power of ten, which has no line to stand above, is written as in 5e7, in the space given. */
+static const char *tick_text(const oat_tick *tick, char number[NUMBER]) {
+  if (tick->power[0] == '\0') {
+    return tick->name != NULL ? tick->name : tick->digits;
+  }
+  const char *const times = strstr(tick->digits, "\xc3\x97"); /* without it the digits are 10 */
+  snprintf(number, NUMBER, "%.*se%s", times != NULL ? (int)(times - tick->digits) : 1, tick->digits, tick->power);
+  return number;
+}
 
 static const char *frame(const grid *g, const char *ascii, const char *utf8) { return g->utf8 ? utf8 : ascii; }
 
@@ -233,25 +272,28 @@ static void add_cell(oat_string *out, const grid *g, size_t at) {
   }
 }
 
-/* The label of the y axis that belongs to this line of letters, or NULL. */
-static const char *label_of_line(const grid *g, size_t line) {
+/* The label of the y axis that belongs to this line of letters, or NULL; a number may be written into the space given. */
+static const char *label_of_line(const grid *g, size_t line, char number[NUMBER]) {
   const oat_ticks *const ticks = &g->panel->ticks[OAT_Y];
   const oat_box box = g->panel->box;
   for (size_t i = 0; i < ticks->n; i++) {
     const double share = (ticks->tick[i].at - box.top) / (box.bottom - box.top);
-    if (tick_text(&ticks->tick[i])[0] != '\0' && (size_t)floor(share * ((double)g->height - 1) + 0.5) == line) {
-      return tick_text(&ticks->tick[i]);
+    const char *const text = tick_text(&ticks->tick[i], number);
+    if (*text != '\0' && (size_t)floor(share * ((double)g->height - 1) + 0.5) == line) {
+      return text;
     }
   }
   return NULL;
 }
 
 static void add_lines(oat_string *out, const grid *g) {
+  char number[NUMBER];
   for (size_t line = 0; line < g->height; line++) {
-    const char *const label = label_of_line(g, line), *const text = label != NULL ? label : "";
+    const char *const label = label_of_line(g, line, number), *const text = label != NULL ? label : "";
     const size_t count = letters_of(text);
-    add_blanks(out, count < ROOM ? ROOM - count : 0);
-    add_text(out, text, g->utf8);
+    add_blanks(out, count < g->room ? g->room - count : 0);
+    add_letters(out, text, count <= g->room ? count : g->room - 1, g->utf8);
+    oat_string_add(out, count <= g->room ? "" : frame(g, "~", "\xe2\x80\xa6"));
     oat_string_add(out, label != NULL ? frame(g, " +", " \xe2\x94\xa4") : frame(g, " |", " \xe2\x94\x82"));
     for (size_t column = 0; column < g->width; column++) {
       add_cell(out, g, line * g->width + column);
@@ -260,16 +302,17 @@ static void add_lines(oat_string *out, const grid *g) {
   }
 }
 
-/* Numbers below the axis, as far as they do not touch. */
+/* Numbers below the axis, as far as they do not touch; the last may be moved to the left so as to end with the axis. */
 static void add_x_labels(oat_string *out, const grid *g) {
   const oat_ticks *const ticks = &g->panel->ticks[OAT_X];
   const oat_box box = g->panel->box;
   size_t used = 0;
+  char number[NUMBER];
   for (size_t i = 0; i < ticks->n; i++) {
-    const char *const text = tick_text(&ticks->tick[i]);
+    const char *const text = tick_text(&ticks->tick[i], number);
     const size_t count = letters_of(text);
-    const double middle = ROOM + 2 + (ticks->tick[i].at - box.left) / (box.right - box.left) * ((double)g->width - 1);
-    const double start = floor(middle - (double)count / 2 + 0.5);
+    const double middle = (double)g->room + 2 + (ticks->tick[i].at - box.left) / (box.right - box.left) * ((double)g->width - 1);
+    const double start = fmin(floor(middle - (double)count / 2 + 0.5), (double)(g->room + 2 + g->width) - (double)count);
     if (count > 0 && start >= (double)used + (used > 0 ? 1 : 0)) {
       add_blanks(out, (size_t)start - used);
       add_text(out, text, g->utf8);
@@ -280,7 +323,7 @@ static void add_x_labels(oat_string *out, const grid *g) {
 }
 
 static void add_axis(oat_string *out, const grid *g) {
-  add_blanks(out, ROOM + 1);
+  add_blanks(out, g->room + 1);
   oat_string_add(out, frame(g, "+", "\xe2\x94\x94"));
   for (size_t i = 0; i < g->width; i++) {
     oat_string_add(out, frame(g, "-", "\xe2\x94\x80"));
@@ -294,13 +337,27 @@ static const char *label_of(const oat_panel *panel, oat_direction direction) {
   return own != NULL ? own : common != NULL ? common : "";
 }
 
+static bool is_in_key(const oat_mark *mark) {
+  return mark->style.label != NULL && draw[mark->kind] != NULL && !(mark->kind == OAT_MARK_TILES && mark->style.opacity <= 0.5);
+}
+
+/* A mark before this one has its label. */
+static bool is_told(const oat_panel *panel, size_t number) {
+  for (size_t i = 0; i < number; i++) {
+    if (is_in_key(&panel->marks[i]) && strcmp(panel->marks[i].style.label, panel->marks[number].style.label) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void add_key(oat_string *out, const grid *g) {
-  add_blanks(out, ROOM + 2);
+  add_blanks(out, g->room + 2);
   add_text(out, label_of(g->panel, OAT_X), g->utf8);
   for (size_t i = 0; i < g->panel->n_marks; i++) {
     const oat_mark *const mark = &g->panel->marks[i];
     const sign what = sign_of(mark);
-    if (mark->style.label == NULL || draw[mark->kind] == NULL || (mark->kind == OAT_MARK_TILES && mark->style.opacity <= 0.5)) {
+    if (!is_in_key(mark) || is_told(g->panel, i)) {
       continue;
     }
     const char *const key = g->utf8 ? (signs[what].utf8 != NULL ? signs[what].utf8 : "\xe2\xa0\x92") : signs[what].ascii;
@@ -313,19 +370,31 @@ static void add_key(oat_string *out, const grid *g) {
 static void add_head(oat_string *out, const grid *g) {
   const oat_panel *const panel = g->panel;
   if (panel->title != NULL) {
-    add_blanks(out, ROOM + 2);
+    add_blanks(out, g->room + 2);
     add_text(out, panel->title, g->utf8);
     oat_string_add(out, "\n");
   }
   const char *const label = label_of(panel, OAT_Y);
   const size_t count = letters_of(label);
-  add_blanks(out, count < ROOM ? ROOM - count : 0);
+  add_blanks(out, count < g->room ? g->room - count : 0);
   add_text(out, label, g->utf8);
   oat_string_add(out, "\n");
 }
 
+/* As much room as the labels of the y axis need, but of the width no more than a third. */
+static size_t room_for(const oat_panel *panel, size_t width) {
+  size_t room = ROOM;
+  char number[NUMBER];
+  for (size_t i = 0; i < panel->ticks[OAT_Y].n; i++) {
+    const size_t count = letters_of(tick_text(&panel->ticks[OAT_Y].tick[i], number)), most = count < width / 3 ? count : width / 3;
+    room = room > most ? room : most;
+  }
+  return room;
+}
+
 static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_string *out) {
-  grid g = {.width = letters.width - ROOM - 2, .height = letters.height - 4, .utf8 = letters.utf8, .panel = panel};
+  const size_t room = room_for(panel, letters.width);
+  grid g = {.width = letters.width - room - 2, .height = letters.height - 4, .room = room, .utf8 = letters.utf8, .panel = panel};
   oatgp_context *const ctx = panel->figure->ctx;
   oatgp_status status;
   g.across = letters.utf8 ? 2 : 1;

@@ -202,8 +202,9 @@ static void ticks_by_step(const request *r, step s, oat_ticks *ticks) {
   const int top = far > 0 ? (int)floor(log10(far) + 1e-12) + s.exponent : s.exponent;
   ticks->n = 0;
   for (double i = first; i <= last && ticks->n < OAT_MAX_TICKS; i++) {
-    const double whole = i * s.mantissa;
-    write_label(add_tick(ticks, oat_scale_place(r->scale, decimal(whole, s.exponent))), (long long)whole, s.exponent, top);
+    const double whole = i * s.mantissa, at = decimal(whole, s.exponent); /* the room beside data at the limit of 1e300 has ticks, too */
+    const double place = place_transformed(r->scale, r->scale->kind == OAT_LOG10 ? log10(at) : at);
+    write_label(add_tick(ticks, place), (long long)whole, s.exponent, top);
   }
 }
 

@@ -99,9 +99,7 @@ void oat_string_number(oat_string *string, double value, int digits) {
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 
-/* Reads one character of UTF-8 and moves on; bytes that are none, one at a time, give 0xFFFD. Overlong forms, surrogates and values
- * over 0x10FFFF are none. */
-static uint32_t next_character(const unsigned char **cursor) {
+uint32_t oat_next_character(const unsigned char **cursor) {
   static const struct {
     unsigned char mask, lead;
     uint32_t least;
@@ -148,7 +146,7 @@ void oat_svg_text(oat_string *svg, const char *text) {
   const unsigned char *cursor = (const unsigned char *)text;
   while (*cursor != '\0') {
     const char *const start = (const char *)cursor;
-    const char *const escape = escape_of(next_character(&cursor));
+    const char *const escape = escape_of(oat_next_character(&cursor));
     if (escape != NULL) {
       oat_string_add(svg, escape);
     } else {
@@ -174,7 +172,7 @@ double oat_svg_width(const char *text, double size) {
   const unsigned char *cursor = (const unsigned char *)text;
   double width = 0;
   while (*cursor != '\0') {
-    width += character_width(next_character(&cursor));
+    width += character_width(oat_next_character(&cursor));
   }
   return 1.08 * width * size;
 }

@@ -25,6 +25,8 @@ extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance
 const oat_chart *oat_chart_at(size_t index);       /* NULL past the end */
 const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
 
+/* What makes a word one for so many. */
+const char *oat_plural(size_t n);
 /* For charts of one panel. */
 size_t oat_one_panel(const oat_facts *f);
 /* The rows that are drawn, as points with their numbers: x and y have a value for each row of the data. The more points, the more of each shines

@@ -37,8 +37,7 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
 /* ---- one input --------------------------------------------------------------------------------------------------------- */
 
 typedef struct curve {
-  double x[POINTS], mean[POINTS], latent[POINTS], whole[POINTS]; /* variances, then: */
-  double low[POINTS], high[POINTS];
+  double x[POINTS], mean[POINTS], latent[POINTS], whole[POINTS]; /* the last two are variances */
 } curve;
 
 static oatgp_status predict_curve(const oat_facts *f, curve *c) {
@@ -85,6 +84,11 @@ done:
 
 /* ---- two inputs -------------------------------------------------------------------------------------------------------- */
 
+/* The value of an input at so many cells from the lowest. */
+static double at_cell(const oat_facts *f, size_t input, double cells) {
+  return oat_between(f->lowest[input], f->highest[input], cells / CELLS);
+}
+
 /* The sd of f in the middle of CELLS x CELLS cells, row by row of the map from below. */
 static oatgp_status predict_map(const oat_facts *f, double *sd) {
   const size_t n = CELLS * CELLS;
@@ -93,8 +97,8 @@ static oatgp_status predict_map(const oat_facts *f, double *sd) {
   oatgp_status status;
   TRY(oat_new_matrix(f->ctx, n, 2, &x));
   for (size_t i = 0; i < n; i++) {
-    x[i] = f->lowest[0] + (f->highest[0] - f->lowest[0]) * ((double)(i % CELLS) + 0.5) / CELLS;
-    x[i + n] = f->lowest[1] + (f->highest[1] - f->lowest[1]) * ((double)(i / CELLS) + 0.5) / CELLS;
+    x[i] = at_cell(f, 0, (double)(i % CELLS) + 0.5);
+    x[i + n] = at_cell(f, 1, (double)(i / CELLS) + 0.5);
   }
   TRY(oat_facts_rows(f, n, x, &rows));
   TRY(oat_predict(f->ctx, f->model, rows, &(oatgp_prediction){NULL, sd, NULL}));
@@ -134,19 +138,18 @@ static size_t level_of(const levels *l, size_t cell) {
 
 /* The cells of a level, those that are side by side as one. */
 static void collect(const oat_facts *f, const levels *l, size_t level, tiles *t) {
-  const double width = (f->highest[0] - f->lowest[0]) / CELLS, height = (f->highest[1] - f->lowest[1]) / CELLS;
   t->n = 0;
   for (size_t i = 0; i < CELLS * CELLS; i++) {
     if (level_of(l, i) != level) {
       continue;
     }
     if (t->n == 0 || i % CELLS == 0 || level_of(l, i - 1) != level) {
-      t->left[t->n] = f->lowest[0] + width * (double)(i % CELLS);
-      t->low[t->n] = f->lowest[1] + height * (double)(i / CELLS);
-      t->high[t->n] = t->low[t->n] + height;
+      t->left[t->n] = at_cell(f, 0, (double)(i % CELLS));
+      t->low[t->n] = at_cell(f, 1, (double)(i / CELLS));
+      t->high[t->n] = at_cell(f, 1, (double)(i / CELLS + 1));
       t->n++;
     }
-    t->right[t->n - 1] = f->lowest[0] + width * (double)(i % CELLS + 1);
+    t->right[t->n - 1] = at_cell(f, 0, (double)(i % CELLS + 1));
   }
   for (size_t i = 0; i < t->n; i++) {
     t->sides[i] = t->left[i];

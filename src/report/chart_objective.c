@@ -14,6 +14,25 @@ typedef struct record {
   double *kept[2], *dropped[2];
 } record;
 
+static double history_at(const oat_facts *f, size_t i) { return f->info.history[i * HISTORY_WIDTH + 1]; }
+
+static double highest_of_history(const oat_facts *f) {
+  double highest = -INFINITY;
+  for (size_t i = 0; i < f->info.history_count; i++) {
+    highest = fmax(highest, history_at(f, i));
+  }
+  return highest;
+}
+
+/* The history ends with the fit: the objective of a model that has had rows added since is not in it. */
+static bool is_of_the_fit(const oat_facts *f) {
+  bool found = false;
+  for (size_t i = 0; i < f->info.history_count && !found; i++) {
+    found = fabs(history_at(f, i) - f->info.objective) <= 1e-6 * fmax(fabs(f->info.objective), 1);
+  }
+  return found;
+}
+
 static const double *step_of(const oat_facts *f, size_t i) { return f->info.selection + i * (OAT_SELECTION_WIDTH + f->d); }
 
 static void free_record(record *r) {
@@ -88,8 +107,10 @@ static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
     TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CROSS, .size = 5, .label = "dropped"}, r.n_dropped,
                          r.dropped[0], r.dropped[1]));
   }
-  TRY(oat_panel_points(out, &(oat_style){.colour = OAT_GREEN, .shape = OAT_RING, .size = 8, .label = "the model"}, 1, &knots,
-                       &f->info.objective));
+  if (is_of_the_fit(f)) {
+    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_GREEN, .shape = OAT_RING, .size = 8, .label = "the model"}, 1, &knots,
+                         &f->info.objective));
+  }
 done:
   free_record(&r);
   return status;
@@ -103,7 +124,7 @@ static oatgp_status draw_history(const oat_facts *f, oat_panel *out) {
   TRY(oat_new_matrix(f->ctx, n, 1, &objective));
   for (size_t i = 0; i < n; i++) {
     evaluations[i] = f->info.history[i * HISTORY_WIDTH];
-    objective[i] = f->info.history[i * HISTORY_WIDTH + 1];
+    objective[i] = history_at(f, i);
   }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "evaluations", .whole = true}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
@@ -138,23 +159,41 @@ static void explain_selection(const oat_facts *f, oat_string *out) {
   tell_count("kept", proposals[1], knots[1], out);
   oat_string_add(out, " and ");
   tell_count("dropped", proposals[0], knots[0], out);
-  oat_string_print(out, ". The model has %zu knots and the objective ", f->info.knots);
-  oat_string_number(out, f->info.objective, 6);
+  oat_string_print(out, ". The model has %zu knot%s", f->info.knots, oat_plural(f->info.knots));
+  if (is_of_the_fit(f)) {
+    oat_string_add(out, " and the objective ");
+    oat_string_number(out, f->info.objective, 6);
+  }
   oat_string_add(out, ". Where the curve is level, more knots would gain little.");
+}
+
+static void explain_history(const oat_facts *f, oat_string *out) {
+  const double highest = highest_of_history(f);
+  const bool rose = highest > history_at(f, 0);
+  if (f->info.knots > 0) {
+    oat_string_print(out, "The number of knots (%zu) did not change during the fit. ", f->info.knots);
+  }
+  oat_string_add(out, rose ? "The objective rose to " : "No step of the fit raised the objective, which was ");
+  oat_string_number(out, highest, 6);
+  if (rose) {
+    oat_string_print(out, " in %lld evaluations; a level end means that there was nothing left to gain",
+                     (long long)f->info.history[(f->info.history_count - 1) * HISTORY_WIDTH]);
+  }
+  oat_string_add(out, ".");
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
   if (f->info.selection_count > 0) {
     explain_selection(f, out);
-    return;
+  } else {
+    explain_history(f, out);
   }
-  if (f->info.knots > 0) {
-    oat_string_print(out, "The number of knots (%zu) did not change during the fit. ", f->info.knots);
+  if (!is_of_the_fit(f)) {
+    oat_string_print(out, " With the %zu rows that it has now, the objective of the model is ", f->info.n);
+    oat_string_number(out, f->info.objective, 6);
+    oat_string_add(out, ".");
   }
-  oat_string_print(out, "The objective rose to ");
-  oat_string_number(out, f->info.objective, 6);
-  oat_string_print(out, " in %lld evaluations; a level end means that there was nothing left to gain.", (long long)f->info.evaluations);
 }
 
 const oat_chart oat_chart_objective = {

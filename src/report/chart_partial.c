@@ -95,8 +95,8 @@ done:
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
-  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s rows", f->target, f->name[input], rows,
-                   rows < f->data->n ? " random" : "");
+  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s row%s", f->target, f->name[input], rows,
+                   rows < f->data->n ? " random" : "", oat_plural(rows));
   oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in "
                                    "shape, inputs act together."
                                  : ".");

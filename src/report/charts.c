@@ -23,6 +23,8 @@ const oat_chart *oat_chart_find(const char *name) {
   return NULL;
 }
 
+const char *oat_plural(size_t n) { return n == 1 ? "" : "s"; }
+
 size_t oat_one_panel(const oat_facts *f) {
   (void)f;
   return 1;

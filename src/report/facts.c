@@ -253,8 +253,10 @@ done:
   return status;
 }
 
+double oat_between(double low, double high, double share) { return fmin(fmax(low * (1 - share) + high * share, low), high); }
+
 void oat_spread_evenly(size_t n, double low, double high, double *out) {
   for (size_t i = 0; i < n; i++) {
-    out[i] = n > 1 ? low + (high - low) * ((double)i / (double)(n - 1)) : low;
+    out[i] = n > 1 ? oat_between(low, high, (double)i / (double)(n - 1)) : low;
   }
 }

@@ -31,6 +31,8 @@ void oat_facts_clear(oat_facts *facts);
 
 /* Rows with the model's inputs and names, from x, n x d column-major. */
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out);
+/* The value at this share of the way from low to high, also where their difference is too large for a number. */
+double oat_between(double low, double high, double share);
 /* n values from low to high. */
 void oat_spread_evenly(size_t n, double low, double high, double *out);
 

@@ -136,7 +136,8 @@ static void add_work_row(page *p) {
   const oatgp_model_info *const info = &p->f->info;
   begin_row(p, "fit");
   add_text(p, info->optimizer);
-  oat_string_print(&p->html, ", %lld iterations, %lld evaluations, ", (long long)info->iterations, (long long)info->evaluations);
+  oat_string_print(&p->html, ", %lld iteration%s, %lld evaluation%s, ", (long long)info->iterations, oat_plural((size_t)info->iterations),
+                   (long long)info->evaluations, oat_plural((size_t)info->evaluations));
   oat_string_number(&p->html, info->seconds, 3);
   add(p, " seconds; it ended because ");
   add_text(p, oatgp_stop_sentence(info->stop));
@@ -206,6 +207,10 @@ static void add_errors(page *p) {
     add(p, " It explains ");
     oat_string_number(&p->html, 100 * (1 - s->srmse * s->srmse), 3);
     add(p, "&nbsp;% of the variance.");
+  } else if (!isfinite(s->srmse)) {
+    add(p, " These rows have none: in all of them ");
+    add_text(p, p->f->target);
+    add(p, " is the same.");
   }
   add(p, "</td></tr>\n");
   add_score(p, "mean NLP", s->mean_nlp,
@@ -239,14 +244,15 @@ static void add_coverages(page *p) {
 
 static void add_which_rows(page *p) {
   const oat_facts *const f = p->f;
-  oat_string_print(&p->html, "<p>On the %zu rows of <code>", f->data->n);
+  oat_string_print(&p->html, "<p>On the %zu row%s of <code>", f->data->n, oat_plural(f->data->n));
   add_text(p, p->from);
   add(p, f->left_out ? "</code>. These are the rows that the model was fitted to, so each is predicted without itself (leave-one-out, in "
                        "closed form), "
                        "as if it were new. Parameters and knots were chosen with it."
                      : "</code>, as the model predicts them.");
   if (f->data->dropped > 0) {
-    oat_string_print(&p->html, " %zu rows with missing values were left out, and are not counted in row numbers.", f->data->dropped);
+    oat_string_print(&p->html, " Left out for missing values, and not counted in row numbers: %zu row%s.", f->data->dropped,
+                     oat_plural(f->data->dropped));
   }
   add(p, "</p>\n");
 }
@@ -264,14 +270,14 @@ static oatgp_status add_predictions(page *p) {
 
 /* ---- rows predicted worst ---------------------------------------------------------------------------------------------- */
 
-/* Values of the data have the digits that they had there. */
+/* Values of the data have the digits that they had there, ten at most. */
 static void add_cell(page *p, double value, bool as_given) {
   add(p, "<td class=\"number\" data-value=\"");
-  oat_string_value(&p->html, value, 9);
+  oat_string_value(&p->html, value, 17);
   add(p, "\">");
   if (as_given) {
     add(p, value < 0 ? "&minus;" : "");
-    oat_string_value(&p->html, fabs(value), 6);
+    oat_string_value(&p->html, fabs(value), 10);
   } else {
     add_number(p, value);
   }
@@ -301,9 +307,9 @@ static void add_worst(page *p) {
   add_heading(p, "worst", "Rows predicted worst");
   oat_string_print(
       &p->html,
-      "<p>The %zu rows with the largest &minus;log p(observed), worst first: where to look for errors in the data, or for what the model "
+      "<p>The %zu row%s with the largest &minus;log p(observed), worst first: where to look for errors in the data, or for what the model "
       "does not know%s.</p>\n",
-      f->n_worst, table_inputs(f) < f->d ? ". Of the inputs, the most relevant" : "");
+      f->n_worst, oat_plural(f->n_worst), table_inputs(f) < f->d ? ". Of the inputs, the most relevant" : "");
   add_worst_head(p);
   for (size_t i = 0; i < f->n_worst; i++) {
     const size_t row = f->worst[i];
@@ -322,8 +328,8 @@ static void add_worst(page *p) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------------- */
 
-static void add_tile(page *p, size_t count, const char *meaning) {
-  oat_string_print(&p->html, "<li><b>%zu</b><span>%s</span></li>\n", count, meaning);
+static void add_tile(page *p, size_t count, const char *what, const char *more) {
+  oat_string_print(&p->html, "<li><b>%zu</b><span>%s%s%s</span></li>\n", count, what, oat_plural(count), more);
 }
 
 static void add_head(page *p) {
@@ -343,21 +349,25 @@ static void add_head(page *p) {
 
 static void add_summary(page *p) {
   const oat_facts *const f = p->f;
+  const double sd = f->scores.rmse / f->scores.srmse; /* none for one row or a target that is the same in all */
   add(p, "<header>\n<h1>Predicting ");
   add_text(p, f->target);
   add(p, "</h1>\n<p>Predictions are typically off by <b>");
   oat_string_number(&p->html, f->scores.rmse, 3);
-  add(p, "</b>, where the standard deviation of ");
-  add_text(p, f->target);
-  add(p, " is ");
-  oat_string_number(&p->html, f->scores.rmse / f->scores.srmse, 3);
+  add(p, "</b>");
+  if (isfinite(sd)) {
+    add(p, ", where the standard deviation of ");
+    add_text(p, f->target);
+    add(p, " is ");
+    oat_string_number(&p->html, sd, 3);
+  }
   add(p, "; <b>");
   oat_string_number(&p->html, 100 * f->scores.coverage95, 3);
   add(p, "&nbsp;%</b> of the rows lie inside their 95&nbsp;% interval.</p>\n<ul class=\"key\">\n");
-  add_tile(p, f->info.n, "rows fitted");
-  add_tile(p, f->d, f->d == 1 ? "input" : "inputs");
-  add_tile(p, f->info.knots, "knots");
-  add_tile(p, f->data->n, f->left_out ? "rows left out in turn" : "rows predicted");
+  add_tile(p, f->info.n, "row", " fitted");
+  add_tile(p, f->d, "input", "");
+  add_tile(p, f->info.knots, "knot", "");
+  add_tile(p, f->data->n, "row", f->left_out ? " left out in turn" : " predicted");
   add(p, "</ul>\n<nav aria-label=\"Parts\">");
   add(p, f->d == 1 ? "<a href=\"#knots\">The fit</a><a href=\"#scores\">How well it predicts</a>"
                    : "<a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a><a href=\"#knots\">Knots</a>");

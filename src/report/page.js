@@ -7,10 +7,13 @@
   function scaleOf(text) {
     var part = text.split(" "), low = +part[1], high = +part[2], from = +part[3], to = +part[4];
     var whole = part[0].indexOf("whole-") === 0, log = part[0] === "log";
+    // places have two decimals: the last digit is the first that these can tell
+    var last = Math.ceil(Math.log10(Math.abs((high - low) / (to - from)) / 100));
     return function (at) {
       var value = low + (at - from) / (to - from) * (high - low);
+      var digits = log ? 4 : Math.floor(Math.log10(Math.abs(value))) - last + 1;
       value = log ? Math.pow(10, value) : value;
-      return whole ? String(Math.round(value)) : String(+value.toPrecision(4));
+      return whole ? String(Math.round(value)) : digits > 0 ? String(+value.toPrecision(Math.min(digits, 15))) : "0";
     };
   }
 

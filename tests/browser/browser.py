@@ -160,7 +160,7 @@ def check_hover(driver, name, folder):
         row = int(text.split("\n")[0][4:])
         observed = [float(r[TARGETS[name]]) for r in rows]
         spread = max(observed) - min(observed)
-        check(abs(float(told[TARGETS[name]]) - observed[row - 1]) <= 0.002 * spread + 1e-3 * abs(observed[row - 1]),
+        check(abs(float(told[TARGETS[name]]) - observed[row - 1]) <= 0.0005 * spread,
               "%s: row %d is told as %s and is %g" % (name, row, told, observed[row - 1]))
     move(driver, 2, 2)
     check(tip(driver) is None, "%s: the value stays when the pointer has left" % name)

@@ -20,9 +20,9 @@ fi
 cd "$TMPDIR"
 export OPENBLAS_NUM_THREADS=1
 cp "$PROJECT_DIR/data/mcycle.csv" "$PROJECT_DIR/data/boston.csv" .
-# two inputs with names that are markup, and more rows than are drawn
+# two inputs with names that are markup, a target far from 0, and more rows than are drawn
 awk 'BEGIN { srand(1); print "a <i>long</i> name,\"b & \"\"c\"\"\",yield <t/ha>"
-  for (i = 0; i < 4000; i++) { a = 6 * rand() - 3; b = 200 * rand(); print a "," b "," 50000 * (sin(a) + cos(b / 40)) + 9000 * (rand() + rand() + rand()) } }' >map.csv
+  for (i = 0; i < 4000; i++) { a = 6 * rand() - 3; b = 200 * rand(); printf "%.5f,%.4f,%.1f\n", a, b, 2e7 + 50000 * (sin(a) + cos(b / 40)) + 9000 * (rand() + rand() + rand()) } }' >map.csv
 "$OATGP" fit mcycle.csv --target accel --select oat-gain --max-knots 20 --quiet -o mcycle.oatgp >fit.txt
 "$OATGP" fit boston.csv --target medv --select oat-gain --max-knots 25 --certify --quiet -o boston.oatgp >fit.txt
 "$OATGP" fit map.csv --target last --knots 30 --max-iter 10 --quiet -o map.oatgp >fit.txt
