@@ -436,7 +436,6 @@ static void test_string_failure(void **state) {
 static const double xs[] = {1, 2, 3, 4, 5}, ys[] = {2, 4, 1, 8, 3}, zs[] = {3, 5, 2, 9, 4};
 
 static void add_every_mark(oatgp_context *ctx, oat_panel *panel) {
-  const double edges[] = {1, 2, 3, 4, 5, 6};
   for (size_t i = 0; i < OAT_SHAPES; i++) {
     oat_style style = oat_series_style(i, "points & more");
     style.shape = (oat_shape)i;
@@ -448,16 +447,11 @@ static void add_every_mark(oatgp_context *ctx, oat_panel *panel) {
   MUST(oat_panel_band(panel, &(oat_style){.colour = OAT_SKY, .label = "band"}, 5, xs, (oat_limits){ys, zs}));
   MUST(oat_panel_columns(panel, &(oat_style){.label = "columns"}, 5, xs, ys));
   MUST(oat_panel_bars(panel, &(oat_style){.width = 0.2, .label = "bars"}, 5, xs, ys));
-  MUST(oat_panel_steps(panel, &(oat_style){.label = "steps"}, 5, edges, ys));
   MUST(oat_panel_rule(panel, &(oat_style){.label = "rule"}, OAT_X, 3));
   MUST(oat_panel_rule(panel, &(oat_style){0}, OAT_Y, 3));
   for (int i = OAT_BOTTOM; i <= OAT_RIGHT; i++) {
     MUST(oat_panel_rug(panel, &(oat_style){.shape = OAT_PLUS, .label = "rug"}, (oat_edge)i, 5, xs));
   }
-  for (int i = OAT_TOP_LEFT; i <= OAT_BOTTOM_RIGHT; i++) {
-    MUST(oat_panel_note(panel, &(oat_style){0}, (oat_corner)i, "a note"));
-  }
-  MUST(oat_panel_text(panel, &(oat_style){.anchor = OAT_END, .colour = OAT_BLUE}, 2, 2, "here < there"));
 }
 
 /* Several rows and columns with all that a figure can have. */
@@ -552,7 +546,6 @@ static void test_gaps(void **state) {
   MUST(oat_panel_band(panel, &(oat_style){.colour = OAT_SKY}, 8, x, (oat_limits){x, y}));
   MUST(oat_panel_columns(panel, &(oat_style){.colour = OAT_ORANGE}, 8, x, y));
   MUST(oat_panel_rule(panel, &(oat_style){.colour = OAT_PURPLE}, OAT_X, NAN));
-  MUST(oat_panel_text(panel, &(oat_style){0}, 1, NAN, "nowhere"));
   char *const text = svg_of(ctx, figure, "p");
   char *const line = path_of(text, "line s1"), *const points = path_of(text, "f3"), *const band = path_of(text, "f6"),
               *const columns = path_of(text, "f5");
@@ -562,7 +555,6 @@ static void test_gaps(void **state) {
   assert_int_equal(count(points, "M"), 5);
   assert_int_equal(count(band, "z"), 4);
   assert_int_equal(count(columns, "z"), 5);
-  assert_null(strstr(text, "nowhere"));
   assert_null(strstr(text, "s4\""));
   assert_true(figure->panels[0].scale[OAT_Y].high < 10);
   char *const all[] = {text, line, points, band, columns};

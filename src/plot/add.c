@@ -29,7 +29,6 @@ static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
   } fields[] = {{"colour", style->colour, OAT_COLOURS - 1},
                 {"dash", style->dash, OAT_DASHES - 1},
                 {"shape", style->shape, OAT_SHAPES - 1},
-                {"anchor", style->anchor, OAT_END},
                 {"width", style->width, 100},
                 {"size", style->size, 100},
                 {"opacity", style->opacity, 1}};
@@ -56,7 +55,7 @@ done:
 }
 
 /* `mark` has kind, place and n; the rest comes from the others. */
-static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark mark, arrays a, const char *text) {
+static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark mark, arrays a) {
   if (panel == NULL) {
     return OATGP_ARGUMENT;
   }
@@ -68,7 +67,6 @@ static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark 
   TRY(copy_values(ctx, mark.n + a.x_more, a.x, &mark.x));
   TRY(copy_values(ctx, mark.n, a.y, &mark.y));
   TRY(copy_values(ctx, mark.n, a.z, &mark.z));
-  TRY(oat_copy_text(ctx, text, &mark.text));
   panel->marks[panel->n_marks++] = mark;
   return OATGP_OK;
 done:
@@ -85,54 +83,40 @@ void oat_mark_free(oat_mark *mark) {
   free(mark->x);
   free(mark->y);
   free(mark->z);
-  free(mark->text);
 }
 
 oatgp_status oat_panel_line(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_LINE, .n = n}, (arrays){.x = x, .y = y}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_LINE, .n = n}, (arrays){.x = x, .y = y});
 }
 
 oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = x, .y = y});
 }
 
 oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2], const double *numbers) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = xy[0], .y = xy[1], .z = numbers}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = xy[0], .y = xy[1], .z = numbers});
 }
 
 oatgp_status oat_panel_tiles(oat_panel *panel, const oat_style *style, size_t n, const double *sides, oat_limits y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TILES, .n = n}, (arrays){.x = sides, .y = y.low, .z = y.high, .x_more = n},
-                  NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TILES, .n = n}, (arrays){.x = sides, .y = y.low, .z = y.high, .x_more = n});
 }
 
 oatgp_status oat_panel_band(oat_panel *panel, const oat_style *style, size_t n, const double *x, oat_limits y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BAND, .n = n}, (arrays){.x = x, .y = y.low, .z = y.high}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BAND, .n = n}, (arrays){.x = x, .y = y.low, .z = y.high});
 }
 
 oatgp_status oat_panel_columns(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_COLUMNS, .n = n}, (arrays){.x = x, .y = y}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_COLUMNS, .n = n}, (arrays){.x = x, .y = y});
 }
 
 oatgp_status oat_panel_bars(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BARS, .n = n}, (arrays){.x = x, .y = y}, NULL);
-}
-
-oatgp_status oat_panel_steps(oat_panel *panel, const oat_style *style, size_t n, const double *edges, const double *heights) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_STEPS, .n = n}, (arrays){.x = edges, .y = heights, .x_more = 1}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_BARS, .n = n}, (arrays){.x = x, .y = y});
 }
 
 oatgp_status oat_panel_rule(oat_panel *panel, const oat_style *style, oat_direction direction, double at) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RULE, .place = (int)direction, .n = 1}, (arrays){.x = &at}, NULL);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RULE, .place = (int)direction, .n = 1}, (arrays){.x = &at});
 }
 
 oatgp_status oat_panel_rug(oat_panel *panel, const oat_style *style, oat_edge edge, size_t n, const double *at) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RUG, .place = (int)edge, .n = n}, (arrays){.x = at}, NULL);
-}
-
-oatgp_status oat_panel_text(oat_panel *panel, const oat_style *style, double x, double y, const char *text) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TEXT, .n = 1}, (arrays){.x = &x, .y = &y}, text);
-}
-
-oatgp_status oat_panel_note(oat_panel *panel, const oat_style *style, oat_corner corner, const char *text) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_NOTE, .place = (int)corner}, (arrays){0}, text);
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_RUG, .place = (int)edge, .n = n}, (arrays){.x = at});
 }

@@ -61,23 +61,19 @@ typedef enum oat_mark_kind {
   OAT_MARK_BAND,
   OAT_MARK_COLUMNS,
   OAT_MARK_BARS,
-  OAT_MARK_STEPS,
   OAT_MARK_RULE,
   OAT_MARK_LINE,
   OAT_MARK_POINTS,
   OAT_MARK_RUG,
-  OAT_MARK_TEXT,
-  OAT_MARK_NOTE,
   OAT_MARK_KINDS
 } oat_mark_kind;
 
 typedef struct oat_mark {
   oat_mark_kind kind;
   oat_style style; /* with copies of its texts */
-  int place;       /* a direction, an edge or a corner */
+  int place;       /* a direction or an edge */
   size_t n;
   double *x, *y, *z; /* copies or NULL; z: the upper limit of a band or tile, the numbers of points */
-  char *text;
 } oat_mark;
 
 struct oat_panel {

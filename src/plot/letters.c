@@ -184,13 +184,6 @@ static void draw_bars(const grid *g, const oat_mark *mark) {
   }
 }
 
-static void draw_steps(const grid *g, const oat_mark *mark) {
-  for (size_t i = 0; i < mark->n; i++) {
-    const double x[] = {mark->x[i], mark->x[i + 1]}, y[] = {base(g, OAT_Y), mark->y[i]};
-    fill(g, x, y, BAR);
-  }
-}
-
 /* Those that are dark enough to be told from the others. */
 static void draw_tiles(const grid *g, const oat_mark *mark) {
   for (size_t i = 0; mark->style.opacity > 0.5 && i < mark->n; i++) {
@@ -199,11 +192,9 @@ static void draw_tiles(const grid *g, const oat_mark *mark) {
   }
 }
 
-/* Text in the panel and notes are left to the drawing. */
 static void (*const draw[OAT_MARK_KINDS])(const grid *g, const oat_mark *mark) = {
-    [OAT_MARK_TILES] = draw_tiles, [OAT_MARK_BAND] = draw_band,     [OAT_MARK_COLUMNS] = draw_bars,
-    [OAT_MARK_BARS] = draw_bars,   [OAT_MARK_STEPS] = draw_steps,   [OAT_MARK_RULE] = draw_rule,
-    [OAT_MARK_LINE] = draw_line,   [OAT_MARK_POINTS] = draw_points, [OAT_MARK_RUG] = draw_rug,
+    [OAT_MARK_TILES] = draw_tiles, [OAT_MARK_BAND] = draw_band, [OAT_MARK_COLUMNS] = draw_bars,  [OAT_MARK_BARS] = draw_bars,
+    [OAT_MARK_RULE] = draw_rule,   [OAT_MARK_LINE] = draw_line, [OAT_MARK_POINTS] = draw_points, [OAT_MARK_RUG] = draw_rug,
 };
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */

@@ -54,14 +54,6 @@ static void extend_bars(const oat_mark *mark, const reach *r) {
   }
 }
 
-static void extend_steps(const oat_mark *mark, const reach *r) {
-  if (r->direction == OAT_X) {
-    take(r, mark->n + 1, mark->x);
-  } else {
-    take_lengths(r, mark->n, mark->y);
-  }
-}
-
 static void extend_rule(const oat_mark *mark, const reach *r) {
   if (mark->place == (int)r->direction) {
     take(r, 1, mark->x);
@@ -73,11 +65,6 @@ static void extend_rug(const oat_mark *mark, const reach *r) {
   if (level == (r->direction == OAT_X)) {
     take(r, mark->n, mark->x);
   }
-}
-
-static void extend_note(const oat_mark *mark, const reach *r) {
-  (void)mark;
-  (void)r;
 }
 
 /* ---- drawing: what all use ----------------------------------------------------------------------------------------- */
@@ -390,56 +377,6 @@ static void draw_bars(const oat_canvas *canvas, const oat_mark *mark) {
   end_path(canvas->svg, mark);
 }
 
-/* A height that cannot be drawn is a gap down to the base. */
-static void draw_steps(const oat_canvas *canvas, const oat_mark *mark) {
-  pen p = {.svg = canvas->svg};
-  const double floor_y = base(canvas, OAT_Y);
-  begin_stroke(canvas->svg, mark);
-  clip(canvas);
-  begin_data(canvas->svg);
-  for (size_t i = 0; i < mark->n; i++) {
-    const double left = place(canvas, OAT_X, mark->x[i]), right = place(canvas, OAT_X, mark->x[i + 1]);
-    const double y = place(canvas, OAT_Y, mark->y[i]), height = isnan(y) ? floor_y : y;
-    if (isnan(left) || isnan(right)) {
-      pen_up(&p);
-      continue;
-    }
-    if (p.run == 0) {
-      pen_to(&p, left, floor_y);
-    }
-    pen_to(&p, left, height);
-    pen_to(&p, right, height);
-    if (i + 1 == mark->n) {
-      pen_to(&p, right, floor_y);
-    }
-  }
-  pen_up(&p);
-  end_path(canvas->svg, mark);
-}
-
-/* ---- drawing: text ------------------------------------------------------------------------------------------------- */
-
-static void add_text(oat_string *svg, const oat_mark *mark, oat_anchor anchor, double x, double y) {
-  const char class[] = {'f', (char)('0' + mark->style.colour), '\0'};
-  if (mark->text != NULL) {
-    oat_svg_label(svg, &(oat_label){.text = mark->text, .class = class, .x = x, .y = y, .anchor = anchor});
-  }
-}
-
-static void draw_text(const oat_canvas *canvas, const oat_mark *mark) {
-  const double x = place(canvas, OAT_X, mark->x[0]), y = place(canvas, OAT_Y, mark->y[0]);
-  if (!isnan(x) && !isnan(y)) {
-    add_text(canvas->svg, mark, mark->style.anchor, x, y + 0.35 * OAT_LABEL_SIZE);
-  }
-}
-
-static void draw_note(const oat_canvas *canvas, const oat_mark *mark) {
-  const oat_box box = canvas->panel->box;
-  const bool right = mark->place == OAT_TOP_RIGHT || mark->place == OAT_BOTTOM_RIGHT;
-  const bool top = mark->place == OAT_TOP_LEFT || mark->place == OAT_TOP_RIGHT;
-  add_text(canvas->svg, mark, right ? OAT_END : OAT_START, right ? box.right - 5 : box.left + 5, top ? box.top + 11.5 : box.bottom - 6);
-}
-
 /* ---- samples in the legend ----------------------------------------------------------------------------------------- */
 
 static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) {
@@ -470,13 +407,6 @@ static void key_area(oat_string *svg, const oat_mark *mark, double x, double y) 
   end_path(svg, mark);
 }
 
-static void key_none(oat_string *svg, const oat_mark *mark, double x, double y) {
-  (void)svg;
-  (void)mark;
-  (void)x;
-  (void)y;
-}
-
 /* ---- the table ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -484,12 +414,10 @@ static const struct {
   void (*draw)(const oat_canvas *canvas, const oat_mark *mark);
   void (*key)(oat_string *svg, const oat_mark *mark, double x, double y);
 } kinds[OAT_MARK_KINDS] = {
-    [OAT_MARK_TILES] = {extend_tiles, draw_tiles, key_area}, [OAT_MARK_BAND] = {extend_band, draw_band, key_area},
-    [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area}, [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},
-    [OAT_MARK_STEPS] = {extend_steps, draw_steps, key_line}, [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},
-    [OAT_MARK_LINE] = {extend_points, draw_line, key_line},  [OAT_MARK_POINTS] = {extend_points, draw_points, key_point},
-    [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},      [OAT_MARK_TEXT] = {extend_points, draw_text, key_none},
-    [OAT_MARK_NOTE] = {extend_note, draw_note, key_none},
+    [OAT_MARK_TILES] = {extend_tiles, draw_tiles, key_area},     [OAT_MARK_BAND] = {extend_band, draw_band, key_area},
+    [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area},     [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},
+    [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},        [OAT_MARK_LINE] = {extend_points, draw_line, key_line},
+    [OAT_MARK_POINTS] = {extend_points, draw_points, key_point}, [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},
 };
 
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range) {

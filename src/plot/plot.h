@@ -117,7 +117,6 @@ typedef struct oat_style {
   oat_colour colour;
   oat_dash dash;
   oat_shape shape;     /* of points, and of those on a line (none unless set) */
-  oat_anchor anchor;   /* of a text: the side at its position */
   double width;        /* of a line, 0: 1.2; of bars in units of their axis, 0: 0.7 */
   double size;         /* of points, 0: 4.5 */
   double opacity;      /* 0: 0.22 for a band, else 1 */
@@ -152,18 +151,11 @@ oatgp_status oat_panel_tiles(oat_panel *panel, const oat_style *style, size_t n,
 oatgp_status oat_panel_columns(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);
 oatgp_status oat_panel_bars(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);
 
-/* The outline of a histogram: n heights between n + 1 rising edges. */
-oatgp_status oat_panel_steps(oat_panel *panel, const oat_style *style, size_t n, const double *edges, const double *heights);
-
 /* A straight line across the panel at one value of x (upright) or of y (level). */
 oatgp_status oat_panel_rule(oat_panel *panel, const oat_style *style, oat_direction direction, double at);
 
 /* Points along an edge of the panel, whatever the limits of the other axis. */
 typedef enum oat_edge { OAT_BOTTOM, OAT_TOP, OAT_LEFT, OAT_RIGHT } oat_edge;
 oatgp_status oat_panel_rug(oat_panel *panel, const oat_style *style, oat_edge edge, size_t n, const double *at);
-
-/* Text at a point of the axes, or in a corner of the panel. */
-oatgp_status oat_panel_text(oat_panel *panel, const oat_style *style, double x, double y, const char *text);
-oatgp_status oat_panel_note(oat_panel *panel, const oat_style *style, oat_corner corner, const char *text);
 
 #endif
