@@ -96,6 +96,15 @@ near() {
   fi
 }
 lines() { wc -l <"$1" | tr -d ' '; }
+# wait_until PID COMMAND...: until the command succeeds, the process ends or twenty seconds have passed
+wait_until() {
+  watched=$1 tries=0
+  shift
+  while ! "$@" && [ $tries -lt 400 ] && kill -0 "$watched" 2>/dev/null; do
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+}
 
 # ---- data: a smooth function of two inputs with noise, a weight and a known variance -------------------------------
 
@@ -847,11 +856,7 @@ long="fit train.csv --target y --inputs a,b --knots 3 --max-knots 40 --select oa
 works "fit without a break" $long -o whole.oatgp
 "$OATGP" $long --checkpoint check.point --checkpoint-seconds 0 -o part.oatgp >out 2>err &
 pid=$!
-tries=0
-while [ ! -s check.point ] && [ $tries -lt 100 ] && kill -0 $pid 2>/dev/null; do
-  sleep 0.05
-  tries=$((tries + 1))
-done
+wait_until $pid test -s check.point
 kill -s KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 rm -f check.point.tmp.* # a killed process cannot tidy up
@@ -869,12 +874,7 @@ for signal in INT TERM; do
   "$OATGP" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
     --patience 1000000 --time-limit 60 --trace live.jsonl --json -o live.oatgp >out 2>err &
   pid=$!
-  tries=0
-  # Wait for a progress line, which comes after two seconds.
-  while ! grep -q iteration err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
-    sleep 0.1
-    tries=$((tries + 1))
-  done
+  wait_until $pid grep -q iteration err # a progress line, which comes after two seconds
   check "progress before SIG$signal" grep -q '^oatgp: 20 knots, iteration [0-9]*, objective ' err
   check "the trace can be followed live" grep -q '"event":"step"' live.jsonl
   kill -s $signal $pid
@@ -892,11 +892,7 @@ rm -f out
 "$OATGP" cv train.csv --target y --inputs a,b --knots 20 --folds 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
   --patience 1000000 --time-limit 0.5 >out 2>err &
 pid=$!
-tries=0
-while [ "$(lines out)" -lt 3 ] && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
+wait_until $pid sh -c '[ "$(wc -l <out)" -ge 3 ]'
 kill -s INT $pid
 wait $pid
 code=$?
@@ -906,11 +902,7 @@ check "and has their scores" grep -q '^all  *[0-9]' out
 # A certificate that is interrupted prints the bounds so far.
 "$OATGP" certify m.oatgp many.csv --json >out 2>err &
 pid=$!
-tries=0
-while ! grep -q "each iteration" err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
-  sleep 0.05
-  tries=$((tries + 1))
-done
+wait_until $pid grep -q "each iteration" err
 kill -s INT $pid
 wait $pid
 code=$?
@@ -924,11 +916,7 @@ mkdir gone
 : >err
 "$OATGP" fit many.csv --target y --inputs a,b --knots 3 --select fixed --max-iter 0 --certify -o gone/m.oatgp >out 2>err &
 pid=$!
-tries=0
-while ! grep -q "each iteration" err && [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null; do
-  sleep 0.05
-  tries=$((tries + 1))
-done
+wait_until $pid grep -q "each iteration" err
 rmdir gone
 kill -s INT $pid
 wait $pid
@@ -943,11 +931,7 @@ for signal in INT TERM; do
   feeder=$!
   "$OATGP" predict m.oatgp - -o broken.out <pipe >out 2>err &
   pid=$!
-  tries=0
-  while ! ls | grep -q '^broken.out.tmp' && [ $tries -lt 100 ] && kill -0 $pid 2>/dev/null; do
-    sleep 0.05
-    tries=$((tries + 1))
-  done
+  wait_until $pid sh -c 'ls | grep -q "^broken.out.tmp"'
   check "rows are written before the input ends" sh -c 'ls | grep -q "^broken.out.tmp"'
   kill -s $signal $pid
   wait $pid
