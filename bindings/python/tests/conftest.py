@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[3]
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn leaves out a check without it, and looks before it is imported
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where a script runs in the background
 BOSTON = PROJECT / "data" / "boston.csv"
 
 
