@@ -207,7 +207,7 @@ test_that("an interrupt returns the best model so far", {
   set.seed(1)
   x <- matrix(runif(60000), ncol = 3)
   y <- sin(5 * x[, 1]) * x[, 2] + rnorm(20000, sd = 0.1)
-  system(sprintf("(sleep 1; kill -INT %1$d; sleep 0.1; kill -INT %1$d) >/dev/null 2>&1 &", Sys.getpid())) # the impatient do it twice
+  system(sprintf("(sleep 1; kill -INT %1$d; sleep 0.02; kill -INT %1$d) >/dev/null 2>&1 &", Sys.getpid())) # the impatient do it twice
   fit <- NULL
   tryCatch({
     expect_warning(fit <- endless(x, y, knots = 150, time_limit = 100), class = "oatgp_interrupted")
