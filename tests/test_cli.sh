@@ -925,11 +925,11 @@ exits 1 "SIGINT during fit --certify, and the folder is gone"
 says err "oatgp: interrupted; these are the bounds so far" "it says what ended it"
 says err "oatgp: cannot write 'gone/m.oatgp'" "and what failed"
 # A prediction that is interrupted leaves nothing, whether it is at work or waits for its input.
-mkfifo pipe
 for signal in INT TERM; do
-  (cat many.csv && exec sleep 30) >pipe &
+  mkfifo pipe.$signal # one for each: what is left of the first feeder must not write into the second's
+  (cat many.csv && exec sleep 30) >pipe.$signal &
   feeder=$!
-  "$OATGP" predict m.oatgp - -o broken.out <pipe >out 2>err &
+  "$OATGP" predict m.oatgp - -o broken.out <pipe.$signal >out 2>err &
   pid=$!
   wait_until $pid sh -c 'ls | grep -q "^broken.out.tmp"'
   check "rows are written before the input ends" sh -c 'ls | grep -q "^broken.out.tmp"'
