@@ -272,7 +272,8 @@ OATGP_API void oatgp_bytes_free(unsigned char *bytes);
 
 /* Reads the model's inputs from a file: by name if it has a header, else by place. The target is read when
  * settings->target names one or the file has a column of the model's target name; with need_target 1 its absence is an
- * error, with -1 it is left alone, whatever its column holds. Read are also weights and noise variances, when the model has them and the file has their columns. */
+ * error, with -1 it is left alone, whatever its column holds. Read are also weights and noise variances, when the model has them and the
+ * file has their columns. */
 OATGP_API oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
                                            int need_target, oatgp_data **out);
 

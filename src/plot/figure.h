@@ -127,6 +127,8 @@ typedef struct oat_canvas {
 void oat_mark_free(oat_mark *mark);
 /* Takes what the mark covers in this direction into the range. */
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range);
+/* In units of its axis. */
+double oat_mark_bar_width(const oat_mark *mark);
 void oat_mark_draw(const oat_canvas *canvas, const oat_mark *mark);
 /* The sample in the legend, OAT_KEY_WIDTH wide, its left middle at (x, y). */
 void oat_mark_key(oat_string *svg, const oat_mark *mark, double x, double y);

@@ -176,7 +176,7 @@ static double base(const grid *g, oat_direction along) {
 
 static void draw_bars(const grid *g, const oat_mark *mark) {
   const bool upright = mark->kind == OAT_MARK_COLUMNS;
-  const double half = (mark->style.width > 0 ? mark->style.width : 0.7) / 2;
+  const double half = oat_mark_bar_width(mark) / 2;
   for (size_t i = 0; i < mark->n; i++) {
     const double at = upright ? mark->x[i] : mark->y[i], across[] = {at - half, at + half};
     const double along[] = {base(g, upright ? OAT_Y : OAT_X), upright ? mark->y[i] : mark->x[i]};
@@ -329,7 +329,7 @@ static const char *label_of(const oat_panel *panel, oat_direction direction) {
 }
 
 static bool is_in_key(const oat_mark *mark) {
-  return mark->style.label != NULL && draw[mark->kind] != NULL && !(mark->kind == OAT_MARK_TILES && mark->style.opacity <= 0.5);
+  return mark->style.label != NULL && !(mark->kind == OAT_MARK_TILES && mark->style.opacity <= 0.5);
 }
 
 /* A mark before this one has its label. */
@@ -393,9 +393,7 @@ static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_s
   TRY(oat_new(ctx, g.width * g.height, 1, &g.cell));
   TRY(oat_new(ctx, g.width * g.height, 1, &g.dots));
   for (size_t i = 0; i < panel->n_marks; i++) {
-    if (draw[panel->marks[i].kind] != NULL) {
-      draw[panel->marks[i].kind](&g, &panel->marks[i]);
-    }
+    draw[panel->marks[i].kind](&g, &panel->marks[i]);
   }
   add_head(out, &g);
   add_lines(out, &g);

@@ -39,7 +39,7 @@ static void take_lengths(const reach *r, size_t n, const double *lengths) {
   r->range->base = true;
 }
 
-static double bar_width(const oat_mark *mark) { return mark->style.width > 0 ? mark->style.width : 0.7; }
+double oat_mark_bar_width(const oat_mark *mark) { return mark->style.width > 0 ? mark->style.width : 0.7; }
 
 static void extend_bars(const oat_mark *mark, const reach *r) {
   const oat_direction along = mark->kind == OAT_MARK_COLUMNS ? OAT_Y : OAT_X;
@@ -49,7 +49,7 @@ static void extend_bars(const oat_mark *mark, const reach *r) {
   }
   const double *const at = along == OAT_Y ? mark->x : mark->y;
   for (size_t i = 0; i < mark->n; i++) {
-    const double ends[] = {at[i] - bar_width(mark) / 2, at[i] + bar_width(mark) / 2};
+    const double ends[] = {at[i] - oat_mark_bar_width(mark) / 2, at[i] + oat_mark_bar_width(mark) / 2};
     take(r, 2, ends);
   }
 }
@@ -363,7 +363,7 @@ static void draw_tiles(const oat_canvas *canvas, const oat_mark *mark) {
 static void draw_bars(const oat_canvas *canvas, const oat_mark *mark) {
   const oat_direction along = mark->kind == OAT_MARK_COLUMNS ? OAT_Y : OAT_X, across = along == OAT_Y ? OAT_X : OAT_Y;
   const double *const at = along == OAT_Y ? mark->x : mark->y, *const length = along == OAT_Y ? mark->y : mark->x;
-  const double half = bar_width(mark) / 2;
+  const double half = oat_mark_bar_width(mark) / 2;
   begin_fill(canvas->svg, mark, 1);
   clip(canvas);
   begin_data(canvas->svg);
