@@ -3,7 +3,7 @@
 #include "fits.h"
 #include "knots/subset.h"
 
-#define SUBSET(rows) ((int64_t)(rows) * (rows)*8) /* memory that allows the exact GP of so many rows */
+#define NO_SUBSET 1000 /* subset_rows of which all of these data have their exact GP */
 
 typedef struct watch {
   size_t calls, subsets, smallest, kept, dropped, refinements;
@@ -97,13 +97,12 @@ static void many_rows_double_until_nothing_is_gained(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 600, 1, 0.2, 3);
   watch w = {0};
-  s->settings.memory = SUBSET(150);
+  s->settings.subset_rows = 150;
   const oatgp_model_info info = fit_info(s, data, &w);
   assert_true(info.stop == OATGP_STOP_TOL_ROW || info.stop == OATGP_STOP_CANDIDATES);
   assert_int_equal(w.smallest, 150);
   assert_true(w.kept >= 1 && w.refinements == 1);
   assert_true(info.knots >= 8 && info.knots < 120);
-  s->settings.memory = 0;
   assert_true(info.objective >= exact_evidence(s, data) - 0.01 * 600);
   oatgp_data_free(data);
 }
@@ -115,7 +114,7 @@ static void most_knots_are_a_limit(void **state) {
   for (int many = 0; many < 2; many++) {
     watch w = {0};
     s->settings.max_knots = 20;
-    s->settings.memory = many ? SUBSET(120) : 0;
+    s->settings.subset_rows = many ? 120 : NO_SUBSET;
     const oatgp_model_info info = fit_info(s, data, &w);
     assert_int_equal(info.stop, OATGP_STOP_MAX_KNOTS);
     assert_int_equal(info.knots, 20);
@@ -142,7 +141,7 @@ static void stopped_anywhere_there_is_a_model(void **state) {
   oatgp_data *data = wavy_data(s, 300, 2, 0.05, 5);
   static const oatgp_event_kind kinds[] = {OATGP_EVENT_SUBSET, OATGP_EVENT_START, OATGP_EVENT_PROPOSAL, OATGP_EVENT_KEPT,
                                            OATGP_EVENT_REFINE};
-  s->settings.memory = SUBSET(100);
+  s->settings.subset_rows = 100;
   s->settings.max_knots = 200;
   for (size_t i = 0; i < LENGTH(kinds); i++) {
     watch w = {.stop_at = kinds[i], .stops_at_kind = true};
@@ -162,7 +161,7 @@ static void resumed_it_is_the_same(void **state) {
   oatgp_data *data = wavy_data(s, under_valgrind() ? 80 : 300, 2, 0.05, 6);
   for (int many = 0; many < 2; many++) {
     watch whole = {0};
-    s->settings.memory = many ? SUBSET(under_valgrind() ? 40 : 100) : 0;
+    s->settings.subset_rows = !many ? NO_SUBSET : under_valgrind() ? 30 : 100;
     s->settings.max_knots = many ? 150 : 30;
     s->settings.checkpoint = s->settings.resume = "";
     oatgp_model *model = fit_watched(s, data, &whole);
@@ -185,7 +184,7 @@ static void resumed_it_is_the_same(void **state) {
 static void threads_change_no_bit(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, under_valgrind() ? 500 : 2500, 2, 0.1, 7);
-  s->settings.memory = SUBSET(100);
+  s->settings.subset_rows = 100;
   s->settings.max_knots = 60;
   s->settings.max_iter = 5;
   oatgp_model *one = must_fit(s, data, NULL);
@@ -229,7 +228,7 @@ static void everything_can_be_selected_automatically(void **state) {
     s->settings.approx = models[i];
     s->settings.kernel = kernels[i];
     s->settings.mean = means[i % LENGTH(means)];
-    s->settings.memory = i % 2 == 0 ? SUBSET(60) : 0;
+    s->settings.subset_rows = i % 2 == 0 ? 60 : NO_SUBSET;
     oatgp_model_free(fit_sanely(s, data, NULL));
   }
   oatgp_data_free(data);
@@ -253,7 +252,7 @@ static void nothing_but_noise(void **state) {
   oatgp_data *data = make_data(s, N, 1, x, y);
   for (int many = 0; many < 2; many++) {
     watch w = {0};
-    s->settings.memory = many ? SUBSET(120) : 0;
+    s->settings.subset_rows = many ? 120 : NO_SUBSET;
     const oatgp_model_info info = fit_info(s, data, &w);
     assert_true(info.objective > constant - 0.01 * N);
     assert_true(info.knots <= 63);

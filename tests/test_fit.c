@@ -165,6 +165,7 @@ static void nothing_free_is_an_evaluation(void **state) {
   s->settings.kernel = "se";
   s->settings.knots = "15";
   s->settings.select = "fixed";
+  s->settings.jitter = 1e-6;
   s->settings.fix = "sigma,tau,lengthscale";
   s->settings.sigma = 50;
   s->settings.tau = 20;
@@ -347,6 +348,7 @@ static void knots_stay_in_their_box(void **state) {
     data->own_y[i] = data->x[i] + data->x[i + data->n];
   }
   s->settings.knots = "random:5";
+  s->settings.jitter = 1e-6;
   s->settings.max_iter = 200;
   for (size_t b = 0; b < LENGTH(boxes); b++) {
     for (size_t m = 0; m < LENGTH(margins); m++) {
@@ -465,6 +467,7 @@ static void limits_stop_with_their_code(void **state) {
     oatgp_settings base = plain;
     base.optimizer = optimizers[c / 2];
     base.approx = models[c % 2];
+    base.select = c % 2 == 0 ? "simultaneous" : "fixed"; /* with the automatic selection the full GP begins near its optimum */
     base.knots = "8";
     s->settings = base;
     s->settings.max_iter = 3;
@@ -648,6 +651,7 @@ static void history_ends_with_the_objective(void **state) {
   s->settings.restarts = 2;
   for (size_t m = 0; m < LENGTH(models); m++) {
     s->settings.approx = models[m];
+    s->settings.select = m == 0 ? "simultaneous" : "fixed";
     oatgp_model *model = must_fit(s, data, NULL);
     const oatgp_model_info info = info_of(model);
     const double *h = info.history;
@@ -796,6 +800,7 @@ static void fit_and_evaluate_agree(void **state) {
   scratch *s = *state;
   oatgp_data *data = boston(s);
   s->settings.knots = "9";
+  s->settings.jitter = 1e-6; /* that of an evaluation */
   s->settings.max_iter = 0;
   for (size_t a = 0; a < LENGTH(all_models); a++) {
     oatgp_evaluation evaluation = {0}, at_knots = {0};

@@ -14,6 +14,7 @@
 
 #define OATGP_POSITIVE DBL_MIN
 #define MOST_BYTES 0x1p62
+#define AUTOMATIC "auto" /* the default, and the text, of a number that a fit chooses; NaN in the struct */
 #define LONGEST_NAME 32 /* longer names are cut when they are compared for a suggestion */
 
 /* A row of the table and where its value lives in the struct. */
@@ -30,6 +31,8 @@ typedef struct row {
 static const row rows[] = {
 #define OATGP_REAL(name, value, lowest, highest, verbs, argument, help) \
   ROW(name, OATGP_TYPE_REAL, #value, lowest, highest, NULL, verbs, argument, help)
+#define OATGP_AUTO_REAL(name, lowest, highest, verbs, argument, help) \
+  ROW(name, OATGP_TYPE_REAL, AUTOMATIC, lowest, highest, NULL, verbs, argument, help)
 #define OATGP_INT(name, value, lowest, highest, verbs, argument, help) \
   ROW(name, OATGP_TYPE_INT, #value, lowest, highest, NULL, verbs, argument, help)
 #define OATGP_BYTES(name, value, verbs, argument, help) ROW(name, OATGP_TYPE_BYTES, #value, 0, MOST_BYTES, NULL, verbs, argument, help)
@@ -233,7 +236,11 @@ static oatgp_status refuse_choice(oatgp_context *ctx, const given *g) {
   return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value, g->row->setting.choices);
 }
 
-static bool in_range(const oatgp_setting *s, double value) { return value >= s->lowest && value <= s->highest; }
+static bool may_be_automatic(const oatgp_setting *s) { return s->type == OATGP_TYPE_REAL && strcmp(s->value, AUTOMATIC) == 0; }
+
+static bool in_range(const oatgp_setting *s, double value) {
+  return (value >= s->lowest && value <= s->highest) || (isnan(value) && may_be_automatic(s));
+}
 
 /* ---- one field --------------------------------------------------------------------------------------------------- */
 
@@ -255,8 +262,9 @@ static void store_number(oatgp_settings *settings, const row *r, double value) {
 static oatgp_status set_plain_number(oatgp_context *ctx, oatgp_settings *settings, const given *g) {
   static bool (*const parsers[])(const char *, double *) = {
       [OATGP_TYPE_REAL] = parse_real, [OATGP_TYPE_INT] = parse_integer, [OATGP_TYPE_BYTES] = parse_bytes, [OATGP_TYPE_FLAG] = parse_flag};
-  double value = 0;
-  if (!parsers[g->row->setting.type](g->value, &value)) {
+  double value = NAN;
+  const bool automatic = may_be_automatic(&g->row->setting) && strcmp(g->value, AUTOMATIC) == 0;
+  if (!automatic && !parsers[g->row->setting.type](g->value, &value)) {
     return refuse_kind(ctx, g);
   }
   if (!in_range(&g->row->setting, value)) {
@@ -374,6 +382,7 @@ static const char *show_value(const oatgp_settings *settings, const row *r, char
   switch (r->setting.type) {
     case OATGP_TYPE_REAL:
       snprintf(buffer, size, "%.17g", load_number(settings, r));
+      text = isnan(load_number(settings, r)) ? AUTOMATIC : buffer;
       break;
     case OATGP_TYPE_FLAG:
       snprintf(buffer, size, "%s", load_number(settings, r) != 0 ? "yes" : "no");

@@ -1,11 +1,16 @@
 /* The automatic selection: knots, their number and the parameters, from one tolerance in nats a row (settings.tol_row).
  *
- * The parameters come from an exact GP. Of few rows it is that of all, so the largest log evidence is known: the knots are the first of
- * the greedy order with which the objective, at these parameters, comes within tol_row a row of it. Of many rows it is that of a random
- * subset: then the knots are chosen greedily, the parameters optimised, and their number doubled for as long as that gains tol_row a
- * row. Once, when there are many knots, random rows are tried in their place, both moved for a while: where these are better, as for
- * inputs with heavy tails, whose far rows the greedy choice takes first, knots are from then on added at random and moved. At the end
- * everything is moved together for a while, unless the evidence is reached. docs/selection.md has what was tried. */
+ * The parameters come from an exact GP. Several starts race on few rows. Of few rows the exact GP is then that of all, so the largest log
+ * evidence is known: the knots are the first of the greedy order with which the objective, at these parameters, comes within tol_row a
+ * row of it; if none do, the result is the exact GP itself. Of many rows it is that of a random subset: then the knots are chosen
+ * greedily, the parameters optimised, and their number doubled for as long as that gains tol_row a row. Once, when there are many knots,
+ * random rows are tried in their place, both moved for a while: where these are better, as for inputs with heavy tails, whose far rows
+ * the greedy choice takes first, knots are from then on added at random and moved. At the end everything is moved together for a while,
+ * unless the evidence is reached.
+ *
+ * A fit may be stopped at any moment. Every stage is offered as the model to end with (the incumbent); the rows left out say whether it
+ * is. The first stage has few knots at the parameters of the race, and comes early. No result is worse than a constant with noise.
+ * docs/selection.md has what was tried. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +18,10 @@
 #include "knots/greedy.h"
 #include "knots/strategy.h"
 #include "knots/subset.h"
-#include "util/clock.h"
 #include "util/memory.h"
 
 enum {
-  EXACT_ROWS = 2000,  /* up to here the exact GP of all rows costs no more than the rest */
-  SUBSET_ROWS = 1000, /* else it is that of so many */
+  EXACT_SUBSETS = 2,  /* up to so many subsets of rows the exact GP of all costs no more than the rest */
   FIRST_KNOTS = 50,   /* of the doubling, or a few more */
   FEWEST_KNOTS = 8,   /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
@@ -28,15 +31,20 @@ enum {
   POLISH_ITERATIONS = 30,
   PATIENCE = 3
 };
-#define LEAST_VARIANCE 1e-10 /* relative to sigma^2: rows with less left are explained to rounding */
-#define CHANCE 2.0           /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
-#define NOISE_SIGMA 1e-3     /* of a model that is all noise, relative to tau */
-#define REST 30.0            /* an optimisation ends when the objective rises by less than tol_row / REST a row */
+#define CHANCE 2.0        /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
+#define NOISE_SIGMA 1e-3  /* of a model that is all noise, relative to tau */
+#define REST 30.0         /* an optimisation ends when the objective rises by less than tol_row / REST a row */
+#define LEFT_OUT 0.01     /* nats a row: by so much a later stage may predict the rows left out worse than an earlier one did */
+#define HIGHEST_FLOOR 1e-9 /* of the jitter that is raised when knots cannot be factorised */
+#define LARGEST_RATIO 1e6 /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
+#define DOUBLING 4.0      /* times longer is an evaluation with twice as many knots */
 
 /* What state.round says: where new knots come from, and how far the trial is. */
-enum { GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
+enum { FIRST, AGAIN, GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
 
-static double tolerance(const oat_search *s) { return s->settings.tol_row * (double)s->objective->config.rows->n; }
+static size_t row_count(const oat_search *s) { return s->objective->config.rows->n; }
+
+static double tolerance(const oat_search *s) { return s->settings.tol_row * (double)row_count(s); }
 
 static oat_optim_settings limits_of(const oat_search *s, double iterations) {
   oat_optim_settings limits = s->limits;
@@ -46,9 +54,9 @@ static oat_optim_settings limits_of(const oat_search *s, double iterations) {
   return limits;
 }
 
-/* Whether the search is to end, by the clock too; that is looked at between long steps. */
-static bool is_over(oat_search *s) {
-  if (s->limits.deadline > 0 && oat_seconds() >= s->limits.deadline) {
+/* Whether the search is to end, by the clock too, before so many evaluations; that is looked at between long steps. */
+static bool is_over(oat_search *s, double evaluations) {
+  if (!oat_search_halted(s) && oat_search_late(s, evaluations)) {
     s->state.stop = OATGP_STOP_TIME;
   }
   return oat_search_halted(s);
@@ -65,123 +73,299 @@ static size_t first_knots(const oat_search *s) {
   return k;
 }
 
-static oatgp_status choose_knots(oat_search *s, size_t k) {
-  const oat_greedy greedy = {at_most(k, s->settings.max_knots), OAT_GREEDY_ROWS, LEAST_VARIANCE};
-  return oat_knots_greedy(s, &greedy);
+static oatgp_status choose_knots(oat_search *s, size_t k) { return oat_knots_greedy(s, at_most(k, s->settings.max_knots)); }
+
+/* Evaluates. Knots that cannot be factorised get as little more jitter as that takes. */
+static oatgp_status evaluate(oat_search *s) {
+  oatgp_status status = oat_search_evaluate(s);
+  while (status == OATGP_NUMERIC && s->objective->config.soft && s->objective->config.jitter < HIGHEST_FLOOR) {
+    oat_objective_raise_jitter(s->objective);
+    status = oat_search_evaluate(s);
+  }
+  return status;
+}
+
+/* ---- the incumbent ------------------------------------------------------------------------------------------------------- */
+
+/* The current model, or the exact GP at its parameters, becomes the incumbent unless an earlier stage predicted the rows clearly better. */
+static void offer_with(oat_search *s, double left_out, bool exact) {
+  oat_search_state *state = &s->state;
+  const bool far = state->best_exact && !exact && state->value < state->evidence - tolerance(s);
+  if (far || !(left_out >= state->left_out - LEFT_OUT * (double)row_count(s))) {
+    return;
+  }
+  oat_search_copy(s, &s->point, state->k, &s->best);
+  state->best_k = state->k;
+  state->best_value = state->value;
+  state->best_exact = exact;
+  state->left_out = fmax(state->left_out, left_out);
+}
+
+static void offer_exact(oat_search *s, const oat_optimum *found) {
+  s->state.value = found->evidence;
+  offer_with(s, found->left_out, true);
+}
+
+/* Offers the current model. One that cannot be evaluated is none. */
+static oatgp_status offer(oat_search *s) {
+  double left_out;
+  oatgp_status status = OATGP_OK;
+  if (evaluate(s) == OATGP_OK) {
+    TRY(oat_objective_left_out(s->ctx, s->objective, &s->point, &left_out));
+    offer_with(s, left_out, false);
+  }
+done:
+  return status;
+}
+
+static void forget_incumbent(oat_search *s) {
+  s->state.best_value = -HUGE_VAL;
+  s->state.best_exact = false;
+  s->state.left_out = -HUGE_VAL;
 }
 
 /* ---- nothing but noise --------------------------------------------------------------------------------------------------- */
 
-/* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
-static bool is_chance(const oat_search *s, double evidence) {
+/* Whether a constant with noise can be the result; then its objective, which is also about what the rows left out have, is *value. */
+static bool has_constant(const oat_search *s, double *value) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
-  const bool comparable = rows->noise_add == NULL && rows->p == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU];
   double tau;
-  const double most = oat_search_noise(s, &tau) + CHANCE * oat_subset_used(s, s->point.theta);
-  return s->settings.guard && comparable && tau > 0 && evidence < most;
+  *value = oat_search_noise(s->objective->config.rows, &tau);
+  return s->settings.guard && rows->noise_add == NULL && rows->p == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU] && tau > 0;
+}
+
+/* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
+static bool is_chance(const oat_search *s, const oat_optimum *found) {
+  double constant;
+  return has_constant(s, &constant) && found->evidence < found->constant + CHANCE * oat_subset_used(s, s->point.theta);
 }
 
 /* The parameters of a constant with noise, which are then held. */
+static void become_constant(oat_search *s) {
+  oat_search_noise(s->objective->config.rows, &s->point.theta[OAT_TAU]);
+  s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
+  s->state.held = true;
+}
+
 static void call_it_noise(oat_search *s, double *evidence) {
-  const double noise = oat_search_noise(s, &s->point.theta[OAT_TAU]);
+  const double noise = oat_search_noise(s->objective->config.rows, NULL);
   oat_say(s->ctx, OATGP_WARNING,
           "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
           "model is that constant (--no-guard fits all the same)",
           fmax(*evidence - noise, 0));
-  s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
-  s->state.held = true;
+  forget_incumbent(s);
+  become_constant(s);
   *evidence = noise;
 }
 
 /* ---- few rows: up to the evidence -------------------------------------------------------------------------------------- */
 
-/* The objective with the first k of `count` knots in s->fallback. */
-static oatgp_status try_first(oat_search *s, size_t k, size_t count) {
+/* The objective with the first k of `count` knots in s->fallback; -HUGE_VAL if it has none. */
+static void try_first(oat_search *s, size_t k, size_t count) {
   for (size_t j = 0; j < s->mapping.d; j++) {
     memcpy(s->point.z + j * k, s->fallback.z + j * count, k * sizeof(double));
   }
   s->state.k = k;
-  return oat_search_evaluate(s);
+  if (evaluate(s) != OATGP_OK) {
+    s->state.value = -HUGE_VAL;
+  }
 }
 
 /* From both sides: only vfe is a bound. */
 static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= tolerance(s); }
 
-/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does. */
+/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does. Sets the stop. */
 static oatgp_status reach_evidence(oat_search *s, double evidence) {
   oatgp_status status = OATGP_OK;
   TRY(choose_knots(s, s->settings.max_knots));
   const size_t count = s->state.k;
   oat_search_copy(s, &s->point, count, &s->fallback);
+  s->state.fallback_value = -HUGE_VAL;
   size_t low = 0, k = at_most(FEWEST_KNOTS, count);
-  TRY(try_first(s, k, count));
-  while (!is_near(s, evidence) && k < count && !is_over(s)) {
+  try_first(s, k, count);
+  while (!is_near(s, evidence) && k < count && !is_over(s, 0)) {
     low = k;
     k = at_most(2 * k, count);
-    TRY(try_first(s, k, count));
+    try_first(s, k, count);
   }
-  const oatgp_stop settled = is_near(s, evidence)                                             ? OATGP_STOP_EVIDENCE
-                             : k < s->objective->config.rows->n && k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
-                                                                                              : OATGP_STOP_CANDIDATES;
+  const oatgp_stop settled = is_near(s, evidence)                                  ? OATGP_STOP_EVIDENCE
+                             : k < row_count(s) && k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
+                                                                              : OATGP_STOP_CANDIDATES;
   s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
-  while (settled == OATGP_STOP_EVIDENCE && k - low > 1 + k / 32 && !is_over(s)) { /* reached with k, not with low */
+  while (settled == OATGP_STOP_EVIDENCE && k - low > 1 + k / 32 && !is_over(s, 0)) { /* reached with k, not with low */
     const size_t middle = low + (k - low) / 2;
-    TRY(try_first(s, middle, count));
+    try_first(s, middle, count);
     if (is_near(s, evidence)) {
       k = middle;
     } else {
       low = middle;
     }
   }
-  TRY(try_first(s, k, count));
+  try_first(s, k, count);
 done:
   return status;
+}
+
+/* What the exact GP of all rows has found, in words. */
+static void tell_choice(const oat_search *s, const oat_optimum *found) {
+  const double ratio = s->point.theta[OAT_SIGMA] / s->point.theta[OAT_TAU];
+  if (ratio > LARGEST_RATIO && s->objective->config.rows->noise_add == NULL) {
+    oat_say(s->ctx, OATGP_WARNING,
+            "sigma is %.1e times tau, so that rounding limits the optimisation: the log evidence may be a few nats below its maximum; if "
+            "the target has a strong trend, take it out with --mean linear",
+            ratio);
+  }
+  if (found->highest - found->evidence > tolerance(s)) {
+    oat_say(s->ctx, OATGP_NOTE,
+            "another optimum has a log evidence that is %.4g nats higher (%.2g a row), but the one taken predicts rows that are left out "
+            "better, or has fewer rows for each parameter",
+            found->highest - found->evidence, (found->highest - found->evidence) / (double)row_count(s));
+  }
+}
+
+/* Knots for the exact GP of all rows, whose parameters the point has. Where none come near, it has been offered itself. */
+static oatgp_status approach(oat_search *s, const oat_optimum *found) {
+  const bool exact = s->settings.exact && !s->state.held;
+  oatgp_status status = OATGP_OK;
+  s->state.evidence = found->evidence;
+  if (exact) {
+    offer_exact(s, found);
+  }
+  TRY(reach_evidence(s, found->evidence));
+  if (exact && !oat_search_halted(s) && s->state.stop != OATGP_STOP_EVIDENCE) {
+    s->state.stop = OATGP_STOP_EVIDENCE;
+    s->state.phase = OAT_PHASE_DONE;
+  }
+done:
+  return status;
+}
+
+/* At the end of a fit whose exact evidence is known. */
+static void tell_gap(const oat_search *s) {
+  const double gap = (s->state.evidence - s->state.value) / (double)row_count(s);
+  if (s->state.exact) {
+    oat_say(s->ctx, OATGP_NOTE, "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
+  } else if (fabs(gap) > s->settings.tol_row) {
+    oat_say(s->ctx, OATGP_WARNING,
+            "the objective is %.3g nats a row %s the log evidence of the exact GP: allow more knots (--max-knots), or take --approx full",
+            fabs(gap), gap > 0 ? "below" : "above");
+  }
 }
 
 /* ---- many rows: doubling ------------------------------------------------------------------------------------------------- */
 
-static oatgp_status first_choice(oat_search *s) {
-  const oatgp_status status = choose_knots(s, first_knots(s));
-  return status == OATGP_OK ? oat_search_evaluate(s) : status;
-}
-
-/* Enough knots that the objective, at the subset's parameters, is above that of a constant with noise: an optimisation from there
- * cannot end where everything is noise. At most as many as the trial has. */
-static oatgp_status rise_above_noise(oat_search *s) {
-  const double noise = oat_search_noise(s, NULL);
+/* Enough knots that the objective, at the parameters of the exact GP, is above that of a constant with noise: an optimisation from there
+ * cannot end where everything is noise. At most as many as the trial has, and no more than the first if noise it is. */
+static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
+  const double noise = oat_search_noise(s->objective->config.rows, NULL);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
-  TRY(first_choice(s));
-  while (s->state.value < noise && TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s)) {
+  TRY(choose_knots(s, first_knots(s)));
+  TRY(evaluate(s));
+  while (s->state.value < noise && !is_chance(s, found) && TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s, 0)) {
     before = s->state.k;
     TRY(choose_knots(s, 2 * s->state.k));
-    TRY(oat_search_evaluate(s));
+    TRY(evaluate(s));
   }
 done:
   return status;
 }
 
-/* The parameters, and the first knots. A search that is halted here has a model. */
-static oatgp_status begin(oat_search *s) {
-  const size_t n = s->objective->config.rows->n;
-  const bool few = n <= at_most(EXACT_ROWS, oat_subset_most(s));
-  double evidence;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_subset_parameters(s, few ? n : SUBSET_ROWS, &evidence));
-  const bool exact = few && isfinite(evidence);
-  const bool halted = oat_search_halted(s); /* then the evidence is that of no optimum, or of fewer rows */
-  if (exact && !halted && s->limits.max_iter >= OAT_SUBSET_ITERATIONS && is_chance(s, evidence)) {
-    call_it_noise(s, &evidence);
-  }
-  TRY(halted ? first_choice(s) : exact ? reach_evidence(s, evidence) : rise_above_noise(s));
+/* The knots are about to be optimised for the first time. */
+static void begin_growing(oat_search *s) {
   s->state.kept = 0;
-  s->state.value_before = oat_search_noise(s, NULL);
-  s->state.tried = (double)at_most(n, OAT_GREEDY_ROWS);
+  s->state.value_before = oat_search_noise(s->objective->config.rows, NULL);
+  s->state.tried = (double)at_most(row_count(s), OAT_GREEDY_ROWS);
   s->state.predicted = 0; /* the choice promises nothing */
   s->state.phase = OAT_PHASE_GROW;
+}
+
+/* What follows the exact GP of all rows, whose parameters the point has. */
+static oatgp_status take_exact(oat_search *s, oat_optimum *found) {
+  const bool sparse = s->objective->config.approx->sparse;
+  s->state.round = GREEDY;
+  if (s->limits.max_iter >= OAT_SUBSET_ITERATIONS && is_chance(s, found)) {
+    call_it_noise(s, &found->evidence);
+  } else {
+    tell_choice(s, found);
+  }
+  begin_growing(s);
+  s->state.phase = sparse ? OAT_PHASE_GROW : OAT_PHASE_POLISH;
+  return sparse ? approach(s, found) : OATGP_OK;
+}
+
+/* A search that is halted while the exact GP is sought goes on from before that: tells of the state as it was then, with the model
+ * `from`. */
+static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) {
+  const oat_search_state state = s->state;
+  s->state.rng = *rng;
+  s->state.stop = OATGP_STOP_NONE;
+  oat_search_copy(s, &s->point, state.k, &s->trial);
+  oat_search_copy(s, from, state.k, &s->point);
+  s->report(s->self, s, OAT_SEARCH_HALT);
+  oat_search_copy(s, &s->trial, state.k, &s->point);
+  s->state = state;
+}
+
+/* The parameters from more rows than the race had. A search that is halted here has its incumbent. */
+static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *found) {
+  const bool few = row_count(s) <= EXACT_SUBSETS * s->settings.subset_rows;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_subset_settle(s, few ? row_count(s) : s->settings.subset_rows, found));
+  if (oat_search_halted(s)) {
+    tell_halt(s, before, s->state.phase == OAT_PHASE_SUBSET ? &s->fallback : s->start);
+    if (few && s->settings.exact) {
+      offer_exact(s, found);
+    }
+  } else if (few && isfinite(found->evidence)) {
+    TRY(take_exact(s, found));
+  } else if (!s->objective->config.approx->sparse) {
+    s->state.phase = OAT_PHASE_POLISH;
+  } else {
+    s->state.round = AGAIN;
+    TRY(rise_above_noise(s, found));
+    begin_growing(s);
+  }
 done:
   return status;
+}
+
+/* The parameters of the race. So few rows that it had all have their exact GP at once; others have the first model. */
+static oatgp_status begin(oat_search *s) {
+  const bool at_once = row_count(s) <= oat_subset_race_rows(s), sparse = s->objective->config.approx->sparse;
+  const oat_rng before = s->state.rng;
+  oat_optimum found;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_subset_race(s, &found));
+  s->state.round = FIRST;
+  s->state.other = found.other;
+  if (oat_search_halted(s)) {
+    tell_halt(s, &before, s->start);
+    if (at_once && s->settings.exact) {
+      offer_exact(s, &found);
+    }
+  } else if (at_once) {
+    TRY(settle(s, &before, &found));
+  } else {
+    s->state.phase = OAT_PHASE_SUBSET;
+    if (sparse) {
+      TRY(rise_above_noise(s, &found));
+      begin_growing(s);
+    }
+  }
+done:
+  return status;
+}
+
+/* The first model waits while better parameters choose their knots. */
+static oatgp_status settle_again(oat_search *s) {
+  const oat_rng before = s->state.rng;
+  oat_optimum found = {.highest = -HUGE_VAL, .other = s->state.other};
+  oat_search_copy(s, &s->point, s->state.k, &s->fallback);
+  s->state.fallback_value = s->state.value;
+  s->state.fallback_k = s->state.k;
+  return settle(s, &before, &found);
 }
 
 /* Adds random rows to the knots, up to k. */
@@ -207,10 +391,15 @@ done:
 /* Twice as many knots: all chosen again at the parameters as they are now, or random ones beside those that were moved. */
 static oatgp_status propose(oat_search *s) {
   oatgp_status status = OATGP_OK;
+  if (is_over(s, DOUBLING * (ROUND_ITERATIONS / 4.0))) { /* no time to make anything of them */
+    return OATGP_OK;
+  }
   oat_search_mark(s);
   TRY(s->state.round == RANDOM ? add_random(s, at_most(2 * s->state.k, s->settings.max_knots)) : choose_knots(s, 2 * s->state.k));
   s->state.phase = OAT_PHASE_GROW;
-  if (s->state.k > s->state.kept) {
+  if (is_over(s, 0)) {
+    oat_search_revert(s);
+  } else if (s->state.k > s->state.kept) {
     oat_search_tell(s, OAT_SEARCH_PROPOSAL);
   } else {
     oat_search_revert(s);
@@ -235,27 +424,50 @@ static bool trial_is_due(const oat_search *s) {
   return s->state.round == GREEDY && s->settings.move && TRIAL_SHARE * s->state.k >= s->settings.max_knots;
 }
 
-/* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the number of knots is settled. */
+/* The better of the models at the parameters of the race and of the subset. */
+static void choose_parameters(oat_search *s) {
+  if (s->state.fallback_value > s->state.value) {
+    oat_search_copy(s, &s->fallback, s->state.fallback_k, &s->point);
+    s->state.k = s->state.fallback_k;
+    s->state.value = s->state.fallback_value;
+  }
+  s->state.fallback_value = -HUGE_VAL;
+  s->state.kept = s->state.k;
+  s->state.round = GREEDY;
+}
+
+/* Why the number of knots is settled now, if it is. */
+static oatgp_stop reason_to_stop(const oat_search *s, bool kept) {
+  return !kept                                    ? OATGP_STOP_TOL_ROW
+         : s->state.k >= row_count(s)             ? OATGP_STOP_CANDIDATES
+         : s->state.k >= s->settings.max_knots    ? OATGP_STOP_MAX_KNOTS
+                                                  : OATGP_STOP_NONE;
+}
+
+/* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the number of knots is
+ * settled. */
 static oatgp_status grow(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
   const bool moves = s->state.round == RANDOM;
   const oat_optim_settings limits = limits_of(s, moves ? MOVE_ITERATIONS : ROUND_ITERATIONS);
-  const oatgp_status status = oat_search_optimise(s, moves ? 0 : s->state.k, &limits);
-  if (status != OATGP_OK) {
-    return status;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_search_optimise(s, moves ? 0 : s->state.k, &limits));
+  const bool first = s->state.round == FIRST, again = s->state.round == AGAIN, kept = again || decide(s);
+  if (again) {
+    choose_parameters(s);
   }
-  const bool kept = decide(s);
+  TRY(offer(s));
   s->state.phase = OAT_PHASE_POLISH;
   if (oat_search_halted(s)) {
     return OATGP_OK;
   }
-  s->state.stop = settled != OATGP_STOP_NONE                   ? settled
-                  : !kept                                      ? OATGP_STOP_TOL_ROW
-                  : s->state.k >= s->objective->config.rows->n ? OATGP_STOP_CANDIDATES
-                  : s->state.k >= s->settings.max_knots        ? OATGP_STOP_MAX_KNOTS
-                                                               : OATGP_STOP_NONE;
-  s->state.phase = s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH : trial_is_due(s) ? OAT_PHASE_COMPARE : OAT_PHASE_PROPOSE;
-  return OATGP_OK;
+  s->state.stop = first ? OATGP_STOP_NONE : settled != OATGP_STOP_NONE ? settled : reason_to_stop(s, kept);
+  s->state.phase = first                                 ? OAT_PHASE_SUBSET
+                   : s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH
+                   : trial_is_due(s)                  ? OAT_PHASE_COMPARE
+                                                      : OAT_PHASE_PROPOSE;
+done:
+  return status;
 }
 
 /* ---- greedy or random ------------------------------------------------------------------------------------------------------ */
@@ -304,6 +516,7 @@ static oatgp_status compare(oat_search *s) {
   }
   s->state.stop = oat_search_halted(s) ? s->state.stop : OATGP_STOP_NONE;
   s->state.kept = s->state.k;
+  TRY(oat_search_halted(s) || s->state.phase == OAT_PHASE_PROPOSE ? offer(s) : OATGP_OK);
 done:
   return status;
 }
@@ -311,17 +524,21 @@ done:
 /* ---- the whole ------------------------------------------------------------------------------------------------------------ */
 
 /* All knots and parameters together, as far as it goes if that is asked for; why the number of knots was settled stays the reason of the
- * stop. */
+ * stop. The full GP has its parameters alone. */
 static oatgp_status polish(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
-  const oat_optim_settings limits = s->settings.refine ? s->limits : limits_of(s, POLISH_ITERATIONS);
+  const bool sparse = s->objective->config.approx->sparse;
+  const oat_optim_settings limits = s->settings.refine || !sparse ? s->limits : limits_of(s, POLISH_ITERATIONS);
   oatgp_status status = OATGP_OK;
-  if (s->settings.refine || (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM)) {
+  if (!sparse) {
+    TRY(oat_search_optimise(s, 0, &limits));
+  } else if (s->settings.refine || (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM)) {
     if (s->resumed == NULL) {
       oat_search_tell(s, OAT_SEARCH_REFINE);
     }
     TRY(oat_search_halted(s) ? OATGP_OK : oat_search_optimise(s, 0, &limits));
     s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
+    TRY(offer(s));
   }
   s->state.phase = OAT_PHASE_DONE;
 done:
@@ -332,6 +549,8 @@ static oatgp_status step(oat_search *s) {
   switch (s->state.phase) {
     case OAT_PHASE_PARAMETERS:
       return begin(s);
+    case OAT_PHASE_SUBSET:
+      return settle_again(s);
     case OAT_PHASE_PROPOSE:
       return propose(s);
     case OAT_PHASE_GROW:
@@ -343,14 +562,54 @@ static oatgp_status step(oat_search *s) {
   }
 }
 
+/* The constant, where no stage is better. */
+static oatgp_status fall_to_constant(oat_search *s) {
+  oat_say(s->ctx, OATGP_WARNING,
+          oat_search_halted(s) ? "the fit was stopped before it had a model that predicts better than a constant: the model is that constant"
+                               : "no model predicts rows that are left out better than a constant does: the model is that constant "
+                                 "(--no-guard takes the best model all the same)");
+  become_constant(s);
+  return evaluate(s);
+}
+
+/* The incumbent is the result, or a constant if that predicts better. */
+static oatgp_status conclude(oat_search *s) {
+  oat_search_state *state = &s->state;
+  double constant;
+  oatgp_status status = OATGP_OK;
+  if (state->held) { /* it is a constant already */
+    return OATGP_OK;
+  }
+  if (has_constant(s, &constant) && !(state->left_out > constant)) {
+    TRY(fall_to_constant(s));
+  } else if (state->best_value > -HUGE_VAL) {
+    oat_search_copy(s, &s->best, state->best_k, &s->point);
+    state->k = state->best_k;
+    state->value = state->best_value;
+    state->exact = state->best_exact;
+  } else {
+    TRY(evaluate(s));
+  }
+  if (isfinite(state->evidence)) {
+    tell_gap(s);
+  }
+done:
+  return status;
+}
+
 oatgp_status oat_run_auto(const oat_strategy *strategy, oat_search *s) {
   oatgp_status status = OATGP_OK;
   (void)strategy;
+  if (!s->objective->config.approx->sparse && s->limits.max_iter < 1) { /* the full GP as it was given */
+    s->state.phase = OAT_PHASE_POLISH;
+  }
   while (!oat_search_halted(s) && s->state.phase != OAT_PHASE_DONE) {
     TRY(step(s));
   }
-  if (s->state.phase == OAT_PHASE_GROW && s->state.kept > 0) { /* halted with knots on trial that were not evaluated */
-    oat_search_revert(s);
+  if (s->objective->config.approx->sparse) {
+    TRY(conclude(s));
+  } else if (s->state.value == -HUGE_VAL) {
+    TRY(oat_search_evaluate(s));
   }
 done:
   return status;

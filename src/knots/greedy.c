@@ -5,9 +5,12 @@
 #include <stdlib.h>
 
 #include "linalg/linalg.h"
+#include "objective/sparse.h"
 #include "util/memory.h"
 #include "util/threads.h"
 
+#define FACTOR_DOUBLES ((size_t)1 << 26) /* most of the factor: half a gigabyte */
+#define ROUNDING 1e-13 /* of sigma^2: the variance that is left to a row has no digits below this */
 enum { CHUNK = 2048 }; /* rows that a thread works on at a time: always the same, so that all threads give the same bits */
 
 typedef struct pivots {
@@ -28,19 +31,18 @@ static void free_pivots(pivots *p) {
   }
 }
 
-/* Rows that take part: as many as memory allows for the factor, but some for each knot. */
-static size_t rows_for(const oat_search *s, const oat_greedy *greedy) {
-  const size_t n = s->objective->config.rows->n, k = greedy->k;
-  const size_t fit = (size_t)s->objective->config.memory / (sizeof(double) * k), least = 4 * k, room = fit > least ? fit : least;
-  const size_t most = greedy->rows < room ? greedy->rows : room;
+/* Rows that take part: as many as the factor has room for, but some for each knot. This does not depend on --memory, as no choice does. */
+static size_t rows_for(const oat_search *s, size_t k) {
+  const size_t n = s->objective->config.rows->n, fit = FACTOR_DOUBLES / k, least = 4 * k, room = fit > least ? fit : least;
+  const size_t most = OAT_GREEDY_ROWS < room ? OAT_GREEDY_ROWS : room;
   return n < most ? n : most;
 }
 
-static oatgp_status make_pivots(oat_search *s, const oat_greedy *greedy, pivots *p) {
+static oatgp_status make_pivots(oat_search *s, size_t k, pivots *p) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, greedy), .d = rows->d, .k = greedy->k, .threads = s->objective->config.threads};
+  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, k), .d = rows->d, .k = k, .threads = s->objective->config.threads};
   p->work_size = oat_kernel_work(CHUNK, 1, p->d);
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
@@ -88,12 +90,13 @@ static void eliminate(pivots *p, const oat_covariance *cov, size_t pivot, size_t
 }
 
 /* Chooses rows as knots of the point; returns how many. */
-static size_t choose(pivots *p, const oat_covariance *cov, double least, oat_point *point) {
+static size_t choose(const oat_search *s, pivots *p, const oat_covariance *cov, oat_point *point) {
+  const double least = fmax(oat_soft_variance(point), ROUNDING * cov->sigma * cov->sigma);
   size_t found = 0;
   for (size_t i = 0; i < p->n; i++) {
     p->left[i] = cov->sigma * cov->sigma;
   }
-  for (; found < p->k; found++) {
+  for (; found < p->k && (found == 0 || !oat_search_late(s, 0)); found++) {
     size_t pivot = 0;
     for (size_t i = 1; i < p->n; i++) {
       pivot = p->left[i] > p->left[pivot] ? i : pivot;
@@ -114,13 +117,13 @@ static size_t choose(pivots *p, const oat_covariance *cov, double least, oat_poi
   return found;
 }
 
-oatgp_status oat_knots_greedy(oat_search *s, const oat_greedy *greedy) {
+oatgp_status oat_knots_greedy(oat_search *s, size_t k) {
   const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->point.theta);
   pivots p = {0};
   oatgp_status status = OATGP_OK;
-  TRY(make_pivots(s, greedy, &p));
+  TRY(make_pivots(s, k, &p));
   s->state.k = p.k;
-  oat_search_truncate(s, choose(&p, &cov, greedy->least * cov.sigma * cov.sigma, &s->point));
+  oat_search_truncate(s, choose(s, &p, &cov, &s->point));
 done:
   free_pivots(&p);
   return status;

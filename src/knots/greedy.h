@@ -5,14 +5,10 @@
 
 #include "knots/search.h"
 
-/* Makes the greedy choice of k rows, of at most `rows` random ones, the knots of the current model, at its parameters and without
- * evaluating it. It ends with fewer when they leave every row less than `least` times sigma^2. O(rows k^2). */
-#define OAT_GREEDY_ROWS 20000 /* enough: with more, the choice hardly changes */
-typedef struct oat_greedy {
-  size_t k, rows;
-  double least;
-} oat_greedy;
-
-oatgp_status oat_knots_greedy(oat_search *search, const oat_greedy *greedy);
+/* Makes the greedy choice of k rows, of at most OAT_GREEDY_ROWS random ones, the knots of the current model, at its parameters and without
+ * evaluating it. It ends with fewer when they explain all other rows to a small part of the noise (or to rounding), and when the time is
+ * over. O(rows k^2) time, rows k doubles. */
+#define OAT_GREEDY_ROWS ((size_t)20000) /* enough: with more, the choice hardly changes */
+oatgp_status oat_knots_greedy(oat_search *search, size_t k);
 
 #endif

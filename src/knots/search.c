@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
 #include "util/memory.h"
+
+#define LAST_STEPS 2.0 /* evaluations with gradient that the last steps of a fit are worth: the model and its leave-one-out scores */
 
 static size_t theta_count(const oat_search *s) { return oat_theta_count(s->mapping.kernel, s->mapping.d); }
 
@@ -22,6 +25,7 @@ oatgp_status oat_search_open(oat_search *s) {
   TRY(new_point(s, &s->point));
   TRY(new_point(s, &s->backup));
   TRY(new_point(s, &s->fallback));
+  TRY(new_point(s, &s->best));
   TRY(new_point(s, &s->trial));
   TRY(oat_new_matrix(s->ctx, theta_count(s), 1, &s->gradient.theta));
   TRY(oat_new_matrix(s->ctx, s->settings.max_knots, s->mapping.d, &s->gradient.z));
@@ -36,7 +40,7 @@ done:
 void oat_search_close(oat_search *s) {
   double *const arrays[] = {s->point.theta,    s->point.z,        s->backup.theta, s->backup.z, s->trial.theta, s->trial.z,
                             s->gradient.theta, s->gradient.z,     s->lower,        s->upper,    s->sign_weight, s->x,
-                            s->resumed,        s->fallback.theta, s->fallback.z};
+                            s->resumed,        s->fallback.theta, s->fallback.z,   s->best.theta, s->best.z};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -88,6 +92,9 @@ void oat_search_place(oat_search *s, const oat_point *from, size_t k) {
   s->state.value = -HUGE_VAL;
   s->state.value_before = -HUGE_VAL;
   s->state.fallback_value = -HUGE_VAL;
+  s->state.best_value = -HUGE_VAL;
+  s->state.evidence = -HUGE_VAL;
+  s->state.left_out = -HUGE_VAL;
 }
 
 void oat_search_mark(oat_search *s) {
@@ -102,8 +109,7 @@ void oat_search_revert(oat_search *s) {
   s->state.value = s->state.value_before;
 }
 
-double oat_search_noise(const oat_search *s, double *tau) {
-  const oat_rows *rows = s->objective->config.rows;
+double oat_search_noise(const oat_rows *rows, double *tau) {
   double squares = 0, logarithms = 0;
   for (size_t i = 0; i < rows->n; i++) {
     const double scale = oat_noise_scale(rows, i);
@@ -123,6 +129,10 @@ bool oat_search_halted(const oat_search *s) {
   return s->state.stop == OATGP_STOP_TIME || s->state.stop == OATGP_STOP_EVALUATIONS || s->state.stop == OATGP_STOP_USER;
 }
 
+bool oat_search_late(const oat_search *s, double evaluations) {
+  return s->limits.deadline > 0 && oat_seconds() + (evaluations + LAST_STEPS) * s->pace >= s->limits.deadline;
+}
+
 void oat_search_tell(oat_search *s, oat_search_event event) {
   if (s->report(s->self, s, event)) {
     s->state.stop = OATGP_STOP_USER;
@@ -132,8 +142,10 @@ void oat_search_tell(oat_search *s, oat_search_event event) {
 static oatgp_status evaluate(void *self, const double *x, double *value, double *gradient) {
   oat_search *s = self;
   oat_gradient derivatives = {s->gradient.theta, s->mapping.first < s->mapping.k ? s->gradient.z : NULL};
+  const double began = oat_seconds();
   oat_mapping_unpack(&s->mapping, x, &s->trial);
   const oatgp_status status = oat_objective_evaluate(s->objective, &s->trial, value, &derivatives);
+  s->pace = oat_seconds() - began;
   if (status == OATGP_OK) {
     oat_mapping_gradient(&s->mapping, x, &derivatives, gradient);
   }
@@ -173,15 +185,21 @@ static void conclude(oat_search *s, oatgp_stop stop) {
   s->state.rejected += counter[OAT_REJECTED];
 }
 
+/* What a report and the end of the optimisation look at. */
+static void look(oat_search *s) {
+  s->derivative = oat_optim_largest_derivative(s->optim);
+  s->late = oat_search_late(s, 1);
+}
+
 /* A resumed optimisation has reported where it is before it was saved. */
 static oatgp_stop run(oat_search *s, bool resumed) {
   oatgp_stop stop = OATGP_STOP_NONE;
-  s->derivative = oat_optim_largest_derivative(s->optim);
+  look(s);
   bool interrupted = !resumed && s->report(s->self, s, OAT_SEARCH_STEP);
-  while (!interrupted && (stop = oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
+  while (!interrupted && (stop = s->late ? OATGP_STOP_TIME : oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
     oat_optim_step(s->optim);
     oat_mapping_unpack(&s->mapping, s->optim->x, &s->trial);
-    s->derivative = oat_optim_largest_derivative(s->optim);
+    look(s);
     interrupted = s->report(s->self, s, OAT_SEARCH_STEP);
   }
   if (s->problem.n == 0 && stop == OATGP_STOP_GRADIENT) {

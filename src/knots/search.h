@@ -14,6 +14,7 @@ typedef enum oat_phase {
   OAT_PHASE_GROW,       /* the proposed knots are on trial */
   OAT_PHASE_RELEASE,    /* parameters that were held are optimised */
   OAT_PHASE_COMPARE,    /* other knots, as many, are on trial */
+  OAT_PHASE_SUBSET,     /* about to find the parameters from the exact GP of many rows */
   OAT_PHASE_POLISH,     /* the last optimisation */
   OAT_PHASE_DONE
 } oat_phase;
@@ -24,13 +25,16 @@ typedef enum oat_search_event {
   OAT_SEARCH_KEPT,
   OAT_SEARCH_DROPPED,
   OAT_SEARCH_REFINE,
-  OAT_SEARCH_SUBSET /* a step of another search, for the parameters of a subset of the rows */
+  OAT_SEARCH_SUBSET, /* a step of another search, for the parameters of a subset of the rows */
+  OAT_SEARCH_HALT    /* halted between two steps: the state is one to go on from */
 } oat_search_event;
 
 typedef struct oat_search_settings {
   size_t max_knots, candidates, first_candidates, batch, gain_rows;
+  size_t subset_rows; /* of the exact GP that the automatic selection begins with; up to twice as many, it is that of all */
   double tol_knot, tol_row;
   bool move, refine, restart_parameters, condition, guard, finish; /* finish: the parameters once more after growing */
+  bool exact;                                                      /* the result may be the exact GP, if knots do not come near it */
   double surrogate_sigma, surrogate_lengthscale, surrogate_jitter;
 } oat_search_settings;
 
@@ -43,6 +47,13 @@ typedef struct oat_search_state {
   double value, value_before; /* the objective now, and that of the model to go back to */
   size_t fallback_k;          /* a model that was left for a better one to come */
   double fallback_value;      /* -HUGE_VAL if there is none */
+  size_t best_k;              /* the incumbent: the model that an automatic fit would end with now */
+  double best_value;          /* its objective, -HUGE_VAL if there is none yet */
+  bool best_exact;            /* it is the exact GP at its parameters, without knots */
+  bool other;                 /* the parameters were not found from the given start */
+  bool exact;                 /* the result is the exact GP at the point's parameters */
+  double evidence;            /* the log evidence that the exact GP of all rows has, -HUGE_VAL if it is not known */
+  double left_out;            /* the highest log density of the rows left out that any stage had */
   double tried, predicted;    /* the latest proposal: candidates looked at, gain that it promised */
   double iterations, evaluations, rejected;
   oatgp_stop stop;
@@ -66,8 +77,11 @@ struct oat_search {
 
   oat_search_state state;
   oat_point point, backup, fallback; /* the current model, the one to go back to, the one that was left; capacity max_knots */
+  oat_point best;                    /* the incumbent */
   oat_optim *optim;                  /* the optimisation under way, or NULL */
   double derivative;                 /* the largest one after the latest step */
+  double pace;                       /* seconds of the latest evaluation with its gradient */
+  bool late;                         /* after the latest step: there is no time for another */
   double *lower, *upper, *sign_weight, *x;
   oat_problem problem;
   oat_gradient gradient;
@@ -89,7 +103,7 @@ oatgp_status oat_search_settle(oat_search *search);
 /* The value at the current model, and its factors. */
 oatgp_status oat_search_evaluate(oat_search *search);
 /* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that are known. */
-double oat_search_noise(const oat_search *search, double *tau);
+double oat_search_noise(const oat_rows *rows, double *tau);
 /* Remembers the current model; goes back to it. The knots from state.kept on are then on trial. */
 void oat_search_mark(oat_search *search);
 void oat_search_revert(oat_search *search);
@@ -97,6 +111,8 @@ void oat_search_revert(oat_search *search);
 void oat_search_tell(oat_search *search, oat_search_event event);
 /* Whether time, evaluations or the user end the search. */
 bool oat_search_halted(const oat_search *search);
+/* Whether so many evaluations with gradient, and the last steps of the fit, would end after the deadline. */
+bool oat_search_late(const oat_search *search, double evaluations);
 
 /* Adds a knot (d coordinates) to the current model, without evaluating it; removes knots from the end. */
 void oat_search_add_knot(oat_search *search, const double *position);

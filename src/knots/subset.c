@@ -8,8 +8,13 @@
 #include "util/memory.h"
 
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
-#define MARGIN 4.0      /* nats for sigma and each input in use: by so much an optimum must be better than that of the given start */
-enum { RACE_ROWS = 300, RACE_ITERATIONS = 40, ITERATIONS = OAT_SUBSET_ITERATIONS };
+/* With few rows for each parameter there are optima that are better by chance: one that is not that of the given start must be better
+ * by so many nats for sigma and each input in use. */
+#define MARGIN 4.0
+#define FEW_ROWS 15.0  /* for each of them */
+#define CLEARLY 0.005  /* nats a row: by so much the rows left out must differ to overrule the evidence */
+enum { RACE_ROWS = 300 };
+enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4 };
 
 /* Random rows, copied. */
 typedef struct sample {
@@ -46,7 +51,13 @@ static oatgp_status make_sample(oat_search *s, size_t n, sample *a) {
     TRY(oat_new_matrix(s->ctx, n, 1, &a->noise_add));
   }
   TRY(oat_new(s->ctx, n, sizeof *row, &row));
-  oat_rng_sample(&s->state.rng, all->n, n, row);
+  if (n < all->n) {
+    oat_rng_sample(&s->state.rng, all->n, n, row);
+  } else { /* in their order: what can be factorised here can be factorised again for the model */
+    for (size_t i = 0; i < n; i++) {
+      row[i] = i;
+    }
+  }
   gather(row, n, all->x, all->n, a->x, all->d);
   gather(row, n, all->r, all->n, a->r, 1 + all->p);
   gather(row, n, all->noise_scale, all->n, a->noise_scale, 1);
@@ -59,12 +70,11 @@ done:
 
 /* ---- the exact GP of a sample ------------------------------------------------------------------------------------------ */
 
-/* Parameters, the log evidence of the sample there, and the log density of its rows, each given the others. */
-typedef struct optimum {
+/* An optimum with its parameters. */
+typedef struct trial {
   double *theta;
-  double evidence, left_out; /* -HUGE_VAL if it could not be evaluated */
-  double margin;             /* of a trial: nats of left_out, for sigma and each input in use, that it must be better by */
-} optimum;
+  oat_optimum at;
+} trial;
 
 /* Steps of this search are told as such of the one that it is for. */
 static bool report(void *self, const oat_search *sub, oat_search_event event) {
@@ -90,24 +100,43 @@ static oat_search search_for(oat_search *s, double iterations) {
   return sub;
 }
 
-/* Optimises from the parameters that `at` has. */
-static oatgp_status optimise(oat_search *s, const oat_rows *rows, double iterations, optimum *at) {
-  const size_t bytes = oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *at->theta;
+/* The objective of the exact GP. Its matrix is small, and whether it is made must not depend on --memory. */
+static oatgp_status make_objective(oat_search *s, const oat_rows *rows, oat_objective **out) {
   oat_objective_config config = s->objective->config;
-  oat_search sub = search_for(s, iterations);
-  oatgp_status status = OATGP_OK;
   config.approx = oat_approx_find("full");
   config.rows = rows;
   config.jitter = 0;
-  TRY(oat_objective_create(s->ctx, &config, &sub.objective));
+  config.soft = false;
+  config.memory = INT64_MAX;
+  return oat_objective_create(s->ctx, &config, out);
+}
+
+/* Optimises. With little noise the derivatives have few digits, and a line search can fail where a new one finds its way. */
+static oatgp_status push_on(oat_search *sub) {
+  oatgp_status status = OATGP_OK;
+  double before;
+  int push = 0;
+  do {
+    before = sub->state.value;
+    status = oat_search_optimise(sub, 0, &sub->limits);
+  } while (status == OATGP_OK && sub->state.stop == OATGP_STOP_STALLED && sub->state.value > before + SUBSET_TOL && ++push < PUSHES);
+  return status;
+}
+
+/* Optimises from the parameters that `t` has. */
+static oatgp_status optimise(oat_search *s, const oat_rows *rows, double iterations, trial *t) {
+  const size_t bytes = oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *t->theta;
+  oat_search sub = search_for(s, iterations);
+  oatgp_status status = OATGP_OK;
+  TRY(make_objective(s, rows, &sub.objective));
   TRY(oat_search_open(&sub));
-  memcpy(sub.point.theta, at->theta, bytes);
-  TRY(oat_search_optimise(&sub, 0, &sub.limits));
-  memcpy(at->theta, sub.point.theta, bytes);
-  at->evidence = at->left_out = -HUGE_VAL;
+  memcpy(sub.point.theta, t->theta, bytes);
+  TRY(push_on(&sub));
+  memcpy(t->theta, sub.point.theta, bytes);
+  t->at.evidence = t->at.left_out = -HUGE_VAL;
   oat_gradient gradient = {sub.gradient.theta, NULL};
-  if (oat_objective_evaluate(sub.objective, &sub.point, &at->evidence, &gradient) == OATGP_OK) {
-    at->left_out = oat_full_left_out(sub.objective);
+  if (oat_objective_evaluate(sub.objective, &sub.point, &t->at.evidence, &gradient) == OATGP_OK) {
+    t->at.left_out = oat_full_left_out(sub.objective);
   }
   s->state.stop = oat_search_halted(&sub) ? sub.state.stop : s->state.stop;
 done:
@@ -119,7 +148,8 @@ done:
 /* ---- starts -------------------------------------------------------------------------------------------------------------- */
 
 /* What the starts of the race multiply the given one's free parameters by. */
-static const struct handicap { double lengthscale, tau; } handicaps[] = {{1, 1}, {1, 0.1}, {0.25, 0.3}, {4, 0.3}};
+static const struct handicap { double lengthscale, tau; } handicaps[] = {{1, 1}, {1, 0.1}, {0.25, 0.3}, {4, 0.3}, {0.5, 0.003}};
+enum { STARTS = sizeof handicaps / sizeof *handicaps };
 
 static void handicap_start(const oat_search *s, const struct handicap *by, double *theta) {
   const size_t count = oat_theta_count(s->mapping.kernel, s->mapping.d);
@@ -147,38 +177,6 @@ static bool revive(const oat_search *s, double *theta) {
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------------ */
 
-/* Optimises `trial` and makes it the best if it is. Between optima the rows left out decide, not the evidence: it is they that are like
- * rows to come. */
-static oatgp_status compare(oat_search *s, const sample *a, double iterations, optimum *trial, optimum *best) {
-  const size_t bytes = oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *trial->theta;
-  if (oat_search_halted(s)) { /* what trial says is that of another point */
-    return OATGP_OK;
-  }
-  const oatgp_status status = optimise(s, &a->rows, iterations, trial);
-  if (status == OATGP_OK && trial->left_out > best->left_out + trial->margin * oat_subset_used(s, trial->theta)) {
-    best->evidence = trial->evidence;
-    best->left_out = trial->left_out;
-    memcpy(best->theta, trial->theta, bytes);
-  }
-  return status;
-}
-
-static oatgp_status race(oat_search *s, const sample *a, optimum *trial, optimum *best) {
-  oatgp_status status = OATGP_OK;
-  best->left_out = -HUGE_VAL;
-  for (size_t i = 0; i < sizeof handicaps / sizeof *handicaps; i++) {
-    handicap_start(s, &handicaps[i], trial->theta);
-    TRY(compare(s, a, RACE_ITERATIONS, trial, best));
-  }
-  if (best->left_out == -HUGE_VAL && s->mapping.free[OAT_TAU]) { /* too little noise for a factor: as much as signal */
-    memcpy(trial->theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *trial->theta);
-    trial->theta[OAT_TAU] = trial->theta[OAT_SIGMA];
-    TRY(compare(s, a, RACE_ITERATIONS, trial, best));
-  }
-done:
-  return status;
-}
-
 double oat_subset_used(const oat_search *s, const double *theta) {
   const oat_mapping *mapping = &s->mapping;
   double used = 1;
@@ -188,60 +186,150 @@ double oat_subset_used(const oat_search *s, const double *theta) {
   return used;
 }
 
-/* From the given start; from the winner of the race; and from the better of these with the inputs revived that it makes nothing of. Of few
- * rows with many inputs there are optima that are better by chance, so that another than the first must be better by a margin. */
-static oatgp_status settle(oat_search *s, const sample *a, optimum *trial, optimum *best) {
-  const size_t count = oat_theta_count(s->mapping.kernel, s->mapping.d);
-  double *winner = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(s->ctx, count, 1, &winner));
-  memcpy(winner, best->theta, count * sizeof *winner);
-  memcpy(trial->theta, s->start->theta, count * sizeof *winner);
-  best->left_out = -HUGE_VAL;
-  TRY(compare(s, a, ITERATIONS, trial, best));
-  trial->margin = MARGIN;
-  memcpy(trial->theta, winner, count * sizeof *winner);
-  revive(s, trial->theta);
-  TRY(compare(s, a, ITERATIONS, trial, best));
-  memcpy(trial->theta, best->theta, count * sizeof *winner);
-  if (revive(s, trial->theta)) {
-    TRY(compare(s, a, ITERATIONS, trial, best));
+static bool has_few_rows(const oat_search *s, const double *theta, double rows) { return rows < FEW_ROWS * oat_subset_used(s, theta); }
+
+/* Whether `t` is the better optimum. Where the rows left out differ clearly they decide, since it is they that are like rows to come;
+ * else the evidence does. */
+static bool is_better(const oat_search *s, const trial *t, const trial *best, double rows) {
+  const double margin = t->at.other && has_few_rows(s, t->theta, rows) ? MARGIN * oat_subset_used(s, t->theta) : 0;
+  if (best->at.left_out == -HUGE_VAL) {
+    return t->at.left_out > -HUGE_VAL;
   }
-done:
-  free(winner);
+  const double left_out = t->at.left_out - best->at.left_out;
+  return (fabs(left_out) > CLEARLY * rows ? left_out : t->at.evidence - best->at.evidence) > margin;
+}
+
+static void take_if_better(const oat_search *s, const trial *t, trial *best, double rows) {
+  const double highest = fmax(best->at.highest, t->at.evidence);
+  if (is_better(s, t, best, rows)) {
+    best->at = t->at;
+    memcpy(best->theta, t->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *t->theta);
+  }
+  best->at.highest = highest;
+}
+
+/* Optimises `t` and makes it the best if it is. */
+static oatgp_status compare(oat_search *s, const sample *a, double iterations, trial *t, trial *best) {
+  if (oat_search_halted(s)) { /* what t says is that of another point */
+    return OATGP_OK;
+  }
+  const oatgp_status status = optimise(s, &a->rows, iterations, t);
+  if (status == OATGP_OK) {
+    take_if_better(s, t, best, (double)a->rows.n);
+  }
   return status;
 }
 
-size_t oat_subset_most(const oat_search *s) { return (size_t)sqrt((double)s->objective->config.memory / sizeof(double)); }
-
-/* A sample must be larger than the basis of an estimated mean. */
-static size_t race_rows(const oat_search *s, size_t n) {
-  const size_t basis = 2 * (1 + s->objective->config.rows->p), rows = basis > RACE_ROWS ? basis : RACE_ROWS;
-  return rows < n ? rows : n;
+static bool any_evaluated(const trial *field) {
+  bool any = false;
+  for (size_t i = 0; i < STARTS; i++) {
+    any = any || field[i].at.left_out > -HUGE_VAL;
+  }
+  return any;
 }
 
-oatgp_status oat_subset_parameters(oat_search *s, size_t rows, double *evidence) {
-  const size_t all = s->objective->config.rows->n, most = oat_subset_most(s), wanted = rows < most ? rows : most;
-  const size_t n = wanted < all ? wanted : all, count = oat_theta_count(s->mapping.kernel, s->mapping.d);
-  sample few = {0}, many = {0};
-  optimum trial = {0}, best = {.theta = s->point.theta, .evidence = -HUGE_VAL};
+/* A sample must be larger than the basis of an estimated mean. */
+static size_t sample_rows(const oat_search *s, size_t wanted) {
+  const size_t all = s->objective->config.rows->n, basis = 2 * (1 + s->objective->config.rows->p);
+  const size_t rows = basis > wanted ? basis : wanted;
+  return rows < all ? rows : all;
+}
+
+size_t oat_subset_race_rows(const oat_search *s) {
+  return sample_rows(s, RACE_ROWS < s->settings.subset_rows ? RACE_ROWS : s->settings.subset_rows);
+}
+
+static const oat_optimum nothing_yet = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, false};
+
+/* All starts for a few iterations, in `field`. */
+static oatgp_status run_heats(oat_search *s, const sample *a, trial *field) {
   oatgp_status status = OATGP_OK;
-  if (n <= s->objective->config.rows->p) { /* there is no memory for more: the start is what there is */
-    *evidence = -HUGE_VAL;
-    return OATGP_OK;
+  for (size_t i = 0; i < STARTS && !oat_search_halted(s); i++) {
+    field[i].at.other = i > 0;
+    handicap_start(s, &handicaps[i], field[i].theta);
+    TRY(optimise(s, &a->rows, HEAT_ITERATIONS, &field[i]));
   }
-  TRY(oat_new_matrix(s->ctx, count, 1, &trial.theta));
-  TRY(make_sample(s, race_rows(s, n), &few));
-  TRY(make_sample(s, n, &many));
-  TRY(race(s, &few, &trial, &best));
-  TRY(settle(s, &many, &trial, &best));
-  if (n < all) {
+  if (!oat_search_halted(s) && !any_evaluated(field) && s->mapping.free[OAT_TAU]) { /* too little noise for a factor: as much as signal */
+    handicap_start(s, &handicaps[0], field[0].theta);
+    field[0].theta[OAT_TAU] = field[0].theta[OAT_SIGMA];
+    TRY(optimise(s, &a->rows, HEAT_ITERATIONS, &field[0]));
+  }
+done:
+  return status;
+}
+
+/* Whether fewer than FINALISTS others are ahead; the given start is in any case. */
+static bool is_finalist(const trial *field, size_t i) {
+  size_t ahead = 0;
+  for (size_t j = 0; j < STARTS; j++) {
+    ahead += field[j].at.evidence > field[i].at.evidence || (j < i && field[j].at.evidence == field[i].at.evidence);
+  }
+  return i == 0 || ahead < FINALISTS;
+}
+
+oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
+  const size_t count = oat_theta_count(s->mapping.kernel, s->mapping.d);
+  sample a = {0};
+  double *theta = NULL;
+  trial field[STARTS], best = {s->point.theta, nothing_yet};
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(s->ctx, count, STARTS, &theta));
+  for (size_t i = 0; i < STARTS; i++) {
+    field[i] = (trial){theta + i * count, nothing_yet};
+  }
+  TRY(make_sample(s, oat_subset_race_rows(s), &a));
+  TRY(run_heats(s, &a, field));
+  bool finalist[STARTS];
+  for (size_t i = 0; i < STARTS; i++) {
+    finalist[i] = is_finalist(field, i);
+  }
+  for (size_t i = 0; i < STARTS; i++) {
+    take_if_better(s, &field[i], &best, (double)a.rows.n);
+    if (finalist[i]) {
+      TRY(compare(s, &a, RACE_ITERATIONS - HEAT_ITERATIONS, &field[i], &best));
+    }
+  }
+  *found = best.at;
+  found->constant = oat_search_noise(&a.rows, NULL);
+done:
+  free_sample(&a);
+  free(theta);
+  return status;
+}
+
+/* From the given start, if the point's parameters are of another that must be better by a margin; from these; and from the better of the
+ * two with the inputs revived that it makes nothing of. */
+oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
+  const size_t all = s->objective->config.rows->n, count = oat_theta_count(s->mapping.kernel, s->mapping.d);
+  sample a = {0};
+  double *here = NULL;
+  trial t = {0}, best = {s->point.theta, nothing_yet};
+  oatgp_status status = OATGP_OK;
+  best.at.highest = found->highest;
+  TRY(oat_new_matrix(s->ctx, count, 1, &t.theta));
+  TRY(oat_new_matrix(s->ctx, count, 1, &here));
+  TRY(make_sample(s, sample_rows(s, rows), &a));
+  memcpy(here, s->point.theta, count * sizeof *here);
+  if (found->other && has_few_rows(s, here, (double)a.rows.n)) {
+    memcpy(t.theta, s->start->theta, count * sizeof *here);
+    TRY(compare(s, &a, ITERATIONS, &t, &best));
+  }
+  t.at.other = found->other;
+  memcpy(t.theta, here, count * sizeof *here);
+  revive(s, t.theta);
+  TRY(compare(s, &a, ITERATIONS, &t, &best));
+  memcpy(t.theta, best.theta, count * sizeof *here);
+  if (revive(s, t.theta)) {
+    TRY(compare(s, &a, ITERATIONS, &t, &best));
+  }
+  if (a.rows.n < all) {
     revive(s, best.theta);
   }
-  *evidence = best.evidence;
+  *found = best.at;
+  found->constant = oat_search_noise(&a.rows, NULL);
 done:
-  free_sample(&few);
-  free_sample(&many);
-  free(trial.theta);
+  free_sample(&a);
+  free(t.theta);
+  free(here);
   return status;
 }

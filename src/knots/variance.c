@@ -7,9 +7,8 @@ enum { MAX_ROUNDS = 20 };
 
 /* Makes the greedy choice the current model, on trial. */
 static oatgp_status choose_again(oat_search *s) {
-  const oat_greedy greedy = {s->settings.max_knots, OAT_GREEDY_ROWS, 1e-12};
   oat_search_mark(s);
-  return oat_knots_greedy(s, &greedy);
+  return oat_knots_greedy(s, s->settings.max_knots);
 }
 
 oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
@@ -30,7 +29,7 @@ oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
   }
   s->state.phase = oat_search_halted(s) ? s->state.phase : OAT_PHASE_POLISH;
   if (s->state.k < s->settings.max_knots) {
-    oat_say(s->ctx, OATGP_NOTE, "%zu knots instead of %zu: they explain all other rows to rounding", s->state.k, s->settings.max_knots);
+    oat_say(s->ctx, OATGP_NOTE, "%zu knots instead of %zu: they explain all other rows to a small part of the noise", s->state.k, s->settings.max_knots);
   }
   TRY(oat_run_polish(s));
 done:

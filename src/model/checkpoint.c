@@ -10,11 +10,11 @@
 #include "util/memory.h"
 
 #define FORMAT "oatgp checkpoint"
-#define FORMAT_VERSION "1"
+#define FORMAT_VERSION "2"
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
-enum { NUMBERS = 40 };
+enum { NUMBERS = 48 };
 
 /* Every number that is not an array, in a fixed order: `visit` copies one between the fit and the file. */
 typedef void (*visit_fn)(double *stored, double *value);
@@ -54,6 +54,13 @@ static void visit_numbers(oat_fit_run *f, visit_fn visit, double *stored) {
   visit(&stored[at++], &state->value_before);
   VISIT(size_t, state->fallback_k);
   visit(&stored[at++], &state->fallback_value);
+  VISIT(size_t, state->best_k);
+  visit(&stored[at++], &state->best_value);
+  VISIT(bool, state->best_exact);
+  VISIT(bool, state->other);
+  VISIT(bool, state->exact);
+  visit(&stored[at++], &state->evidence);
+  visit(&stored[at++], &state->left_out);
   visit(&stored[at++], &state->tried);
   visit(&stored[at++], &state->predicted);
   visit(&stored[at++], &state->iterations);
@@ -65,6 +72,7 @@ static void visit_numbers(oat_fit_run *f, visit_fn visit, double *stored) {
   visit(&stored[at++], &f->rejected);
   visit(&stored[at++], &f->best.value);
   VISIT(size_t, f->best.k);
+  VISIT(bool, f->best.exact);
   VISIT(oatgp_stop, f->best.stop);
   visit(&stored[at++], &f->objective->config.jitter);
   VISIT(bool, f->started);
@@ -81,7 +89,7 @@ typedef struct array {
   size_t count;
 } array;
 
-enum { ARRAYS = 10 };
+enum { ARRAYS = 12 };
 
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
@@ -94,6 +102,8 @@ static void list_arrays(const oat_fit_run *f, array *list) {
       {"start_knots", f->start.z, z},
       {"fallback_theta", f->search.fallback.theta, theta},
       {"fallback_knots", f->search.fallback.z, z},
+      {"incumbent_theta", f->search.best.theta, theta},
+      {"incumbent_knots", f->search.best.z, z},
       {"best_theta", f->best.point.theta, theta},
       {"best_knots", f->best.point.z, z},
   };
@@ -238,6 +248,7 @@ static oatgp_status check_numbers(const oat_fit_run *f, const char *path) {
   const oat_search_state *state = &f->search.state;
   const bool sane = state->phase <= OAT_PHASE_DONE && state->next <= OAT_PHASE_DONE && state->stop <= OATGP_STOP_EVIDENCE &&
                     f->best.stop <= OATGP_STOP_EVIDENCE && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity &&
+                    state->best_k <= f->setup.capacity &&
                     state->kept <= state->k && f->best.k <= f->setup.capacity && (!f->setup.approx->sparse || state->k > 0);
   return sane ? OATGP_OK : oat_fail(f->ctx, OATGP_FORMAT, "%s is damaged: its numbers do not fit", path);
 }

@@ -1,10 +1,13 @@
 /* One evaluation of the objective, for checking and teaching. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
 #include "model/setup.h"
 #include "util/memory.h"
+
+#define PLAIN_JITTER 1e-6 /* unless one is given: what is evaluated does not depend on tau by way of the jitter */
 
 /* Derivatives and parameters as the user sees them; knots become row-major. */
 static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective, const oat_gradient *gradient,
@@ -50,6 +53,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   oatgp_status status = OATGP_OK;
   oatgp_settings as_they_are = *settings; /* nothing is selected */
   as_they_are.select = "fixed";
+  as_they_are.jitter = isnan(settings->jitter) ? PLAIN_JITTER : settings->jitter;
   TRY(oat_setup_make(ctx, data, &as_they_are, knots, &setup));
   const oat_objective_config config = oat_setup_objective(&setup);
   TRY(oat_objective_create(ctx, &config, &objective));

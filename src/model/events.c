@@ -158,8 +158,8 @@ static void save_when_due(oat_fit_run *f, bool stopping) {
   if (*settings->checkpoint == '\0' || f->trouble != OATGP_OK) {
     return;
   }
-  const double now = oat_seconds(), deadline = f->search.limits.deadline;
-  if (stopping || now - f->saved >= settings->checkpoint_seconds || (deadline > 0 && now >= deadline)) {
+  const double now = oat_seconds();
+  if (stopping || now - f->saved >= settings->checkpoint_seconds || f->search.late) {
     if (oat_checkpoint_write(f) != OATGP_OK) { /* the fit is worth more than its checkpoint */
       oat_say(f->ctx, OATGP_WARNING, "no checkpoint: %s", f->ctx->error);
     }
@@ -179,12 +179,12 @@ bool oat_fit_report(void *self, const oat_search *s, oat_search_event event) {
   } else if (event == OAT_SEARCH_REFINE) {
     const oatgp_event refine = basic_event(f, s, OATGP_EVENT_REFINE);
     stop = tell(f, &refine);
-  } else {
+  } else if (event != OAT_SEARCH_HALT) {
     f->trouble = f->trouble == OATGP_OK ? record_knots(f, event == OAT_SEARCH_KEPT) : f->trouble;
     stop = tell_knots(f, event == OAT_SEARCH_KEPT ? OATGP_EVENT_KEPT : OATGP_EVENT_DROPPED);
   }
-  if (event == OAT_SEARCH_STEP || event == OAT_SEARCH_PROPOSAL) {
-    save_when_due(f, stop);
+  if (event == OAT_SEARCH_STEP || event == OAT_SEARCH_PROPOSAL || event == OAT_SEARCH_HALT) {
+    save_when_due(f, stop || event == OAT_SEARCH_HALT);
   }
   return stop || f->trouble != OATGP_OK;
 }

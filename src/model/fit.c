@@ -7,6 +7,7 @@
 
 #include "model/advice.h"
 #include "model/loo.h"
+#include "objective/sparse.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -60,6 +61,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
       .first_candidates = (size_t)s->first_candidates,
       .batch = (size_t)s->batch,
       .gain_rows = (size_t)s->gain_rows,
+      .subset_rows = (size_t)s->subset_rows,
       .tol_knot = s->tol_knot,
       .tol_row = s->tol_row,
       .move = f->setup.approx->sparse && f->setup.kernel->smooth,
@@ -67,6 +69,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
       .restart_parameters = s->restart_parameters != 0,
       .condition = s->condition != 0,
       .guard = s->guard != 0,
+      .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
       .finish = grows && s->inner_iter < s->max_iter,
       .surrogate_sigma = s->surrogate_sigma,
       .surrogate_lengthscale = s->surrogate_lengthscale,
@@ -122,6 +125,7 @@ static void conclude(oat_fit_run *f) {
     const oat_trail trail = f->best.trail;
     f->best.value = state->value;
     f->best.k = state->k;
+    f->best.exact = state->exact;
     f->best.stop = state->stop;
     oat_search_copy(&f->search, &f->search.point, state->k, &f->best.point);
     f->best.trail = f->trail;
@@ -207,14 +211,46 @@ static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
+/* The exact GP takes the place of the sparse model. In the order of these rows its matrix may need a jitter that it did not need before. */
+static oatgp_status become_exact(oat_fit_run *f) {
+  double value;
+  oat_objective_free(f->objective);
+  f->objective = f->search.objective = NULL;
+  f->setup.approx = oat_approx_find("full");
+  oat_objective_config config = oat_setup_objective(&f->setup);
+  config.memory = INT64_MAX; /* the same matrix has been factorised before */
+  const oatgp_status status = oat_objective_create(f->ctx, &config, &f->objective);
+  return status == OATGP_OK ? oat_objective_settle(f->ctx, f->objective, &f->best.point, &value, NULL) : status;
+}
+
+/* From here on the jitter is a number, which the model keeps. */
+static void harden_jitter(oat_fit_run *f) {
+  oat_objective_config *config = &f->objective->config;
+  const double sigma = f->best.point.theta[OAT_SIGMA];
+  config->jitter = oat_jitter_variance(config, &f->best.point) / (sigma * sigma);
+  config->soft = false;
+}
+
+/* The objective for the result. */
+static oatgp_status prepare_result(oat_fit_run *f) {
+  f->setup.k = f->best.k;
+  if (f->best.exact) {
+    return become_exact(f);
+  }
+  if (f->setup.approx->sparse) {
+    oat_objective_resize(f->objective, f->best.k);
+  }
+  if (f->objective->config.soft) {
+    harden_jitter(f);
+  }
+  return OATGP_OK;
+}
+
 /* The model at the best point, and how it came about. */
 static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   oatgp_model *model = NULL;
   oatgp_status status = OATGP_OK;
-  f->setup.k = f->best.k;
-  if (f->setup.approx->sparse) {
-    oat_objective_resize(f->objective, f->best.k);
-  }
+  TRY(prepare_result(f));
   TRY(oat_model_build(f->ctx, &f->setup, f->objective, &f->best.point, &model));
   double *number = model->number;
   number[OAT_NUMBER_ITERATIONS] = f->iterations;

@@ -23,6 +23,7 @@ typedef struct oat_trail {
 typedef struct oat_best {
   double value;
   size_t k;
+  bool exact; /* it is the exact GP at the point's parameters */
   oat_point point;
   oatgp_stop stop;
   oat_trail trail;

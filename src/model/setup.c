@@ -9,6 +9,7 @@
 #include "knots/strategy.h"
 #include "model/rows.h"
 #include "model/start.h"
+#include "objective/sparse.h"
 #include "util/machine.h"
 #include "util/memory.h"
 
@@ -91,12 +92,12 @@ done:
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* The full GP has no knots to choose: whatever the strategy, its parameters are optimised. Where knots were given (by a model, too), nothing
- * is left to choose automatically: they are moved, if the kernel allows that. */
+/* The full GP has no knots to choose: but for the automatic selection, which finds where its parameters begin, they are optimised from the
+ * start. Where knots were given (by a model, too), nothing is left to choose automatically: they are moved, if the kernel allows that. */
 static const oat_strategy *choose_strategy(const oat_setup *setup) {
   const char *name = setup->settings->select;
   if (!setup->approx->sparse) {
-    name = "fixed";
+    name = strcmp(name, "auto") == 0 && setup->from == NULL ? "auto" : "fixed";
   } else if (strcmp(name, "auto") == 0 && (setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0')) {
     name = setup->kernel->smooth ? "simultaneous" : "fixed";
   }
@@ -211,12 +212,14 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
   const bool none =
       setup->from == NULL && (settings->jitter_absolute > 0 || !setup->approx->sparse); /* a model has what it was raised to */
+  const bool soft = !none && isnan(settings->jitter);
   return (oat_objective_config){
       .approx = setup->approx,
       .kernel = setup->kernel,
       .rows = &setup->rows,
       .alpha = settings->alpha,
-      .jitter = none ? 0 : settings->jitter,
+      .jitter = none ? 0 : soft ? OAT_SOFT_FLOOR : settings->jitter,
+      .soft = soft,
       .k = setup->k,
       .block = (size_t)settings->block,
       .memory = oat_memory_for(settings, setup->approx->sparse),

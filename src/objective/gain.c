@@ -10,7 +10,7 @@
 #include "linalg/linalg.h"
 #include "objective/sparse.h"
 
-#define COINCIDENT 1e-6 /* of sigma^2: below this a candidate sits on a knot */
+#define COINCIDENT 1e-6 /* of sigma^2: below this a candidate sits on a knot, unless the jitter is soft */
 
 /* What candidates need, carved out of `work`. */
 typedef struct bench {
@@ -99,8 +99,11 @@ static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat
   return status;
 }
 
-static bool coincident(const oat_sparse *sparse, double s2, double delta) {
-  return !(s2 - delta > delta + COINCIDENT * sparse->cov.sigma * sparse->cov.sigma);
+/* Whether a candidate whose variance given the knots, with the jitter, is s2 sits on a knot: it is explained to the jitter and, if that is
+ * soft, to a small part of the noise. */
+static bool coincident(const oat_objective_config *config, const oat_point *point, double s2, double delta) {
+  const double sigma = point->theta[OAT_SIGMA];
+  return !(s2 - delta > delta + (config->soft ? oat_soft_variance(point) : COINCIDENT * sigma * sigma));
 }
 
 void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
@@ -109,7 +112,7 @@ void oat_objective_mark_coincident(oat_objective *objective, const oat_point *po
   bench b = lay_out(objective, candidates.n, work);
   whiten(objective, &sparse, candidates, delta, &b);
   for (size_t i = 0; i < candidates.n; i++) {
-    gain[i] = coincident(&sparse, b.s2[i], delta) ? -HUGE_VAL : 0;
+    gain[i] = coincident(&objective->config, point, b.s2[i], delta) ? -HUGE_VAL : 0;
   }
 }
 
@@ -120,7 +123,7 @@ oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *poin
   bench b = lay_out(objective, candidates.n, work);
   const oatgp_status status = weigh(o, &sparse, candidates, delta, &b);
   for (size_t i = 0; status == OATGP_OK && i < candidates.n; i++) {
-    gain[i] = coincident(&sparse, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
+    gain[i] = coincident(&objective->config, point, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
   }
   return status;
 }
@@ -163,7 +166,7 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   const oat_points added = {point->z + k, 1, k + 1};
   bench b = lay_out(objective, 1, work);
   const oatgp_status status = weigh(o, &sparse, added, delta, &b);
-  if (status != OATGP_OK || coincident(&sparse, b.s2[0], delta)) {
+  if (status != OATGP_OK || coincident(&objective->config, point, b.s2[0], delta)) {
     return status != OATGP_OK ? status : OATGP_NUMERIC;
   }
   const border new = border_of(o, &b, 1, 0);

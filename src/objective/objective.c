@@ -9,6 +9,7 @@
 
 #define LOWEST_RUNG 1e-12
 #define HIGHEST_RUNG 1e-2
+#define UNTOLD_RUNG 1e-9 /* up to here a jitter that the fit chooses itself is raised without a word */
 
 oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
   const oat_objective_table *table = config->approx->sparse ? &oat_objective_sparse : &oat_objective_full;
@@ -60,7 +61,7 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
   do {
     status = oat_objective_evaluate(objective, start, value, gradient);
   } while (status == OATGP_NUMERIC && oat_objective_raise_jitter(objective));
-  if (status == OATGP_OK && *jitter > given) {
+  if (status == OATGP_OK && *jitter > given && (!objective->config.soft || *jitter > UNTOLD_RUNG)) {
     oat_say(ctx, OATGP_WARNING, "the covariance could not be factorised with jitter %g: raised to %g for this fit", given, *jitter);
   }
   if (status == OATGP_NUMERIC) {

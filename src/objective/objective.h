@@ -41,6 +41,7 @@ typedef struct oat_objective_config {
   size_t capacity;        /* most knots it can be resized to; 0 = k */
   int threads;            /* of the passes over the rows; 0 stands for 1 */
   double jitter_absolute; /* added to Kuu as it is; sparse only */
+  bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
 } oat_objective_config;
 
 /* What prediction needs of the latest evaluation, borrowed from the objective. */
@@ -92,6 +93,9 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
  * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
 oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, double *value,
                                   oat_gradient *gradient);
+/* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all others (the
+ * coefficients of a mean as they are). O(N K^2). */
+oatgp_status oat_objective_left_out(oatgp_context *ctx, oat_objective *objective, const oat_point *point, double *sum);
 /* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
  * coefficients of a mean as they are). O(n). */
 double oat_full_left_out(const oat_objective *objective);

@@ -101,7 +101,7 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
   return (oat_points){point->z, config->k, config->k};
 }
 
-/* L L^T = K(Z, Z) + jitter sigma^2 I */
+/* L L^T = K(Z, Z) + jitter I */
 static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
   const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
@@ -235,9 +235,21 @@ static double trace(size_t k, const double *a) {
   return sum;
 }
 
+/* What a jitter that is not proportional to sigma^2 alone changes in the derivatives in log sigma and log tau. The soft jitter h has
+ * the derivative 2 h^2 / (c tau^2) in log tau, and 2 h less that in log sigma. */
+typedef struct jitter_slopes {
+  double log_sigma, log_tau;
+} jitter_slopes;
+
+static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_point *point) {
+  const double h = config->soft ? oat_soft_variance(point) : 0, tau = point->theta[OAT_TAU];
+  const double log_tau = h > 0 ? 2 * h * (h / (OAT_SOFT_TAU * tau * tau)) : 0;
+  return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
+}
+
 /* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. Returns that in log sigma, of
- * both K(X, Z) and K(Z, Z): sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, since V is free of it but for L. */
-static double add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
+ * both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, since V is free of it but for L. */
+static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
   const size_t k = config->k, count = k * config->rows->d;
   const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
@@ -246,13 +258,14 @@ static double add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_
   part.z = total->z != NULL ? o->z_grad : NULL;
   memset(o->z_grad, 0, count * sizeof *o->z_grad);
   cholesky_adjoint(o, l);
-  const double fixed = 2 * config->jitter_absolute * trace(k, o->s);
+  const jitter_slopes slopes = slopes_of_jitter(config, point);
+  const double d_jitter = trace(k, o->s);
   oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, o->slope, k, o->kernel_work, &part);
   total->log_shape = part.log_shape;
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
-  return scaled - fixed;
+  return (jitter_slopes){scaled + slopes.log_sigma * d_jitter, slopes.log_tau * d_jitter};
 }
 
 /* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. */
@@ -286,10 +299,10 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   } else {
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }
-  const double log_sigma = add_kuu(o, &l, point, &sums.kernel);
-  gradient->theta[OAT_SIGMA] = log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
+  const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
+  gradient->theta[OAT_SIGMA] = kuu.log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
   gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
-  gradient->theta[OAT_TAU] = collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn;
+  gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
   memcpy(gradient->theta + OAT_LENGTHSCALE, sums.kernel.log_lengthscale, (sparse->cov.kernel->ard ? d : 1) * sizeof(double));
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);

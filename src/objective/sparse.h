@@ -24,9 +24,23 @@ typedef struct oat_sparse_objective {
   oat_gradient_sums gradient_sums;
 } oat_sparse_objective;
 
+/* The soft jitter: 1 / (1 / (J sigma^2) + 1 / (c tau^2)), below both J sigma^2, which factorises any knots, and c tau^2. A jitter delta
+ * costs vfe at most delta / (2 tau^2) nats a row, so c is the most that it can cost. A jitter relative to sigma^2 alone drowns the
+ * signal when sigma^2 is more than 1 / J times the noise. */
+#define OAT_SOFT_SIGMA 1e-6
+#define OAT_SOFT_TAU 1e-4
+/* Beside it, relative to sigma^2: what a factorisation needs for its rounding. */
+#define OAT_SOFT_FLOOR 1e-13
+
+static inline double oat_soft_variance(const oat_point *point) {
+  const double most = OAT_SOFT_SIGMA * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+  return most / (1 + most / (OAT_SOFT_TAU * point->theta[OAT_TAU] * point->theta[OAT_TAU]));
+}
+
 /* What is added to the diagonal of Kuu. */
 static inline double oat_jitter_variance(const oat_objective_config *config, const oat_point *point) {
-  return config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + config->jitter_absolute;
+  return config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + config->jitter_absolute +
+         (config->soft ? oat_soft_variance(point) : 0);
 }
 
 /* The model at a point, for the backend; ldz is the leading dimension of the point's knots. */
