@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import warnings
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _abi as abi
-from ._library import Call, Handle, SettingsStruct, address, decode, lib
+from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, decode, lib
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 #: A multiple of 512, so that rows predicted in parts have the bits of all rows at once.
 ROWS_AT_A_TIME = 65536
+
+
+def counted_from(first: int, error: ValueError) -> ValueError:
+    """The error of a part of the rows, with the number that the row has among all."""
+    return ValueError(re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + first}", str(error)))
 
 
 def is_path(table: Any) -> bool:
@@ -57,7 +63,7 @@ def are_automatic(names: Iterable[str]) -> bool:
 
 
 class Table(NamedTuple):
-    """An array of two dimensions, not yet of doubles, or a data frame, and the names of its columns if it has some.
+    """An array of two dimensions, not yet of doubles, a data frame or a list of columns, and the names of its columns if it has some.
 
     A frame becomes an array when columns are taken, so that the others may hold anything.
     """
@@ -71,7 +77,7 @@ class Table(NamedTuple):
 
     @property
     def rows(self) -> int:
-        return len(next(iter(self.values.values()), ())) if isinstance(self.values, Mapping) else len(self.values)
+        return len(self.values[0]) if isinstance(self.values, list) and self.values else len(self.values)
 
     def place(self, name: str) -> int:
         """Of the one column that has this name."""
@@ -119,9 +125,9 @@ class Table(NamedTuple):
         names = None if self.names is None else [self.names[j] for j in places]
         if _is_arrow(self.values):
             return Table(_beside([self.values.column(j)[rows].to_numpy(zero_copy_only=False) for j in places]), names)
-        if isinstance(self.values, Mapping):
-            columns = list(self.values.values())
-            return Table(_beside([as_doubles(columns[j], f"column '{self.names[j]}'")[rows] for j in places]), names)
+        if isinstance(self.values, list):
+            chosen = [(self.values[j], name) for j, name in zip(places, names or [])]
+            return Table(_beside([as_doubles(column, f"column '{name}'")[rows] for column, name in chosen]), names)
         table = self.values.iloc if hasattr(self.values, "iloc") else self.values
         chosen = table[rows] if places == list(range(self.width)) else table[rows, places]
         return Table(chosen if isinstance(chosen, np.ndarray) else _frame_values(chosen, names), names)
@@ -142,9 +148,9 @@ class Table(NamedTuple):
 
 
 def _frame_values(frame: Any, names: Optional[List[str]]) -> Any:
-    """Of pandas or polars: as it is if its columns are numbers, else one by one, for a column that is none to be named."""
-    values = frame.to_numpy()
-    if values.dtype.kind in "fiub":
+    """Of pandas or polars: as they are if they are numbers of one type, else column by column, for one that is odd to be named."""
+    values = frame.to_numpy() if len(set(map(str, frame.dtypes))) == 1 else None
+    if values is not None and values.dtype.kind in "fiub":
         return values
     columns = [frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j] for j in range(frame.shape[1])]
     return _beside([as_doubles(column, f"column '{name}'") for column, name in zip(columns, names or [])])
@@ -162,6 +168,9 @@ def as_table(table: Any) -> Table:
     values = table if isinstance(table, np.ndarray) else as_array(table)
     if values.dtype.names is not None:
         return _of_columns({name: values[name] for name in values.dtype.names})
+    if values.ndim == 0:
+        kind = "a sparse matrix: make it dense by .toarray()" if hasattr(table, "toarray") else f"of the type {type(table).__name__}"
+        raise ValueError(f"the inputs are {kind}; an array, a data frame, a dict of columns or a sequence of rows is needed")
     if values.ndim == 1:
         values = values.reshape(-1, 1)
     if values.ndim != 2:
@@ -170,12 +179,12 @@ def as_table(table: Any) -> Table:
 
 
 def _of_columns(columns: Mapping[Any, Any]) -> Table:
-    arrays = {str(name): as_array(column) for name, column in columns.items()}
-    first = next(iter(arrays.values()), np.empty(0)).shape
-    for name, column in arrays.items():
-        if column.ndim != 1 or column.shape != first:
-            raise ValueError(f"column '{name}' has the shape {column.shape}, the first {first}; columns have one value for each row")
-    return Table(arrays, list(arrays))
+    arrays = [as_array(column) for column in columns.values()]
+    for name, column in zip(columns, arrays):
+        if column.ndim != 1 or len(column) != len(arrays[0]):
+            first = f"the first {arrays[0].shape}"
+            raise ValueError(f"column '{name}' has the shape {column.shape}, {first}; columns have one value for each row")
+    return Table(arrays, [str(name) for name in columns])
 
 
 def as_array(values: Any) -> Any:
@@ -184,20 +193,23 @@ def as_array(values: Any) -> Any:
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         return np.ma.asarray(values)
     array = np.asarray(values)
-    if array.dtype == object and hasattr(values, "iloc") and not isinstance(values.dtype, np.dtype):
+    if array.dtype != object or not hasattr(values, "iloc") or values.ndim != 1:
+        return array
+    try:
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return array
+    except (TypeError, ValueError, OverflowError):  # no numbers; who needs them says so
+        return array
 
 
 def refuse_other_order(table: Any, column: Any, what: str) -> None:
     """Rows of pandas have labels: the same ones in another order are rows in another order."""
-    mine, its = getattr(table, "index", None), getattr(column, "index", None)
-    if not (hasattr(table, "iloc") and hasattr(column, "iloc")) or mine.equals(its):
+    if not (hasattr(table, "iloc") and hasattr(column, "iloc")) or table.index.equals(column.index):
         return
+    mine, its = table.index, column.index
     if len(mine) == len(its) and mine.is_unique and its.is_unique and mine.isin(its).all():
         raise ValueError(
-            f"{what} has the index of the inputs in another order; put it into theirs, by .loc[X.index], or give its .to_numpy() if the "
-            "rows belong together as they are"
+            f"{what}: the index is that of the inputs in another order; put the values into theirs by .loc[X.index], or give them as "
+            ".to_numpy() if rows belong together as they are"
         )
 
 
@@ -223,6 +235,9 @@ def as_doubles(values: Any, what: str = "the inputs") -> Array:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{what}: {error}; every value must be a number") from error
+    if values.dtype.kind in "iu" and values.size > 0 and max(int(values.max()), -int(values.min())) > 2**53:
+        sentence = "whole numbers beyond 2^53 are rounded, and those that differ may become the same; subtract the smallest one before"
+        warnings.warn(f"{what}: {sentence}", OatgpWarning, stacklevel=2)
     usable = array.flags.aligned and all(step >= 0 and step % 8 == 0 for step in array.strides)
     return array if usable else np.ascontiguousarray(array)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, 
 import numpy as np
 
 from . import _abi as abi
-from ._data import ROWS_AT_A_TIME, Data, Table, as_table, in_parts, is_path, refuse_masked
+from ._data import ROWS_AT_A_TIME, Data, Table, as_table, counted_from, in_parts, is_path, refuse_masked
 from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt, copy_array, decode, end_interrupted, lib
 from ._plot import SVG
 from ._plot import plot as draw_axes
@@ -502,7 +502,11 @@ class Model:
         name = (self.target or None) if columns["y"] is not None else None
         for rows in in_parts(table.rows, at_a_time):
             cut: Dict[str, Any] = {role: column[rows] for role, column in columns.items() if column is not None}
-            yield Data(Table(table.take(places, rows).values, names), target=name, **cut)
+            try:
+                part = Data(Table(table.take(places, rows).values, names), target=name, **cut)
+            except ValueError as error:
+                raise counted_from(rows.start, error) from None
+            yield part
 
     def predict(
         self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: int = 1, **reading: Unpack[OfReading]

@@ -253,6 +253,88 @@ def test_columns_of_one_name(waves):
         oatgp.fit(twice, y)
 
 
+# ---- odd tables -----------------------------------------------------------------------------------------------------
+
+
+def test_frames_of_odd_types(waves):
+    """Numbers of any type are numbers; what is none is refused, and its column named."""
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    frame, expected = pandas.DataFrame(X, columns=["a", "b, b"]), oatgp.fit(X, y, **FEW)
+    same = {
+        "object": frame.astype(object),
+        "nullable": frame.astype("Float64"),
+        "sparse": frame.astype(pandas.SparseDtype("float")),
+        "another index": frame.set_axis(range(7, 127)),
+    }
+    for name, table in same.items():
+        model = oatgp.fit(table, pandas.DataFrame({"y": y}), **FEW)
+        assert (model.objective, model.inputs) == (expected.objective, ["a", "b, b"]), name
+    flags = oatgp.Data(frame.assign(c=X[:, 0] > 0, d=pandas.array(range(120), dtype="Int64")))
+    assert flags.X[:, 2].tolist() == (X[:, 0] > 0).tolist() and flags.X[:, 3].tolist() == list(range(120))
+    days = pandas.Series(pandas.date_range("2020", periods=120))
+    gaps = pandas.Series(pandas.array([1, None] * 60, dtype="Int64"))
+    refused = {
+        "column 'c': could not convert string to float: 'u'; every value must be a number": {"X": frame.assign(c="u")},
+        "column 'c': dates and times are no numbers; make numbers of them, such as days": {"X": frame.assign(c=days)},
+        "column 'days': dates and times are no numbers": {"X": days.to_frame("days")},
+        "the inputs: dates and times are no numbers": {"X": np.arange(120).astype("m8[s]")},
+        "a target: dates and times are no numbers": {"y": days},
+        "column 'c': int too large to convert to float": {"X": frame.assign(c=[10**400] * 120)},
+        "input 3 of row 2 is nan": {"X": frame.assign(c=gaps)},
+        "the target of row 2 is nan": {"y": gaps},
+        "y is the text 'a'; the name of the target's column is given by target=": {"y": "a"},
+        "the inputs are of the type NoneType; an array, a data frame": {"X": None},
+    }
+    for sentence, part in refused.items():
+        with pytest.raises(ValueError, match=sentence):
+            oatgp.fit(**{"X": frame, "y": y, **part}, **FEW)
+
+
+def test_sparse_matrices_are_refused(waves):
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match="the inputs are a sparse matrix: make it dense by .toarray()"):
+        oatgp.fit(sparse.csr_matrix(waves[0]), waves[1])
+
+
+def test_an_index_in_another_order_is_refused(waves):
+    """Labels say that the rows do not belong together; labels that are others say nothing."""
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    frame, shuffled = pandas.DataFrame(X), pandas.Series(y)[::-1]
+    model = oatgp.fit(frame, pandas.Series(y), **FEW)
+    for use in (oatgp.fit, model.score, model.update):
+        with pytest.raises(ValueError, match="a target: the index is that of the inputs in another order"):
+            use(frame, shuffled)
+        with pytest.raises(ValueError, match="weights: the index is that of the inputs in another order"):
+            use(frame, y, weights=abs(shuffled) + 1)
+    assert oatgp.fit(frame, shuffled.loc[frame.index], **FEW).objective == model.objective
+    assert oatgp.fit(frame, pandas.Series(y, index=range(500, 620)), **FEW).objective == model.objective
+
+
+def test_whole_numbers_that_are_rounded(waves):
+    X, y = waves
+    X = np.column_stack([2**60 + np.arange(120), np.arange(120)])
+    with pytest.warns(oatgp.OatgpWarning, match="the inputs: whole numbers beyond 2.53 are rounded, and those that differ may become the same"):
+        oatgp.fit(X, y, **FEW)
+    with pytest.warns(oatgp.OatgpWarning, match="column 'a': whole numbers beyond 2.53 are rounded"):
+        oatgp.fit({"a": X[:, 0], "b": X[:, 1]}, y, **FEW)
+    pandas = pytest.importorskip("pandas")
+    with pytest.warns(oatgp.OatgpWarning, match="column 'a': whole numbers beyond 2.53 are rounded"):
+        oatgp.fit(pandas.DataFrame({"a": X[:, 0], "b": X[:, 1] / 3}), y, **FEW)
+
+
+def test_rows_of_later_parts_have_their_numbers(waves):
+    model = oatgp.fit(*waves, **FEW)
+    X, y = np.zeros((ROWS_AT_A_TIME + 10, 2)), np.zeros(ROWS_AT_A_TIME + 10)
+    y[ROWS_AT_A_TIME + 2] = np.nan
+    with pytest.raises(ValueError, match=f"the target of row {ROWS_AT_A_TIME + 3} is nan"):
+        model.update(X, y)
+    X[ROWS_AT_A_TIME + 1, 1] = np.nan
+    with pytest.raises(ValueError, match=f"input 2 of row {ROWS_AT_A_TIME + 2} is nan"):
+        model.predict(X)
+
+
 # ---- missing values -------------------------------------------------------------------------------------------------
 
 
