@@ -22,12 +22,14 @@ static oatgp_status not_found(oatgp_context *ctx, const oatgp_model *model, cons
   for (size_t j = 0; j < data->d; j++) {
     oat_list_add(&present, data->names[j]);
   }
-  return oat_fail(ctx, OATGP_DATA, "the data have no input '%s', which the model needs; they have %s; give them the names of the model's inputs",
+  return oat_fail(ctx, OATGP_DATA,
+                  "the data have no input '%s', which the model needs; they have %s; give them the names of the model's "
+                  "inputs",
                   oat_show_text(model->names[missing]).text, oat_list_end(&present));
 }
 
-/* Names that somebody gave decide. Where the data or the model have none, their automatic names x1, x2, ... say which input was meant when a
- * constant one was left out of the model, and the order says it otherwise. */
+/* Names that somebody gave decide. Where the data or the model have none, their automatic names x1, x2, ... say which
+ * input was meant when a constant one was left out of the model, and the order says it otherwise. */
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
   const bool model_named = model->number[OAT_NUMBER_HEADER] != 0, same_number = data->d == model->d;
   size_t missing = model->d;

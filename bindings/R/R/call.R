@@ -18,6 +18,7 @@ receive <- function(result, call = NULL, notes = FALSE) {
 
 # A sentence of the library with the options of the command as arguments: --no-guard is guard = FALSE.
 in_r <- function(sentence) {
+  sentence <- sub("--refit --data OLD", "refit = TRUE", sentence, fixed = TRUE)
   found <- gregexpr("--(no-)?[a-z][a-z-]*[a-z]", sentence)
   if (all(unlist(found) == -1)) {
     return(sentence)

@@ -69,8 +69,14 @@ def _exception(status: int, sentence: str, path: Optional[str]) -> BaseException
     return _EXCEPTIONS[status](sentence)
 
 
+#: What the command does by options that are no settings.
+_VERBS = {"--refit --data OLD": "refit", "oatgp fit --certify": "certify"}
+
+
 def _in_python(sentence: str) -> str:
     """The library's sentence with the options of the command as keywords: --no-guard is guard=False."""
+    for options, method in _VERBS.items():
+        sentence = sentence.replace(options, method)
 
     def keyword(option: "re.Match[str]") -> str:
         negation, name = option[1] or "", option[2].replace("-", "_")

@@ -56,6 +56,11 @@ def _refuse_target(y: Any) -> None:
         raise ValueError("the rows are in a file, so the target is one of its columns: give its name by target=")
 
 
+def _need_target(y: Any, settings: Mapping[str, Any]) -> None:
+    if y is None and settings.get("target") is None:
+        raise ValueError("there is no target: give y, or name its column by target=")
+
+
 def _refuse_reading(settings: Mapping[str, Any]) -> None:
     if _pick(settings, OF_READING):
         raise TypeError("header and missing are settings of files")
@@ -72,6 +77,7 @@ def make_data(X: Any, y: Any, settings: Dict[str, Any]) -> Data:
         _refuse_target(y)
         return Data.read(X, **known, **_pick(settings, ("threads",)))
     _refuse_reading(known)
+    _need_target(y, known)
     return Data(X, y, **_take_out(settings, OF_FILES))
 
 
@@ -585,7 +591,10 @@ class Model:
         there = names is not None and self.target in names
         if need_target and y is None and names is not None and self.target and not there and "target" not in known:
             raise ValueError(f"there is no column '{self.target}', the target; there are {', '.join(names)}; give y, or its column by target=")
-        return {"target": self.target, **known} if self.target and there else known
+        known = {"target": self.target, **known} if self.target and there else known
+        if need_target:
+            _need_target(y, known)
+        return known
 
     def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: int) -> Data:
         if _pick(known, ("weights", "noise_variance")):

@@ -129,6 +129,8 @@ def _inputs(model: Model, data: Data) -> Array:
     """The model's inputs of the rows, found as the library finds them."""
     values, names = data.X, data.inputs
     if are_automatic(names) and not set(model.inputs) <= set(names):
+        if len(names) != len(model.inputs):
+            raise ValueError(f"the rows have {len(names)} inputs and the model {len(model.inputs)}: {', '.join(model.inputs)}")
         return values
     return values[:, Table(values, names).find_inputs(model.inputs)]
 
@@ -196,5 +198,11 @@ def plot(model: Model, figure: str, data: Optional[Data], ax: Any, chosen: Any) 
         except ModuleNotFoundError:
             return None
         ax = pyplot.subplots(layout="constrained")[1]
+        try:
+            _DRAWERS[figure](ax, model, data, chosen)
+        except BaseException:
+            pyplot.close(ax.figure)  # a notebook would show it, empty
+            raise
+        return ax
     _DRAWERS[figure](ax, model, data, chosen)
     return ax

@@ -207,6 +207,9 @@ def test_inputs_without_names_go_by_place(waves, make):
     for rows in (X[:, :1], np.column_stack([X, y]), oatgp.Data(np.column_stack([X, y]))):
         with pytest.raises(ValueError, match="the data have . inputs, none of them 'u', and the model has 2"):
             by_name.predict(rows)
+        for figure in ("knots", "partial"):
+            with pytest.raises(ValueError, match="the rows have . inputs and the model 2: u, v"):
+                by_name.plot(figure, rows)
     with pytest.raises(ValueError, match="its 2 are taken in order, and 3 columns could be inputs; there are u, v, y; give the inputs alone"):
         by_place.predict(make({"u": a, "v": b, "y": y}))
     assert by_place.score(make({"u": a, "y": y, "v": b}), target="y").rmse == by_place.score(X, y).rmse
@@ -530,8 +533,9 @@ def test_data_are_refused(waves, tmp_path):
             oatgp.Data(bad)
     with pytest.raises(ValueError, match="a target of shape"):
         oatgp.fit(X, y[:3])
-    with pytest.raises(ValueError, match="no target"):
-        oatgp.fit(X)
+    for use in (oatgp.fit, oatgp.cv, oatgp.objective, oatgp.fit(X, y, **FEW).score):
+        with pytest.raises(ValueError, match="there is no target: give y, or name its column by target="):
+            use(X)
     with pytest.raises(ValueError, match="columns can be chosen by name in data frames"):
         oatgp.fit(X, target="y")
     with pytest.raises(ValueError, match="give its name by target="):
@@ -654,6 +658,11 @@ except MemoryError as error:
 
 
 def test_options_are_keywords(waves):
+    full = oatgp.fit(*waves, approx="full", max_iter=2)
+    with pytest.raises(ValueError, match=r"fit it again to all rows \(refit\)"):
+        full.update(*waves)
+    with pytest.raises(ValueError, match="kept with the model, by certify"):
+        oatgp.fit(*waves, approx="fitc", **FEW).svg("evidence")
     rng = np.random.default_rng(1)
     with pytest.warns(oatgp.OatgpWarning, match=r"\(guard=False fits all the same\)"):
         oatgp.fit(rng.uniform(size=(60, 2)), rng.standard_normal(60))

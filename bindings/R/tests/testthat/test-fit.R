@@ -273,6 +273,8 @@ test_that("whatever is long ends with what there is", {
 test_that("sentences of the library have R's arguments", {
   expect_identical(oatgp:::in_r("raise --max-knots or give --no-guard, not --output"), "raise max_knots or give guard = FALSE, not --output")
   expect_identical(oatgp:::in_r("nothing -- at all"), "nothing -- at all")
+  full <- oatgp(medv ~ lstat, boston[1:50, ], approx = "full", max_iter = 1)
+  expect_error(update(full, newdata = boston[51:60, ]), "(refit = TRUE)", fixed = TRUE, class = "oatgp_data")
   set.seed(1)
   expect_warning(oatgp(matrix(runif(120), 60), rnorm(60)), "(guard = FALSE fits all the same)", fixed = TRUE, class = "oatgp_warning")
 })
