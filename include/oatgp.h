@@ -290,6 +290,10 @@ OATGP_API void oatgp_stream_free(oatgp_stream *stream);
 
 /* ---- prediction and scores ------------------------------------------------------------------------------------ */
 
+/* Here and below, the model's inputs are found in the data by name if both have names that were given (by a header or
+ * oatgp_data_set_names): others are not looked at, their order does not matter, and a missing one is OATGP_DATA. Data
+ * without names go by place, if the number of inputs is right. */
+
 /* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once. */
 typedef struct oatgp_prediction {
   double *mean, *variance_latent, *variance;

@@ -702,11 +702,12 @@ static void matching_survives_saving(void **state) {
   }
 }
 
-/* Data from memory: by name, else in order when the number is right. */
+/* Data from memory: by name if they have names, and none may be missing; else in order, when the number is right. */
 static void data_in_memory_are_matched(void **state) {
   scratch *s = *state;
   const double in_order[] = {1, 5, 2, 3}, swapped[] = {5, 1, 3, 2}, three[] = {1, 5, 0, 2, 3, 0};
-  const char *const names[] = {"b", "a"}, *const others[] = {"u", "v"}, *const more[] = {"u", "v", "w"};
+  const char *const names[] = {"b", "a"}, *const others[] = {"a", "v"}, *const more[] = {"u", "v", "w"};
+  const char *const wrong_order[] = {"x2", "x1"}, *const all[] = {"b", "more", "a"};
   s->settings.target = "y";
   oatgp_model *model = fit_text(s, named_table);
   oatgp_data *plain = make_data(s, 2, 2, in_order, NULL), *named = make_data(s, 2, 2, swapped, NULL),
@@ -714,12 +715,35 @@ static void data_in_memory_are_matched(void **state) {
   must(s, oatgp_data_set_names(s->ctx, named, names, NULL));
   double *first = must_predict(s, model, plain), *second = must_predict(s, model, named);
   assert_memory_equal(first, second, 6 * sizeof *first);
-  must(s, oatgp_data_set_names(s->ctx, plain, others, NULL));
-  double *third = must_predict(s, model, plain);
-  assert_memory_equal(first, third, 6 * sizeof *first);
-  must(s, oatgp_data_set_names(s->ctx, wide, more, NULL));
   const oatgp_prediction out = {first, NULL, NULL};
   expect_sentence(s, OATGP_DATA, oatgp_predict(s->ctx, model, wide, &out), "the data have 3 inputs, none of them 'a', and the model has 2");
+  must(s, oatgp_data_set_names(s->ctx, wide, more, NULL));
+  expect_sentence(s, OATGP_DATA, oatgp_predict(s->ctx, model, wide, &out),
+                  "the data have no input 'a', which the model needs; they have 'u', 'v', 'w'; give them the names");
+  must(s, oatgp_data_set_names(s->ctx, plain, others, NULL));
+  expect_sentence(s, OATGP_DATA, oatgp_predict(s->ctx, model, plain, &out), "no input 'b', which the model needs; they have 'a', 'v'");
+
+  oatgp_data *tall = make_data(s, 2, 3, (const double[]){5, 0, 1, 3, 0, 2}, NULL);
+  must(s, oatgp_data_set_names(s->ctx, tall, all, NULL));
+  double *third = must_predict(s, model, tall);
+  assert_memory_equal(second, third, 6 * sizeof *second);
+  oatgp_data_free(tall);
+  free(third);
+
+  /* x1 of data without names is the first input, whatever the model calls it */
+  oatgp_data *training = make_data(s, 4, 2, (const double[]){1, 5, 2, 3, 3, 7, 4, 4}, (const double[]){1, 2, 4, 3});
+  must(s, oatgp_data_set_names(s->ctx, training, wrong_order, NULL));
+  oatgp_data *same = make_data(s, 2, 2, in_order, NULL), *by_name = make_data(s, 2, 2, swapped, NULL);
+  must(s, oatgp_data_set_names(s->ctx, by_name, (const char *const[]){"x1", "x2"}, NULL));
+  oatgp_model *crossed = must_fit(s, training, NULL);
+  third = must_predict(s, crossed, same);
+  double *fourth = must_predict(s, crossed, by_name);
+  assert_memory_equal(third, fourth, 6 * sizeof *third);
+  oatgp_data_free(training);
+  oatgp_data_free(same);
+  oatgp_data_free(by_name);
+  oatgp_model_free(crossed);
+  free(fourth);
   free(first);
   free(second);
   free(third);

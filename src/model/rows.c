@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/shown.h"
 #include "util/memory.h"
 
 /* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
@@ -16,16 +17,34 @@ static size_t find_input(const oatgp_data *data, const char *name) {
   return j;
 }
 
+static oatgp_status not_found(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t missing) {
+  oat_list present = {{0}, 0, 0, 0};
+  for (size_t j = 0; j < data->d; j++) {
+    oat_list_add(&present, data->names[j]);
+  }
+  return oat_fail(ctx, OATGP_DATA,
+                  "the data have no input '%s', which the model needs; they have %s; give them the names of the model's "
+                  "inputs",
+                  oat_show_text(model->names[missing]).text, oat_list_end(&present));
+}
+
+/* Names that somebody gave decide. Where the data or the model have none, their automatic names x1, x2, ... say which
+ * input was meant when a constant one was left out of the model, and the order says it otherwise. */
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
+  const bool model_named = model->number[OAT_NUMBER_HEADER] != 0, same_number = data->d == model->d;
   size_t missing = model->d;
   for (size_t j = model->d; j-- > 0;) {
     column[j] = find_input(data, model->names[j]);
     missing = column[j] == data->d ? j : missing;
   }
-  if (missing == model->d) {
+  const bool by_place = model_named && !data->header && same_number;
+  if (missing == model->d && !by_place) {
     return OATGP_OK;
   }
-  if (data->d != model->d) {
+  if (model_named && data->header) {
+    return not_found(ctx, model, data, missing);
+  }
+  if (!same_number) {
     return oat_fail(ctx, OATGP_DATA, "the data have %zu inputs, none of them '%s', and the model has %zu", data->d, model->names[missing],
                     model->d);
   }

@@ -4,9 +4,10 @@
 
 #include "model/model.h"
 
-/* Which input of the data each of the model's is: by name; if some name is missing, in order, if the number of inputs fits. */
+/* Which input of the data each of the model's is: by name if both were given names, and then none may be missing; else
+ * in order, if the number of inputs fits. */
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column);
-/* The model's inputs of the data, scaled, n x d, column-major. They are found by name, or, if one is missing, by place. */
+/* The model's inputs of the data, scaled, n x d, column-major. They are found as above. */
 oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double **x);
 
 /* Owns what the rows point to. */

@@ -3,20 +3,53 @@
 # result: the list that every entry returns. notes: whether what the library only mentions is shown.
 receive <- function(result, call = NULL, notes = FALSE) {
   for (sentence in result$warnings) {
-    warning(warningCondition(sentence, class = "oatgp_warning", call = call))
+    warning(warningCondition(in_r(sentence), class = "oatgp_warning", call = call))
   }
   if (notes) {
     for (sentence in result$notes) {
-      message("oatgp: ", sentence)
+      message("oatgp: ", in_r(sentence))
     }
   }
   if (result$status != "OK") {
-    fail(result$sentence, tolower(result$status), call)
-  }
-  if (result$interrupted) {
-    warning(warningCondition("interrupted: this is the best so far", class = "oatgp_interrupted", call = call))
+    fail(in_r(result$sentence), tolower(result$status), call)
   }
   result$value
+}
+
+# A sentence of the library with the options of the command as arguments: --no-guard is guard = FALSE.
+in_r <- function(sentence) {
+  sentence <- sub("--refit --data OLD", "refit = TRUE", sentence, fixed = TRUE)
+  found <- gregexpr("--(no-)?[a-z][a-z-]*[a-z]", sentence)
+  if (all(unlist(found) == -1)) {
+    return(sentence)
+  }
+  known <- settings_table()$name
+  regmatches(sentence, found) <- lapply(regmatches(sentence, found), function(options) {
+    names <- gsub("-", "_", sub("^--(no-)?", "", options))
+    ifelse(!names %in% known, options, ifelse(startsWith(options, "--no-"), paste(names, "= FALSE"), names))
+  })
+  sentence
+}
+
+# The last result that was interrupted and not returned, for oatgp_interrupted().
+kept <- new.env(parent = emptyenv())
+
+# What is there after an interrupt. With "stop" it is an interrupt for the caller, too, so that a loop around the call ends.
+end_interrupted <- function(result, what, on_interrupt, call) {
+  if (on_interrupt == "return") {
+    warning(warningCondition(paste("interrupted: the result is", what), class = "oatgp_interrupted", call = call))
+    return(result)
+  }
+  kept$result <- result
+  sentence <- paste0("interrupted: oatgp_interrupted() is ", what, ", which on_interrupt = \"return\" returns")
+  stop(structure(list(message = sentence, call = call, result = result), class = c("oatgp_interrupted", "interrupt", "condition")))
+}
+
+oatgp_interrupted <- function() {
+  if (is.null(kept$result)) {
+    fail("nothing has been interrupted in this session", call = sys.call())
+  }
+  kept$result
 }
 
 # status: one of the library's, such as "argument" or "data", or of its names for what only R can find.

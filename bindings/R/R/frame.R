@@ -18,19 +18,33 @@ as_inputs <- function(x, call = NULL) {
   if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     fail("the inputs must be a numeric matrix, a data frame of numbers or a vector", call = call)
   }
+  if (anyNA(colnames(x))) {
+    fail(sprintf("the name of column %d of the inputs is NA; give it a name", which(is.na(colnames(x)))[1]), call = call)
+  }
   storage.mode(x) <- "double"
   x
+}
+
+# Of two columns with one name R would take the first.
+refuse_twice <- function(columns, names, what, call) {
+  twice <- intersect(columns[duplicated(columns)], names)
+  if (length(twice) > 0) {
+    fail(sprintf("%s have %d columns of the name '%s'; rename them, or leave all but one out", what, sum(columns == twice[1]), twice[1]),
+         "data", call)
+  }
 }
 
 # The columns of these names. By place only where x has no names, or where the model's are automatic (x1, x2, ...) and x has none of them.
 match_columns <- function(x, names, what, call = NULL) {
   missing <- setdiff(names, colnames(x))
+  refuse_twice(colnames(x), names, what, call)
   if (length(missing) == 0) {
     return(as_inputs(x[, names, drop = FALSE], call))
   }
   automatic <- all(grepl("^x[0-9]+$", names)) && length(missing) == length(names)
   if (!is.null(colnames(x)) && !automatic) {
-    fail(sprintf("%s have no column '%s'; the inputs are %s", what, missing[1], paste(names, collapse = ", ")), "data", call)
+    fail(sprintf("%s have no column '%s'; they have %s; the inputs are %s", what, missing[1], paste(colnames(x), collapse = ", "),
+                 paste(names, collapse = ", ")), "data", call)
   }
   x <- as_inputs(x, call)
   if (ncol(x) != length(names)) {
@@ -54,6 +68,7 @@ make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, targe
     if (is.null(values)) {
       return(NULL)
     }
+    values <- if (is.data.frame(values) && ncol(values) == 1) values[[1]] else values
     if (!(is.numeric(values) || is.logical(values)) || length(values) != nrow(x)) {
       fail(sprintf("%s must be %d numbers, one for each row", what, nrow(x)), call = call)
     }
@@ -71,6 +86,18 @@ design <- function(terms, frame, contrasts = NULL) {
   list(x = x, contrasts = made)
 }
 
+# R would take a variable that the new rows do not have from wherever the formula was written: the rows of the fit, most likely.
+check_variables <- function(terms, newdata, call) {
+  refuse_twice(names(newdata), all.vars(terms), "the new rows", call)
+  for (variable in as.list(attr(terms, "variables"))[-1]) {
+    names <- all.vars(variable)
+    if (length(names) > 0 && !any(names %in% names(newdata))) {
+      there <- if (is.null(names(newdata))) "no names" else paste(names(newdata), collapse = ", ")
+      fail(sprintf("the new rows have no column '%s'; they have %s; give them the columns of the formula", names[1], there), "data", call)
+    }
+  }
+}
+
 # New rows in the columns of the model: by the formula, by name, or by place.
 new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL) {
   inputs <- model_info(object)$inputs
@@ -85,6 +112,7 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
     newdata <- as.data.frame(newdata)
   }
   terms <- stats::delete.response(object$terms)
+  check_variables(terms, newdata, call)
   frame <- stats::model.frame(terms, newdata, na.action = na.action, xlev = object$xlevels)
   classes <- attr(terms, "dataClasses")
   if (!is.null(classes)) {

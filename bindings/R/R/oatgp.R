@@ -5,9 +5,10 @@ oatgp <- function(x, ...) {
 }
 
 oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_variance, contrasts = NULL, certify = FALSE,
-                          keep_data = TRUE, progress = interactive()) {
+                          keep_data = TRUE, progress = interactive(), on_interrupt = c("stop", "return")) {
   call <- match.call()
   call[[1]] <- quote(oatgp)
+  on_interrupt <- match.arg(on_interrupt)
   frame <- match.call(expand.dots = FALSE)
   frame <- frame[c(1L, match(c("formula", "data", "subset", "weights", "na.action", "noise_variance"), names(frame), 0L))]
   frame$drop.unused.levels <- TRUE
@@ -31,13 +32,14 @@ oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_
   object$xlevels <- stats::.getXlevels(terms, frame)
   object$contrasts <- made$contrasts
   object$na.action <- attr(frame, "na.action")
-  object
+  end_fit(object, on_interrupt, call)
 }
 
 oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, certify = FALSE, keep_data = TRUE,
-                          progress = interactive()) {
+                          progress = interactive(), on_interrupt = c("stop", "return")) {
   call <- match.call()
   call[[1]] <- quote(oatgp)
+  on_interrupt <- match.arg(on_interrupt)
   if (missing(y)) {
     fail("y is missing: the values to be predicted", call = call)
   }
@@ -47,7 +49,8 @@ oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, cert
   }
   target <- if (is.name(call$y) && !grepl("^[.][.][0-9]+$", call$y)) as.character(call$y) else "y" # ..2 is an argument of a wrapper
   target <- utils::tail(make.unique(c(colnames(x), target)), 1)
-  fit_rows(make_frame(x, y, weights, noise_variance, target, call), list(...), call, certify, keep_data, progress)
+  rows <- make_frame(x, y, weights, noise_variance, target, call)
+  end_fit(fit_rows(rows, list(...), call, certify, keep_data, progress), on_interrupt, call)
 }
 
 # Knots can be given as places; then they are a frame, else a setting.
@@ -66,6 +69,13 @@ short_call <- function(call) {
   as.call(lapply(as.list(call), function(value) if (is_short(value)) value else as.name(sprintf("<%s>", class(value)[1]))))
 }
 
+# The model may have been interrupted; nobody is to see the note of that.
+end_fit <- function(object, on_interrupt, call) {
+  interrupted <- object$interrupted
+  object$interrupted <- NULL
+  if (interrupted) end_interrupted(object, "the best model so far", on_interrupt, call) else object
+}
+
 fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
   split <- split_knots(settings, rows, call)
   texts <- as_settings(split$settings, "fit", call)
@@ -73,9 +83,11 @@ fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
     texts["seed"] <- draw_seed()
   }
   control <- list(progress = progress, certify = certify, command = paste(deparse(short_call(call)), collapse = " "))
-  model <- receive(.Call(C_entry_fit, rows, texts, split$knots, control), call, progress)
+  result <- .Call(C_entry_fit, rows, texts, split$knots, control)
+  model <- receive(result, call, progress)
   noise <- as.list(call)[names(Filter(Negate(is.null), rows[c("weights", "noise_variance")]))]
-  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), noise = noise), class = "oatgp")
+  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), noise = noise,
+                           interrupted = result$interrupted), class = "oatgp")
   inputs <- model_info(object)$inputs
   if (!is.null(split$knots)) {
     object$knots <- model_columns(split$knots, inputs)
@@ -120,7 +132,8 @@ check_model <- function(object) {
 }
 
 update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weights = NULL, noise_variance = NULL, refit = FALSE,
-                         progress = interactive(), evaluate = TRUE) {
+                         progress = interactive(), on_interrupt = c("stop", "return"), evaluate = TRUE) {
+  on_interrupt <- match.arg(on_interrupt)
   if (is.null(newdata)) {
     return(NextMethod("update"))
   }
@@ -128,9 +141,12 @@ update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weight
   new <- new_rows(object, newdata, y, weights, noise_variance, call)
   old <- object$rows
   all <- if (is.null(old)) NULL else join_rows(old, new)
+  object$interrupted <- FALSE
   if (refit) {
     all <- join_rows(own_rows(object, call), new)
-    object$model <- receive(.Call(C_entry_refit, object$model, all, as_settings(list(...), "update", call), progress), call, progress)
+    result <- .Call(C_entry_refit, object$model, all, as_settings(list(...), "update", call), progress)
+    object$model <- receive(result, call, progress)
+    object$interrupted <- result$interrupted
   } else {
     if (...length() > 0) {
       fail("settings are for refit = TRUE; without it nothing is optimised", call = call)
@@ -139,7 +155,7 @@ update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weight
   }
   object$rows <- all
   object$na.action <- NULL
-  object
+  end_fit(object, on_interrupt, call)
 }
 
 # Rows without weights have weight 1 and no known noise.

@@ -47,8 +47,9 @@ loo.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance =
 }
 
 # Every fold is fitted as the model was; folds are drawn by R's generator.
-cv.oatgp <- function(x, folds = 10, ..., progress = interactive()) {
+cv.oatgp <- function(x, folds = 10, ..., progress = interactive(), on_interrupt = c("stop", "return")) {
   call <- sys.call()
+  on_interrupt <- match.arg(on_interrupt)
   rows <- own_rows(x, call)
   settings <- x$settings
   settings["seed"] <- draw_seed()
@@ -57,14 +58,19 @@ cv.oatgp <- function(x, folds = 10, ..., progress = interactive()) {
   knots <- if (is.null(split$knots) && !"knots" %in% names(changed)) x$knots else split$knots
   settings[names(changed)] <- changed
   settings <- preset_first(settings[!names(settings) %in% c("checkpoint", "checkpoint_seconds", "resume")])
-  held_out(receive(.Call(C_entry_cv, rows, settings, knots, progress), call, progress), rows, "oatgp_cv")
+  result <- .Call(C_entry_cv, rows, settings, knots, progress)
+  folds <- held_out(receive(result, call, progress), rows, "oatgp_cv")
+  if (result$interrupted) end_interrupted(folds, "that of the folds that were done", on_interrupt, call) else folds
 }
 
-certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, progress = interactive(), ...) {
+certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, progress = interactive(),
+                          on_interrupt = c("stop", "return"), ...) {
   call <- sys.call()
+  on_interrupt <- match.arg(on_interrupt)
   rows <- rows_of_fit(x, data, y, weights, noise_variance, call)
-  certificate <- receive(.Call(C_entry_certify, x$model, rows, as_settings(list(...), "certify", call), progress), call, progress)
-  structure(certificate, class = "oatgp_certificate")
+  result <- .Call(C_entry_certify, x$model, rows, as_settings(list(...), "certify", call), progress)
+  certificate <- structure(receive(result, call, progress), class = "oatgp_certificate")
+  if (result$interrupted) end_interrupted(certificate, "the bounds so far", on_interrupt, call) else certificate
 }
 
 print.oatgp_certificate <- function(x, digits = getOption("digits"), ...) {

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._data import Data
-from ._library import OatgpWarning, lib
+from ._library import Interrupted, OatgpWarning, lib
 from ._model import Model, cv, fit, objective
 from ._plot import SVG, figures
 from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores
@@ -29,6 +29,7 @@ __all__ = [
     "Data",
     "Evaluation",
     "HeldOut",
+    "Interrupted",
     "Model",
     "OatgpWarning",
     "Prediction",

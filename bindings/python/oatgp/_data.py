@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _abi as abi
-from ._library import Call, Handle, SettingsStruct, address, decode, lib
+from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, decode, lib
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
 #: A multiple of 512, so that rows predicted in parts have the bits of all rows at once.
 ROWS_AT_A_TIME = 65536
+
+
+def counted_from(first: int, error: ValueError) -> ValueError:
+    """The error of a part of the rows, with the number that the row has among all."""
+    return ValueError(re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + first}", str(error)))
 
 
 def is_path(table: Any) -> bool:
@@ -39,16 +46,24 @@ def _is_arrow(table: Any) -> bool:
     return hasattr(table, "column_names") and hasattr(table, "num_columns")
 
 
-def _arrow_columns(columns: List[Any]) -> Any:
-    """Columns of an Arrow table, each converted once."""
+def _beside(columns: List[Any]) -> Any:
+    """Columns as an array, each converted once."""
     values = np.empty((len(columns[0]) if columns else 0, len(columns)), order="F")
     for j, column in enumerate(columns):
-        values[:, j] = column.to_numpy(zero_copy_only=False)
+        values[:, j] = column
     return values
 
 
+#: The names of inputs that were given none: of arrays, and of files without a header.
+_AUTOMATIC = re.compile("[xV][0-9]+")
+
+
+def are_automatic(names: Iterable[str]) -> bool:
+    return all(_AUTOMATIC.fullmatch(name) for name in names)
+
+
 class Table(NamedTuple):
-    """An array of two dimensions, not yet of doubles, or a data frame, and the names of its columns if it has some.
+    """An array of two dimensions, not yet of doubles, a data frame or a list of columns, and the names of its columns if it has some.
 
     A frame becomes an array when columns are taken, so that the others may hold anything.
     """
@@ -60,11 +75,22 @@ class Table(NamedTuple):
     def width(self) -> int:
         return len(self.names) if self.names is not None else int(self.values.shape[1])
 
+    @property
+    def rows(self) -> int:
+        return len(self.values[0]) if isinstance(self.values, list) and self.values else len(self.values)
+
+    def place(self, name: str) -> int:
+        """Of the one column that has this name."""
+        assert self.names is not None
+        if self.names.count(name) > 1:
+            raise ValueError(f"{self.names.count(name)} columns have the name '{name}'; rename them, or leave all but one out")
+        return self.names.index(name)
+
     def find(self, typed: Union[int, str]) -> int:
         """The place of a column: by its name, else its number from 1, or 'last', as in the command."""
         text = str(typed)
         if self.names is not None and text in self.names:
-            return self.names.index(text)
+            return self.place(text)
         number = self.width if text == "last" else int(text) if text.isdecimal() else 0
         if 1 <= number <= self.width:
             return number - 1
@@ -76,28 +102,58 @@ class Table(NamedTuple):
         taken = [self.find(column) for column in used if is_column(column)]
         return [j for j in range(self.width) if j not in taken]
 
-    def find_inputs(self, names: Sequence[str], used: Iterable[Any]) -> List[int]:
-        """The columns of these names; if one is missing, all that are not used, for the library to take them in order or to refuse them."""
-        if self.names is None or not set(names) <= set(self.names):
+    def find_inputs(self, wanted: Sequence[str], used: Iterable[Any] = ()) -> List[int]:
+        """The columns of these inputs. Names decide where both sides have some; else all columns that are not used, in order."""
+        if self.names is None:
             return self.others(used)
-        return [self.names.index(name) for name in names]
+        missing = [name for name in wanted if name not in self.names]
+        if not missing:
+            return [self.place(name) for name in wanted]
+        places, there = self.others(used), f"there are {', '.join(self.names)}"
+        if len(missing) < len(wanted) or not are_automatic(wanted):
+            quoted = ", ".join(f"'{name}'" for name in missing)
+            which = f"there is no column {quoted}" if len(missing) == 1 else f"there are no columns {quoted}"
+            advice = "give the columns the names of the model's inputs, or give an array of them in this order: " + ", ".join(wanted)
+            raise ValueError(f"{which}; {there}; {advice}")
+        if len(places) != len(wanted):
+            inputs = f"the model's inputs have no names, so that its {len(wanted)} are taken in order"
+            raise ValueError(f"{inputs}, and {len(places)} columns could be inputs; {there}; give the inputs alone")
+        return places
 
     def take(self, places: List[int], rows: slice = slice(None)) -> "Table":
         """These columns, as an array; not copied if it is one already and all columns are wanted."""
         names = None if self.names is None else [self.names[j] for j in places]
         if _is_arrow(self.values):
-            return Table(_arrow_columns([self.values.column(j)[rows] for j in places]), names)
+            return Table(_beside([self.values.column(j)[rows].to_numpy(zero_copy_only=False) for j in places]), names)
+        if isinstance(self.values, list):
+            chosen = [(self.values[j], name) for j, name in zip(places, names or [])]
+            return Table(_beside([as_doubles(column, f"column '{name}'")[rows] for column, name in chosen]), names)
         table = self.values.iloc if hasattr(self.values, "iloc") else self.values
         chosen = table[rows] if places == list(range(self.width)) else table[rows, places]
-        return Table(chosen if isinstance(chosen, np.ndarray) else chosen.to_numpy(), names)
+        return Table(chosen if isinstance(chosen, np.ndarray) else _frame_values(chosen, names), names)
 
     def target(self, y: Any, name: Any) -> Optional[Array]:
-        return as_column(y, len(self.values), "a target") if y is not None else self.column(name, "a target")
+        """The values of y, or without it those of the column of that name or number."""
+        if isinstance(y, str):
+            raise ValueError(f"y is the text '{y}'; the name of the target's column is given by target=")
+        return self.column(name, "a target") if y is None else self._given(y, "a target")
 
     def column(self, wanted: Any, what: str) -> Optional[Array]:
         """One value for each row: those of an array, or those of the column of that name or number."""
-        values = self.take([self.find(wanted)]).values if is_column(wanted) else wanted
-        return as_column(values, len(self.values), what)
+        return as_column(self.take([self.find(wanted)]).values, self.rows, what) if is_column(wanted) else self._given(wanted, what)
+
+    def _given(self, values: Any, what: str) -> Optional[Array]:
+        refuse_other_order(self.values, values, what)
+        return as_column(values, self.rows, what)
+
+
+def _frame_values(frame: Any, names: Optional[List[str]]) -> Any:
+    """Of pandas or polars: as they are if they are numbers of one type, else column by column, for one that is odd to be named."""
+    values = frame.to_numpy() if len(set(map(str, frame.dtypes))) == 1 else None
+    if values is not None and values.dtype.kind in "fiub":
+        return values
+    columns = [frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j] for j in range(frame.shape[1])]
+    return _beside([as_doubles(column, f"column '{name}'") for column, name in zip(columns, names or [])])
 
 
 def as_table(table: Any) -> Table:
@@ -107,7 +163,14 @@ def as_table(table: Any) -> Table:
         return Table(table, [str(name) for name in table.column_names])
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):
         return Table(table, [str(name) for name in table.columns])
-    values = table if isinstance(table, np.ndarray) else np.asarray(table)
+    if isinstance(table, Mapping):
+        return _of_columns(table)
+    values = table if isinstance(table, np.ndarray) else as_array(table)
+    if values.dtype.names is not None:
+        return _of_columns({name: values[name] for name in values.dtype.names})
+    if values.ndim == 0:
+        kind = "a sparse matrix: make it dense by .toarray()" if hasattr(table, "toarray") else f"of the type {type(table).__name__}"
+        raise ValueError(f"the inputs are {kind}; an array, a data frame, a dict of columns or a sequence of rows is needed")
     if values.ndim == 1:
         values = values.reshape(-1, 1)
     if values.ndim != 2:
@@ -115,11 +178,66 @@ def as_table(table: Any) -> Table:
     return Table(values, None)
 
 
-def as_doubles(values: Any) -> Array:
+def _of_columns(columns: Mapping[Any, Any]) -> Table:
+    arrays = [as_array(column) for column in columns.values()]
+    for name, column in zip(columns, arrays):
+        if column.ndim != 1 or len(column) != len(arrays[0]):
+            first = f"the first {arrays[0].shape}"
+            raise ValueError(f"column '{name}' has the shape {column.shape}, {first}; columns have one value for each row")
+    return Table(arrays, [str(name) for name in columns])
+
+
+def as_array(values: Any) -> Any:
+    """A masked array stays one, as do rows that are masked arrays. The missing values of pandas' own types become NaN."""
+    parts = values if isinstance(values, (list, tuple)) else [values]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        return np.ma.asarray(values)
+    array = np.asarray(values)
+    if array.dtype != object or not hasattr(values, "iloc") or values.ndim != 1:
+        return array
+    try:
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError, OverflowError):  # no numbers; who needs them says so
+        return array
+
+
+def refuse_other_order(table: Any, column: Any, what: str) -> None:
+    """Rows of pandas have labels: the same ones in another order are rows in another order."""
+    if not (hasattr(table, "iloc") and hasattr(column, "iloc")) or table.index.equals(column.index):
+        return
+    mine, its = table.index, column.index
+    if len(mine) == len(its) and mine.is_unique and its.is_unique and mine.isin(its).all():
+        raise ValueError(
+            f"{what}: the index is that of the inputs in another order; put the values into theirs by .loc[X.index], or give them as "
+            ".to_numpy() if rows belong together as they are"
+        )
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Masked values are missing ones, and are refused as NaN is."""
+    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
+        return
+    mask = np.ma.getmaskarray(values)
+    first = np.argwhere(mask)[0] + 1
+    place = f"row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
+    raise ValueError(f"{what}: {mask.sum()} values are masked, the first in {place}; leave such rows out, or fill the values in")
+
+
+def as_doubles(values: Any, what: str = "the inputs") -> Array:
     """The same array if it is one of doubles that lie at whole steps forwards, else a copy."""
+    values = as_array(values)
+    refuse_masked(values, what)
     if np.iscomplexobj(values):
         raise ValueError("Complex data not supported: the numbers must be real")
-    array = np.asarray(values, dtype=np.float64)
+    if values.dtype.kind in "mM":
+        raise ValueError(f"{what}: dates and times are no numbers; make numbers of them, such as days since the first")
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{what}: {error}; every value must be a number") from error
+    if values.dtype.kind in "iu" and values.size > 0 and max(int(values.max()), -int(values.min())) > 2**53:
+        sentence = "whole numbers beyond 2^53 are rounded, and those that differ may become the same; subtract the smallest one before"
+        warnings.warn(f"{what}: {sentence}", OatgpWarning, stacklevel=2)
     usable = array.flags.aligned and all(step >= 0 and step % 8 == 0 for step in array.strides)
     return array if usable else np.ascontiguousarray(array)
 
@@ -127,7 +245,7 @@ def as_doubles(values: Any) -> Array:
 def as_column(values: Any, rows: int, what: str) -> Optional[Array]:
     if values is None:
         return None
-    column = np.ascontiguousarray(as_doubles(np.asarray(values)))
+    column = np.ascontiguousarray(as_doubles(values, what))
     if column.ndim == 2 and column.shape[1] == 1:
         column = column.ravel()
     if column.shape != (rows,):
@@ -143,7 +261,7 @@ class Data:
 
     Parameters
     ----------
-    X : array, memory map, data frame (pandas, polars), Arrow table or sequence of rows
+    X : array, memory map, data frame (pandas, polars), Arrow table, dict of columns, structured array or sequence of rows
         The inputs, one row each; a sequence of numbers is one input.
     y : array, optional
         The target.
@@ -155,6 +273,8 @@ class Data:
         For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or the column.
     names : sequence of str, optional
         Names of the inputs (default: those of the data frame, else x1, x2, ...).
+
+    Missing values are refused: NaN, None and masked ones.
 
     >>> data = Data([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0])
     >>> len(data), data.inputs

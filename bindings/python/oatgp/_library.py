@@ -12,7 +12,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     ProgressLike = Union[bool, Callable[[Dict[str, Any]], Any], None]
+    OnInterrupt = Literal["raise", "return"]
 
 
 def _load() -> ctypes.CDLL:
@@ -40,7 +41,7 @@ log = logging.getLogger("oatgp")
 
 
 class OatgpWarning(UserWarning):
-    """A warning of the library, or that a fit was interrupted."""
+    """A warning of the library, or that what is returned was interrupted (``on_interrupt="return"``)."""
 
 
 def decode(words: bytes) -> str:
@@ -68,8 +69,14 @@ def _exception(status: int, sentence: str, path: Optional[str]) -> BaseException
     return _EXCEPTIONS[status](sentence)
 
 
+#: What the command does by options that are no settings.
+_VERBS = {"--refit --data OLD": "refit", "oatgp fit --certify": "certify"}
+
+
 def _in_python(sentence: str) -> str:
     """The library's sentence with the options of the command as keywords: --no-guard is guard=False."""
+    for options, method in _VERBS.items():
+        sentence = sentence.replace(options, method)
 
     def keyword(option: "re.Match[str]") -> str:
         negation, name = option[1] or "", option[2].replace("-", "_")
@@ -79,6 +86,30 @@ def _in_python(sentence: str) -> str:
 
 
 # ---- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a fit, a cross-validation or a certificate; ``result`` is what there was by then: the best model, the scores, the bounds.
+
+    In a console it is ``sys.last_value.result`` afterwards.
+    """
+
+    def __init__(self, sentence: str, result: Any = None) -> None:
+        super().__init__(sentence)
+        self.result = result
+
+
+def check_on_interrupt(on_interrupt: str) -> None:
+    """Before the work begins, which may be long."""
+    if on_interrupt not in ("raise", "return"):
+        raise ValueError(f"on_interrupt is {on_interrupt!r} but must be 'raise' or 'return'")
+
+
+def end_interrupted(what: str, result: Any, on_interrupt: str) -> None:
+    """Raises, so that a loop around the call ends, too; or warns, for the result to be returned."""
+    if on_interrupt == "raise":
+        raise Interrupted(f"interrupted; the result of this exception is {what}, which on_interrupt='return' returns", result)
+    warnings.warn(f"interrupted; the result is {what}", OatgpWarning, stacklevel=3)
 
 
 class Interrupts:

@@ -8,14 +8,13 @@ import math
 import os
 import sys
 import threading
-import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
 
 from . import _abi as abi
-from ._data import ROWS_AT_A_TIME, Data, as_table, in_parts, is_path
-from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, copy_array, decode, lib
+from ._data import ROWS_AT_A_TIME, Data, Table, as_table, counted_from, in_parts, is_path, refuse_masked
+from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt, copy_array, decode, end_interrupted, lib
 from ._plot import SVG
 from ._plot import plot as draw_axes
 from ._plot import svg as draw_svg
@@ -25,10 +24,10 @@ from ._settings import OF_FILES, OF_READING, OF_ROWS
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._library import Array, ProgressLike
+    from ._library import Array, OnInterrupt, ProgressLike
     from ._settings import OfReading, OfRows, Settings
 
-_INTERRUPTED = "interrupted; this is the best model so far"
+_BEST = "the best model so far"
 
 
 def _pick(settings: Mapping[str, Any], names: Tuple[str, ...]) -> Dict[str, Any]:
@@ -57,6 +56,11 @@ def _refuse_target(y: Any) -> None:
         raise ValueError("the rows are in a file, so the target is one of its columns: give its name by target=")
 
 
+def _need_target(y: Any, settings: Mapping[str, Any]) -> None:
+    if y is None and settings.get("target") is None:
+        raise ValueError("there is no target: give y, or name its column by target=")
+
+
 def _refuse_reading(settings: Mapping[str, Any]) -> None:
     if _pick(settings, OF_READING):
         raise TypeError("header and missing are settings of files")
@@ -73,6 +77,7 @@ def make_data(X: Any, y: Any, settings: Dict[str, Any]) -> Data:
         _refuse_target(y)
         return Data.read(X, **known, **_pick(settings, ("threads",)))
     _refuse_reading(known)
+    _need_target(y, known)
     return Data(X, y, **_take_out(settings, OF_FILES))
 
 
@@ -83,7 +88,9 @@ def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
         return None
     if not is_path(knots):
         del settings["knots"]
-        return Data(knots, names=None if as_table(knots).names is not None else like.inputs)
+        table = as_table(knots)
+        places = table.find_inputs(like.inputs)
+        return Data(table.take(places), names=like.inputs if len(places) == len(like.inputs) else None)
     if not any(mark in os.fspath(knots) for mark in "./"):
         return None
     text, handle, struct = os.fspath(knots), Handle("data"), SettingsStruct("fit", _pick(settings, OF_READING))
@@ -96,7 +103,15 @@ def _handle_of(data: Optional[Data]) -> Any:
     return data.handle if data is not None else None
 
 
-def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Model":
+def fit(
+    X: Any,
+    y: Any = None,
+    *,
+    certify: bool = False,
+    progress: ProgressLike = None,
+    on_interrupt: OnInterrupt = "raise",
+    **settings: Unpack[Settings],
+) -> "Model":
     """Fits a model.
 
     Parameters
@@ -109,13 +124,16 @@ def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike 
         Also bound the exact log evidence (``Model.bounds``), in what the time limit leaves.
     progress : bool or callable
         True: a line on standard error. A function is called with a dict for every event; if it returns something true, the fit ends.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does, after the checkpoint is written if there is one. ``"raise"``: raises ``oatgp.Interrupted``, a KeyboardInterrupt
+        whose ``result`` is the best model so far. ``"return"``: returns that model, with a warning.
     **settings
         Those of ``oatgp fit`` with underscores (docs/options.md). ``knots`` may also be an array, ``weights`` and ``noise_variance`` too.
 
     Returns
     -------
     Model
-        After Ctrl-C the best so far, with a warning; ``stop`` is then ``"user"``.
+        ``stop`` says why it ended; ``"user"`` if it was ended before it was done.
 
     >>> import numpy as np
     >>> x = np.linspace(0, 6, 50)
@@ -123,6 +141,7 @@ def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike 
     >>> bool(abs(model.predict([[1.5]]).mean[0] - np.sin(1.5)) < 0.01)
     True
     """
+    check_on_interrupt(on_interrupt)
     given: Dict[str, Any] = dict(settings)
     data = make_data(X, y, given)
     knots = _knots(given, data)
@@ -133,19 +152,27 @@ def fit(X: Any, y: Any = None, *, certify: bool = False, progress: ProgressLike 
         interrupted = call.take_interrupt()
     model = Model._of(handle, call.trace)
     if interrupted:
-        warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
+        end_interrupted(_BEST, model, on_interrupt)
     elif certify and model.stop != "user":
         left = {"time_limit": max(struct.struct.time_limit - model.seconds, 1e-9)} if struct.struct.time_limit > 0 else {}
         shared = {name: given[name] for name in ("threads", "memory") if given.get(name) is not None}
-        model.certify(data, progress=progress, **shared, **left)
+        try:
+            model.certify(data, progress=progress, **shared, **left)
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted:
+            end_interrupted("the model, with the bounds so far", model, on_interrupt)
     return model
 
 
-def cv(X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> HeldOut:
+def cv(
+    X: Any, y: Any = None, *, progress: ProgressLike = None, on_interrupt: OnInterrupt = "raise", **settings: Unpack[Settings]
+) -> HeldOut:
     """Cross-validation with refitting: rows are dealt out at random to ``folds`` folds, each predicted by a fit to the others.
 
-    Takes what ``fit`` takes. The scores are of all rows.
+    Takes what ``fit`` takes. The scores are of all rows; after Ctrl-C, of those whose folds were done (``on_interrupt`` as for ``fit``).
     """
+    check_on_interrupt(on_interrupt)
     given: Dict[str, Any] = dict(settings)
     data = make_data(X, y, given)
     knots = _knots(given, data)
@@ -162,8 +189,9 @@ def cv(X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpa
             rows.by_reference,
             ctypes.byref(scores),
         )
-        if call.take_interrupt():
-            warnings.warn(f"interrupted; these are the scores of {scores.n} rows", OatgpWarning, stacklevel=2)
+        interrupted = call.take_interrupt()
+    if interrupted:
+        end_interrupted(f"the scores of {scores.n} rows", rows.result(scores), on_interrupt)
     return rows.result(scores)
 
 
@@ -467,17 +495,24 @@ class Model:
     def _cut(self, X: Any, y: Any, known: Mapping[str, Any], at_a_time: int) -> Iterator[Data]:
         """A table's rows some at a time: the inputs, by name if they have names, and the columns that are known. Others are not used."""
         table, target = as_table(X), known.get("target") if y is None else None
-        weights, noise_variance = known.get("weights"), known.get("noise_variance")
-        places = table.find_inputs(self.inputs, (target, weights, noise_variance))
+        weights, noise_variance, inputs = known.get("weights"), known.get("noise_variance"), self.inputs
+        places = table.find_inputs(inputs, (target, weights, noise_variance))
+        names = inputs if len(places) == len(inputs) else None  # of another number the library says what is wrong
+        if isinstance(table.values, np.ma.MaskedArray):
+            refuse_masked(table.values[:, places], "the inputs")
         columns: Dict[str, Any] = {
             "y": table.target(y, target),
             "weights": table.column(weights, "weights"),
             "noise_variance": table.column(noise_variance, "noise variances"),
         }
         name = (self.target or None) if columns["y"] is not None else None
-        for rows in in_parts(len(table.values), at_a_time):
+        for rows in in_parts(table.rows, at_a_time):
             cut: Dict[str, Any] = {role: column[rows] for role, column in columns.items() if column is not None}
-            yield Data(table.take(places, rows), target=name, **cut)
+            try:
+                part = Data(Table(table.take(places, rows).values, names), target=name, **cut)
+            except ValueError as error:
+                raise counted_from(rows.start, error) from None
+            yield part
 
     def predict(
         self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: int = 1, **reading: Unpack[OfReading]
@@ -487,7 +522,8 @@ class Model:
         Parameters
         ----------
         X : array, memory map, data frame, Arrow table, path or Data
-            Of a data frame or a file the inputs are found by name. Large ones are taken some rows at a time.
+            Of a data frame or a file the inputs are found by name, and none may be missing; an array has no names and goes by place. Large
+            ones are taken some rows at a time.
         interval : float
             Probability of the interval.
         latent : bool
@@ -545,13 +581,20 @@ class Model:
         if is_path(X):
             _refuse_target(y)
             return self._read(os.fspath(X), known, need_target, threads)
-        (data,) = self._cut(X, y, self._of_table(X, known, need_target), sys.maxsize)
+        (data,) = self._cut(X, y, self._of_table(X, y, known, need_target), sys.maxsize)
         return data
 
-    def _of_table(self, X: Any, known: Dict[str, Any], need_target: bool = True) -> Dict[str, Any]:
+    def _of_table(self, X: Any, y: Any, known: Dict[str, Any], need_target: bool = True) -> Dict[str, Any]:
+        """With the column of the model's target, which only a name can tell; without it, a target that is needed is the caller's to give."""
         _refuse_reading(known)
-        there = need_target or self.target in (as_table(X).names or [])
-        return {"target": self.target, **known} if self.target and there else known
+        names = as_table(X).names
+        there = names is not None and self.target in names
+        if need_target and y is None and names is not None and self.target and not there and "target" not in known:
+            raise ValueError(f"there is no column '{self.target}', the target; there are {', '.join(names)}; give y, or its column by target=")
+        known = {"target": self.target, **known} if self.target and there else known
+        if need_target:
+            _need_target(y, known)
+        return known
 
     def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: int) -> Data:
         if _pick(known, ("weights", "noise_variance")):
@@ -585,20 +628,24 @@ class Model:
             call("oatgp_loo", self._handle, data.handle, held_out.by_reference, ctypes.byref(scores))
         return held_out.result(scores)
 
-    def certify(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> Certificate:
+    def certify(
+        self, X: Any, y: Any = None, *, progress: ProgressLike = None, on_interrupt: OnInterrupt = "raise", **settings: Unpack[Settings]
+    ) -> Certificate:
         """Bounds of the exact log evidence at the model's parameters, kept in ``bounds`` (and the model file).
 
         The rows must be those of the fit. Takes the settings ``tol``, ``max_iter``, ``time_limit``, ``determinant``, ``exact``,
-        ``threads`` and ``memory``. Ctrl-C ends it with the bounds so far, which hold.
+        ``threads`` and ``memory``. Ctrl-C ends it, and the bounds so far, which hold, are kept (``on_interrupt`` as for ``fit``).
         """
+        check_on_interrupt(on_interrupt)
         given: Dict[str, Any] = dict(settings)
         data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads") or 1)
         struct, found, handle = SettingsStruct("certify", given), abi.oatgp_certificate(), self._handle
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
             call("oatgp_certify", handle, data.handle, struct.by_reference, call.bracket, None, ctypes.byref(found))
             call("oatgp_model_set_certificate", handle, ctypes.byref(found))
-            if call.take_interrupt():
-                warnings.warn("interrupted; these are the bounds so far", OatgpWarning, stacklevel=2)
+            interrupted = call.take_interrupt()
+        if interrupted:
+            end_interrupted("the bounds so far", from_struct(Certificate, found), on_interrupt)
         return from_struct(Certificate, found)
 
     def update(self, X: Any, y: Any = None, *, threads: int = 1, **rows: Unpack[OfRows]) -> "Model":
@@ -618,18 +665,23 @@ class Model:
         if isinstance(X, Data) or is_path(X):
             yield self._rows(X, y, rows, threads=threads)
         else:
-            yield from self._cut(X, y, self._of_table(X, _said(rows, OF_ROWS)), ROWS_AT_A_TIME)
+            yield from self._cut(X, y, self._of_table(X, y, _said(rows, OF_ROWS)), ROWS_AT_A_TIME)
 
-    def refit(self, X: Any, y: Any = None, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Model":
-        """A model that was optimised on from this one, with all rows, old and new (``oatgp update --refit``)."""
+    def refit(
+        self, X: Any, y: Any = None, *, progress: ProgressLike = None, on_interrupt: OnInterrupt = "raise", **settings: Unpack[Settings]
+    ) -> "Model":
+        """A model that was optimised on from this one, with all rows, old and new (``oatgp update --refit``). Ctrl-C as in ``fit``."""
+        check_on_interrupt(on_interrupt)
         given: Dict[str, Any] = dict(settings)
         data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads") or 1)
         struct, handle = SettingsStruct("update", given), Handle("model")
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
             call("oatgp_refit", self._handle, data.handle, struct.by_reference, call.monitor, None, handle.out)
-            if call.take_interrupt():
-                warnings.warn(_INTERRUPTED, OatgpWarning, stacklevel=2)
-        return Model._of(handle, call.trace)
+            interrupted = call.take_interrupt()
+        model = Model._of(handle, call.trace)
+        if interrupted:
+            end_interrupted(_BEST, model, on_interrupt)
+        return model
 
     # ---- figures and the report ---------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from . import _abi as abi
-from ._data import Data
+from ._data import Data, Table, are_automatic
 from ._library import Call, lib
 
 if TYPE_CHECKING:
@@ -126,10 +126,13 @@ def _place(model: Model, chosen: Any) -> int:
 
 
 def _inputs(model: Model, data: Data) -> Array:
-    """The model's inputs of the rows, found by name as the library finds them."""
+    """The model's inputs of the rows, found as the library finds them."""
     values, names = data.X, data.inputs
-    by_name = set(model.inputs) <= set(names)
-    return values[:, [names.index(name) if by_name else j for j, name in enumerate(model.inputs)]]
+    if are_automatic(names) and not set(model.inputs) <= set(names):
+        if len(names) != len(model.inputs):
+            raise ValueError(f"the rows have {len(names)} inputs and the model {len(model.inputs)}: {', '.join(model.inputs)}")
+        return values
+    return values[:, Table(values, names).find_inputs(model.inputs)]
 
 
 def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
@@ -195,5 +198,11 @@ def plot(model: Model, figure: str, data: Optional[Data], ax: Any, chosen: Any) 
         except ModuleNotFoundError:
             return None
         ax = pyplot.subplots(layout="constrained")[1]
+        try:
+            _DRAWERS[figure](ax, model, data, chosen)
+        except BaseException:
+            pyplot.close(ax.figure)  # a notebook would show it, empty
+            raise
+        return ax
     _DRAWERS[figure](ax, model, data, chosen)
     return ax

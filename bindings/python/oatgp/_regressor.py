@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._data import Data, Table
+from ._data import Data, Table, refuse_masked
 from ._model import Model, fit
 from ._settings import NAMES, PARAMETERS, Keywords
 
@@ -29,6 +29,9 @@ _DOC = """Gaussian-process regression that chooses its own knots.
         Also bound the exact log evidence: ``log_evidence_bounds_``.
     progress : bool or callable, default False
         True: a line on standard error. A function is called with a dict for every event; if it returns something true, the fit ends.
+    on_interrupt : {{"raise", "return"}}, default "raise"
+        What Ctrl-C does to a fit. "raise": raises ``oatgp.Interrupted``, a KeyboardInterrupt whose ``result`` is the best model so far, so
+        that a search over many fits ends, too. "return": keeps that model, with a warning.
 {parameters}
     Attributes
     ----------
@@ -87,6 +90,8 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         return int(self.threads) if self.threads is not None else 1
 
     def _checked(self, X: Any, y: Any, reset: bool) -> Tuple[Any, Any]:
+        refuse_masked(X, "X")
+        refuse_masked(y, "y")
         checked: Tuple[Any, Any] = validate_data(
             self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if reset else 1
         )
@@ -96,11 +101,11 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         """Fits to rows X with targets y.
 
         ``noise_weight`` has a positive number for each row, whose noise variance is tau^2 / weight: its precision, not how often it counts.
-        Ctrl-C ends the fit with the best model so far, and a warning.
+        Ctrl-C raises ``oatgp.Interrupted``, unless ``on_interrupt="return"``.
         """
         X, y = self._checked(X, y, True)
         data = Data(self._table(X), y, weights=noise_weight)
-        self.model_ = fit(data, certify=self.certify, progress=self.progress, **self._settings())
+        self.model_ = fit(data, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **self._settings())
         self.n_iter_ = max(self.model_.iterations, 1)
         return self
 
@@ -114,6 +119,7 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
 
     def _inputs(self, X: Any) -> Table:
         check_is_fitted(self)
+        refuse_masked(X, "X")
         return self._table(validate_data(self, X, reset=False, dtype=np.float64))
 
     def predict(

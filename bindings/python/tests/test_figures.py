@@ -38,6 +38,12 @@ def test_axes(model, boston, pyplot, figure):
     mine.figure.canvas.draw()
 
 
+def test_a_refusal_leaves_no_empty_figure(model, boston, pyplot):
+    with pytest.raises(ValueError, match="needs rows with a target"):
+        model.plot("observed")
+    assert not pyplot.get_fignums()
+
+
 def test_what_is_drawn(model, boston, pyplot):
     X, y = boston
     loo = model.loo(X, y)

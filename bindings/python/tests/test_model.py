@@ -118,6 +118,270 @@ def expect_frame(make, X, y):
         oatgp.fit(frame, target=5)
 
 
+def dict_of_columns(columns):
+    return {name: list(column) for name, column in columns.items()}
+
+
+def structured(columns):
+    """As numpy.genfromtxt(names=True) makes them."""
+    made = np.zeros(len(next(iter(columns.values()))), dtype=[(name, np.float64) for name in columns])
+    for name, column in columns.items():
+        made[name] = column
+    return made
+
+
+def frame_makers():
+    """Whatever makes a table with named columns here."""
+    makers = [dict_of_columns, structured]
+    for package, make in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
+        try:
+            makers.append(getattr(__import__(package), make))
+        except ModuleNotFoundError:
+            pass
+    return makers
+
+
+def test_dict_of_columns(waves):
+    expect_frame(dict_of_columns, *waves)
+    with pytest.raises(ValueError, match=r"column 'b' has the shape \(2,\), the first \(3,\); columns have one value for each row"):
+        oatgp.Data({"a": [1, 2, 3], "b": [1, 2]})
+    with pytest.raises(ValueError, match="column 'b': could not convert string to float: .*'u'.*; every value must be a number"):
+        oatgp.Data({"a": [1, 2], "b": ["u", "v"]})
+
+
+@pytest.mark.parametrize("make", frame_makers(), ids=lambda make: make.__module__ + "." + make.__name__)
+def test_names_decide(waves, tmp_path, make):
+    """A frame without an input is not read by place: its target would become an input, and an update would spoil the model."""
+    X, y = waves
+    a, b = X.T
+    model = oatgp.fit(make({"a": a, "b": b, "y": y}), target="y", **FEW)
+    expected, content = model.predict(X), model._to_bytes()
+    swapped, wrong = make({"y": y, "b": b, "a": a, "more": y}), make({"b": b, "y": y})
+    uses = {
+        "predict": model.predict,
+        "predict_mean": model.predict_mean,
+        "covariance": model.covariance,
+        "sample": model.sample,
+        "score": model.score,
+        "loo": model.loo,
+        "certify": model.certify,
+        "update": model.update,
+        "refit": model.refit,
+        "report": lambda rows: model.report(tmp_path / "report.html", rows),
+        "svg": lambda rows: model.svg("knots", rows),
+        "plot": lambda rows: model.plot("knots", rows),
+        "partial": lambda rows: model.plot("partial", rows),
+    }
+    for name, use in uses.items():
+        with pytest.raises(ValueError, match="there is no column 'a'; there are b, y; give the columns the names .* in this order: a, b"):
+            use(wrong)
+            pytest.fail(name)
+    with pytest.raises(ValueError, match="the data have no input 'a', which the model needs; they have 'b', 'y'"):
+        model.predict(oatgp.Data(wrong))
+    with pytest.raises(ValueError, match="there is no column 'a'; there are b, c"):
+        model.plot("knots", oatgp.Data(make({"b": b, "c": y})))
+    with pytest.raises(ValueError, match="there are no columns 'a', 'b'; there are u, v"):
+        model.predict(make({"u": a, "v": b}))
+    with pytest.raises(ValueError, match="there is no column 'y', the target; there are a, b; give y, or its column by target="):
+        model.score(make({"a": a, "b": b}))
+    assert model._to_bytes() == content
+    assert model.predict(swapped).mean.tolist() == expected.mean.tolist()
+    assert model.predict(oatgp.Data(swapped)).mean.tolist() == expected.mean.tolist()
+    assert model.update(swapped).n == 240
+
+
+@pytest.mark.parametrize("make", frame_makers(), ids=lambda make: make.__module__ + "." + make.__name__)
+def test_inputs_without_names_go_by_place(waves, make):
+    X, y = waves
+    a, b = X.T
+    frame = make({"u": a, "v": b})
+    by_name, by_place = oatgp.fit(frame, y, **FEW), oatgp.fit(X, y, **FEW)
+    for model in (by_name, by_place):
+        for rows in (X, frame, oatgp.Data(X), oatgp.Data(frame)):
+            assert model.predict(rows).mean.tolist() == by_place.predict(X).mean.tolist()
+    # names that look automatic but are not: an array has no x1, only a first input
+    crossed = oatgp.fit(make({"x2": a, "x1": b}), y, **FEW)
+    assert crossed.inputs == ["x2", "x1"]
+    for rows in (X, oatgp.Data(X), make({"x1": b, "x2": a})):
+        assert crossed.predict(rows).mean.tolist() == by_place.predict(X).mean.tolist()
+    for rows in (X[:, :1], np.column_stack([X, y]), oatgp.Data(np.column_stack([X, y]))):
+        with pytest.raises(ValueError, match="the data have . inputs, none of them 'u', and the model has 2"):
+            by_name.predict(rows)
+        for figure in ("knots", "partial"):
+            with pytest.raises(ValueError, match="the rows have . inputs and the model 2: u, v"):
+                by_name.plot(figure, rows)
+    with pytest.raises(ValueError, match="its 2 are taken in order, and 3 columns could be inputs; there are u, v, y; give the inputs alone"):
+        by_place.predict(make({"u": a, "v": b, "y": y}))
+    assert by_place.score(make({"u": a, "y": y, "v": b}), target="y").rmse == by_place.score(X, y).rmse
+    with pytest.raises(ValueError, match="there is no column 'x2'; there are x1, v"):
+        by_place.predict(make({"x1": a, "v": b}))
+
+
+def test_the_target_of_a_model_is_a_name_not_a_number(waves):
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    model = oatgp.fit(pandas.DataFrame(np.column_stack([y, X])), target=0, **FEW)
+    assert (model.inputs, model.target) == (["1", "2"], "0")
+    model = oatgp.fit(pandas.DataFrame(np.column_stack([X, y])), target="2", **FEW)
+    with pytest.raises(ValueError, match="there is no column '2', the target; there are 0, 1, 3"):
+        model.score(pandas.DataFrame({"0": X[:, 0], "1": X[:, 1], "3": y}))
+    with pytest.raises(ValueError, match="no target"):
+        model.score(X)
+
+
+@pytest.mark.parametrize("make", frame_makers(), ids=lambda make: make.__module__ + "." + make.__name__)
+def test_knots_are_found_by_name(waves, make):
+    X, y = waves
+    places = X[:7]
+    frame, fixed = make({"a": X[:, 0], "b": X[:, 1]}), {"select": "fixed", "max_iter": 0}
+    model = oatgp.fit(frame, y, knots=make({"b": places[:, 1], "more": places[:, 0], "a": places[:, 0]}), **fixed)
+    np.testing.assert_allclose(model.knots, places, rtol=1e-12)
+    np.testing.assert_allclose(oatgp.fit(frame, y, knots=places, **fixed).knots, places, rtol=1e-12)
+    with pytest.raises(ValueError, match="there is no column 'a'; there are b, c"):
+        oatgp.fit(frame, y, knots=make({"b": places[:, 1], "c": places[:, 0]}), **fixed)
+    with pytest.raises(ValueError, match="the knots have 1 inputs and the data 2"):
+        oatgp.fit(frame, y, knots=places[:, :1], **fixed)
+
+
+def test_columns_of_one_name(waves):
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    model = oatgp.fit(pandas.DataFrame(X, columns=["a", "b"]), y, **FEW)
+    twice = pandas.DataFrame(np.column_stack([X, y]), columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="2 columns have the name 'a'; rename them, or leave all but one out"):
+        model.predict(twice)
+    with pytest.raises(ValueError, match="2 columns have the name 'a'"):
+        oatgp.fit(twice, target="a")
+    with pytest.raises(ValueError, match="the name 'a' is given twice"):
+        oatgp.fit(twice, y)
+
+
+# ---- odd tables -----------------------------------------------------------------------------------------------------
+
+
+def test_frames_of_odd_types(waves):
+    """Numbers of any type are numbers; what is none is refused, and its column named."""
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    frame, expected = pandas.DataFrame(X, columns=["a", "b, b"]), oatgp.fit(X, y, **FEW)
+    same = {
+        "object": frame.astype(object),
+        "nullable": frame.astype("Float64"),
+        "sparse": frame.astype(pandas.SparseDtype("float")),
+        "another index": frame.set_axis(range(7, 127)),
+    }
+    for name, table in same.items():
+        model = oatgp.fit(table, pandas.DataFrame({"y": y}), **FEW)
+        assert (model.objective, model.inputs) == (expected.objective, ["a", "b, b"]), name
+    flags = oatgp.Data(frame.assign(c=X[:, 0] > 0, d=pandas.array(range(120), dtype="Int64")))
+    assert flags.X[:, 2].tolist() == (X[:, 0] > 0).tolist() and flags.X[:, 3].tolist() == list(range(120))
+    days = pandas.Series(pandas.date_range("2020", periods=120))
+    gaps = pandas.Series(pandas.array([1, None] * 60, dtype="Int64"))
+    refused = {
+        "column 'c': could not convert string to float: 'u'; every value must be a number": {"X": frame.assign(c="u")},
+        "column 'c': dates and times are no numbers; make numbers of them, such as days": {"X": frame.assign(c=days)},
+        "column 'days': dates and times are no numbers": {"X": days.to_frame("days")},
+        "the inputs: dates and times are no numbers": {"X": np.arange(120).astype("m8[s]")},
+        "a target: dates and times are no numbers": {"y": days},
+        "column 'c': int too large to convert to float": {"X": frame.assign(c=[10**400] * 120)},
+        "input 3 of row 2 is nan": {"X": frame.assign(c=gaps)},
+        "the target of row 2 is nan": {"y": gaps},
+        "y is the text 'a'; the name of the target's column is given by target=": {"y": "a"},
+        "the inputs are of the type NoneType; an array, a data frame": {"X": None},
+    }
+    for sentence, part in refused.items():
+        with pytest.raises(ValueError, match=sentence):
+            oatgp.fit(**{"X": frame, "y": y, **part}, **FEW)
+
+
+def test_sparse_matrices_are_refused(waves):
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match="the inputs are a sparse matrix: make it dense by .toarray()"):
+        oatgp.fit(sparse.csr_matrix(waves[0]), waves[1])
+
+
+def test_an_index_in_another_order_is_refused(waves):
+    """Labels say that the rows do not belong together; labels that are others say nothing."""
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    frame, shuffled = pandas.DataFrame(X), pandas.Series(y)[::-1]
+    model = oatgp.fit(frame, pandas.Series(y), **FEW)
+    for use in (oatgp.fit, model.score, model.update):
+        with pytest.raises(ValueError, match="a target: the index is that of the inputs in another order"):
+            use(frame, shuffled)
+        with pytest.raises(ValueError, match="weights: the index is that of the inputs in another order"):
+            use(frame, y, weights=abs(shuffled) + 1)
+    assert oatgp.fit(frame, shuffled.loc[frame.index], **FEW).objective == model.objective
+    assert oatgp.fit(frame, pandas.Series(y, index=range(500, 620)), **FEW).objective == model.objective
+
+
+def test_whole_numbers_that_are_rounded(waves):
+    X, y = waves
+    X = np.column_stack([2**60 + np.arange(120), np.arange(120)])
+    with pytest.warns(oatgp.OatgpWarning, match="the inputs: whole numbers beyond 2.53 are rounded, and those that differ may become the same"):
+        oatgp.fit(X, y, **FEW)
+    with pytest.warns(oatgp.OatgpWarning, match="column 'a': whole numbers beyond 2.53 are rounded"):
+        oatgp.fit({"a": X[:, 0], "b": X[:, 1]}, y, **FEW)
+    pandas = pytest.importorskip("pandas")
+    with pytest.warns(oatgp.OatgpWarning, match="column 'a': whole numbers beyond 2.53 are rounded"):
+        oatgp.fit(pandas.DataFrame({"a": X[:, 0], "b": X[:, 1] / 3}), y, **FEW)
+
+
+def test_rows_of_later_parts_have_their_numbers(waves):
+    model = oatgp.fit(*waves, **FEW)
+    X, y = np.zeros((ROWS_AT_A_TIME + 10, 2)), np.zeros(ROWS_AT_A_TIME + 10)
+    y[ROWS_AT_A_TIME + 2] = np.nan
+    with pytest.raises(ValueError, match=f"the target of row {ROWS_AT_A_TIME + 3} is nan"):
+        model.update(X, y)
+    X[ROWS_AT_A_TIME + 1, 1] = np.nan
+    with pytest.raises(ValueError, match=f"input 2 of row {ROWS_AT_A_TIME + 2} is nan"):
+        model.predict(X)
+
+
+# ---- missing values -------------------------------------------------------------------------------------------------
+
+
+def masked(values, *place):
+    """The value at one place is masked, and is a number all the same."""
+    made = np.ma.array(values, copy=True)
+    made[place] = np.ma.masked
+    return made
+
+
+def test_masked_values_are_refused_as_nan_is(waves, tmp_path):
+    X, y = waves
+    ones, hidden = np.ones(120), masked(X, 4, 1)
+    model = oatgp.fit(X, y, **FEW)
+    content = model._to_bytes()
+    sentence = "the inputs: 1 values are masked, the first in row 5, column 2; leave such rows out, or fill the values in"
+    for use in (model.predict, model.predict_mean, model.covariance, model.sample, oatgp.Data, lambda rows: model.svg("knots", rows)):
+        with pytest.raises(ValueError, match=sentence):
+            use(hidden)
+    for use in (oatgp.fit, oatgp.cv, oatgp.objective, model.score, model.loo, model.update, model.certify, model.refit):
+        with pytest.raises(ValueError, match=sentence):
+            use(hidden, y)
+        with pytest.raises(ValueError, match="a target: 1 values are masked, the first in row 8;"):
+            use(X, masked(y, 7))
+        for role in ("weights", "noise_variance"):
+            with pytest.raises(ValueError, match=f"{role.replace('_v', ' v')}s?: 1 values are masked, the first in row 3;"):
+                use(X, y, **{role: masked(ones, 2)})
+    with pytest.raises(ValueError, match="1 values are masked"):
+        oatgp.fit(X, y, knots=masked(X[:5], 0, 0), select="fixed")
+    with pytest.raises(ValueError, match="the inputs: 1 values are masked, the first in row 2, column 1"):
+        model.predict([X[0], masked(X[1], 0)])
+    with pytest.raises(ValueError, match="column 'a': 1 values are masked, the first in row 1"):
+        oatgp.Data({"a": masked(ones, 0)})
+    rows = np.ma.array(np.zeros((ROWS_AT_A_TIME + 10, 2)))
+    rows[ROWS_AT_A_TIME + 3, 0] = np.ma.masked
+    with pytest.raises(ValueError, match=f"the first in row {ROWS_AT_A_TIME + 4}, column 1"):
+        model.predict(rows)
+    assert model._to_bytes() == content
+    unmasked = np.ma.array(X), np.ma.array(y, mask=np.zeros(120, bool))
+    assert oatgp.fit(*unmasked, **FEW).objective == model.objective
+    used = masked(np.column_stack([X, y]), 3, 2)  # in a column that nobody uses
+    assert len(oatgp.Data(used, inputs="1,2")) == 120
+
+
 def test_columns_of_arrays_have_numbers(waves):
     X, y = waves
     table, expected = np.column_stack([X, y]), oatgp.fit(X, y, **FEW)
@@ -269,8 +533,9 @@ def test_data_are_refused(waves, tmp_path):
             oatgp.Data(bad)
     with pytest.raises(ValueError, match="a target of shape"):
         oatgp.fit(X, y[:3])
-    with pytest.raises(ValueError, match="no target"):
-        oatgp.fit(X)
+    for use in (oatgp.fit, oatgp.cv, oatgp.objective, oatgp.fit(X, y, **FEW).score):
+        with pytest.raises(ValueError, match="there is no target: give y, or name its column by target="):
+            use(X)
     with pytest.raises(ValueError, match="columns can be chosen by name in data frames"):
         oatgp.fit(X, target="y")
     with pytest.raises(ValueError, match="give its name by target="):
@@ -393,6 +658,11 @@ except MemoryError as error:
 
 
 def test_options_are_keywords(waves):
+    full = oatgp.fit(*waves, approx="full", max_iter=2)
+    with pytest.raises(ValueError, match=r"fit it again to all rows \(refit\)"):
+        full.update(*waves)
+    with pytest.raises(ValueError, match="kept with the model, by certify"):
+        oatgp.fit(*waves, approx="fitc", **FEW).svg("evidence")
     rng = np.random.default_rng(1)
     with pytest.warns(oatgp.OatgpWarning, match=r"\(guard=False fits all the same\)"):
         oatgp.fit(rng.uniform(size=(60, 2)), rng.standard_normal(60))
@@ -473,16 +743,60 @@ def test_progress_is_shown(waves, capfd, monkeypatch):
     assert "6 knots, iteration" in shown and shown.startswith("\r") and shown.endswith("\n")
 
 
-def test_ctrl_c_ends_with_the_best_so_far(waves):
+def test_ctrl_c_ends_with_the_best_so_far(waves, tmp_path):
     def press(event):
         if event["iteration"] == 3:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(oatgp.OatgpWarning, match="interrupted; this is the best model so far"):
-        model = oatgp.fit(*waves, progress=press, time_limit=60, **LONG)
-    assert model.stop == "user"
-    assert model.objective > model.trace[0]["objective"]
+    with pytest.warns(oatgp.OatgpWarning, match="interrupted; the result is the best model so far"):
+        model = oatgp.fit(*waves, progress=press, time_limit=60, on_interrupt="return", **LONG)
+    with pytest.raises(KeyboardInterrupt, match="interrupted; the result of this exception is the best model so far, which") as raised:
+        oatgp.fit(*waves, progress=press, time_limit=60, checkpoint=tmp_path / "checkpoint", **LONG)
+    assert isinstance(raised.value, oatgp.Interrupted) and (tmp_path / "checkpoint").exists()
+    for found in (model, raised.value.result, pickle.loads(pickle.dumps(raised.value)).result):
+        assert found.stop == "user"
+        assert found.objective > found.trace[0]["objective"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(ValueError, match="on_interrupt is 'go' but must be 'raise' or 'return'"):
+        oatgp.fit(*waves, on_interrupt="go")
+
+
+@pytest.mark.parametrize("on_interrupt", ["raise", "return"])
+def test_ctrl_c_ends_everything_that_is_long(waves, on_interrupt, monkeypatch):
+    """Refits, bounds and cross-validations, each with what there is by then."""
+    X, y = waves
+    model, folds = oatgp.fit(X, y, knots=3, max_iter=2, select="simultaneous"), []
+
+    def press(event):
+        folds.extend([event] if event["event"] == "end" else [])
+        if len(folds) == 2 or event["event"] == "step":
+            signal.raise_signal(signal.SIGINT)
+
+    def press_at_the_end(event):
+        folds.extend([event] if event["event"] == "end" else [])
+        if len(folds) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    def pressed(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    def run(work):
+        folds.clear()
+        if on_interrupt == "return":
+            with pytest.warns(oatgp.OatgpWarning, match="interrupted; the result is the"):
+                return work()
+        with pytest.raises(oatgp.Interrupted) as raised:
+            work()
+        return raised.value.result
+
+    assert run(lambda: model.refit(X, y, progress=press, on_interrupt=on_interrupt)).stop == "user"
+    monkeypatch.setattr(Progress, "bracket", pressed)
+    bounds = run(lambda: model.certify(X, y, on_interrupt=on_interrupt))
+    assert model.bounds == (bounds.lower, bounds.upper)
+    done = run(lambda: oatgp.fit(X, y, certify=True, on_interrupt=on_interrupt, **FEW))
+    assert done.stop != "user" and done.bounds[1] < np.inf
+    found = run(lambda: oatgp.cv(X, y, folds=4, progress=press_at_the_end, on_interrupt=on_interrupt, **FEW))
+    assert 30 <= found.scores.n < 120
 
 
 def test_ctrl_c_ends_a_long_prediction(waves, monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 
@@ -55,6 +56,7 @@ def test_every_setting_is_a_keyword_with_its_help():
         assert name in names
         assert f"    {name} : " in OATGPRegressor.__doc__
     assert not {"target", "seed", "output", "json"} & names.keys()
+    assert names.pop("on_interrupt") == "raise"
     assert all(value in (None, False) for value in names.values())
     assert 'approx : {full, dic, dtc, vfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
 
@@ -128,6 +130,42 @@ def test_in_scikit_learn(waves):
     assert again.predict(X).tobytes() == search.predict(X).tobytes()
     copy = clone(again)
     assert copy.get_params() == again.get_params() and not hasattr(copy, "model_")
+
+
+@pytest.mark.parametrize("search", [cross_val_score, lambda r, X, y: GridSearchCV(r, {"knots": [5, 6]}).fit(X, y)])
+def test_ctrl_c_ends_a_search(waves, search):
+    """It is not the fold alone that ends: its half-fitted model would be scored and the search would go on."""
+    X, y = waves
+    fits = []
+
+    def press(event):
+        fits.extend([event] if event["event"] == "start" else [])
+        if len(fits) == 2 and event["iteration"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        search(OATGPRegressor(progress=press, **FEW), X, y)
+    assert len(fits) == 2 and raised.value.result.stop == "user"
+    fits.clear()
+    regressor = OATGPRegressor(progress=press, on_interrupt="return", **FEW).fit(X, y)
+    with pytest.warns(oatgp.OatgpWarning, match="interrupted"):
+        assert regressor.fit(X, y).model_.stop == "user"
+
+
+def test_masked_values_are_refused(waves):
+    X, y = (np.ma.array(part) for part in waves)
+    regressor = OATGPRegressor(**FEW).fit(X, y)
+    X[3, 1] = np.ma.masked
+    y[4] = np.ma.masked
+    for use in (regressor.fit, regressor.partial_fit, lambda rows, _: regressor.predict(rows), lambda rows, _: regressor.sample_y(rows)):
+        with pytest.raises(ValueError, match="X: 1 values are masked, the first in row 4, column 2"):
+            use(X, waves[1])
+    for use in (regressor.fit, regressor.partial_fit):
+        with pytest.raises(ValueError, match="y: 1 values are masked, the first in row 5"):
+            use(waves[0], y)
+        with pytest.raises(ValueError, match="weights: 1 values are masked, the first in row 5"):
+            use(*waves, noise_weight=abs(y) + 1)
+    assert regressor.model_.n == 120
 
 
 def test_not_fitted():

@@ -35,7 +35,7 @@ test_that("a model file is there and back the same", {
   expect_identical(attr(logLik(oatgp_load(file)), "df"), 3)
   expect_error(fitted(loaded), "does not hold the rows", class = "oatgp_data")
   expect_error(formula(loaded), "not made by a formula", class = "oatgp_argument")
-  expect_error(predict(loaded, boston["rm"]), "no column 'lstat'; the inputs are lstat, rm", class = "oatgp_data")
+  expect_error(predict(loaded, boston["rm"]), "no column 'lstat'; they have rm; the inputs are lstat, rm", class = "oatgp_data")
   expect_error(predict(quick(keep_data = FALSE)), "does not hold the rows", class = "oatgp_data")
 })
 

@@ -93,7 +93,7 @@ test_that("columns are found by name, and by place only where there are no names
   expect_error(predict(by_formula, unname(as.matrix(data[1:2]))), "a matrix needs the names", class = "oatgp_data")
   file <- tempfile()
   oatgp_save(by_formula, file)
-  expect_error(predict(oatgp_load(file), data), "the new rows have no column 'exp(a)'", fixed = TRUE, class = "oatgp_data")
+  expect_error(predict(oatgp_load(file), data), "the new rows have no column 'exp(a)'; they have a, b, y; the inputs are exp(a), b", fixed = TRUE, class = "oatgp_data")
   expect_error(oatgp(y ~ exp(a) + b, data, knots = data[1:5, 1:2]), "the knots have no column 'exp(a)'", fixed = TRUE, class = "oatgp_data")
   by_matrix <- fit(unname(as.matrix(data[1:2])), data$y)
   expect_identical(unname(predict(by_matrix, data[1:2])), unname(predict(by_matrix, as.matrix(data[1:2]))))
@@ -201,20 +201,111 @@ test_that("warnings of the library are R's", {
   expect_match(warned, "jitter")
 })
 
-test_that("an interrupt returns the best model so far", {
-  skip_on_cran()
-  skip_on_os("windows")
+# Interrupts this process twice, as the impatient do.
+interrupt_after <- function(seconds) {
+  system(sprintf("(sleep %2$g; kill -INT %1$d; sleep 0.02; kill -INT %1$d) >/dev/null 2>&1 &", Sys.getpid(), seconds))
+}
+
+many_rows <- function() {
   set.seed(1)
   x <- matrix(runif(60000), ncol = 3)
-  y <- sin(5 * x[, 1]) * x[, 2] + rnorm(20000, sd = 0.1)
-  system(sprintf("(sleep 1; kill -INT %1$d; sleep 0.02; kill -INT %1$d) >/dev/null 2>&1 &", Sys.getpid())) # the impatient do it twice
+  list(x = x, y = sin(5 * x[, 1]) * x[, 2] + rnorm(20000, sd = 0.1))
+}
+
+test_that("an interrupt returns the best model so far where that is wanted", {
+  skip_on_cran()
+  skip_on_os("windows")
+  rows <- many_rows()
+  interrupt_after(1)
   fit <- NULL
   tryCatch({
-    expect_warning(fit <- endless(x, y, knots = 150, time_limit = 100), class = "oatgp_interrupted")
+    expect_warning(fit <- endless(rows$x, rows$y, knots = 150, time_limit = 100, on_interrupt = "return"), class = "oatgp_interrupted")
     Sys.sleep(0.5) # a fast machine is through before the second
   }, interrupt = function(condition) NULL)
-  expect_length(predict(fit, x[1:3, ]), 3)
+  expect_length(predict(fit, rows$x[1:3, ]), 3)
   expect_identical(oatgp:::model_info(fit)$stop, "user")
+})
+
+test_that("an interrupt ends a loop, errors that are caught or not, and keeps the model", {
+  skip_on_cran()
+  skip_on_os("windows")
+  rows <- many_rows()
+  checkpoint <- tempfile()
+  runs <- 0
+  interrupt_after(1)
+  condition <- NULL
+  tryCatch({
+    condition <- tryCatch({
+      lapply(1:3, function(i) {
+        runs <<- runs + 1
+        try(endless(rows$x, rows$y, knots = 150, time_limit = 100, checkpoint = checkpoint))
+      })
+      "the loop went on"
+    }, oatgp_interrupted = identity)
+    Sys.sleep(0.5)
+  }, interrupt = function(condition) NULL)
+  expect_s3_class(condition, "interrupt")
+  expect_false(inherits(condition, "error"))
+  expect_match(conditionMessage(condition), "interrupted: oatgp_interrupted() is the best model so far", fixed = TRUE)
+  expect_identical(runs, 1)
+  expect_true(file.exists(checkpoint))
+  expect_identical(oatgp_interrupted(), condition$result)
+  expect_identical(oatgp:::model_info(condition$result)$stop, "user")
+  expect_length(predict(oatgp_interrupted(), rows$x[1:3, ]), 3)
+})
+
+test_that("whatever is long ends with what there is", {
+  fit <- quick()
+  ended <- function(result, on_interrupt, what) {
+    oatgp:::end_interrupted(result, what, on_interrupt, quote(cv(fit)))
+  }
+  expect_identical(tryCatch(ended(3, "stop", "the bounds so far"), interrupt = function(c) c$result), 3)
+  expect_identical(oatgp_interrupted(), 3)
+  expect_warning(expect_identical(ended(4, "return", "the bounds so far"), 4), "interrupted: the result is the bounds so far",
+                 class = "oatgp_interrupted")
+  expect_error(quick(on_interrupt = "go"), "should be one of")
+  for (use in list(function(...) cv(fit, ...), function(...) certify(fit, ...),
+                   function(...) update(fit, newdata = boston[1:3, ], refit = TRUE, ...))) {
+    expect_error(use(on_interrupt = "go"), "should be one of")
+  }
+})
+
+test_that("sentences of the library have R's arguments", {
+  expect_identical(oatgp:::in_r("raise --max-knots or give --no-guard, not --output"), "raise max_knots or give guard = FALSE, not --output")
+  expect_identical(oatgp:::in_r("nothing -- at all"), "nothing -- at all")
+  full <- oatgp(medv ~ lstat, boston[1:50, ], approx = "full", max_iter = 1)
+  expect_error(update(full, newdata = boston[51:60, ]), "(refit = TRUE)", fixed = TRUE, class = "oatgp_data")
+  set.seed(1)
+  expect_warning(oatgp(matrix(runif(120), 60), rnorm(60)), "(guard = FALSE fits all the same)", fixed = TRUE, class = "oatgp_warning")
+})
+
+test_that("columns of one name are refused, and a column of a frame is a target", {
+  data <- wavy()
+  fit <- function(...) oatgp(..., select = "simultaneous", knots = 5, max_iter = 2, seed = 1)
+  by_formula <- fit(y ~ a + b, data)
+  by_frame <- fit(data[c("a", "b")], data["y"])
+  expect_identical(coef(by_frame), coef(fit(data[c("a", "b")], data$y)))
+  twice <- setNames(data[c("a", "b", "y")], c("a", "b", "a"))
+  for (model in list(by_formula, by_frame)) {
+    expect_error(predict(model, twice), "the new rows have 2 columns of the name 'a'; rename them", class = "oatgp_data")
+    expect_length(predict(model, setNames(data[c("a", "b", "y", "y")], c("a", "b", "z", "z"))), 60)
+  }
+  expect_error(fit(matrix(1:6, 3, dimnames = list(NULL, c("a", NA))), 1:3), "the name of column 2 of the inputs is NA", class = "oatgp_argument")
+})
+
+test_that("a variable that new rows lack is not taken from elsewhere", {
+  a <- boston$lstat
+  b <- boston$rm
+  y <- boston$medv
+  fit <- oatgp(y ~ a + log(b), select = "simultaneous", knots = 5, max_iter = 2)
+  for (use in list(function(rows) predict(fit, rows), function(rows) score(fit, rows), function(rows) update(fit, newdata = rows),
+                   function(rows) loo(fit, rows), function(rows) simulate(fit, newdata = rows))) {
+    expect_error(use(data.frame(b = b, y = y)), "the new rows have no column 'a'; they have b, y; give them the columns of the formula",
+                 class = "oatgp_data")
+  }
+  half <- 2
+  scaled <- oatgp(y ~ I(a / half), select = "simultaneous", knots = 5, max_iter = 2)
+  expect_length(predict(scaled, data.frame(a = 1:3)), 3)
 })
 
 test_that("forked children can fit", {
