@@ -30,6 +30,9 @@ static oatgp_status run(cli *c) {
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
   cli_signals_catch(1);
+  if (c->settings.time_limit > 0) { /* reading counts */
+    c->settings.time_limit = fmax(c->settings.time_limit - cli_progress_seconds(c), 1e-9);
+  }
   TRY(oatgp_fit(c->ctx, data, &c->settings, knots, cli_monitor, c, &model));
   if (certify(c, data, model) != OATGP_OK) { /* the fit is worth more than its bounds */
     cli_warn(c, "no bounds: %s", oatgp_last_error(c->ctx));

@@ -95,6 +95,22 @@ static inline oatgp_model *fit_sanely(scratch *s, const oatgp_data *data, const 
   return model;
 }
 
+/* Mean NLP of the test rows, predicted by the mean and the variance of the others. */
+static inline double constant_nlp(const oatgp_data *train, const oatgp_data *test) {
+  const double n = (double)train->n;
+  double mean = 0, variance = 0, sum = 0;
+  for (size_t i = 0; i < train->n; i++) {
+    mean += train->y[i] / n;
+  }
+  for (size_t i = 0; i < train->n; i++) {
+    variance += (train->y[i] - mean) * (train->y[i] - mean) / n;
+  }
+  for (size_t i = 0; i < test->n; i++) {
+    sum += 0.5 * (log(2 * acos(-1) * variance) + (test->y[i] - mean) * (test->y[i] - mean) / variance);
+  }
+  return sum / (double)test->n;
+}
+
 /* Everything that is kept in a model but the time it took, bit for bit. */
 static inline void expect_same_model(scratch *s, const oatgp_data *data, const oatgp_model *a, const oatgp_model *b) {
   const oatgp_model_info first = info_of(a), second = info_of(b);

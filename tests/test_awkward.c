@@ -75,21 +75,6 @@ static oatgp_data *draw_rows(scratch *s, const problem *p, size_t n, oat_rng *rn
   return data;
 }
 
-/* Mean negative log density of the test targets for a constant with noise, both from the training rows. */
-static double constant_nlp(const oatgp_data *train, const oatgp_data *test) {
-  double mean = 0, variance = 0, sum = 0;
-  for (size_t i = 0; i < train->n; i++) {
-    mean += train->y[i] / (double)train->n;
-  }
-  for (size_t i = 0; i < train->n; i++) {
-    variance += (train->y[i] - mean) * (train->y[i] - mean) / (double)train->n;
-  }
-  for (size_t i = 0; i < test->n; i++) {
-    sum += 0.5 * (log(2 * acos(-1) * variance) + (test->y[i] - mean) * (test->y[i] - mean) / variance);
-  }
-  return sum / (double)test->n;
-}
-
 /* Whether the fit of a problem is as good as it must be. */
 static bool check_problem(scratch *s, uint64_t seed, bool print) {
   oat_rng rng;

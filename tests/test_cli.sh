@@ -150,7 +150,7 @@ done
 for title in Data Model Parameters "Selection of knots" Optimisation Machine "Input and output"; do says help.fit "$title:" "heading $title in fit --help"; done
 tr -s ' \n' ' ' <help.fit >help.text # lines are wrapped
 says help.text "(default 0.5, above 0 and at most 1)" "help shows default and open range"
-says help.text "(default 1e-6, from 0 to 1)" "help shows a closed range"
+says help.text "(default auto, from 0 to 1)" "help shows a closed range"
 says help.text "one of full dic dtc vfe fic fitc pep (default vfe)" "help shows choices"
 says help.fit "--[no-]scale" "help shows the negation of a flag"
 
@@ -847,6 +847,7 @@ refuses 2 "more than the 9 of max-knots" $grow --knots 10 --select oat-rs -o x.o
 refuses 2 "not differentiable" $grow --select oat-rs --kernel exponential --refine -o x.oatgp
 
 # A fit that is killed goes on from its checkpoint to the same model.
+works "fit --subset-rows" fit train.csv --target y --inputs a,b --subset-rows 20 --json -o x.oatgp
 works "fit --tol-row" fit train.csv --target y --inputs a,b --tol-row 0.5 --json -o x.oatgp
 few=$(json knots)
 works "fit with the selection's own tolerance" fit train.csv --target y --inputs a,b --json -o x.oatgp

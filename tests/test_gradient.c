@@ -113,6 +113,28 @@ static void full_with_jitter(void **state) {
   oatgp_context_free(ctx);
 }
 
+/* The jitter that a fit chooses depends on sigma and tau, from where it is all of the one to all of the other. */
+static void soft_jitter(void **state) {
+  (void)state;
+  oatgp_context *ctx = oatgp_context_create();
+  static const double tau[] = {1, 0.1, 0.003};
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 15);
+  const oat_point point = {p.theta, p.z};
+  const oat_rows rows = rows_of(&p, NOISE_SCALED, 1);
+  variant v;
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    for (size_t i = 0; v.approx->sparse && i < LENGTH(tau); i++) {
+      oat_objective_config config = config_of(&rows, oat_kernel_find("matern52-ard"), v, p.k);
+      config.soft = true;
+      config.jitter = 1e-3; /* the knots stay well conditioned, whatever the soft one is */
+      p.theta[OAT_TAU] = tau[i];
+      assert_true(gradient_against_differences(ctx, &config, &point) <= 1e-6);
+    }
+  }
+  free_problem(&p);
+  oatgp_context_free(ctx);
+}
+
 /* One input, one knot, and more knots than rows. */
 static void unusual_sizes(void **state) {
   (void)state;
@@ -160,6 +182,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(differences),
       cmocka_unit_test(full_with_jitter),
+      cmocka_unit_test(soft_jitter),
       cmocka_unit_test(unusual_sizes),
       cmocka_unit_test(parameters_alone),
   };

@@ -349,6 +349,7 @@ static oatgp_status begin(oat_search *s) {
     TRY(settle(s, &before, &found));
   } else {
     s->state.phase = OAT_PHASE_SUBSET;
+    oat_search_copy(s, &s->point, 0, &s->backup); /* the race's parameters: those of few knots would be a bad start */
     if (sparse) {
       TRY(rise_above_noise(s, &found));
       begin_growing(s);
@@ -365,6 +366,7 @@ static oatgp_status settle_again(oat_search *s) {
   oat_search_copy(s, &s->point, s->state.k, &s->fallback);
   s->state.fallback_value = s->state.value;
   s->state.fallback_k = s->state.k;
+  oat_search_copy(s, &s->backup, 0, &s->point);
   return settle(s, &before, &found);
 }
 
@@ -575,12 +577,13 @@ static oatgp_status fall_to_constant(oat_search *s) {
 /* The incumbent is the result, or a constant if that predicts better. */
 static oatgp_status conclude(oat_search *s) {
   oat_search_state *state = &s->state;
+  const bool calibrated = s->objective->config.approx->residual != OAT_RESIDUAL_NONE; /* dic is not, and so says little by its density */
   double constant;
   oatgp_status status = OATGP_OK;
   if (state->held) { /* it is a constant already */
     return OATGP_OK;
   }
-  if (has_constant(s, &constant) && !(state->left_out > constant)) {
+  if (calibrated && has_constant(s, &constant) && !(state->left_out > constant)) {
     TRY(fall_to_constant(s));
   } else if (state->best_value > -HUGE_VAL) {
     oat_search_copy(s, &s->best, state->best_k, &s->point);

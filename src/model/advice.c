@@ -142,6 +142,12 @@ oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
   if (is_constant(data->y, data->n)) {
     oat_say(ctx, OATGP_WARNING, "the target is %g in all %zu rows: there is nothing to learn but that", data->y[0], data->n);
   }
+  if (setup->approx->residual == OAT_RESIDUAL_NONE) {
+    oat_say(ctx, OATGP_NOTE,
+            "%s gives f no variance besides that of its values at the knots: its intervals are too narrow between the knots; vfe and fitc "
+            "have the whole variance",
+            setup->approx->name);
+  }
   if (setup->scaling.d > data->n) {
     oat_say(ctx, OATGP_WARNING, "%zu inputs for %zu rows: most of what is found may be chance; give fewer with --inputs", setup->scaling.d,
             data->n);

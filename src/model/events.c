@@ -130,7 +130,7 @@ void oat_fit_tell_end(oat_fit_run *f) {
   event.tau = f->best.point.theta[OAT_TAU] * unit;
   event.shape = f->best.point.theta[OAT_SHAPE];
   event.lengthscales = f->best.point.theta + OAT_LENGTHSCALE;
-  event.knots = f->setup.approx->sparse ? f->best.k : 0;
+  event.knots = f->setup.approx->sparse && !f->best.exact ? f->best.k : 0;
   event.stop = oatgp_stop_word(f->best.stop);
   tell(f, &event);
 }

@@ -11,6 +11,8 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
+#define LOO_LOSS 0.02 /* nats a row that leave-one-out may be worse than a constant's without a word */
+
 /* ---- making and freeing ------------------------------------------------------------------------------------------- */
 
 static void free_trail(oat_trail *trail) {
@@ -202,11 +204,33 @@ static double *hand_over(oat_log *log, size_t *count) {
   return rows;
 }
 
+/* Mean NLP of the rows, each predicted by the mean and the variance of the others, about. */
+static double constant_nlp(const oat_setup *setup) {
+  const double n = (double)setup->rows.n;
+  double mean, sd;
+  oat_mean_sd(setup->rows.n, (oat_column){setup->r, 1}, &mean, &sd);
+  return log(setup->y_scale * sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
+}
+
+/* A model that predicts worse than a constant is no use, whatever its objective. */
+static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model) {
+  const bool plain = f->setup.data->weight == NULL && f->setup.data->noise == NULL;
+  const double nlp = model->number[OAT_NUMBER_LOO_MEAN_NLP], constant = constant_nlp(&f->setup);
+  if (plain && f->setup.rows.n > 2 && isfinite(constant) && nlp > constant + LOO_LOSS) {
+    oat_say(f->ctx, OATGP_WARNING,
+            "rows that are left out are predicted worse than by a constant (mean NLP %.4g, the constant's %.4g): look for outliers in the "
+            "target, or give fewer inputs with --inputs",
+            nlp, constant);
+  }
+}
+
 /* Leave-one-out scores. A model for which they cannot be found is still a model. */
 static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
   const oatgp_status status = oat_loo_keep(f->ctx, model, &f->setup.rows, f->setup.data, f->objective->config.threads);
   if (status == OATGP_NUMERIC) {
     oat_say(f->ctx, OATGP_WARNING, "no leave-one-out scores: %s", f->ctx->error);
+  } else if (status == OATGP_OK) {
+    compare_with_constant(f, model);
   }
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
