@@ -86,6 +86,7 @@ static void show_version(void) {
 static oatgp_status work(cli *c) {
   oatgp_status status;
   oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
+  oatgp_context_set_memory(c->ctx, c->settings.memory);
   TRY(cli_trace_open(c));
   cli_progress_begin(c);
   status = c->verb->run(c);

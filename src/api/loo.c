@@ -8,8 +8,19 @@
 #include "linalg/linalg.h"
 #include "model/cv.h"
 
-oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
-                       oatgp_scores *scores) {
+/* The variance is what a caller gets who asks for it; all that is below works with its root, which no unit takes out of range. */
+static oatgp_held_out_sd with_sd(const oatgp_held_out *rows) {
+  return rows != NULL ? (oatgp_held_out_sd){rows->mean, rows->variance, rows->nlp, rows->residual} : (oatgp_held_out_sd){0};
+}
+
+static void square(size_t n, double *values) {
+  for (size_t i = 0; values != NULL && i < n; i++) {
+    values[i] *= values[i];
+  }
+}
+
+oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
+                          oatgp_scores *scores) {
   OAT_NEED_CONTEXT(ctx);
   if (model == NULL || data == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
@@ -21,8 +32,18 @@ oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp
   return oat_loo_report(ctx, model, data, rows, scores);
 }
 
-oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                      const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
+oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
+                       oatgp_scores *scores) {
+  const oatgp_held_out_sd out = with_sd(rows);
+  const oatgp_status status = oatgp_loo_sd(ctx, model, data, &out, scores);
+  if (status == OATGP_OK) {
+    square(data->n, out.sd);
+  }
+  return status;
+}
+
+oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                         const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   char *text = NULL;
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
@@ -36,5 +57,15 @@ oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_se
   TRY(oat_cv(ctx, &fit, watch, rows, scores));
 done:
   free(text);
+  return status;
+}
+
+oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                      const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
+  const oatgp_held_out_sd out = with_sd(rows);
+  const oatgp_status status = oatgp_cv_sd(ctx, data, settings, knots, watch, &out, scores);
+  if (status == OATGP_OK) {
+    square(data->n, out.sd);
+  }
   return status;
 }

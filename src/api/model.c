@@ -178,6 +178,12 @@ oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const o
   return status == OATGP_OK ? oat_predict(ctx, model, data, out) : status;
 }
 
+oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, out);
+  return status == OATGP_OK ? oat_predict_sd(ctx, model, data, out) : status;
+}
+
 oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
   OAT_NEED_CONTEXT(ctx);
   const oatgp_status status = check_prediction(ctx, model, data, mean);

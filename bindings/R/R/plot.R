@@ -56,7 +56,7 @@ plot_effects <- function(object, level, ...) {
     inputs[, j] <- grid
     values <- predict_rows(object, list(x = inputs))
     mean <- values[, "mean"]
-    latent <- z * sqrt(values[, "latent"])
+    latent <- z * values[, "latent"]
     observation <- z * sqrt(values[, "observation"])
     points <- info$d == 1 && !is.null(object$rows)
     limits <- range(mean - observation, mean + observation, if (points) object$rows$y)
