@@ -136,6 +136,7 @@ static int exit_code(const cli *c, oatgp_status status) {
 }
 
 int main(int argc, char **argv) {
+  cli_enter_environment(argv);
   fill_closed_streams();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGCHLD, SIG_DFL); /* where it is ignored, how a child ended is not known */

@@ -3,13 +3,7 @@
 
 #include "api/api.h"
 #include "data/data.h"
-#include "linalg/linalg.h"
 #include "model/model.h"
-
-/* A sparse model works in threads over blocks of rows, with one thread of the BLAS in each; the full GP is the BLAS's own work. */
-void oat_set_fit_threads(const char *approx, const oatgp_settings *settings) {
-  oat_set_blas_threads(oat_approx_find(approx)->sparse ? 1 : (int)settings->threads);
-}
 
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
   if (data == NULL || settings == NULL || out == NULL) {
@@ -28,7 +22,7 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, out));
   TRY(oat_settings_text(ctx, settings, &text));
-  oat_set_fit_threads(settings->approx, settings);
+  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
   const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL, false};
   TRY(oat_fit(ctx, &request, out));
   (*out)->text[OAT_TEXT_SETTINGS] = text;
@@ -41,12 +35,12 @@ done:
 oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             int with_gradient, oatgp_evaluation *out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = oat_check_problem(ctx, data, settings, out);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_set_fit_threads(settings->approx, settings);
-  return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
+  oatgp_status status = OATGP_OK;
+  TRY(oat_check_problem(ctx, data, settings, out));
+  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
+  TRY(oat_evaluate(ctx, data, settings, knots, with_gradient, out));
+done:
+  return status;
 }
 
 void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {

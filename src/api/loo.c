@@ -5,7 +5,6 @@
 
 #include "api/api.h"
 #include "data/data.h"
-#include "linalg/linalg.h"
 #include "model/cv.h"
 
 /* The variance is what a caller gets who asks for it; all that is below works with its root, which no unit takes out of range. */
@@ -28,8 +27,8 @@ oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oa
   if (data->y == NULL) {
     return oat_fail(ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
   }
-  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
-  return oat_loo_report(ctx, model, data, rows, scores);
+  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
+  return status == OATGP_OK ? oat_loo_report(ctx, model, data, rows, scores) : status;
 }
 
 oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
@@ -52,7 +51,7 @@ oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp
   oatgp_settings own = *settings;
   own.checkpoint = "";
   own.resume = "";
-  oat_set_fit_threads(settings->approx, settings);
+  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
   const oat_fit_request fit = {.data = data, .settings = &own, .knots = knots, .settings_text = text};
   TRY(oat_cv(ctx, &fit, watch, rows, scores));
 done:

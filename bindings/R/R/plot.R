@@ -57,7 +57,7 @@ plot_effects <- function(object, level, ...) {
     values <- predict_rows(object, list(x = inputs))
     mean <- values[, "mean"]
     latent <- z * values[, "latent"]
-    observation <- z * sqrt(values[, "observation"])
+    observation <- z * values[, "observation"]
     points <- info$d == 1 && !is.null(object$rows)
     limits <- range(mean - observation, mean + observation, if (points) object$rows$y)
     draw_points(plot, list(grid, mean), list(type = "n", ylim = limits, xlab = info$inputs[j], ylab = ylab), list(...))
