@@ -22,6 +22,7 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, out));
   TRY(oat_settings_text(ctx, settings, &text));
+  TRY(oat_note_effects(ctx, settings, knots, "fit"));
   TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
   const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL, false};
   TRY(oat_fit(ctx, &request, out));
@@ -38,6 +39,7 @@ oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oa
   oatgp_status status = OATGP_OK;
   TRY(oat_check_problem(ctx, data, settings, out));
   TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
+  TRY(oat_note_effects(ctx, settings, knots, "objective"));
   TRY(oat_evaluate(ctx, data, settings, knots, with_gradient, out));
 done:
   return status;
