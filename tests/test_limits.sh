@@ -129,7 +129,8 @@ printf 'a,b\n0,0\n1,1.7e308\n' >far.csv
 "$OATGP" predict m.oatgp far.csv -o p.csv >out 2>err
 check "a linear mean has no value at the end of numbers" test $? -eq 1
 says "(input 'b' of|the mean of) row 2 is" "and the row is named"
-table 60 308 | sed 's/[0-9]*\.\([0-9]*\)e308/1.\1e308/' >t.csv
-"$OATGP" fit t.csv --target y --knots 8 --quiet -o t.oatgp >out 2>err && "$OATGP" predict t.oatgp t.csv --interval 0.999999 -o p.csv >out 2>err
-check "an interval is finite or refused" sh -c "grep -q 'oatgp: ' err || ! grep -q inf p.csv"
+printf 'a,y\n1,1.7e308\n2,-1.7e308\n3,0\n4,1\n' >t.csv
+"$OATGP" fit t.csv --target y -o t.oatgp >out 2>err
+check "a target at the end of numbers is refused" test $? -eq 1
+says "the target is 1.7e\+308 in row 1; .* divide it by some power of ten" "and what to do is said"
 exit $((failures > 0))

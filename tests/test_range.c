@@ -6,7 +6,7 @@
 enum { N = 60, D = 2 };
 
 /* Powers of two, so that a fit in that unit has the same bits; variances have left the range of a double. */
-static const double units[] = {0x1p-1010, 0x1p-565, 0x1p532, 0x1p1015};
+static const double units[] = {0x1p-1010, 0x1p-565, 0x1p532, 0x1p990};
 
 static oatgp_data *in_unit(scratch *s, double unit) {
   oatgp_data *data = wavy_data(s, N, D, 0.1, 11);
@@ -128,6 +128,17 @@ static void draws_without_variance(void **state) {
   oatgp_data_free(data);
 }
 
+/* Too near the largest number. */
+static void target_at_the_end(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = NULL;
+  oatgp_data *data = in_unit(s, 1);
+  data->own_y[6] = -1.7e308;
+  expect_sentence(s, OATGP_DATA, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), "the target is -1.7e+308 in row 7");
+  assert_null(model);
+  oatgp_data_free(data);
+}
+
 /* ---- inputs far away -------------------------------------------------------------------------------------------------- */
 
 /* Where the square of a distance is infinite, the covariance is 0 and the prediction the prior. */
@@ -206,6 +217,7 @@ int main(void) {
       WITH_SCRATCH(cross_validation_in_any_unit),
       WITH_SCRATCH(covariance_out_of_range),
       WITH_SCRATCH(draws_without_variance),
+      WITH_SCRATCH(target_at_the_end),
       WITH_SCRATCH(prior_far_away),
       WITH_SCRATCH(linear_mean_far_away),
       WITH_SCRATCH(joint_predictions_within_memory),

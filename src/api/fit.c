@@ -1,9 +1,22 @@
 /* Public entries for fitting and evaluating: they check their arguments and forward. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "data/data.h"
 #include "model/model.h"
+
+#define LARGEST_TARGET 1e301 /* room for what predictions are made of, such as several times sigma */
+
+static oatgp_status check_target(oatgp_context *ctx, const oatgp_data *data) {
+  for (size_t i = 0; i < data->n; i++) {
+    if (fabs(data->y[i]) > LARGEST_TARGET) {
+      return oat_fail(ctx, OATGP_DATA, "the target is %g in row %zu; beyond %g its predictions would be no numbers: divide it by some power of ten",
+                      data->y[i], i + 1, LARGEST_TARGET);
+    }
+  }
+  return OATGP_OK;
+}
 
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
   if (data == NULL || settings == NULL || out == NULL) {
@@ -12,7 +25,8 @@ oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const
   if (data->y == NULL) {
     return oat_fail(ctx, OATGP_DATA, "the data have no target: name it by --target");
   }
-  return oatgp_settings_check(ctx, settings);
+  const oatgp_status status = oatgp_settings_check(ctx, settings);
+  return status == OATGP_OK ? check_target(ctx, data) : status;
 }
 
 oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
