@@ -65,6 +65,11 @@ extern const cli_verb *const cli_verbs[]; /* ends with NULL */
 #define CLI_PRINTF(text, first)
 #endif
 
+/* ---- environment.c ---- */
+
+/* Begins the command again with the environment that its libraries need; returns where it has that already. */
+void cli_enter_environment(char **argv);
+
 /* ---- output.c: sentences on standard error, results on standard output ---- */
 
 /* Prints "oatgp: sentence" and returns the status. With OATGP_OK it is news: a failure that comes later still has its sentence. */

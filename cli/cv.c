@@ -103,7 +103,7 @@ static oatgp_status run(cli *c) {
   TRY(cli_read_knots(c, data, &knots));
   TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
   begin(&w);
-  TRY(oatgp_cv(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores));
+  TRY(oatgp_cv_sd(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores));
   TRY(print_total(&w, &scores));
   TRY(cli_held_out_write(c, &held));
   if (w.done < (size_t)c->settings.folds) {

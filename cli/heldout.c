@@ -1,7 +1,6 @@
 /* Rows that were held out, as a table. */
 #include "heldout.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,9 +29,6 @@ oatgp_status cli_held_out_write(cli *c, const cli_held_out *held) {
     return OATGP_OK;
   }
   cli_clear_line(c);
-  for (size_t i = 0; i < held->rows; i++) {
-    held->out.variance[i] = sqrt(held->out.variance[i]);
-  }
-  const double *const values[COLUMNS] = {held->out.mean, held->out.variance, held->out.nlp, held->out.residual};
+  const double *const values[COLUMNS] = {held->out.mean, held->out.sd, held->out.nlp, held->out.residual};
   return oatgp_write_csv(c->ctx, c->options.output, held->rows, COLUMNS, names, values);
 }

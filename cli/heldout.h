@@ -7,7 +7,7 @@
 /* The arrays that the library fills, of one value for each row. */
 typedef struct cli_held_out {
   size_t rows;
-  oatgp_held_out out;
+  oatgp_held_out_sd out;
 } cli_held_out;
 
 oatgp_status cli_held_out_make(cli *c, size_t rows, cli_held_out *held);

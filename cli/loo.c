@@ -22,7 +22,7 @@ static oatgp_status run(cli *c) {
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
   TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 1, &data));
   TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
-  TRY(oatgp_loo(c->ctx, model, data, &held.out, &scores));
+  TRY(oatgp_loo_sd(c->ctx, model, data, &held.out, &scores));
   TRY(cli_held_out_write(c, &held));
   if (!cli_held_out_alone(c)) {
     TRY(print(c, &scores));

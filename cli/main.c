@@ -86,6 +86,7 @@ static void show_version(void) {
 static oatgp_status work(cli *c) {
   oatgp_status status;
   oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
+  oatgp_context_set_memory(c->ctx, c->settings.memory);
   TRY(cli_trace_open(c));
   cli_progress_begin(c);
   status = c->verb->run(c);
@@ -135,6 +136,7 @@ static int exit_code(const cli *c, oatgp_status status) {
 }
 
 int main(int argc, char **argv) {
+  cli_enter_environment(argv);
   fill_closed_streams();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGCHLD, SIG_DFL); /* where it is ignored, how a child ended is not known */

@@ -102,17 +102,19 @@ static oatgp_status size_table(cli *c, size_t rows, table *t) {
   return status;
 }
 
-/* Variances become standard deviations, and these the interval. */
-static void fill_interval(const cli *c, double interval, const table *t) {
-  double *const *v = t->values;
-  const double width = -oatgp_normal_quantile((1 - interval) / 2);
-  for (size_t i = 0; i < t->rows; i++) {
-    v[SD_LATENT][i] = sqrt(v[SD_LATENT][i]);
-    v[SD][i] = sqrt(v[SD][i]);
-    const double half = width * v[c->options.latent ? SD_LATENT : SD][i];
+static oatgp_status fill_interval(work *w) {
+  double *const *v = w->t.values;
+  const double width = -oatgp_normal_quantile((1 - w->wanted.interval) / 2);
+  for (size_t i = 0; i < w->t.rows; i++) {
+    const double half = width * v[w->c->options.latent ? SD_LATENT : SD][i];
     v[LOWER][i] = v[MEAN][i] - half;
     v[UPPER][i] = v[MEAN][i] + half;
+    if (!isfinite(v[LOWER][i]) || !isfinite(v[UPPER][i])) {
+      return cli_fail(w->c, OATGP_NUMERIC, "the interval of row %zu, %g +- %g, is wider than numbers reach: divide the target by some power of ten",
+                      w->rows + i + 1, v[MEAN][i], half);
+    }
   }
+  return OATGP_OK;
 }
 
 static oatgp_status fill_table(work *w, const oatgp_data *data) {
@@ -124,8 +126,8 @@ static oatgp_status fill_table(work *w, const oatgp_data *data) {
   if (c->options.mean_only) {
     TRY(oatgp_predict_mean(c->ctx, w->model, data, v[MEAN]));
   } else {
-    TRY(oatgp_predict(c->ctx, w->model, data, &(oatgp_prediction){v[MEAN], v[SD_LATENT], v[SD]}));
-    fill_interval(c, w->wanted.interval, t);
+    TRY(oatgp_predict_sd(c->ctx, w->model, data, &(oatgp_prediction_sd){v[MEAN], v[SD_LATENT], v[SD]}));
+    TRY(fill_interval(w));
   }
   if (t->samples > 0) {
     TRY(oatgp_predict_samples(c->ctx, w->model, data, t->samples, (uint64_t)c->settings.seed, v[t->fixed]));

@@ -57,6 +57,8 @@ OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
 /* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
+/* Bytes that joint covariances and draws may take (default 0: what the machine has free). More is refused before it is allocated. */
+OATGP_API void oatgp_context_set_memory(oatgp_context *ctx, int64_t bytes);
 /* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much of how much.
  * "reading" is in bytes of the file (total 0: a pipe, whose end is not known), "k-means" in rounds (total: the most there can be),
  * "greedy variance" in knots; "evaluation" (of the full GP), "value", "gradient", "gains", "prediction", "leave-one-out", "product" and "determinant" are in
@@ -294,16 +296,24 @@ OATGP_API void oatgp_stream_free(oatgp_stream *stream);
  * oatgp_data_set_names): others are not looked at, their order does not matter, and a missing one is OATGP_DATA. Data
  * without names go by place, if the number of inputs is right. */
 
-/* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once. */
+/* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once. Variances have the square of
+ * the target's unit: where that is below about 1e-154 or above 1e154 they are 0 or infinite, and standard deviations are not. */
 typedef struct oatgp_prediction {
   double *mean, *variance_latent, *variance;
 } oatgp_prediction;
 
-/* O(rows x knots^2). Rows have the same bits when the data come in parts, if all but the last have a multiple of 512 rows. */
+/* O(rows x knots^2). At inputs ever farther from those of the fit the prediction becomes the prior. One that is not a finite number (a
+ * linear mean there) is refused, and the sentence names the row. Rows have the same bits when the data come in parts, if all but the last have a multiple of 512 rows. */
 OATGP_API oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
+/* The same with standard deviations in place of variances. */
+typedef struct oatgp_prediction_sd {
+  double *mean, *sd_latent, *sd;
+} oatgp_prediction_sd;
+OATGP_API oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                        const oatgp_prediction_sd *out);
 /* The mean alone, in O(rows x knots); it differs from that of oatgp_predict by rounding. The same for parts. */
 OATGP_API oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
-/* Joint covariance of f at the rows, n x n. */
+/* Joint covariance of f at the rows, n x n; refused where the target's unit is so small or large that its square is not a number. */
 OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 /* `count` joint draws of f, each of n values, one after the other. */
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
@@ -335,6 +345,13 @@ typedef struct oatgp_held_out {
 OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
                                  oatgp_scores *scores);
 
+/* The same with standard deviations in place of variances, as in oatgp_predict_sd. */
+typedef struct oatgp_held_out_sd {
+  double *mean, *sd, *nlp, *residual;
+} oatgp_held_out_sd;
+OATGP_API oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
+                                    oatgp_scores *scores);
+
 /* A fold that has been fitted without and scored. The model lives during the call. */
 typedef struct oatgp_fold {
   size_t number, count; /* from 1, of how many */
@@ -355,6 +372,8 @@ typedef struct oatgp_cv_watch {
  * early they are of the folds that were done (scores->n rows; the others are NaN in `rows`), or OATGP_STOPPED if there was none. */
 OATGP_API oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                 const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores);
+OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                                   const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores);
 
 /* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
  * estimated mean and objective included (a mean that was that of the fit's targets stays). Its leave-one-out scores are no longer known. A failure leaves it as it was. */

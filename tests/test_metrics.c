@@ -154,10 +154,10 @@ static void test_srmse(void **state) {
 /* Expected values with 40 digits. */
 static void test_nlp(void **state) {
   (void)state;
-  const double y[] = {5, 2.5, -1, 2e150}, mean[] = {5, 1, 2, 0}, variance[] = {1, 0.25, 4, 1e300};
+  const double y[] = {5, 2.5, -1, 2e150}, mean[] = {5, 1, 2, 0}, sd[] = {1, 0.5, 2, 1e150};
   const double expected[] = {0.918938533204672742, 4.72579135264472743, 2.73708571376461805, 348.306702482311525};
   double nlp[4];
-  oat_nlp(4, y, (oat_gaussian){mean, variance}, nlp);
+  oat_nlp(4, y, (oat_gaussian){mean, sd}, nlp);
   for (size_t i = 0; i < 4; i++) {
     CLOSE(nlp[i], expected[i], 1e-15);
   }
@@ -165,9 +165,9 @@ static void test_nlp(void **state) {
 
 static void test_nlp_limits(void **state) {
   (void)state;
-  const double y[] = {1, 1, 1, NAN}, mean[] = {1, 2, 1, 0}, variance[] = {0, 0, -1, 1};
+  const double y[] = {1, 1, 1, NAN}, mean[] = {1, 2, 1, 0}, sd[] = {0, 0, -1, 1};
   double nlp[4];
-  oat_nlp(4, y, (oat_gaussian){mean, variance}, nlp);
+  oat_nlp(4, y, (oat_gaussian){mean, sd}, nlp);
   assert_true(nlp[0] == -INFINITY);
   assert_true(nlp[1] == INFINITY);
   assert_true(isnan(nlp[2]));
@@ -176,8 +176,8 @@ static void test_nlp_limits(void **state) {
 
 static void test_coverage(void **state) {
   (void)state;
-  const double y[] = {0, 1.9, -1.9, 2.1, 30.0, -60.0}, mean[] = {0, 0, 0, 0, 10, 0}, variance[] = {1, 1, 1, 1, 121, 400};
-  const oat_gaussian prediction = {mean, variance};
+  const double y[] = {0, 1.9, -1.9, 2.1, 30.0, -60.0}, mean[] = {0, 0, 0, 0, 10, 0}, sd[] = {1, 1, 1, 1, 11, 20};
+  const oat_gaussian prediction = {mean, sd};
   CLOSE(oat_coverage(6, y, prediction, 0.95), 4.0 / 6, 1e-15);
   CLOSE(oat_coverage(6, y, prediction, 0.997), 5.0 / 6, 1e-15);
   assert_true(oat_coverage(6, y, prediction, 0.999) == 1);
@@ -197,24 +197,25 @@ static void test_coverage(void **state) {
 static void test_coverage_of_draws(void **state) {
   (void)state;
   enum { N = 20000 };
-  static double y[N], mean[N], variance[N];
+  static double y[N], mean[N], sd[N];
   oat_rng rng;
   oat_rng_seed(&rng, 5);
   for (size_t i = 0; i < N; i++) {
     mean[i] = 100 * oat_rng_normal(&rng);
-    variance[i] = exp(oat_rng_normal(&rng));
-    y[i] = mean[i] + sqrt(variance[i]) * oat_rng_normal(&rng);
+    sd[i] = exp(0.5 * oat_rng_normal(&rng));
+    y[i] = mean[i] + sd[i] * oat_rng_normal(&rng);
   }
   const double share[] = {0.5, 0.8, 0.9, 0.95, 0.99};
   for (size_t i = 0; i < COUNT(share); i++) {
     const double error = sqrt(share[i] * (1 - share[i]) / N);
-    assert_true(fabs(oat_coverage(N, y, (oat_gaussian){mean, variance}, share[i]) - share[i]) < 4 * error);
+    assert_true(fabs(oat_coverage(N, y, (oat_gaussian){mean, sd}, share[i]) - share[i]) < 4 * error);
   }
 }
 
 /* KL of one normal from another, each given by mean and variance. */
 static double kl(double mean2, double variance2, double mean1, double variance1) {
-  return oat_mean_kl(1, (oat_gaussian){&mean2, &variance2}, (oat_gaussian){&mean1, &variance1});
+  const double sd2 = sqrt(variance2), sd1 = sqrt(variance1);
+  return oat_mean_kl(1, (oat_gaussian){&mean2, &sd2}, (oat_gaussian){&mean1, &sd1});
 }
 
 /* Expected values with 40 digits. */
@@ -229,10 +230,10 @@ static void test_kl(void **state) {
   CLOSE(kl(0, 1 + 0x1p-30, 0, 1), 2.16840434362468626e-19, 1e-6);
   assert_true(kl(2, 5, 2, 5) == 0);
   assert_true(isnan(kl(NAN, 1, 0, 1)));
-  const double mean2[] = {1, 3}, variance2[] = {2, 1}, mean1[] = {0, 1}, variance1[] = {3, 4};
-  const double both = oat_mean_kl(2, (oat_gaussian){mean2, variance2}, (oat_gaussian){mean1, variance1});
+  const double mean2[] = {1, 3}, sd2[] = {sqrt(2), 1}, mean1[] = {0, 1}, sd1[] = {sqrt(3), 2};
+  const double both = oat_mean_kl(2, (oat_gaussian){mean2, sd2}, (oat_gaussian){mean1, sd1});
   CLOSE(both, (0.202732554054082191 + 0.818147180559945309) / 2, 1e-15);
-  assert_true(isnan(oat_mean_kl(0, (oat_gaussian){mean2, variance2}, (oat_gaussian){mean1, variance1})));
+  assert_true(isnan(oat_mean_kl(0, (oat_gaussian){mean2, sd2}, (oat_gaussian){mean1, sd1})));
 }
 
 /* It is the integral of p log(p / q), here by the trapezium rule, and nowhere negative. */
@@ -242,13 +243,13 @@ static void test_kl_is_the_integral(void **state) {
   oat_rng_seed(&rng, 6);
   for (int repeat = 0; repeat < 50; repeat++) {
     const double mean2 = oat_rng_normal(&rng), mean1 = oat_rng_normal(&rng);
-    const double variance2 = exp(oat_rng_normal(&rng)), variance1 = exp(oat_rng_normal(&rng));
+    const double variance2 = exp(oat_rng_normal(&rng)), variance1 = exp(oat_rng_normal(&rng)), sd2 = sqrt(variance2), sd1 = sqrt(variance1);
     double integral = 0;
     for (int i = -1000; i <= 1000; i++) {
       const double y = mean2 + 0.01 * i * sqrt(variance2);
       double nlp2, nlp1;
-      oat_nlp(1, &y, (oat_gaussian){&mean2, &variance2}, &nlp2);
-      oat_nlp(1, &y, (oat_gaussian){&mean1, &variance1}, &nlp1);
+      oat_nlp(1, &y, (oat_gaussian){&mean2, &sd2}, &nlp2);
+      oat_nlp(1, &y, (oat_gaussian){&mean1, &sd1}, &nlp1);
       integral += exp(-nlp2) * (nlp1 - nlp2) * 0.01 * sqrt(variance2);
     }
     CLOSE(kl(mean2, variance2, mean1, variance1), integral, 1e-10);

@@ -20,10 +20,10 @@ static size_t count(const char *text, const char *piece) {
 
 static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_data *data, size_t size) {
   const size_t n = oatgp_data_rows(data), groups = n / size;
-  double *mean = calloc(groups, sizeof *mean), *variance = calloc(groups, sizeof *variance),
+  double *mean = calloc(groups, sizeof *mean), *sd = calloc(groups, sizeof *sd),
          *covariance = calloc(n * n, sizeof *covariance);
   double *all = must_predict(s, model, data);
-  must(s, oat_predict_averages(s->ctx, model, data, size, &(oat_averages){mean, variance}));
+  must(s, oat_predict_averages(s->ctx, model, data, size, &(oat_averages){mean, sd}));
   must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
   for (size_t g = 0; g < groups; g++) {
     double expected_mean = 0, expected_variance = 0;
@@ -34,10 +34,10 @@ static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_da
       }
     }
     assert_near(mean[g], expected_mean, 1e-9);
-    assert_near(variance[g], expected_variance, 1e-9);
+    assert_near(sd[g] * sd[g], expected_variance, 1e-9);
   }
   free(mean);
-  free(variance);
+  free(sd);
   free(covariance);
   free(all);
 }

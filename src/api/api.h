@@ -2,14 +2,24 @@
 #ifndef OAT_API_H
 #define OAT_API_H
 
+#include "objective/approx.h"
 #include "util/context.h"
 
 static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads > 0 ? ctx->threads : 1; }
 
 /* A problem with a target, settings that are in their ranges, and a place for the result. */
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out);
-/* Threads of the BLAS for a fit with this approximation. */
-void oat_set_fit_threads(const char *approx, const oatgp_settings *settings);
+/* Before any work: threads of the library's own loops, and of the BLAS outside of these. Fewer where the address space has no room for all,
+ * with a note; refused where it has none for one. */
+oatgp_status oat_take_threads(oatgp_context *ctx, int threads, int blas_threads);
+/* The same for work over the rows of such a model. */
+oatgp_status oat_take_model_threads(oatgp_context *ctx, const oat_approx *approx, int threads);
+
+/* A note for each setting of the verb that was given and has no effect with the others. The settings are in their ranges. */
+oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *knots, const char *verb);
+/* Whether the setting, which is one of the verb's, has another value than in `base`. */
+bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb);
+enum { OAT_LONGEST_SETTING = 32 }; /* name, with the zero at its end */
 
 /* All settings as lines "name = value", as a config file has them. */
 oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *settings, char **out);

@@ -1,8 +1,8 @@
 /* Public entries for the certificate: they check their arguments and forward. */
 #include "model/certify.h"
 
+#include "api/api.h"
 #include "data/data.h"
-#include "linalg/linalg.h"
 
 oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                            oatgp_bracket_fn monitor, void *user, oatgp_certificate *out) {
@@ -13,13 +13,13 @@ oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const o
   if (data->y == NULL) {
     return oat_fail(ctx, OATGP_DATA, "the data have no target: a certificate needs that of the training rows");
   }
-  const oatgp_status status = oatgp_settings_check(ctx, settings);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_set_blas_threads(1);
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_settings_check(ctx, settings));
+  TRY(oat_take_threads(ctx, (int)settings->threads, 1));
   const oat_certify_request request = {model, data, settings, monitor, user};
-  return oat_certify(ctx, &request, out);
+  TRY(oat_certify(ctx, &request, out));
+done:
+  return status;
 }
 
 oatgp_status oatgp_model_set_certificate(oatgp_context *ctx, oatgp_model *model, const oatgp_certificate *certificate) {

@@ -25,6 +25,12 @@ void oatgp_context_set_threads(oatgp_context *ctx, int threads) {
   }
 }
 
+void oatgp_context_set_memory(oatgp_context *ctx, int64_t bytes) {
+  if (ctx != NULL) {
+    ctx->memory = bytes;
+  }
+}
+
 void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user) {
   if (ctx != NULL) {
     ctx->progress = fn;

@@ -1,14 +1,21 @@
 /* Public entries for fitting and evaluating: they check their arguments and forward. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "data/data.h"
-#include "linalg/linalg.h"
 #include "model/model.h"
 
-/* A sparse model works in threads over blocks of rows, with one thread of the BLAS in each; the full GP is the BLAS's own work. */
-void oat_set_fit_threads(const char *approx, const oatgp_settings *settings) {
-  oat_set_blas_threads(oat_approx_find(approx)->sparse ? 1 : (int)settings->threads);
+#define LARGEST_TARGET 1e301 /* room for what predictions are made of, such as several times sigma */
+
+static oatgp_status check_target(oatgp_context *ctx, const oatgp_data *data) {
+  for (size_t i = 0; i < data->n; i++) {
+    if (fabs(data->y[i]) > LARGEST_TARGET) {
+      return oat_fail(ctx, OATGP_DATA, "the target is %g in row %zu; beyond %g its predictions would be no numbers: divide it by some power of ten",
+                      data->y[i], i + 1, LARGEST_TARGET);
+    }
+  }
+  return OATGP_OK;
 }
 
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
@@ -18,7 +25,8 @@ oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const
   if (data->y == NULL) {
     return oat_fail(ctx, OATGP_DATA, "the data have no target: name it by --target");
   }
-  return oatgp_settings_check(ctx, settings);
+  const oatgp_status status = oatgp_settings_check(ctx, settings);
+  return status == OATGP_OK ? check_target(ctx, data) : status;
 }
 
 oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -28,7 +36,8 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, out));
   TRY(oat_settings_text(ctx, settings, &text));
-  oat_set_fit_threads(settings->approx, settings);
+  TRY(oat_note_effects(ctx, settings, knots, "fit"));
+  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
   const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL, false};
   TRY(oat_fit(ctx, &request, out));
   (*out)->text[OAT_TEXT_SETTINGS] = text;
@@ -41,12 +50,13 @@ done:
 oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             int with_gradient, oatgp_evaluation *out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = oat_check_problem(ctx, data, settings, out);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_set_fit_threads(settings->approx, settings);
-  return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
+  oatgp_status status = OATGP_OK;
+  TRY(oat_check_problem(ctx, data, settings, out));
+  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
+  TRY(oat_note_effects(ctx, settings, knots, "objective"));
+  TRY(oat_evaluate(ctx, data, settings, knots, with_gradient, out));
+done:
+  return status;
 }
 
 void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {

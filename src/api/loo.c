@@ -5,11 +5,21 @@
 
 #include "api/api.h"
 #include "data/data.h"
-#include "linalg/linalg.h"
 #include "model/cv.h"
 
-oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
-                       oatgp_scores *scores) {
+/* The variance is what a caller gets who asks for it; all that is below works with its root, which no unit takes out of range. */
+static oatgp_held_out_sd with_sd(const oatgp_held_out *rows) {
+  return rows != NULL ? (oatgp_held_out_sd){rows->mean, rows->variance, rows->nlp, rows->residual} : (oatgp_held_out_sd){0};
+}
+
+static void square(size_t n, double *values) {
+  for (size_t i = 0; values != NULL && i < n; i++) {
+    values[i] *= values[i];
+  }
+}
+
+oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
+                          oatgp_scores *scores) {
   OAT_NEED_CONTEXT(ctx);
   if (model == NULL || data == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
@@ -17,24 +27,45 @@ oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp
   if (data->y == NULL) {
     return oat_fail(ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
   }
-  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
-  return oat_loo_report(ctx, model, data, rows, scores);
+  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
+  return status == OATGP_OK ? oat_loo_report(ctx, model, data, rows, scores) : status;
 }
 
-oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                      const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
+oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
+                       oatgp_scores *scores) {
+  const oatgp_held_out_sd out = with_sd(rows);
+  const oatgp_status status = oatgp_loo_sd(ctx, model, data, &out, scores);
+  if (status == OATGP_OK) {
+    square(data->n, out.sd);
+  }
+  return status;
+}
+
+oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                         const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   char *text = NULL;
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, data));
   TRY(oat_settings_text(ctx, settings, &text));
+  TRY(oat_note_effects(ctx, settings, knots, "cv"));
   oatgp_settings own = *settings;
   own.checkpoint = "";
   own.resume = "";
-  oat_set_fit_threads(settings->approx, settings);
+  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
   const oat_fit_request fit = {.data = data, .settings = &own, .knots = knots, .settings_text = text};
   TRY(oat_cv(ctx, &fit, watch, rows, scores));
 done:
   free(text);
+  return status;
+}
+
+oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                      const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
+  const oatgp_held_out_sd out = with_sd(rows);
+  const oatgp_status status = oatgp_cv_sd(ctx, data, settings, knots, watch, &out, scores);
+  if (status == OATGP_OK) {
+    square(data->n, out.sd);
+  }
   return status;
 }

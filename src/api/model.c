@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "linalg/linalg.h"
 #include "model/metrics.h"
 #include "util/memory.h"
 
@@ -92,7 +91,7 @@ static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model,
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, model->k, 1, &means));
   TRY(oat_new_matrix(ctx, model->k, 1, &sds));
-  oat_set_blas_threads(1);
+  TRY(oat_take_threads(ctx, oat_threads(ctx), 1));
   TRY(oat_predict_knots(ctx, model, means, sds));
   for (size_t i = 0; i < model->k; i++) {
     if (mean != NULL) {
@@ -135,8 +134,8 @@ oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model 
   if (path == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the path and the place of the model must not be NULL");
   }
-  oat_set_blas_threads(oat_threads(ctx));
-  return oat_model_read(ctx, path, out);
+  const oatgp_status status = oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx));
+  return status == OATGP_OK ? oat_model_read(ctx, path, out) : status;
 }
 
 oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size) {
@@ -158,8 +157,8 @@ oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *byt
   if (bytes == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the bytes and the place of the model must not be NULL");
   }
-  oat_set_blas_threads(oat_threads(ctx));
-  return oat_model_unpack(ctx, size, bytes, out);
+  const oatgp_status status = oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx));
+  return status == OATGP_OK ? oat_model_unpack(ctx, size, bytes, out) : status;
 }
 
 void oatgp_bytes_free(unsigned char *bytes) { free(bytes); }
@@ -168,14 +167,19 @@ static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *mode
   if (model == NULL || data == NULL || out == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
   }
-  oat_set_blas_threads(1);
-  return OATGP_OK;
+  return oat_take_threads(ctx, oat_threads(ctx), 1);
 }
 
 oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
   OAT_NEED_CONTEXT(ctx);
   const oatgp_status status = check_prediction(ctx, model, data, out);
   return status == OATGP_OK ? oat_predict(ctx, model, data, out) : status;
+}
+
+oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out) {
+  OAT_NEED_CONTEXT(ctx);
+  const oatgp_status status = check_prediction(ctx, model, data, out);
+  return status == OATGP_OK ? oat_predict_sd(ctx, model, data, out) : status;
 }
 
 oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {

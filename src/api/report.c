@@ -2,7 +2,6 @@
 #include "report/report.h"
 
 #include "data/data.h"
-#include "linalg/linalg.h"
 #include "api/api.h"
 #include "report/chart.h"
 
@@ -20,8 +19,8 @@ oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatg
   if (model == NULL || drawing == NULL || drawing->figure == NULL || drawing->path == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the model, the drawing, its figure and its path must not be NULL");
   }
-  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
-  return oat_draw(ctx, model, data, drawing);
+  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
+  return status == OATGP_OK ? oat_draw(ctx, model, data, drawing) : status;
 }
 
 oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {
@@ -32,6 +31,6 @@ oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oa
   if (data->y == NULL || data->n == 0) {
     return oat_fail(ctx, OATGP_DATA, "the data have no target or no rows, which a report needs");
   }
-  oat_set_blas_threads(model->approx->sparse ? 1 : oat_threads(ctx));
-  return oat_report(ctx, model, data, from != NULL ? from : "the data", path);
+  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
+  return status == OATGP_OK ? oat_report(ctx, model, data, from != NULL ? from : "the data", path) : status;
 }

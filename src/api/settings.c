@@ -399,6 +399,17 @@ static const char *show_value(const oatgp_settings *settings, const row *r, char
   return text;
 }
 
+bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb) {
+  char own[64], other[64];
+  for (const row *r = rows; r < rows + row_count; r++) {
+    if (!r->setting.in_command_only && strcmp(r->setting.name, name) == 0) {
+      return oatgp_setting_has_verb(&r->setting, verb) &&
+             strcmp(show_value(settings, r, own, sizeof own), show_value(base, r, other, sizeof other)) != 0;
+    }
+  }
+  return false;
+}
+
 oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *settings, char **out) {
   char *lines = NULL, buffer[64];
   size_t capacity = 0, used = 0;

@@ -9,6 +9,7 @@
 
 struct oatgp_stream {
   oat_reader reader;
+  size_t rows; /* given out */
 };
 
 /* The model's columns in the file that it was fitted to; NULL if it was none. */
@@ -61,7 +62,16 @@ oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t 
   if (stream == NULL || out == NULL || rows == 0) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the stream and the place of the data must not be NULL, and at least one row is needed");
   }
-  return oat_reader_next(ctx, &stream->reader, rows, out);
+  oatgp_data *data = NULL;
+  const oatgp_status status = oat_reader_next(ctx, &stream->reader, rows, &data);
+  if (status == OATGP_OK) {
+    if (data != NULL) {
+      data->before = stream->rows;
+      stream->rows += data->n + data->dropped;
+    }
+    *out = data;
+  }
+  return status;
 }
 
 double oatgp_stream_share(const oatgp_stream *stream) { return stream != NULL ? oat_source_share(&stream->reader.source) : NAN; }

@@ -21,6 +21,7 @@ struct oatgp_data {
   bool header;                    /* names come from a header line (or oatgp_data_set_names) */
   size_t columns;                 /* of the file, 0 if not from a file */
   size_t *positions;              /* d numbers, from 1: the inputs' columns in the file; NULL if not from a file */
+  size_t before;                  /* rows of the file that came before these, in a stream */
   size_t dropped;                 /* rows with missing values that were left out */
 };
 

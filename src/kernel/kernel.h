@@ -13,6 +13,10 @@ typedef struct oat_profile_at {
   double sigma2, shape;
 } oat_profile_at;
 
+/* The square of a distance may be infinite. A profile is 0 there, not 0 times infinity: a factor that grows with the distance, and whose
+ * decay is 0 long before, ends growing here. */
+#define OAT_FARTHEST 1e150
+
 typedef struct oat_kernel {
   const char *name;
   bool ard;       /* a lengthscale for each input */

@@ -13,7 +13,7 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
   }
   oat_exp(n, -1, at.sigma2, k, slope);
   for (size_t i = 0; i < n; i++) {
-    k[i] = (1 + k[i]) * slope[i];
+    k[i] = (1 + (k[i] > OAT_FARTHEST ? OAT_FARTHEST : k[i])) * slope[i];
     slope[i] *= -1.5;
   }
 }

@@ -13,7 +13,7 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
   }
   oat_exp(n, -1, at.sigma2, k, slope);
   for (size_t i = 0; i < n; i++) {
-    const double a = k[i], decay = slope[i];
+    const double a = k[i] > OAT_FARTHEST ? OAT_FARTHEST : k[i], decay = slope[i];
     k[i] = (1 + a + a * a / 3) * decay;
     slope[i] = -(5.0 / 6) * (1 + a) * decay;
   }

@@ -12,7 +12,8 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
   if (d_shape != NULL) {
     for (size_t i = 0; i < n; i++) {
       const double u = s[i] / (2 * at.shape);
-      d_shape[i] = at.shape * k[i] * (u / (1 + u) - slope[i]);
+      const double share = u > 0x1p60 ? 1 : u / (1 + u); /* the same, and right for an infinite u, too */
+      d_shape[i] = at.shape * k[i] * (share - slope[i]);
     }
   }
   for (size_t i = 0; i < n; i++) {

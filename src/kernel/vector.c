@@ -54,7 +54,7 @@ void oat_exp_twice(size_t n, double a, double b, double c, const double *x, doub
 /* log(1 + u) for u >= 0: w = 1 + u = 2^n m with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series, |argument| <= 0.172; what
  * rounding took from w is added back. */
 static inline double log1p_one(double u) {
-  const double w = 1 + u, lost = (u - (w - 1)) / w, integers = 0x1p52;
+  const double w = 1 + u, lost = w > 0x1p60 ? 0 : (u - (w - 1)) / w, integers = 0x1p52; /* nothing is lost of an infinite u */
   const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd), integer_bits = UINT64_C(0x4330000000000000);
   uint64_t bits;
   memcpy(&bits, &w, sizeof bits);

@@ -82,7 +82,7 @@ static void fill(const averaging *a, const oat_averages *out) {
       pull += a->v.a[g + c * a->groups] * model->c[c];
     }
     out->mean[g] = mean_of(a->size, a->prior_mean + g * a->size) + scale * pull;
-    out->variance[g] = scale * scale * (a->prior[g] + (model->approx->sparse ? row_square(a->v, g) : 0));
+    out->sd[g] = scale * sqrt(a->prior[g] + (model->approx->sparse ? row_square(a->v, g) : 0));
   }
 }
 

@@ -6,7 +6,7 @@
 
 /* One value for each group, in the data's units. */
 typedef struct oat_averages {
-  double *mean, *variance;
+  double *mean, *sd;
 } oat_averages;
 
 /* The rows of the data in groups of `size` that follow on one another; their number is a multiple of it. The part of the prior that fic has

@@ -15,7 +15,7 @@ typedef struct validation {
   const oatgp_cv_watch *watch;
   size_t folds;
   size_t *order, *chosen;  /* n: all rows; rows of a part */
-  double *mean, *variance; /* n: predictions, NaN before there is one */
+  double *mean, *sd;       /* n: predictions, NaN before there is one */
   double *part;            /* 2 n: those of a fold */
   size_t done;             /* rows predicted */
   bool stopped;
@@ -31,12 +31,12 @@ static oatgp_status open_validation(validation *v) {
   TRY(oat_new(v->ctx, data->n, sizeof *v->order, &v->order));
   TRY(oat_new(v->ctx, data->n, sizeof *v->chosen, &v->chosen));
   TRY(oat_new_matrix(v->ctx, data->n, 1, &v->mean));
-  TRY(oat_new_matrix(v->ctx, data->n, 1, &v->variance));
+  TRY(oat_new_matrix(v->ctx, data->n, 1, &v->sd));
   TRY(oat_new_matrix(v->ctx, data->n, 2, &v->part));
   oat_rng_seed(&rng, (uint64_t)v->fit->settings->seed);
   oat_rng_sample(&rng, data->n, data->n, v->order);
   for (size_t i = 0; i < data->n; i++) {
-    v->mean[i] = v->variance[i] = NAN;
+    v->mean[i] = v->sd[i] = NAN;
   }
 done:
   return status;
@@ -81,17 +81,17 @@ done:
 static oatgp_status predict_fold(validation *v, size_t fold, const oatgp_model *model) {
   oatgp_fold told = {fold + 1, v->folds, (size_t)model->number[OAT_NUMBER_N], {0}, model};
   const size_t count = choose(v, fold, false);
-  const oatgp_prediction out = {v->part, NULL, v->part + count};
+  const oatgp_prediction_sd out = {v->part, NULL, v->part + count};
   oatgp_data *data = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oatgp_data_select(v->ctx, v->fit->data, count, v->chosen, &data));
-  TRY(oat_predict(v->ctx, model, data, &out));
+  TRY(oat_predict_sd(v->ctx, model, data, &out));
   for (size_t i = 0; i < count; i++) {
     v->mean[v->chosen[i]] = out.mean[i];
-    v->variance[v->chosen[i]] = out.variance[i];
+    v->sd[v->chosen[i]] = out.sd[i];
   }
   v->done += count;
-  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){out.mean, out.variance}, NULL, &told.scores));
+  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){out.mean, out.sd}, NULL, &told.scores));
   if (v->watch->fold != NULL && v->watch->fold(v->watch->user, &told) != 0) {
     v->stopped = true;
   }
@@ -114,7 +114,7 @@ done:
 }
 
 /* The scores are of the rows that were predicted. */
-static oatgp_status conclude(validation *v, const oatgp_held_out *rows, oatgp_scores *scores) {
+static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   const oatgp_data *data = v->fit->data;
   oatgp_data *predicted = NULL;
   size_t count = 0;
@@ -122,24 +122,24 @@ static oatgp_status conclude(validation *v, const oatgp_held_out *rows, oatgp_sc
   if (v->done == 0) {
     return oat_fail(v->ctx, OATGP_STOPPED, "the cross-validation was stopped before its first fold was done");
   }
-  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){v->mean, v->variance}, rows, NULL));
+  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){v->mean, v->sd}, rows, NULL));
   for (size_t i = 0; i < data->n; i++) {
     if (!isnan(v->mean[i])) {
       v->mean[count] = v->mean[i];
-      v->variance[count] = v->variance[i];
+      v->sd[count] = v->sd[i];
       v->chosen[count++] = i;
     }
   }
   if (scores != NULL) {
     TRY(oatgp_data_select(v->ctx, data, count, v->chosen, &predicted));
-    TRY(oat_held_out_report(v->ctx, predicted, (oat_gaussian){v->mean, v->variance}, NULL, scores));
+    TRY(oat_held_out_report(v->ctx, predicted, (oat_gaussian){v->mean, v->sd}, NULL, scores));
   }
 done:
   oatgp_data_free(predicted);
   return status;
 }
 
-oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out *rows,
+oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,
                     oatgp_scores *scores) {
   const oatgp_cv_watch nobody = {NULL, NULL, NULL};
   validation v = {.ctx = ctx, .fit = fit, .watch = watch != NULL ? watch : &nobody, .folds = (size_t)fit->settings->folds};
@@ -153,7 +153,7 @@ done:
   free(v.order);
   free(v.chosen);
   free(v.mean);
-  free(v.variance);
+  free(v.sd);
   free(v.part);
   return status;
 }

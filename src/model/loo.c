@@ -112,7 +112,7 @@ static void leave_row(leaving *l, size_t i, double q, double s, double *e, doubl
   }
   const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : g;
   l->out->error[i] = unit * error_without(&l->basis, e, w * leave, work);
-  l->out->variance[i] = unit * unit * (s / leave + left + noise);
+  l->out->sd[i] = unit * sqrt(s / leave + left + noise);
 }
 
 static void leave_block(leaving *l, size_t first, double *buffer) {
@@ -261,7 +261,7 @@ static void leave_full_row(leaving *l, size_t i, double kappa, double *e) {
     e[j] = l->c_all[i + j * l->rows->n] / kappa;
   }
   l->out->error[i] = unit * error_without(&l->basis, e, kappa, e + l->basis.width);
-  l->out->variance[i] = unit * unit * (fmax(1 / kappa - jitter - model->noise[i], 0) + model->noise[i]);
+  l->out->sd[i] = unit * sqrt(fmax(1 / kappa - jitter - model->noise[i], 0) + model->noise[i]);
 }
 
 static oatgp_status leave_full(leaving *l) {
@@ -314,28 +314,28 @@ done:
 }
 
 /* The same with the scores of the rows; `mine` is freed by the caller. */
-static oatgp_status report(oatgp_context *ctx, const oatgp_data *data, oat_loo_rows mine, const oatgp_held_out *rows,
+static oatgp_status report(oatgp_context *ctx, const oatgp_data *data, oat_loo_rows mine, const oatgp_held_out_sd *rows,
                            oatgp_scores *scores) {
   for (size_t i = 0; i < data->n; i++) {
     mine.error[i] = data->y[i] - mine.error[i];
   }
-  return oat_held_out_report(ctx, data, (oat_gaussian){mine.error, mine.variance}, rows, scores);
+  return oat_held_out_report(ctx, data, (oat_gaussian){mine.error, mine.sd}, rows, scores);
 }
 
-oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
+oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores) {
   oat_model_rows seen = {0};
   oat_loo_rows mine = {0};
   oatgp_status status = OATGP_OK;
   TRY(oat_model_rows_make(ctx, model, data, &seen));
   TRY(oat_new_matrix(ctx, data->n, 1, &mine.error));
-  TRY(oat_new_matrix(ctx, data->n, 1, &mine.variance));
+  TRY(oat_new_matrix(ctx, data->n, 1, &mine.sd));
   TRY(oat_loo(ctx, model, &seen.rows, ctx->threads, &mine));
   TRY(report(ctx, data, mine, rows, scores));
 done:
   oat_model_rows_clear(&seen);
   free(mine.error);
-  free(mine.variance);
+  free(mine.sd);
   return status;
 }
 
@@ -344,7 +344,7 @@ oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, const oat_rows
   oatgp_scores scores;
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, rows->n, 1, &mine.error));
-  TRY(oat_new_matrix(ctx, rows->n, 1, &mine.variance));
+  TRY(oat_new_matrix(ctx, rows->n, 1, &mine.sd));
   TRY(oat_loo(ctx, model, rows, threads, &mine));
   TRY(report(ctx, data, mine, NULL, &scores));
   model->number[OAT_NUMBER_LOO_MEAN_NLP] = scores.mean_nlp;
@@ -352,6 +352,6 @@ oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, const oat_rows
   model->number[OAT_NUMBER_LOO_COVERAGE95] = scores.coverage95;
 done:
   free(mine.error);
-  free(mine.variance);
+  free(mine.sd);
   return status;
 }

@@ -122,12 +122,11 @@ double oat_srmse(size_t n, const double *y, const double *mean) {
 
 void oat_nlp(size_t n, const double *y, oat_gaussian prediction, double *nlp) {
   for (size_t i = 0; i < n; i++) {
-    const double difference = y[i] - prediction.mean[i], variance = prediction.variance[i];
-    const double z = difference / sqrt(variance);
-    if (variance == 0) {
+    const double difference = y[i] - prediction.mean[i], sd = prediction.sd[i], z = difference / sd;
+    if (sd == 0) {
       nlp[i] = difference == 0 ? -INFINITY : fabs(z);
     } else {
-      nlp[i] = HALF_LOG_2PI + 0.5 * log(variance) + 0.5 * z * z;
+      nlp[i] = HALF_LOG_2PI + log(sd) + 0.5 * z * z;
     }
   }
 }
@@ -136,23 +135,23 @@ double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p
   const double reach = -oat_normal_quantile(0.5 - 0.5 * p); /* in this form exact near 1 */
   total inside = {0};
   for (size_t i = 0; i < n; i++) {
-    const double distance = fabs(y[i] - prediction.mean[i]), limit = reach * sqrt(prediction.variance[i]);
+    const double distance = fabs(y[i] - prediction.mean[i]), sd = prediction.sd[i], limit = sd >= 0 ? reach * sd : NAN;
     add(&inside, isnan(distance) || isnan(limit) ? NAN : distance <= limit);
   }
   return result(&inside) / (double)n;
 }
 
-/* r - 1 - log r of the ratio r = a / b, without cancellation where they are close and without overflow where they are not. */
+/* r - 1 - log r of the ratio r = (a / b)^2, without cancellation where they are close and without overflow where they are not. */
 static double log_excess(double a, double b) {
-  const double above = (a - b) / b;
-  return above - (fabs(above) < 0.5 ? log1p(above) : log(a) - log(b));
+  const double root_above = (a - b) / b, above = root_above * (2 + root_above);
+  return above - (fabs(above) < 0.5 ? log1p(above) : 2 * (log(a) - log(b)));
 }
 
 double oat_mean_kl(size_t n, oat_gaussian p, oat_gaussian q) {
   total sum = {0};
   for (size_t i = 0; i < n; i++) {
-    const double z = (p.mean[i] - q.mean[i]) / sqrt(q.variance[i]);
-    add(&sum, 0.5 * (log_excess(p.variance[i], q.variance[i]) + z * z));
+    const double z = (p.mean[i] - q.mean[i]) / q.sd[i];
+    add(&sum, 0.5 * (log_excess(p.sd[i], q.sd[i]) + z * z));
   }
   return result(&sum) / (double)n;
 }

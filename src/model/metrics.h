@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* A normal distribution for each row. */
+/* A normal distribution for each row. Variances would leave the range of a double where the target's unit is its root. */
 typedef struct oat_gaussian {
-  const double *mean, *variance;
+  const double *mean, *sd;
 } oat_gaussian;
 
 double oat_mean(size_t n, const double *values);
@@ -20,12 +20,12 @@ double oat_median(size_t n, double *values);
 double oat_rmse(size_t n, const double *y, const double *mean);
 /* rmse / sd(y); NaN for n < 2 or a constant y. */
 double oat_srmse(size_t n, const double *y, const double *mean);
-/* nlp[i] = -log N(y_i; mean_i, variance_i). A variance of 0 gives -Inf where y is the mean, else Inf. */
+/* nlp[i] = -log N(y_i; mean_i, sd_i^2). An sd of 0 gives -Inf where y is the mean, else Inf. */
 void oat_nlp(size_t n, const double *y, oat_gaussian prediction, double *nlp);
 /* Share of rows with y in the central interval of probability p; NaN unless -1 < p < 1, and 0 for p < 0. */
 double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p);
 /* Mean over rows of KL(p || q). With p the full GP and q the sparse one it is the paper's AUKL.
- * Variances must be positive. */
+ * Standard deviations must be positive. */
 double oat_mean_kl(size_t n, oat_gaussian p, oat_gaussian q);
 
 /* The standard normal quantile to about 1e-15 relative; NaN outside (0, 1). */

@@ -125,6 +125,7 @@ oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **
 oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out);
 oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out);
 oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
+oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out);
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,

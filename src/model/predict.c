@@ -1,26 +1,31 @@
 /* Prediction from K x K factors only: v = L^-1 k(Z, x), u = LB^-1 v;
  *   mean = m + u . c,  latent variance = k(x, x) - |v|^2 + |u|^2 (|u|^2 alone for dic, k(x, x) - |v|^2 for the full GP).
  * The variance of an observation adds the noise, once. The mean alone is m + k(x, Z) . (L^-T LB^-T c), in O(K) instead of O(K^2) a row. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "linalg/linalg.h"
 #include "model/rows.h"
+#include "util/machine.h"
 #include "util/memory.h"
 #include "util/rng.h"
 #include "util/threads.h"
+
+enum { MOST_LIFTS = 40 }; /* of the diagonal of a covariance: more than it takes from 1e-20 to 1e-4 */
 
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
 /* Prior variance that the knots leave, and the variance of what they explain. */
 static double latent_variance(const oatgp_model *model, double q, double u2) {
-  const double sigma = model->theta[OAT_SIGMA], scale = model->number[OAT_NUMBER_Y_SCALE];
+  const double sigma = model->theta[OAT_SIGMA];
   const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : fmax(sigma * sigma - q, 0);
-  return (left + (model->approx->sparse ? u2 : 0)) * scale * scale;
+  return left + (model->approx->sparse ? u2 : 0);
 }
 
-/* Mean and latent variance at n scaled points, in the data's units. */
+/* At n scaled points the mean, in the data's units, and the latent variance in squares of the model's unit: in those of the data it may
+ * leave the range of a double, where the standard deviation does not. */
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean,
                                    double *variance) {
   const oat_backend_table *table = &oat_backend_cpu;
@@ -48,6 +53,18 @@ done:
   free(u2);
   free(pull);
   return status;
+}
+
+/* Refuses the first of n values that is not finite. */
+static oatgp_status check_finite(oatgp_context *ctx, const oatgp_data *data, const double *values, const char *what) {
+  for (size_t i = 0; i < data->n; i++) {
+    if (!isfinite(values[i])) {
+      return oat_fail(ctx, OATGP_NUMERIC,
+                      "the %s of row %zu is not a finite number: its inputs are too far from those of the fit, or the model is damaged", what,
+                      data->before + i + 1);
+    }
+  }
+  return OATGP_OK;
 }
 
 /* weights <- L^-T LB^-T c, without LB for the full GP. */
@@ -103,6 +120,7 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
   for (size_t lane = 0; lane < count; lane++) {
     mean_of_lane(model, &lanes, lane, mean);
   }
+  TRY(check_finite(ctx, data, mean, "mean"));
 done:
   free(x);
   free(weights);
@@ -110,26 +128,42 @@ done:
   return status;
 }
 
+/* In squares of the model's unit. */
 static double noise_variance(const oatgp_model *model, const oatgp_data *data, size_t i) {
-  const double tau = model->theta[OAT_TAU] * model->number[OAT_NUMBER_Y_SCALE];
-  return tau * tau / (data->weight != NULL ? data->weight[i] : 1) + (data->noise != NULL ? data->noise[i] : 0);
+  const double tau = model->theta[OAT_TAU], unit = model->number[OAT_NUMBER_Y_SCALE];
+  return tau * tau / (data->weight != NULL ? data->weight[i] : 1) + (data->noise != NULL ? data->noise[i] / unit / unit : 0);
 }
 
-oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
+/* What becomes of a variance in the model's unit. The unit is a power of two, so that no digit changes. */
+static double as_variance(double variance, double unit) { return variance * unit * unit; }
+static double as_sd(double variance, double unit) { return sqrt(variance) * unit; }
+
+/* A prediction whose spreads are written as variances or as standard deviations. */
+typedef struct spreads {
+  double *mean, *latent, *observed; /* each may be NULL */
+  double (*convert)(double variance, double unit);
+} spreads;
+
+static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const spreads *out) {
+  const double unit = model->number[OAT_NUMBER_Y_SCALE];
   double *x = NULL, *mean = NULL, *variance = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_model_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, data->n, 1, &mean));
   TRY(oat_new_matrix(ctx, data->n, 1, &variance));
   TRY(predict_points(ctx, model, data->n, x, mean, variance));
+  TRY(check_finite(ctx, data, mean, "mean"));
+  TRY(check_finite(ctx, data, variance, "variance"));
   if (out->mean != NULL) {
     memcpy(out->mean, mean, data->n * sizeof *mean);
   }
-  if (out->variance_latent != NULL) {
-    memcpy(out->variance_latent, variance, data->n * sizeof *variance);
-  }
-  for (size_t i = 0; out->variance != NULL && i < data->n; i++) {
-    out->variance[i] = variance[i] + noise_variance(model, data, i);
+  for (size_t i = 0; i < data->n; i++) {
+    if (out->latent != NULL) {
+      out->latent[i] = out->convert(variance[i], unit);
+    }
+    if (out->observed != NULL) {
+      out->observed[i] = out->convert(variance[i] + noise_variance(model, data, i), unit);
+    }
   }
 done:
   free(x);
@@ -138,10 +172,18 @@ done:
   return status;
 }
 
+oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
+  return predict_rows(ctx, model, data, &(spreads){out->mean, out->variance_latent, out->variance, as_variance});
+}
+
+oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out) {
+  return predict_rows(ctx, model, data, &(spreads){out->mean, out->sd_latent, out->sd, as_sd});
+}
+
 oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
   const oatgp_status status = predict_points(ctx, model, model->k, model->z, mean, sd);
   for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
-    sd[i] = sqrt(sd[i]);
+    sd[i] = as_sd(sd[i], model->number[OAT_NUMBER_Y_SCALE]);
   }
   return status;
 }
@@ -170,17 +212,32 @@ static void join(const oatgp_model *model, size_t n, oat_view v, oat_view covari
   }
 }
 
-oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
+static size_t joint_work(const oatgp_model *model, size_t n) { return oat_kernel_work(n, n > model->k ? n : model->k, model->d); }
+
+/* Refuses what would not fit, before anything is allocated: so many matrices of n x n, the rows' kernel values and scratch. */
+static oatgp_status check_joint(oatgp_context *ctx, const oatgp_model *model, size_t n, size_t matrices) {
+  const double bytes = 8 * ((double)matrices * (double)n * (double)n + (double)n * (double)model->k + (double)joint_work(model, n));
+  const double most = (double)(ctx->memory > 0 ? ctx->memory : oat_machine_available());
+  if (n > OAT_LARGEST_SIDE) {
+    return oat_fail(ctx, OATGP_DATA, "a joint covariance of %zu rows is too large: at most %d rows", n, OAT_LARGEST_SIDE);
+  }
+  if (bytes > most) {
+    return oat_fail(ctx, OATGP_MEMORY,
+                    "the joint covariance of %zu rows needs %.3g GiB, and %.3g GiB may be used: take fewer rows at a time%s", n,
+                    bytes / 1073741824, most / 1073741824, ctx->memory > 0 ? " or raise --memory" : "");
+  }
+  return OATGP_OK;
+}
+
+/* In squares of the model's unit. */
+static oatgp_status join_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
   const size_t n = data->n;
   const oat_sparse sparse = oat_model_sparse(model);
   double *x = NULL, *v = NULL, *work = NULL;
   oatgp_status status = OATGP_OK;
-  if (n > OAT_LARGEST_SIDE) {
-    return oat_fail(ctx, OATGP_DATA, "a joint covariance of %zu rows is too large: at most %d rows", n, OAT_LARGEST_SIDE);
-  }
   TRY(oat_model_inputs(ctx, model, data, &x));
   TRY(oat_new_matrix(ctx, n, model->k, &v));
-  TRY(oat_new_matrix(ctx, oat_kernel_work(n, n > model->k ? n : model->k, model->d), 1, &work));
+  TRY(oat_new_matrix(ctx, joint_work(model, n), 1, &work));
   const oat_points points = {x, n, n}, knots = {model->z, model->k, model->k};
   oat_kernel_cross(&sparse.cov, points, points, covariance, n, work);
   oat_kernel_cross(&sparse.cov, points, knots, v, n, work);
@@ -188,10 +245,6 @@ oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model
   oat_solve_right(model->l, model->k, OAT_TRANSPOSED, view);
   join(model, n, view, oat_square(covariance, n));
   oat_symmetrise(n, covariance);
-  const double scale = model->number[OAT_NUMBER_Y_SCALE];
-  for (size_t i = 0; i < n * n; i++) {
-    covariance[i] *= scale * scale;
-  }
 done:
   free(x);
   free(v);
@@ -199,14 +252,44 @@ done:
   return status;
 }
 
+/* A covariance has the square of the target's unit, and so a smaller range. */
+static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
+  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE], prior = sigma * sigma * unit * unit;
+  if (isfinite(prior) && prior >= DBL_MIN / DBL_EPSILON) {
+    return OATGP_OK;
+  }
+  return oat_fail(ctx, OATGP_NUMERIC,
+                  "the function has a standard deviation of %g, whose square is too %s for a number: standard deviations and draws can be had, "
+                  "but for a covariance the target must be %s",
+                  sigma * unit, unit > 1 ? "large" : "small", unit > 1 ? "divided by some power of ten" : "multiplied by some power of ten");
+}
+
+oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
+  const double unit = model->number[OAT_NUMBER_Y_SCALE];
+  oatgp_status status = OATGP_OK;
+  TRY(check_unit(ctx, model));
+  TRY(check_joint(ctx, model, data->n, 1));
+  TRY(join_rows(ctx, model, data, covariance));
+  for (size_t i = 0; i < data->n * data->n; i++) {
+    covariance[i] *= unit * unit;
+  }
+done:
+  return status;
+}
+
 /* Factor of a covariance that may be singular: the smallest diagonal lift that lets it through. As what is left of the prior
- * variance, the covariance has the rounding error of that, which may be larger than itself. */
+ * variance, the covariance has the rounding error of that, which may be larger than itself. Where the
+ * prior has none, the factor is 0. */
 static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double prior, double *l) {
-  double largest = 0;
+  double largest = 0, lift = 0;
+  if (prior == 0) {
+    memset(l, 0, n * n * sizeof *l);
+    return OATGP_OK;
+  }
   for (size_t i = 0; i < n; i++) {
     largest = fmax(largest, covariance[i * (n + 1)]);
   }
-  for (double lift = 0; lift <= 1e-4 * prior; lift = fmax(10 * lift, fmax(1e-14 * largest, 1e-20 * prior))) {
+  for (int tries = 0; tries < MOST_LIFTS && lift <= 1e-4 * prior; tries++) {
     memcpy(l, covariance, n * n * sizeof *l);
     for (size_t i = 0; i < n; i++) {
       l[i * (n + 1)] += lift;
@@ -214,32 +297,35 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
     if (oat_cholesky(n, l) == 0) {
       return OATGP_OK;
     }
+    lift = fmax(10 * lift, fmax(1e-14 * largest, 1e-20 * prior));
   }
-  return oat_fail(ctx, OATGP_NUMERIC, "the posterior covariance of the %zu rows could not be factorised", n);
+  return oat_fail(ctx, OATGP_NUMERIC,
+                  "the posterior covariance of the %zu rows could not be factorised for draws, even with 1e-4 of the prior variance added", n);
 }
 
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples) {
   const size_t n = data->n;
-  const double sigma = model->theta[OAT_SIGMA] * model->number[OAT_NUMBER_Y_SCALE];
+  const double sigma = model->theta[OAT_SIGMA];
   double *mean = NULL, *covariance = NULL, *l = NULL, *draw = NULL;
   oat_rng rng;
   oatgp_status status = OATGP_OK;
   oat_rng_seed(&rng, seed);
+  TRY(check_joint(ctx, model, n, 2));
   TRY(oat_new_matrix(ctx, n, 1, &mean));
   TRY(oat_new_matrix(ctx, n, n, &covariance));
   TRY(oat_new_matrix(ctx, n, n, &l));
   TRY(oat_new_matrix(ctx, n, 1, &draw));
   const oatgp_prediction out = {mean, NULL, NULL};
   TRY(oat_predict(ctx, model, data, &out));
-  TRY(oat_predict_covariance(ctx, model, data, covariance));
+  TRY(join_rows(ctx, model, data, covariance));
   TRY(factorise_posterior(ctx, n, covariance, sigma * sigma, l));
   for (size_t s = 0; s < count; s++) {
     for (size_t i = 0; i < n; i++) {
       draw[i] = oat_rng_normal(&rng);
       samples[s * n + i] = mean[i];
     }
-    oat_gemv(1, oat_const_square(l, n), OAT_PLAIN, draw, 1, samples + s * n);
+    oat_gemv(model->number[OAT_NUMBER_Y_SCALE], oat_const_square(l, n), OAT_PLAIN, draw, 1, samples + s * n);
   }
 done:
   free(mean);

@@ -1,6 +1,8 @@
 /* Data as a fitted model sees them. */
 #include "model/rows.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,22 @@ oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model
   return OATGP_OK;
 }
 
+/* A finite input may leave the range of a number when it is scaled. It is then as far from the knots as a number can be; but a linear mean
+ * has no value there. */
+static oatgp_status bound_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const size_t *column, double *x) {
+  for (size_t i = 0; i < data->n * model->d; i++) {
+    if (!isfinite(x[i]) && model->p <= 1) {
+      x[i] = copysign(DBL_MAX, x[i]);
+    } else if (!isfinite(x[i])) {
+      const size_t row = i % data->n, j = i / data->n;
+      const oat_column input = oat_data_input(data, column[j]);
+      return oat_fail(ctx, OATGP_DATA, "input '%s' of row %zu is %g, which is too far from the fit's values of about %g for a linear mean",
+                      model->names[j], data->before + row + 1, input.a[row * input.step], model->scaling.centre[j]);
+    }
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double **x) {
   size_t *column = NULL;
   oatgp_status status = OATGP_OK;
@@ -61,7 +79,12 @@ oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, cons
   TRY(oat_model_match_inputs(ctx, model, data, column));
   TRY(oat_new_matrix(ctx, data->n, model->d, x));
   oat_scaling_apply(&model->scaling, column, data, *x);
+  TRY(bound_inputs(ctx, model, data, column, *x));
 done:
+  if (status != OATGP_OK) {
+    free(*x);
+    *x = NULL;
+  }
   free(column);
   return status;
 }

@@ -7,7 +7,7 @@
 
 #include "util/memory.h"
 
-/* Predictions of one model at all rows. */
+/* Predictions of one model at all rows: means and standard deviations. */
 typedef struct predictions {
   double *mean, *latent, *observed;
 } predictions;
@@ -23,8 +23,8 @@ static oatgp_status predict_all(oatgp_context *ctx, const oatgp_model *model, co
   TRY(oat_new_matrix(ctx, data->n, 1, &p->mean));
   TRY(oat_new_matrix(ctx, data->n, 1, &p->latent));
   TRY(oat_new_matrix(ctx, data->n, 1, &p->observed));
-  const oatgp_prediction out = {p->mean, p->latent, p->observed};
-  TRY(oat_predict(ctx, model, data, &out));
+  const oatgp_prediction_sd out = {p->mean, p->latent, p->observed};
+  TRY(oat_predict_sd(ctx, model, data, &out));
 done:
   return status;
 }
@@ -45,7 +45,7 @@ void oat_score_rows(size_t n, const double *y, oat_gaussian observed, double *nl
   out->aukl_observation = NAN;
 }
 
-oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out *rows,
+oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
                                  oatgp_scores *scores) {
   const size_t n = data->n;
   double *nlp = NULL;
@@ -55,8 +55,8 @@ oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat
   }
   oat_nlp(n, data->y, observed, nlp);
   for (size_t i = 0; rows != NULL && i < n; i++) {
-    const double values[] = {observed.mean[i], observed.variance[i], nlp[i], (data->y[i] - observed.mean[i]) / sqrt(observed.variance[i])};
-    double *const places[] = {rows->mean, rows->variance, rows->nlp, rows->residual};
+    const double values[] = {observed.mean[i], observed.sd[i], nlp[i], (data->y[i] - observed.mean[i]) / observed.sd[i]};
+    double *const places[] = {rows->mean, rows->sd, rows->nlp, rows->residual};
     for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
       if (places[j] != NULL) {
         places[j][i] = values[j];

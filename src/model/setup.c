@@ -94,7 +94,7 @@ done:
 
 /* The full GP has no knots to choose: but for the automatic selection, which finds where its parameters begin, they are optimised from the
  * start. Where knots were given (by a model, too), nothing is left to choose automatically: they are moved, if the kernel allows that. */
-static const oat_strategy *choose_strategy(const oat_setup *setup) {
+const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   const char *name = setup->settings->select;
   if (!setup->approx->sparse) {
     name = strcmp(name, "auto") == 0 && setup->from == NULL ? "auto" : "fixed";
@@ -112,7 +112,7 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   *setup = (oat_setup){.data = data, .settings = settings, .knots = knots};
   setup->approx = oat_approx_find(settings->approx);
   setup->kernel = oat_kernel_find(settings->kernel);
-  setup->strategy = choose_strategy(setup);
+  setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
@@ -177,7 +177,7 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
                              oat_setup *setup) {
   oatgp_status status = OATGP_OK;
   *setup = (oat_setup){.data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
-  setup->strategy = choose_strategy(setup);
+  setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));
   widen_ranges(setup);

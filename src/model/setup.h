@@ -40,6 +40,8 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
 /* To fit on from a model: its approx, kernel, scaling, mean and unit, starting where it is. */
 oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                              oat_setup *setup);
+/* What finds the knots, of settings, approx, kernel, knots and from alone. */
+const struct oat_strategy *oat_setup_strategy(const oat_setup *setup);
 /* A new start for another try: random parameters around the first ones, knots drawn again. */
 oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start);
 /* Bytes: what --memory says; else OAT_CACHE for a sparse model and half of the machine's for the full GP. */

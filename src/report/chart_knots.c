@@ -37,7 +37,7 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
 /* ---- one input --------------------------------------------------------------------------------------------------------- */
 
 typedef struct curve {
-  double x[POINTS], mean[POINTS], latent[POINTS], whole[POINTS]; /* the last two are variances */
+  double x[POINTS], mean[POINTS], latent[POINTS], whole[POINTS]; /* the last two are standard deviations */
 } curve;
 
 static oatgp_status predict_curve(const oat_facts *f, curve *c) {
@@ -45,18 +45,18 @@ static oatgp_status predict_curve(const oat_facts *f, curve *c) {
   oatgp_status status;
   oat_spread_evenly(POINTS, f->lowest[0], f->highest[0], c->x);
   TRY(oat_facts_rows(f, POINTS, c->x, &rows));
-  TRY(oat_predict(f->ctx, f->model, rows, &(oatgp_prediction){c->mean, c->latent, c->whole}));
+  TRY(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){c->mean, c->latent, c->whole}));
 done:
   oatgp_data_free(rows);
   return status;
 }
 
-static oatgp_status draw_band(const curve *c, const double *variance, const oat_style *style, oat_panel *out) {
+static oatgp_status draw_band(const curve *c, const double *sd, const oat_style *style, oat_panel *out) {
   double low[POINTS], high[POINTS];
   const double width = oatgp_normal_quantile(0.975);
   for (size_t i = 0; i < POINTS; i++) {
-    low[i] = c->mean[i] - width * sqrt(variance[i]);
-    high[i] = c->mean[i] + width * sqrt(variance[i]);
+    low[i] = c->mean[i] - width * sd[i];
+    high[i] = c->mean[i] + width * sd[i];
   }
   return oat_panel_band(out, style, POINTS, c->x, (oat_limits){low, high});
 }
@@ -101,10 +101,7 @@ static oatgp_status predict_map(const oat_facts *f, double *sd) {
     x[i + n] = at_cell(f, 1, (double)(i / CELLS) + 0.5);
   }
   TRY(oat_facts_rows(f, n, x, &rows));
-  TRY(oat_predict(f->ctx, f->model, rows, &(oatgp_prediction){NULL, sd, NULL}));
-  for (size_t i = 0; i < n; i++) {
-    sd[i] = sqrt(sd[i]);
-  }
+  TRY(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){NULL, sd, NULL}));
 done:
   free(x);
   oatgp_data_free(rows);

@@ -14,7 +14,7 @@ enum { VALUES = 33, MOST_ROWS = 64, MOST_LINES = 12, MOST_INPUTS = 24 };
 
 typedef struct sweep {
   size_t rows;                                                /* that are averaged over */
-  double at[VALUES], mean[VALUES], low[VALUES], high[VALUES]; /* low: first the variance */
+  double at[VALUES], mean[VALUES], low[VALUES], high[VALUES]; /* low: first the sd */
   double *each;                                               /* prediction of every row at every value: values x rows */
 } sweep;
 
@@ -54,7 +54,7 @@ static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
   TRY(oat_predict_mean(f->ctx, f->model, rows, s->each));
   TRY(oat_predict_averages(f->ctx, f->model, rows, s->rows, &(oat_averages){s->mean, s->low}));
   for (size_t i = 0; i < VALUES; i++) {
-    const double sd = sqrt(s->low[i]);
+    const double sd = s->low[i];
     s->low[i] = s->mean[i] - width * sd;
     s->high[i] = s->mean[i] + width * sd;
   }

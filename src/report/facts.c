@@ -145,18 +145,15 @@ done:
 
 /* Rows of the fit are predicted without themselves, which says how well others will be; where they are others, by the model as it is. */
 static oatgp_status predict_rows(oat_facts *f) {
-  const oatgp_held_out rows = {f->mean, f->sd, f->nlp, f->residual};
+  const oatgp_held_out_sd rows = {f->mean, f->sd, f->nlp, f->residual};
   oatgp_status status = OATGP_DATA;
   if (f->data->n == f->info.n) {
     status = oat_loo_report(f->ctx, f->model, f->data, &rows, &f->scores);
     f->left_out = status == OATGP_OK;
   }
   if (status == OATGP_DATA) {
-    TRY(oat_predict(f->ctx, f->model, f->data, &(oatgp_prediction){f->mean, NULL, f->sd}));
+    TRY(oat_predict_sd(f->ctx, f->model, f->data, &(oatgp_prediction_sd){f->mean, NULL, f->sd}));
     TRY(oat_held_out_report(f->ctx, f->data, (oat_gaussian){f->mean, f->sd}, &rows, &f->scores));
-  }
-  for (size_t i = 0; i < f->data->n; i++) {
-    f->sd[i] = sqrt(f->sd[i]);
   }
 done:
   return status;

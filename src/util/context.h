@@ -17,7 +17,8 @@ struct oatgp_context {
   oatgp_progress_fn progress;
   void *progress_user;
   double told; /* when progress was told for the last time */
-  int threads; /* 0 stands for 1 */
+  int threads;    /* 0 stands for 1 */
+  int64_t memory; /* for matrices of rows x rows in predictions; 0: what the machine has */
 };
 
 /* Stores the sentence and returns the status: `return oat_fail(ctx, OATGP_DATA, "...", ...)`. */

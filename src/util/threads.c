@@ -1,7 +1,9 @@
 /* Threads of parallel loops. */
 #include "util/threads.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -10,12 +12,20 @@
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
 
+/* A number of the process, as the threads of the BLAS are. */
+static atomic_int most_threads = INT_MAX;
+
 static void note_fork(void) { forked = true; }
 
 /* When the library is loaded, so that a child which is forked before the first call counts as one, too. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
 
-int oat_lane_threads(int wanted) { return forked || wanted < 1 ? 1 : wanted; }
+int oat_lane_threads(int wanted) {
+  const int most = atomic_load(&most_threads);
+  return forked || wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }
 
 const char *oat_threads_name(void) {
 #if defined(_OPENMP)

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 
-/* As many as asked for; 1 in a forked child, whose copy of the thread pool has no threads. */
+/* As many as asked for, but no more than oat_limit_threads said; 1 in a forked child, whose copy of the thread pool has no threads. */
 int oat_lane_threads(int wanted);
+/* The most threads of this process from now on, where its address space has no room for more (api/threads.c); whether that is news. */
+bool oat_limit_threads(int most);
 /* In a parallel loop: whether this is the thread that began it. */
 bool oat_in_first_thread(void);
 

@@ -56,8 +56,8 @@ plot_effects <- function(object, level, ...) {
     inputs[, j] <- grid
     values <- predict_rows(object, list(x = inputs))
     mean <- values[, "mean"]
-    latent <- z * sqrt(values[, "latent"])
-    observation <- z * sqrt(values[, "observation"])
+    latent <- z * values[, "latent"]
+    observation <- z * values[, "observation"]
     points <- info$d == 1 && !is.null(object$rows)
     limits <- range(mean - observation, mean + observation, if (points) object$rows$y)
     draw_points(plot, list(grid, mean), list(type = "n", ylim = limits, xlab = info$inputs[j], ylab = ylab), list(...))

@@ -40,7 +40,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   column <- function(name) stats::setNames(values[, name], rownames(values)) # that of one row, too
   fit <- column("mean")
   if (interval != "none") {
-    half <- stats::qnorm((1 + level) / 2) * sqrt(column(if (interval == "confidence") "latent" else "observation"))
+    half <- stats::qnorm((1 + level) / 2) * column(if (interval == "confidence") "latent" else "observation")
     fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
   }
   if (!se.fit && !cov) {
@@ -48,7 +48,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   }
   result <- list(fit = pad(fit))
   if (se.fit) {
-    result$se.fit <- pad(sqrt(column("latent")))
+    result$se.fit <- pad(column("latent"))
     result$residual.scale <- sigma.oatgp(object)
   }
   if (cov) {
@@ -107,9 +107,11 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   }
   draws <- receive(.Call(C_entry_samples, object$model, rows, as.integer(nsim), as.double(draw_seed())), call)
   if (what == "response") {
-    variance <- sigma.oatgp(object)^2 / if (is.null(rows$weights)) 1 else rows$weights
-    variance <- variance + if (is.null(rows$noise_variance)) 0 else rows$noise_variance
-    draws <- draws + stats::rnorm(length(draws), 0, sqrt(rep_len(variance, nrow(draws))))
+    noise <- sigma.oatgp(object) / sqrt(if (is.null(rows$weights)) 1 else rows$weights)
+    known <- sqrt(if (is.null(rows$noise_variance)) 0 else rows$noise_variance)
+    unit <- max(noise, known, .Machine$double.xmin) # squares are formed in this unit, where they are in the range of numbers
+    sd <- unit * sqrt((noise / unit)^2 + (known / unit)^2)
+    draws <- draws + stats::rnorm(length(draws), 0, rep_len(sd, nrow(draws)))
   }
   colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
   rownames(draws) <- rownames(rows$x)

@@ -23,9 +23,9 @@ rows_of_fit <- function(object, data, y, weights, noise_variance, call) {
 
 held_out <- function(result, rows, class) {
   values <- as.data.frame(result$rows)
-  names(values) <- c("mean", "variance", "nlp", "residual")
+  names(values) <- c("mean", "sd", "nlp", "residual")
   names <- if (anyDuplicated(rownames(rows$x))) NULL else rownames(rows$x) # rows that came later can have the same names
-  values <- data.frame(y = rows$y, values[1], sd = sqrt(values$variance), values[3:4], row.names = names)
+  values <- data.frame(y = rows$y, values, row.names = names)
   structure(list(rows = values, scores = unlist(result$scores)), class = c(class, "oatgp_held_out"))
 }
 

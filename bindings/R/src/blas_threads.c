@@ -2,11 +2,14 @@
  * for when the package is loaded: they are weak symbols, NULL with another BLAS, whose threads are then its own affair. */
 #include "glue.h"
 #include "linalg/linalg.h"
+#include "linalg/reserve.h"
 #include "util/threads.h"
 
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 extern int openblas_get_num_threads(void) __attribute__((weak));
 extern char *openblas_get_config(void) __attribute__((weak));
+extern void *blas_memory_alloc(int which) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
 
 const char *oat_blas_name(void) { return openblas_get_config != NULL ? openblas_get_config() : "R's BLAS, which is not OpenBLAS"; }
 
@@ -19,3 +22,9 @@ void set_blas_threads(int threads) {
 }
 
 void oat_set_blas_threads(int threads) { set_blas_threads(threads); }
+
+int oat_reserve_blas(int threads) {
+  return blas_memory_alloc != NULL && blas_memory_free != NULL ? oat_reserve_buffers(threads, blas_memory_alloc, blas_memory_free) : threads;
+}
+
+size_t oat_blas_buffer(void) { return OAT_BLAS_BUFFER; }

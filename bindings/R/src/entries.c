@@ -113,7 +113,7 @@ SEXP entry_load(SEXP path) {
 
 /* ---- prediction -------------------------------------------------------------------------------------------------------- */
 
-/* A matrix of three columns: mean, variance of f, variance of y. */
+/* A matrix of three columns: mean, sd of f, sd of y. */
 static oatgp_status predict_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
   NEED(settings_from_texts(j, j->argument[2]));
@@ -122,7 +122,7 @@ static oatgp_status predict_work(job *j, SEXP *value) {
   const int n = (int)oatgp_data_rows(j->data);
   *value = PROTECT(Rf_allocMatrix(REALSXP, n, 3));
   double *mean = REAL(*value);
-  return oatgp_predict(j->ctx, model, j->data, &(oatgp_prediction){mean, mean + n, mean + 2 * (size_t)n});
+  return oatgp_predict_sd(j->ctx, model, j->data, &(oatgp_prediction_sd){mean, mean + n, mean + 2 * (size_t)n});
 }
 
 SEXP entry_predict(SEXP model, SEXP frame, SEXP settings) {
@@ -176,24 +176,24 @@ SEXP entry_score(SEXP model, SEXP frame) {
   return run_job(&j, score_work);
 }
 
-/* list(rows = n x 4: mean, variance, nlp, residual; scores), protected as the value; *rows are to be filled. */
-static void new_held_out(R_xlen_t n, SEXP *value, oatgp_held_out *rows) {
+/* list(rows = n x 4: mean, sd, nlp, residual; scores), protected as the value; *rows are to be filled. */
+static void new_held_out(R_xlen_t n, SEXP *value, oatgp_held_out_sd *rows) {
   static const char *const names[] = {"rows", "scores"};
   *value = PROTECT(named_list(2, names));
   SEXP matrix = Rf_allocMatrix(REALSXP, (int)n, 4);
   SET_VECTOR_ELT(*value, 0, matrix);
   double *at = REAL(matrix);
-  *rows = (oatgp_held_out){at, at + n, at + 2 * n, at + 3 * n};
+  *rows = (oatgp_held_out_sd){at, at + n, at + 2 * n, at + 3 * n};
 }
 
 static oatgp_status loo_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
-  oatgp_held_out rows;
+  oatgp_held_out_sd rows;
   oatgp_scores scores;
   NEED(model_behind(j, j->argument[0], &model));
   NEED(data_from_frame(j, j->argument[1], &j->data));
   new_held_out((R_xlen_t)oatgp_data_rows(j->data), value, &rows);
-  NEED(oatgp_loo(j->ctx, model, j->data, &rows, &scores));
+  NEED(oatgp_loo_sd(j->ctx, model, j->data, &rows, &scores));
   SET_VECTOR_ELT(*value, 1, scores_list(&scores));
   return OATGP_OK;
 }
@@ -205,7 +205,7 @@ SEXP entry_loo(SEXP model, SEXP frame) {
 
 /* frame, settings, knots (a frame or NULL) */
 static oatgp_status cv_work(job *j, SEXP *value) {
-  oatgp_held_out rows;
+  oatgp_held_out_sd rows;
   oatgp_scores scores;
   NEED(settings_from_texts(j, j->argument[1]));
   NEED(data_from_frame(j, j->argument[0], &j->data));
@@ -214,7 +214,7 @@ static oatgp_status cv_work(job *j, SEXP *value) {
   }
   new_held_out((R_xlen_t)oatgp_data_rows(j->data), value, &rows);
   const oatgp_cv_watch watch = {.monitor = watch_fit, .user = j};
-  NEED(oatgp_cv(j->ctx, j->data, &j->settings, j->knots, &watch, &rows, &scores));
+  NEED(oatgp_cv_sd(j->ctx, j->data, &j->settings, j->knots, &watch, &rows, &scores));
   SET_VECTOR_ELT(*value, 1, scores_list(&scores));
   return OATGP_OK;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import os
@@ -12,7 +13,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import numpy as np
 
@@ -26,8 +27,25 @@ if TYPE_CHECKING:
     OnInterrupt = Literal["raise", "return"]
 
 
+#: What the linear algebra and the threads read when they are loaded, and never again (cli/environment.c says why).
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "GOMP_SPINCOUNT": "1000"}
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    """With what is not set and should be; afterwards the environment is as it was."""
+    added = [name for name in _ENVIRONMENT if name not in os.environ and not (name.startswith("GOMP") and "OMP_WAIT_POLICY" in os.environ)]
+    os.environ.update({name: _ENVIRONMENT[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
 def _load() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(Path(__file__).with_name("liboatgp.so")))
+    with _environment():
+        library = ctypes.CDLL(str(Path(__file__).with_name("liboatgp.so")))
     for function, (result, arguments) in abi.FUNCTIONS.items():
         getattr(library, function).restype = result
         getattr(library, function).argtypes = arguments

@@ -181,7 +181,7 @@ def cv(
     with Call(threads=int(struct.struct.threads), progress=progress) as call:
         watch = abi.oatgp_cv_watch(call.monitor)
         call(
-            "oatgp_cv",
+            "oatgp_cv_sd",
             data.handle,
             struct.by_reference,
             _handle_of(knots),
@@ -223,14 +223,16 @@ class _HeldOutRows:
 
     def __init__(self, n: int) -> None:
         self._arrays = (np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan))
-        self._struct = abi.oatgp_held_out(*(address(array) for array in self._arrays))
+        self._struct = abi.oatgp_held_out_sd(*(address(array) for array in self._arrays))
 
     @property
     def by_reference(self) -> Any:
         return ctypes.byref(self._struct)
 
     def result(self, scores: Any) -> HeldOut:
-        return HeldOut(*self._arrays, from_struct(Scores, scores))
+        mean, sd, nlp, residual = self._arrays
+        with np.errstate(over="ignore", under="ignore"):
+            return HeldOut(mean, sd * sd, nlp, residual, from_struct(Scores, scores), sd)
 
 
 class Model:
@@ -537,12 +539,11 @@ class Model:
         handle, found = self._handle, []
         for part in self._parts(X, threads, reading):
             columns = [np.empty(len(part)) for _ in range(3)]
-            room = abi.oatgp_prediction(*(address(column) for column in columns))
+            room = abi.oatgp_prediction_sd(*(address(column) for column in columns))
             with Call(threads=threads) as call:
-                call("oatgp_predict", handle, part.handle, ctypes.byref(room))
+                call("oatgp_predict_sd", handle, part.handle, ctypes.byref(room))
             found.append(columns)
-        mean, latent_variance, variance = (_join([columns[j] for columns in found]) for j in range(3))
-        sd_latent, sd = np.sqrt(latent_variance), np.sqrt(variance)
+        mean, sd_latent, sd = (_join([columns[j] for columns in found]) for j in range(3))
         half = -width * (sd_latent if latent else sd)
         return Prediction(mean, sd_latent, sd, mean - half, mean + half)
 
@@ -625,7 +626,7 @@ class Model:
         data = self._rows(X, y, rows, threads=threads)
         held_out, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
         with Call(threads=threads) as call:
-            call("oatgp_loo", self._handle, data.handle, held_out.by_reference, ctypes.byref(scores))
+            call("oatgp_loo_sd", self._handle, data.handle, held_out.by_reference, ctypes.byref(scores))
         return held_out.result(scores)
 
     def certify(

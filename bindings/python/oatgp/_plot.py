@@ -68,7 +68,7 @@ def _held_out(model: Model, data: Optional[Data]) -> Tuple[Array, Array, Array, 
         raise ValueError("this figure needs rows with a target")
     try:
         rows = model.loo(data)
-        return target, rows.mean, np.sqrt(rows.variance), "predicted without the row itself"
+        return target, rows.mean, rows.sd, "predicted without the row itself"
     except ValueError:
         found = model.predict(data)
         if _are_of_the_fit(model, data):

@@ -49,10 +49,11 @@ class HeldOut(NamedTuple):
     """Rows as a model predicts them that has not seen them, and the scores of all."""
 
     mean: Array
-    variance: Array  #: of an observation
+    variance: Array  #: of an observation; 0 or infinite where the square of the target's unit is no number, as ``sd`` is not
     nlp: Array  #: -log p(y)
     residual: Array  #: (y - mean) / sd
     scores: Scores
+    sd: Array  #: of an observation
 
 
 @dataclass(frozen=True)

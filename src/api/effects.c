@@ -1,0 +1,94 @@
+/* Settings that have no effect with the others, such as --alpha with vfe: a note says so. A setting counts as given when it is neither its
+ * default nor what the preset says. */
+#include <string.h>
+
+#include "api/api.h"
+#include "knots/strategy.h"
+#include "model/setup.h"
+
+static bool sparse(const oat_setup *s) { return s->approx->sparse; }
+static bool has_power(const oat_setup *s) { return s->approx->power; }
+static bool has_shape(const oat_setup *s) { return s->kernel->has_shape; }
+static bool has_knots(const oat_setup *s) { return sparse(s) && s->knots != NULL; }
+static bool relative_jitter(const oat_setup *s) { return sparse(s) && s->settings->jitter_absolute == 0; }
+static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint != '\0'; }
+
+static bool is(const oat_setup *s, const char *strategy) { return strcmp(s->strategy->name, strategy) == 0; }
+static bool automatic(const oat_setup *s) { return is(s, "auto"); }
+static bool grows(const oat_setup *s) { return s->strategy->grows; }
+static bool compares_knots(const oat_setup *s) { return s->strategy->proposal != NULL || is(s, "variance"); }
+static bool bayesian(const oat_setup *s) { return is(s, "oat-bo"); }
+static bool by_gain(const oat_setup *s) { return is(s, "oat-gain"); }
+static bool exact_gain(const oat_setup *s) { return by_gain(s) && !has_power(s) && s->approx->alpha == 0; }
+static bool draws_rows(const oat_setup *s) { return s->strategy->proposal != NULL && !exact_gain(s); }
+static bool refines(const oat_setup *s) { return s->settings->refine != 0; }
+static bool can_refine(const oat_setup *s) { return sparse(s) && !is(s, "simultaneous"); }
+static bool moves_knots(const oat_setup *s) { return sparse(s) && (refines(s) || !(is(s, "fixed") || is(s, "variance"))); }
+static bool adadelta(const oat_setup *s) { return strcmp(s->settings->optimizer, "adadelta") == 0; }
+static bool lbfgs(const oat_setup *s) { return !adadelta(s) || automatic(s); }
+
+typedef struct effect {
+  const char *name;
+  bool (*has_one)(const oat_setup *setup);
+  const char *why; /* it has none */
+} effect;
+
+static const effect effects[] = {
+    {"alpha", has_power, "only --approx pep has a power"},
+    {"shape", has_shape, "only the kernels rq and rq-ard have a shape"},
+    {"knots", sparse, "the full GP has no knots"},
+    {"knots_scaled", has_knots, "only the knots of a file or an array have units"},
+    {"jitter", relative_jitter, "the full GP has no knots, and --jitter-absolute takes its place where it is given"},
+    {"jitter_absolute", sparse, "the full GP has no knots"},
+    {"select", sparse, "the full GP has no knots"},
+    {"tol_row", automatic, "only --select auto without --knots has this tolerance"},
+    {"max_knots", grows, "only --select auto (without --knots) and oat-* change the number of knots"},
+    {"tol_knot", compares_knots, "only --select oat-* and variance compare one knot with another"},
+    {"candidates", draws_rows, "only --select oat-bo and oat-rs (and oat-gain for fic, fitc and pep) draw rows to try"},
+    {"first_candidates", bayesian, "only --select oat-bo begins with random rows"},
+    {"batch", by_gain, "only --select oat-gain adds several knots at once"},
+    {"gain_rows", exact_gain, "only --select oat-gain computes exact gains, and not for fic, fitc and pep"},
+    {"inner_iter", grows, "only --select oat-* optimises after each knot"},
+    {"refine", can_refine, "--select simultaneous moves all knots anyway, and the full GP has none"},
+    {"restart_parameters", refines, "there is no --refine, whose start it changes"},
+    {"guard", grows, "only --select auto (without --knots) and oat-* have it"},
+    {"condition", bayesian, "only --select oat-bo has a surrogate"},
+    {"surrogate_sigma", bayesian, "only --select oat-bo has a surrogate"},
+    {"surrogate_lengthscale", bayesian, "only --select oat-bo has a surrogate"},
+    {"surrogate_jitter", bayesian, "only --select oat-bo has a surrogate"},
+    {"knot_box", moves_knots, "the knots stay where they are"},
+    {"knot_margin", moves_knots, "the knots stay where they are"},
+    {"lbfgs_history", lbfgs, "only --optimizer lbfgs has a history"},
+    {"line_search", lbfgs, "only --optimizer lbfgs has a line search"},
+    {"decay", adadelta, "only --optimizer adadelta has averages"},
+    {"epsilon", adadelta, "only --optimizer adadelta has it"},
+    {"eta", adadelta, "only --optimizer adadelta has it"},
+    {"checkpoint_seconds", checkpoints, "there is no --checkpoint"},
+};
+
+static void say(oatgp_context *ctx, const effect *e) {
+  char option[OAT_LONGEST_SETTING];
+  size_t i = 0;
+  for (; e->name[i] != '\0'; i++) {
+    option[i] = (char)(e->name[i] == '_' ? '-' : e->name[i]);
+  }
+  option[i] = '\0';
+  oat_say(ctx, OATGP_NOTE, "--%s has no effect here: %s", option, e->why);
+}
+
+oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *knots, const char *verb) {
+  oat_setup setup = {.settings = settings,
+                     .approx = oat_approx_find(settings->approx),
+                     .kernel = oat_kernel_find(settings->kernel),
+                     .knots = knots};
+  oatgp_settings base;
+  oatgp_settings_default(&base);
+  setup.strategy = oat_setup_strategy(&setup);
+  const oatgp_status status = oatgp_settings_set(ctx, &base, "preset", settings->preset);
+  for (size_t i = 0; status == OATGP_OK && i < sizeof effects / sizeof *effects; i++) {
+    if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {
+      say(ctx, &effects[i]);
+    }
+  }
+  return status;
+}

@@ -1,0 +1,42 @@
+/* Buffers of OpenBLAS. */
+#include "linalg/reserve.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "util/machine.h"
+
+enum { MOST_BUFFERS = 128 };
+#define MARGIN ((size_t)16 << 20) /* for the stack of a thread, and for what else it needs */
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static int reserved = 0; /* that the BLAS has for sure */
+
+/* Whether a new buffer could be mapped now. Nothing is written there, so that no memory is taken. */
+static bool has_room(size_t bytes) {
+  void *volatile probe = malloc(bytes);
+  const bool found = probe != NULL;
+  free(probe);
+  return found;
+}
+
+int oat_reserve_buffers(int threads, void *(*take)(int which), void (*give_back)(void *buffer)) {
+  void *held[MOST_BUFFERS];
+  const int wanted = threads < MOST_BUFFERS ? threads : MOST_BUFFERS;
+  int count = 0;
+  if (oat_machine_address_limit() < 0) {
+    return threads;
+  }
+  pthread_mutex_lock(&one_at_a_time);
+  while (reserved < wanted && count < wanted && (count < reserved || has_room(OAT_BLAS_BUFFER + MARGIN))) {
+    held[count++] = take(0);
+  }
+  reserved = count > reserved ? count : reserved;
+  const int enough = reserved < wanted ? reserved : wanted;
+  pthread_mutex_unlock(&one_at_a_time);
+  while (count > 0) {
+    give_back(held[--count]);
+  }
+  return enough;
+}
