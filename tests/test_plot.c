@@ -361,9 +361,10 @@ static oat_box text_box(const char *element) {
   const char *const content = strchr(element, '>') + 1;
   char text[128];
   snprintf(text, sizeof text, "%.*s", (int)strcspn(content, "<"), content);
-  const char *const end = content;
-  const double size = strstr(element, "class=\"tick\"") != NULL && strstr(element, "class=\"tick\"") < end ? OAT_TICK_SIZE : OAT_LABEL_SIZE;
-  const double x = attribute(element, "x"), y = attribute(element, "y"), width = oat_svg_width(text, size);
+  const char *const end = content, *const tick = strstr(element, "class=\"tick\""), *const title = strstr(element, "class=\"title\"");
+  const oat_font font = tick != NULL && tick < end ? OAT_TICK_FONT : title != NULL && title < end ? OAT_TITLE_FONT : OAT_LABEL_FONT;
+  const double size = font == OAT_TICK_FONT ? OAT_TICK_SIZE : OAT_LABEL_SIZE;
+  const double x = attribute(element, "x"), y = attribute(element, "y"), width = oat_svg_width(text, font);
   const char *const anchor = strstr(element, "text-anchor=\"");
   const double share = anchor == NULL || anchor > end ? 0 : anchor[13] == 'm' ? 0.5 : 1;
   return (oat_box){x - share * width, y - 0.7 * size, x + (1 - share) * width, y + 0.05 * size};

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The report in a real browser: makes three reports and lets browser.py look at them. Skips where chromium, its driver or selenium is missing.
+# The report in a real browser: makes three reports and some drawings, and lets browser.py look at them. Skips where chromium, its driver or selenium is missing.
 # Screenshots of all of them: OATGP_SHOTS=FOLDER tests/run_with_scratch.sh tests/browser/run.sh, with $OATGP and $PROJECT_DIR set.
 set -eu
 python=
@@ -28,5 +28,15 @@ awk 'BEGIN { srand(1); print "a <i>long</i> name,\"b & \"\"c\"\"\",yield <t/ha>"
 "$OATGP" fit map.csv --target last --knots 30 --max-iter 10 --quiet -o map.oatgp >fit.txt
 for name in mcycle boston map; do
   "$OATGP" report "$name.oatgp" "$name.csv" -o "$name.html"
+done
+# drawings: every figure of a model by itself, those of the pages, and the paper's
+for figure in observed residuals calibration objective knots relevance partial evidence; do
+  "$OATGP" plot "$figure" boston.oatgp boston.csv -o "boston-$figure.svg"
+done
+"$OATGP" plot knots mcycle.oatgp mcycle.csv -o mcycle-knots.svg
+cp "$PROJECT_DIR"/docs/figures/*.svg .
+"$(dirname "$OATGP")/experiments/paper" --project "$PROJECT_DIR" --out paper --workers 2 --quick 2>paper.txt
+for figure in paper/*.svg; do
+  mv "$figure" "paper-$(basename "$figure")"
 done
 exec "$python" "$PROJECT_DIR/tests/browser/browser.py" "$TMPDIR" ${OATGP_SHOTS:+"$OATGP_SHOTS"}
