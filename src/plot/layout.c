@@ -185,6 +185,7 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   area.top += figure->heading != NULL ? line + 3 : 0;
   layout->heading_y = area.top - 6;
   area.top += any_title(figure->column_title) ? line : 0;
+  layout->column_title_y = area.top - 2;
   area.bottom -= figure->axis_label[OAT_X] != NULL ? line + 1 : 0;
   layout->label_y = area.bottom + line - 2;
   layout->label_x = area.left + OAT_LABEL_SIZE;
@@ -193,14 +194,14 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   layout->area = area;
 }
 
-/* Names take at most so much of what a panel has of the figure. */
-static const double most_for_names = 0.45;
+/* Names take at most so much of what a panel has of the area. */
+static const double most_for_names = 0.4;
 
 static void place_scales(oat_panel *panel) {
   const oat_figure *const figure = panel->figure;
-  const oat_box box = panel->box;
-  panel->scale[OAT_X].name_room = most_for_names * figure->height / (double)figure->rows / OAT_TILT_SINE;
-  panel->scale[OAT_Y].name_room = most_for_names * figure->width / (double)figure->columns;
+  const oat_box box = panel->box, area = figure->layout.area;
+  panel->scale[OAT_X].name_room = most_for_names * (area.bottom - area.top) / (double)figure->rows / OAT_TILT_SINE;
+  panel->scale[OAT_Y].name_room = most_for_names * (area.right - area.left) / (double)figure->columns;
   panel->scale[OAT_X].from = box.left;
   panel->scale[OAT_X].to = box.right;
   panel->scale[OAT_Y].from = box.bottom;
@@ -302,7 +303,6 @@ oatgp_status oat_figure_lay_out(oat_figure *figure, oat_key *key) {
     measure(figure, &m);
   }
   TRY(place_panels(figure, layout, &m));
-  layout->column_title_y = layout->area.top + m.top[0] - 5;
   layout->row_title_x = layout->area.right + 4;
   const oat_panel *const last = &figure->panels[figure->rows * figure->columns - 1];
   layout->area = around(figure->panels[0].box, last->box);

@@ -47,7 +47,7 @@ static void place_entries(oat_key *key, double width, bool in_lines) {
 }
 
 oatgp_status oat_key_make(const oat_figure *figure, oat_key *key) {
-  const double width = (figure->legend.place == OAT_LEGEND_RIGHT ? 0.45 : 1) * figure->width - 10;
+  const double width = (figure->legend.place == OAT_LEGEND_RIGHT ? 0.4 : 1) * figure->width - 10;
   const size_t n_panels = figure->rows * figure->columns;
   size_t n_marks = 0;
   *key = (oat_key){.line_height = 1.5 * OAT_LABEL_SIZE};
