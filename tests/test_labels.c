@@ -28,7 +28,8 @@ static oat_box text_box(const char *element, double turn) {
   /* about (x, y), down with 90 degrees and up with -90 */
   const double along[] = {turn / 90 * (level.left - x), turn / 90 * (level.right - x)};
   const double across[] = {-turn / 90 * (level.top - y), -turn / 90 * (level.bottom - y)};
-  return (oat_box){x + fmin(across[0], across[1]), y + fmin(along[0], along[1]), x + fmax(across[0], across[1]), y + fmax(along[0], along[1])};
+  return (oat_box){x + fmin(across[0], across[1]), y + fmin(along[0], along[1]), x + fmax(across[0], across[1]),
+                   y + fmax(along[0], along[1])};
 }
 
 static int overlap(oat_box a, oat_box b) { return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }
@@ -132,14 +133,14 @@ static void test_widths(void **state) {
     const char *text;
     double plain, bold;
   } cases[] = {
-      {"0", 637, 696},                    /* Liberation Sans: 557 */
-      {"W", 989, 1104},                   /* Liberation Sans: 944 */
-      {"E", 667, 684},                    /* Liberation Sans: 667; DejaVu Sans: 632 */
-      {"_", 557, 557},                    /* Liberation Sans; DejaVu Sans: 500 */
-      {MINUS, 838, 838},                  /* DejaVu Sans; Liberation Sans: 584 */
-      {"\xce\xb1", 660, 688},             /* alpha */
-      {"e\xcc\x81", 616, 679},            /* an accent of its own adds nothing */
-      {"\xe6\xb8\xa9", 1000, 1000},       /* a Chinese sign is a square */
+      {"0", 637, 696},              /* Liberation Sans: 557 */
+      {"W", 989, 1104},             /* Liberation Sans: 944 */
+      {"E", 667, 684},              /* Liberation Sans: 667; DejaVu Sans: 632 */
+      {"_", 557, 557},              /* Liberation Sans; DejaVu Sans: 500 */
+      {MINUS, 838, 838},            /* DejaVu Sans; Liberation Sans: 584 */
+      {"\xce\xb1", 660, 688},       /* alpha */
+      {"e\xcc\x81", 616, 679},      /* an accent of its own adds nothing */
+      {"\xe6\xb8\xa9", 1000, 1000}, /* a Chinese sign is a square */
       {"", 0, 0},
   };
   (void)state;
@@ -200,14 +201,19 @@ static void test_shortening(void **state) {
   check_label(ctx, name, 1, ELLIPSIS);
   /* no blank beside the ellipsis; no accent without its letter, whole characters only */
   check_label(ctx, "ab ab ab ab ab", 36, "ab" ELLIPSIS "ab");
-  check_label(ctx, "ee\xcc\x81" "eeee\xcc\x81" "e", 30, "ee\xcc\x81" ELLIPSIS "e");
+  check_label(ctx,
+              "ee\xcc\x81"
+              "eeee\xcc\x81"
+              "e",
+              30, "ee\xcc\x81" ELLIPSIS "e");
   check_label(ctx, "\xce\xb1\xce\xb2\xce\xb1\xce\xb2\xce\xb1\xce\xb2", 30, "\xce\xb1\xce\xb2" ELLIPSIS "\xce\xb2");
 }
 
 /* Everything that has a text has a long one. */
 static void add_long_texts(oatgp_context *ctx, oat_figure *figure, size_t columns) {
   static const char *const longest = "a name that is far too long for any panel of any figure, and that ends with number 1";
-  static const char *const names[] = {longest, "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "short", "x_0123456789_0123456789_0123456789", ""};
+  static const char *const names[] = {longest, "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "short", "x_0123456789_0123456789_0123456789",
+                                      ""};
   MUST(oat_figure_axis(figure, OAT_X, &(oat_axis){.label = longest}));
   MUST(oat_figure_axis(figure, OAT_Y, &(oat_axis){.label = longest}));
   for (size_t i = 0; i < 2 * columns; i++) {
@@ -227,13 +233,14 @@ static void test_long_texts(void **state) {
   static const oat_legend_place places[] = {OAT_LEGEND_RIGHT, OAT_LEGEND_BELOW, OAT_LEGEND_INSIDE};
   for (size_t i = 0; i < 3 * LENGTH(places); i++) {
     oat_figure *figure = NULL;
-    const oat_figure_spec spec = {.title = "t",
-                                  .description = "d",
-                                  .heading = "a heading that is too long for the figure, as its second half would stand beyond the page; and more",
-                                  .rows = 2,
-                                  .columns = 1 + i % 3,
-                                  .height_mm = 120,
-                                  .legend = {places[i / 3], i % 2 == 0 ? OAT_TOP_LEFT : OAT_BOTTOM_RIGHT, 0, 0}};
+    const oat_figure_spec spec = {
+        .title = "t",
+        .description = "d",
+        .heading = "a heading that is too long for the figure, as its second half would stand beyond the page; and more",
+        .rows = 2,
+        .columns = 1 + i % 3,
+        .height_mm = 120,
+        .legend = {places[i / 3], i % 2 == 0 ? OAT_TOP_LEFT : OAT_BOTTOM_RIGHT, 0, 0}};
     MUST(oat_figure_create(ctx, &spec, &figure));
     add_long_texts(ctx, figure, spec.columns);
     char *const text = svg_of(ctx, figure, "p");
@@ -283,9 +290,15 @@ static void test_titles_of_columns_and_panels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_texts_do_not_touch), TEST(test_label_at_the_end), TEST(test_margins_are_tight),
-      TEST(test_widths),             TEST(test_table_of_advances), TEST(test_shortening),
-      TEST(test_long_texts),         TEST(test_long_names_below),  TEST(test_titles_of_columns_and_panels),
+      TEST(test_texts_do_not_touch),
+      TEST(test_label_at_the_end),
+      TEST(test_margins_are_tight),
+      TEST(test_widths),
+      TEST(test_table_of_advances),
+      TEST(test_shortening),
+      TEST(test_long_texts),
+      TEST(test_long_names_below),
+      TEST(test_titles_of_columns_and_panels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

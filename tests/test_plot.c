@@ -594,13 +594,13 @@ static void test_refused_drawing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_numbers),       TEST(test_escaping),         TEST(test_string_failure),
-      TEST(test_well_formed),   TEST(test_prefix_and_bytes), TEST(test_gaps),
-      TEST(test_log_gaps),      TEST(test_beyond_limits),    TEST(test_extreme_data),
-      TEST(test_shared_axes),   TEST(test_empty_panel),      TEST(test_series_styles),
-      TEST(test_write),         TEST(test_numbers_in_text),  TEST(test_figure_in_a_page),
-      TEST(test_tiles),         TEST(test_locale),           TEST(test_refused_figures),
-      TEST(test_refused_axes),  TEST(test_refused_marks),    TEST(test_refused_drawing),
+      TEST(test_numbers),      TEST(test_escaping),         TEST(test_string_failure),
+      TEST(test_well_formed),  TEST(test_prefix_and_bytes), TEST(test_gaps),
+      TEST(test_log_gaps),     TEST(test_beyond_limits),    TEST(test_extreme_data),
+      TEST(test_shared_axes),  TEST(test_empty_panel),      TEST(test_series_styles),
+      TEST(test_write),        TEST(test_numbers_in_text),  TEST(test_figure_in_a_page),
+      TEST(test_tiles),        TEST(test_locale),           TEST(test_refused_figures),
+      TEST(test_refused_axes), TEST(test_refused_marks),    TEST(test_refused_drawing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ struct oat_panel {
   oat_mark *marks;
   size_t n_marks, mark_capacity;
   /* made by the layout */
-  oat_box box, cell; /* the frame; what the panel has with its margins */
+  oat_box box, cell;       /* the frame; what the panel has with its margins */
   double label_x, label_y; /* base lines of its y and x labels */
   oat_scale scale[2];
   oat_ticks ticks[2];

@@ -238,23 +238,34 @@ static const char *fitting_start(const char *text, double room, oat_font font) {
   }
 }
 
+/* What remains of a text: from its beginning to `end`, and from `start`; end NULL: all of it. */
+typedef struct cut {
+  const char *end, *start;
+} cut;
+
 /* Names often differ at their end, so an ellipsis takes the place of the middle. Rounding errors of a room that was made from the width of
  * this text must not shorten it. */
-static bool add_within(oat_string *svg, const char *text, double room, oat_font font) {
+static cut cut_to(const char *text, double room, oat_font font) {
   if (room <= 0 || oat_svg_width(text, font) <= room + 1e-6) {
-    oat_svg_text(svg, text);
-    return false;
+    return (cut){NULL, text};
   }
   const double rest = room - oat_svg_width(ELLIPSIS, font);
-  const char *end = fitting_end(text, 0.6 * rest, font);
-  while (end > text && end[-1] == ' ') {
-    end--;
+  cut c = {.end = fitting_end(text, 0.6 * rest, font)};
+  while (c.end > text && c.end[-1] == ' ') {
+    c.end--;
   }
-  const char *const start = fitting_start(end, rest - width_between(text, end, font), font);
-  add_escaped(svg, text, end);
-  oat_string_add(svg, ELLIPSIS);
-  oat_svg_text(svg, start + strspn(start, " "));
-  return true;
+  c.start = fitting_start(c.end, rest - width_between(text, c.end, font), font);
+  c.start += strspn(c.start, " ");
+  return c;
+}
+
+void oat_string_shortened(oat_string *string, const char *text, double room, oat_font font) {
+  const cut c = cut_to(text, room, font);
+  if (c.end != NULL) {
+    add_bytes(string, text, (size_t)(c.end - text));
+    oat_string_add(string, ELLIPSIS);
+  }
+  oat_string_add(string, c.start);
 }
 
 /* ---- numbers and elements ------------------------------------------------------------------------------------------ */
@@ -322,11 +333,16 @@ void oat_svg_label(oat_string *svg, const oat_label *label) {
     oat_string_add(svg, ")\"");
   }
   oat_string_add(svg, ">");
-  const bool shortened = add_within(svg, label->text, label->room, label->font);
+  const cut c = cut_to(label->text, label->room, label->font);
+  if (c.end != NULL) {
+    add_escaped(svg, label->text, c.end);
+    oat_string_add(svg, ELLIPSIS);
+  }
+  oat_svg_text(svg, c.start);
   if (label->power != NULL && label->power[0] != '\0') {
     oat_string_print(svg, "<tspan dy=\"-3\" font-size=\"70%%\">%s</tspan>", label->power);
   }
-  if (shortened) {
+  if (c.end != NULL) {
     oat_string_add(svg, "<title>");
     oat_svg_text(svg, label->text);
     oat_string_add(svg, "</title>");

@@ -68,5 +68,7 @@ void oat_svg_label(oat_string *svg, const oat_label *label);
 
 /* How wide a text is at most in the usual fonts without serifs (advances.py has the list): which of them the reader has is not known. */
 double oat_svg_width(const char *text, oat_font font);
+/* Adds a text as it is, shortened like a label that has so much room. */
+void oat_string_shortened(oat_string *string, const char *text, double room, oat_font font);
 
 #endif
