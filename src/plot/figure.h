@@ -8,7 +8,7 @@ enum { OAT_TICK_LENGTH = 3, OAT_MAX_TICKS = 96 };
 
 /* From the box of a panel to its tick labels: at the left to their end, below to their top. Numbers at the corner do not touch. */
 #define OAT_TICK_GAP_Y (OAT_TICK_LENGTH + 2)
-#define OAT_TICK_GAP_X (OAT_TICK_LENGTH + 3)
+#define OAT_TICK_GAP_X (OAT_TICK_LENGTH + 4)
 
 /* Names that do not fit side by side are turned by so many degrees. */
 #define OAT_TILT (-40)

@@ -184,8 +184,8 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   }
   area.top += figure->heading != NULL ? line + 3 : 0;
   layout->heading_y = area.top - 6;
-  area.top += any_title(figure->column_title) ? line : 0;
-  layout->column_title_y = area.top - 2;
+  area.top += any_title(figure->column_title) ? line + 1 : 0;
+  layout->column_title_y = area.top - 3.5;
   area.bottom -= figure->axis_label[OAT_X] != NULL ? line + 1 : 0;
   layout->label_y = area.bottom + line - 2;
   layout->label_x = area.left + OAT_LABEL_SIZE;
