@@ -167,7 +167,7 @@ static const struct {
              [OAT_TICK_FONT] = {"tick", OAT_TICK_SIZE, false},
              [OAT_TITLE_FONT] = {"title", OAT_LABEL_SIZE, true}};
 
-/* Characters from the one before's last on, up to this last. */
+/* Characters from the one after the last of the row before up to this last. */
 typedef struct advance {
   uint32_t last;
   unsigned short width[2]; /* plain, bold; in thousandths of the size */
@@ -208,7 +208,7 @@ double oat_svg_width(const char *text, oat_font font) { return width_between(tex
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* The end of the longest beginning that is no wider than the room and after which no sign belongs to the letter before. */
+/* The end of the longest beginning that is no wider than the room. Accents have no width, so they stay with their letter. */
 static const char *fitting_end(const char *text, double room, oat_font font) {
   const unsigned char *cursor = (const unsigned char *)text;
   const char *end = text;
@@ -224,7 +224,7 @@ static const char *fitting_end(const char *text, double room, oat_font font) {
   return end;
 }
 
-/* The start of the longest end that is no wider than the room and does not begin with a sign of the letter before. */
+/* The start of the longest end that is no wider than the room and does not begin with the accent of a letter that is left out. */
 static const char *fitting_start(const char *text, double room, oat_font font) {
   const unsigned char *cursor = (const unsigned char *)text;
   double rest = oat_svg_width(text, font);
