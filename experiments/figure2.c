@@ -70,7 +70,7 @@ done:
   return status;
 }
 
-static oatgp_status draw_panel(oat_panel *panel, const one_d *set, const fitted *f, size_t start) {
+static oatgp_status draw_panel(oat_panel *panel, const one_d *set, const fitted *f) {
   char title[64];
   oatgp_status status = OATGP_OK;
   TRY(oat_panel_band(panel, &(oat_style){.colour = OAT_BLUE, .label = "95 % band"}, GRID, f->fit.x, (oat_limits){f->fit.low, f->fit.high}));
@@ -80,7 +80,7 @@ static oatgp_status draw_panel(oat_panel *panel, const one_d *set, const fitted 
                     f->before, f->first));
   TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_BLUE, .shape = OAT_PLUS, .label = "knots at the end (bottom)"}, OAT_BOTTOM, f->after,
                     f->last));
-  snprintf(title, sizeof title, "start %zu: K = %zu, ELBO %.2f", start + 1, f->after, f->objective);
+  snprintf(title, sizeof title, "K = %zu, ELBO %s%.2f", f->after, f->objective < 0 ? "\xe2\x88\x92" : "", fabs(f->objective));
   TRY(oat_panel_title(panel, title));
 done:
   return status;
@@ -142,9 +142,12 @@ static oatgp_status draw_all(oatgp_context *ctx, const one_d *set, fitted f[STAR
   TRY(oat_figure_axis(figure, OAT_X, &(oat_axis){.label = "x"}));
   TRY(oat_figure_axis(figure, OAT_Y, &(oat_axis){.label = "y"}));
   for (size_t c = 0; c < STARTS; c++) {
+    char start[32];
+    snprintf(start, sizeof start, "start %zu", c + 1);
+    TRY(oat_figure_column_title(figure, c, start));
     for (size_t row = 0; row < 2; row++) {
       TRY(oat_figure_row_title(figure, row, rows[row]));
-      TRY(draw_panel(oat_figure_panel(figure, row, c), set, &f[c][row], c));
+      TRY(draw_panel(oat_figure_panel(figure, row, c), set, &f[c][row]));
     }
   }
   *out = figure;

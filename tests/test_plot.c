@@ -349,118 +349,6 @@ static void test_empty_panel(void **state) {
   oat_figure_free(figure);
 }
 
-static double attribute(const char *element, const char *name) {
-  char start[32];
-  snprintf(start, sizeof start, " %s=\"", name);
-  const char *const at = strstr(element, start);
-  return at != NULL && at < strchr(element, '>') ? strtod(at + strlen(start), NULL) : 0;
-}
-
-/* The box of a text element that is not turned. */
-static oat_box text_box(const char *element) {
-  const char *const content = strchr(element, '>') + 1;
-  char text[128];
-  snprintf(text, sizeof text, "%.*s", (int)strcspn(content, "<"), content);
-  const char *const end = content;
-  const double size = strstr(element, "class=\"tick\"") != NULL && strstr(element, "class=\"tick\"") < end ? OAT_TICK_SIZE : OAT_LABEL_SIZE;
-  const double x = attribute(element, "x"), y = attribute(element, "y"), width = oat_svg_width(text, size);
-  const char *const anchor = strstr(element, "text-anchor=\"");
-  const double share = anchor == NULL || anchor > end ? 0 : anchor[13] == 'm' ? 0.5 : 1;
-  return (oat_box){x - share * width, y - 0.7 * size, x + (1 - share) * width, y + 0.05 * size};
-}
-
-static int overlap(oat_box a, oat_box b) { return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }
-
-/* No two texts of a figure (but those turned) lie on each other, and none leaves the page. */
-static void check_texts(const oat_figure *figure, const char *svg) {
-  oat_box boxes[256];
-  size_t n = 0;
-  for (const char *at = strstr(svg, "<text"); at != NULL; at = strstr(at + 1, "<text")) {
-    const char *const turned = strstr(at, "rotate");
-    if (turned != NULL && turned < strchr(at, '>')) {
-      continue;
-    }
-    assert_true(n < LENGTH(boxes));
-    boxes[n] = text_box(at);
-    if (boxes[n].left < 0 || boxes[n].top < 0 || boxes[n].right > figure->width || boxes[n].bottom > figure->height) {
-      fail_msg("beyond the page: %.90s", at);
-    }
-    for (size_t i = 0; i < n; i++) {
-      if (overlap(boxes[i], boxes[n])) {
-        fail_msg("on another text: %.90s", at);
-      }
-    }
-    n++;
-  }
-  assert_true(n > 0);
-}
-
-static void test_texts_do_not_touch(void **state) {
-  oatgp_context *const ctx = *state;
-  static const double scales[] = {1, 1e-5, 12345.678, 1e7};
-  for (size_t i = 0; i < 2 * 3 * LENGTH(scales); i++) {
-    oat_figure *figure = NULL;
-    const oat_figure_spec spec = {.title = "t",
-                                  .description = "d",
-                                  .heading = "Heading",
-                                  .rows = 2,
-                                  .columns = 1 + i % 3,
-                                  .share = {OAT_SHARE_NONE, i % 2 == 0 ? OAT_SHARE_NONE : OAT_SHARE_ALL},
-                                  .legend = {i % 2 == 0 ? OAT_LEGEND_RIGHT : OAT_LEGEND_BELOW}};
-    MUST(oat_figure_create(ctx, &spec, &figure));
-    MUST(oat_figure_axis(figure, OAT_X, &(oat_axis){.label = "all"}));
-    for (size_t k = 0; k < 2 * spec.columns; k++) {
-      oat_panel *const panel = oat_figure_panel(figure, k / spec.columns, k % spec.columns);
-      double x[5], y[5];
-      for (size_t j = 0; j < 5; j++) {
-        x[j] = scales[i / 6] * xs[j] * (k % 2 == 0 ? 1 : -3);
-        y[j] = scales[i / 6] * ys[j];
-      }
-      const oat_style style = oat_series_style(k, k % 2 == 0 ? "even" : "odd, and longer");
-      MUST(oat_panel_line(panel, &style, 5, x, y));
-      MUST(oat_panel_title(panel, "Title"));
-    }
-    char *const text = svg_of(ctx, figure, "p");
-    check_texts(figure, text);
-    free(text);
-    oat_figure_free(figure);
-  }
-}
-
-/* A label at the very end of an axis has room there. */
-static void test_label_at_the_end(void **state) {
-  oatgp_context *const ctx = *state;
-  oat_figure *const figure = new_figure(ctx, 1, 1);
-  MUST(oat_figure_axis(figure, OAT_X, &(oat_axis){.low = 0, .high = 800000}));
-  MUST(oat_panel_line(oat_figure_panel(figure, 0, 0), &(oat_style){0}, 5, xs, ys));
-  char *const text = svg_of(ctx, figure, "p");
-  assert_non_null(strstr(text, ">800000</text>"));
-  check_texts(figure, text);
-  free(text);
-  oat_figure_free(figure);
-}
-
-/* The margin is what the labels at the end need, not those of an earlier turn of the layout. */
-static void test_margins_are_tight(void **state) {
-  oatgp_context *const ctx = *state;
-  const double y[] = {0.4, 1, 2, 3, 3.2}; /* ticks at halves where there is room, else at whole numbers, which are shorter */
-  for (int height = 40; height < 120; height++) {
-    oat_figure *figure = NULL;
-    const oat_figure_spec spec = {.title = "t", .description = "d", .rows = 2, .height_mm = height};
-    MUST(oat_figure_create(ctx, &spec, &figure));
-    for (size_t i = 0; i < 2; i++) {
-      MUST(oat_panel_line(oat_figure_panel(figure, i, 0), &(oat_style){0}, 5, xs, y));
-    }
-    free(svg_of(ctx, figure, "p"));
-    double widest = 0;
-    for (size_t i = 0; i < figure->panels[0].ticks[OAT_Y].n; i++) {
-      widest = fmax(widest, oat_tick_width(&figure->panels[0].ticks[OAT_Y].tick[i]));
-    }
-    assert_true(fabs(figure->panels[0].box.left - (4 + OAT_TICK_LENGTH + 2 + widest)) < 1e-9); /* 4: the edge of the page */
-    oat_figure_free(figure);
-  }
-}
-
 static void test_series_styles(void **state) {
   (void)state;
   for (size_t i = 0; i < 48; i++) {
@@ -706,14 +594,13 @@ static void test_refused_drawing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_numbers),       TEST(test_escaping),         TEST(test_string_failure),
-      TEST(test_well_formed),   TEST(test_prefix_and_bytes), TEST(test_gaps),
-      TEST(test_log_gaps),      TEST(test_beyond_limits),    TEST(test_extreme_data),
-      TEST(test_shared_axes),   TEST(test_empty_panel),      TEST(test_texts_do_not_touch),
-      TEST(test_series_styles), TEST(test_label_at_the_end), TEST(test_margins_are_tight),
-      TEST(test_write),         TEST(test_numbers_in_text),  TEST(test_figure_in_a_page),
-      TEST(test_tiles),         TEST(test_locale),           TEST(test_refused_figures),
-      TEST(test_refused_axes),  TEST(test_refused_marks),    TEST(test_refused_drawing),
+      TEST(test_numbers),      TEST(test_escaping),         TEST(test_string_failure),
+      TEST(test_well_formed),  TEST(test_prefix_and_bytes), TEST(test_gaps),
+      TEST(test_log_gaps),     TEST(test_beyond_limits),    TEST(test_extreme_data),
+      TEST(test_shared_axes),  TEST(test_empty_panel),      TEST(test_series_styles),
+      TEST(test_write),        TEST(test_numbers_in_text),  TEST(test_figure_in_a_page),
+      TEST(test_tiles),        TEST(test_locale),           TEST(test_refused_figures),
+      TEST(test_refused_axes), TEST(test_refused_marks),    TEST(test_refused_drawing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -499,6 +499,26 @@ static void many_rows_are_thinned(void **state) {
   oatgp_data_free(data);
 }
 
+/* The figure of relevances is as high as its names need: each of the 30 that are shown has its name. */
+static void many_inputs_have_names(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 60, 40, 0.2, 1);
+  s->settings.knots = "3";
+  s->settings.max_iter = 2;
+  oatgp_model *model = must_fit(s, data, NULL);
+  char *const page = report(s, model, data, NULL);
+  const char *const start = strstr(page, "Relevance of the inputs"), *const end = strstr(start, ">1 / lengthscale");
+  size_t names = 0;
+  for (const char *at = strstr(start, ">x"); at != NULL && at < end; at = strstr(at + 1, ">x")) {
+    names++;
+  }
+  assert_int_equal(names, 30);
+  assert_non_null(strstr(page, "Shown are the 30 most relevant of 40 inputs."));
+  free(page);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
 /* One row, names that are markup: nothing to break the page. */
 static void odd_data(void **state) {
   static const char *const names[] = {"<script>alert(1)</script>",
@@ -521,7 +541,13 @@ static void odd_data(void **state) {
   assert_non_null(strstr(page, "<b>1</b><span>row predicted"));
   assert_null(strstr(page, "</b>, where the standard deviation"));
   assert_non_null(strstr(page, "data-value=\"-1700000500\">&minus;1700000500</td>"));
-  assert_non_null(strstr(page, "Effect of \xc3\xa4 very long name \xf0\x9f\x98\x80 that \xe2\x80\xa6<"));
+  /* shortened in sentences, on axes and in the table, each of which tells the whole name somewhere */
+  assert_non_null(strstr(page,
+                         ">Effect of \xc3\xa4 very long name\xe2\x80\xa6"
+                         "and on &amp; on<"));
+  assert_int_equal(count(page, "on and on &amp; on</title></text>"), 3);
+  assert_non_null(
+      strstr(page, " title=\"\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on &amp; on\">"));
   free(page);
   oatgp_model_free(model);
   oatgp_data_free(one);
@@ -623,6 +649,7 @@ int main(void) {
       WITH_SCRATCH(new_rows_and_other_locales),
       WITH_SCRATCH(borrowed_rows),
       WITH_SCRATCH(many_rows_are_thinned),
+      WITH_SCRATCH(many_inputs_have_names),
       WITH_SCRATCH(odd_data),
       WITH_SCRATCH(a_constant_target),
       WITH_SCRATCH(a_model_file_of_before),

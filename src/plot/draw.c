@@ -1,8 +1,22 @@
 /* The figure as SVG: surroundings, axes and grids; marks draw themselves (marks.c). */
 #include "plot/figure.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- texts --------------------------------------------------------------------------------------------------------- */
+
+/* A line in the middle of something, but moved or shortened where it would leave low to high, from left to right or, turned, from top to
+ * bottom. */
+static void draw_centred(oat_string *svg, oat_label label, double low, double high) {
+  double *const middle = label.turn != 0 ? &label.y : &label.x;
+  label.room = fmax(1, high - low);
+  const double half = fmin(oat_svg_width(label.text, label.font), label.room) / 2;
+  *middle = fmin(fmax(*middle, low + half), high - half);
+  label.anchor = OAT_MIDDLE;
+  oat_svg_label(svg, &label);
+}
 
 /* ---- one panel ----------------------------------------------------------------------------------------------------- */
 
@@ -44,15 +58,14 @@ static void draw_grid(oat_string *svg, const oat_panel *panel) {
 
 static void draw_tick_label(oat_string *svg, const oat_panel *panel, oat_direction direction, const oat_tick *tick) {
   const bool tilted = panel->ticks[direction].tilted;
-  const double away = OAT_TICK_LENGTH + 2;
-  oat_label l = {.text = tick->name != NULL ? tick->name : tick->digits, .power = tick->power, .class = "tick"};
+  oat_label l = {.text = tick->name != NULL ? tick->name : tick->digits, .power = tick->power, .font = OAT_TICK_FONT, .room = tick->room};
   if (direction == OAT_Y) {
-    l.x = panel->box.left - away;
+    l.x = panel->box.left - OAT_TICK_GAP_Y;
     l.y = tick->at + 0.35 * OAT_TICK_SIZE;
     l.anchor = OAT_END;
   } else {
     l.x = tick->at + (tilted ? 2 : 0);
-    l.y = panel->box.bottom + away + (tilted ? 0.6 : 0.8) * OAT_TICK_SIZE;
+    l.y = panel->box.bottom + OAT_TICK_GAP_X + (tilted ? 0.6 : 0.8) * OAT_TICK_SIZE;
     l.anchor = tilted ? OAT_END : OAT_MIDDLE;
     l.turn = tilted ? OAT_TILT : 0;
   }
@@ -78,19 +91,21 @@ static void draw_axis(oat_string *svg, const oat_panel *panel, oat_direction dir
   }
 }
 
-/* The panel's own labels stand outside its ticks, at the outer side of the margin of their column or row. */
+/* The panel's own labels stand outside its ticks, at the outer side of the margin of their column or row. That of y ends where a title or
+ * the labels of x begin. */
 static void draw_panel_labels(oat_string *svg, const oat_panel *panel) {
-  const oat_box box = panel->box;
+  const oat_box box = panel->box, cell = panel->cell;
   const double middle_x = (box.left + box.right) / 2, middle_y = (box.top + box.bottom) / 2;
   if (panel->title != NULL) {
-    oat_svg_label(svg, &(oat_label){.text = panel->title, .class = "title", .x = middle_x, .y = box.top - 4.5, .anchor = OAT_MIDDLE});
+    const oat_label title = {.text = panel->title, .font = OAT_TITLE_FONT, .x = middle_x, .y = box.top - 4.5};
+    draw_centred(svg, title, cell.left, cell.right);
   }
   if (panel->axis[OAT_X].label != NULL && oat_panel_shows_axis(panel, OAT_X)) {
-    oat_svg_label(svg, &(oat_label){.text = panel->axis[OAT_X].label, .x = middle_x, .y = panel->label_y, .anchor = OAT_MIDDLE});
+    draw_centred(svg, (oat_label){.text = panel->axis[OAT_X].label, .x = middle_x, .y = panel->label_y}, cell.left, cell.right);
   }
   if (panel->axis[OAT_Y].label != NULL && oat_panel_shows_axis(panel, OAT_Y)) {
-    oat_svg_label(svg,
-                  &(oat_label){.text = panel->axis[OAT_Y].label, .x = panel->label_x, .y = middle_y, .turn = -90, .anchor = OAT_MIDDLE});
+    const oat_label label = {.text = panel->axis[OAT_Y].label, .x = panel->label_x, .y = middle_y, .turn = -90};
+    draw_centred(svg, label, panel->title != NULL ? box.top : cell.top, box.bottom + OAT_TICK_GAP_X);
   }
 }
 
@@ -167,40 +182,37 @@ static void draw_head(const oat_figure *figure, const char *prefix, oat_string *
 
 static void draw_grid_titles(const oat_figure *figure, const oat_layout *layout, oat_string *svg) {
   for (size_t i = 0; i < figure->columns; i++) {
-    const oat_box box = figure->panels[i].box;
+    const oat_box box = figure->panels[i].box, cell = figure->panels[i].cell;
     if (figure->column_title[i] != NULL) {
-      oat_svg_label(svg, &(oat_label){.text = figure->column_title[i],
-                                      .class = "title",
-                                      .x = (box.left + box.right) / 2,
-                                      .y = layout->column_title_y,
-                                      .anchor = OAT_MIDDLE});
+      const oat_label title = {
+          .text = figure->column_title[i], .font = OAT_TITLE_FONT, .x = (box.left + box.right) / 2, .y = layout->column_title_y};
+      draw_centred(svg, title, cell.left, cell.right);
     }
   }
   for (size_t i = 0; i < figure->rows; i++) {
-    const oat_box box = figure->panels[i * figure->columns].box;
+    const oat_box box = figure->panels[i * figure->columns].box, cell = figure->panels[i * figure->columns].cell;
     if (figure->row_title[i] != NULL) {
-      oat_svg_label(svg, &(oat_label){.text = figure->row_title[i],
-                                      .class = "title",
-                                      .x = layout->row_title_x,
-                                      .y = (box.top + box.bottom) / 2,
-                                      .turn = 90,
-                                      .anchor = OAT_MIDDLE});
+      const oat_label title = {
+          .text = figure->row_title[i], .font = OAT_TITLE_FONT, .x = layout->row_title_x, .y = (box.top + box.bottom) / 2, .turn = 90};
+      draw_centred(svg, title, cell.top, cell.bottom);
     }
   }
 }
 
 static void draw_figure_labels(const oat_figure *figure, const oat_layout *layout, oat_string *svg) {
-  const oat_box area = layout->area;
+  const oat_box area = layout->area, cells = layout->cells;
   const double middle_x = (area.left + area.right) / 2, middle_y = (area.top + area.bottom) / 2;
   if (figure->heading != NULL) {
-    oat_svg_label(svg, &(oat_label){.text = figure->heading, .class = "title", .x = area.left, .y = layout->heading_y});
+    oat_svg_label(
+        svg, &(oat_label){
+                 .text = figure->heading, .font = OAT_TITLE_FONT, .x = area.left, .y = layout->heading_y, .room = cells.right - area.left});
   }
   if (figure->axis_label[OAT_X] != NULL) {
-    oat_svg_label(svg, &(oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y, .anchor = OAT_MIDDLE});
+    draw_centred(svg, (oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y}, cells.left, cells.right);
   }
   if (figure->axis_label[OAT_Y] != NULL) {
-    oat_svg_label(svg,
-                  &(oat_label){.text = figure->axis_label[OAT_Y], .x = layout->label_x, .y = middle_y, .turn = -90, .anchor = OAT_MIDDLE});
+    const oat_label label = {.text = figure->axis_label[OAT_Y], .x = layout->label_x, .y = middle_y, .turn = -90};
+    draw_centred(svg, label, cells.top, cells.bottom);
   }
 }
 
@@ -249,7 +261,7 @@ oatgp_status oat_figure_svg(oat_figure *figure, const char *prefix, oat_string *
   oatgp_status status;
   TRY(out->status);
   TRY(check_prefix(figure->ctx, prefix));
-  TRY(oat_key_make(figure, figure->width - 10, &key));
+  TRY(oat_key_make(figure, &key));
   TRY(oat_figure_lay_out(figure, &key));
   draw_figure(figure, prefix, &key, out);
   status = out->status;

@@ -4,7 +4,11 @@
 
 #include "plot/plot.h"
 
-enum { OAT_LABEL_SIZE = 9, OAT_TICK_SIZE = 8, OAT_TICK_LENGTH = 3, OAT_MAX_TICKS = 96 };
+enum { OAT_TICK_LENGTH = 3, OAT_MAX_TICKS = 96 };
+
+/* From the box of a panel to its tick labels: at the left to their end, below to their top. Numbers at the corner do not touch. */
+#define OAT_TICK_GAP_Y (OAT_TICK_LENGTH + 2)
+#define OAT_TICK_GAP_X (OAT_TICK_LENGTH + 4)
 
 /* Names that do not fit side by side are turned by so many degrees. */
 #define OAT_TILT (-40)
@@ -27,6 +31,7 @@ typedef struct oat_scale {
   oat_scale_kind kind;
   double low, high; /* transformed */
   double from, to;  /* where these are on the page */
+  double name_room; /* of each of the names, along their lines; 0: as wide as they are */
 } oat_scale;
 
 typedef struct oat_tick {
@@ -35,6 +40,7 @@ typedef struct oat_tick {
   char digits[48];  /* empty: no label */
   char power[8];    /* superscript after the digits */
   const char *name; /* of a NAMES axis, else NULL */
+  double room;      /* of the name, 0: as wide as it is */
 } oat_tick;
 
 typedef struct oat_ticks {
@@ -84,7 +90,7 @@ struct oat_panel {
   oat_mark *marks;
   size_t n_marks, mark_capacity;
   /* made by the layout */
-  oat_box box;
+  oat_box box, cell;       /* the frame; what the panel has with its margins */
   double label_x, label_y; /* base lines of its y and x labels */
   oat_scale scale[2];
   oat_ticks ticks[2];
@@ -92,7 +98,7 @@ struct oat_panel {
 
 /* Where the things are that belong to the whole figure: base lines of its texts, the legend. */
 typedef struct oat_layout {
-  oat_box area; /* of all panels together */
+  oat_box area, cells; /* the frames of all panels together; with their margins */
   double key_left, key_top;
   double heading_y, column_title_y, row_title_x, label_x, label_y; /* label_x: of the y label */
 } oat_layout;
@@ -150,14 +156,15 @@ typedef struct oat_key {
   double width, line_height;
 } oat_key;
 
-/* Collects the entries of a figure and lays them out in a width; entries are to be freed. */
-oatgp_status oat_key_make(const oat_figure *figure, double width, oat_key *key);
+/* Collects the entries of a figure and lays them out in the width that the legend may have; entries are to be freed. */
+oatgp_status oat_key_make(const oat_figure *figure, oat_key *key);
+/* A label that does not fit into the width of the legend is shortened. */
 void oat_key_draw(oat_string *svg, const oat_key *key, double left, double top);
 
 /* ---- layout (layout.c) and style sheet (palette.c) ----------------------------------------------------------------- */
 
-/* Gives every used panel its box, scales and ticks, and the figure its layout. */
-oatgp_status oat_figure_lay_out(oat_figure *figure, const oat_key *key);
+/* Gives every used panel its box, scales and ticks, and the figure its layout. A legend inside a panel gets no wider than that. */
+oatgp_status oat_figure_lay_out(oat_figure *figure, oat_key *key);
 /* The style element of a figure, whose id is the prefix. */
 void oat_style_sheet(oat_string *svg, const char *prefix);
 

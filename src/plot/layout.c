@@ -124,7 +124,7 @@ static void need(double *room, double wanted) { *room = fmax(*room, wanted); }
 static double x_labels_height(const oat_panel *panel) {
   const oat_ticks *const ticks = &panel->ticks[OAT_X];
   const double height = ticks->tilted ? OAT_TILT_SINE * widest_label(ticks) + OAT_TICK_SIZE : 1.1 * OAT_TICK_SIZE;
-  return OAT_TICK_LENGTH + 2 + height + (panel->axis[OAT_X].label != NULL ? line : 0);
+  return OAT_TICK_GAP_X + height + (panel->axis[OAT_X].label != NULL ? line : 0);
 }
 
 static void measure_x(const oat_panel *panel, margins *m) {
@@ -139,7 +139,7 @@ static void measure_x(const oat_panel *panel, margins *m) {
 
 static void measure_y(const oat_panel *panel, margins *m) {
   const double label = panel->axis[OAT_Y].label != NULL ? line + 2 : 0;
-  need(&m->left[panel->column], OAT_TICK_LENGTH + 2 + widest_label(&panel->ticks[OAT_Y]) + label);
+  need(&m->left[panel->column], OAT_TICK_GAP_Y + widest_label(&panel->ticks[OAT_Y]) + label);
 }
 
 static void measure(const oat_figure *figure, margins *m) {
@@ -184,7 +184,8 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   }
   area.top += figure->heading != NULL ? line + 3 : 0;
   layout->heading_y = area.top - 6;
-  area.top += any_title(figure->column_title) ? line : 0;
+  area.top += any_title(figure->column_title) ? line + 1 : 0;
+  layout->column_title_y = area.top - 3.5;
   area.bottom -= figure->axis_label[OAT_X] != NULL ? line + 1 : 0;
   layout->label_y = area.bottom + line - 2;
   layout->label_x = area.left + OAT_LABEL_SIZE;
@@ -193,8 +194,14 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   layout->area = area;
 }
 
+/* Names take at most so much of what a panel has of the area. */
+static const double most_for_names = 0.4;
+
 static void place_scales(oat_panel *panel) {
-  const oat_box box = panel->box;
+  const oat_figure *const figure = panel->figure;
+  const oat_box box = panel->box, area = figure->layout.area;
+  panel->scale[OAT_X].name_room = most_for_names * (area.bottom - area.top) / (double)figure->rows / OAT_TILT_SINE;
+  panel->scale[OAT_Y].name_room = most_for_names * (area.right - area.left) / (double)figure->columns;
   panel->scale[OAT_X].from = box.left;
   panel->scale[OAT_X].to = box.right;
   panel->scale[OAT_Y].from = box.bottom;
@@ -231,6 +238,7 @@ static oatgp_status place_panels(oat_figure *figure, const oat_layout *layout, c
       oat_panel *const panel = &figure->panels[row * figure->columns + column];
       left += m->left[column];
       panel->box = (oat_box){left, top, left + width, top + height};
+      panel->cell = (oat_box){left - m->left[column], top - m->top[row], left + width + m->right[column], top + height + m->bottom[row]};
       panel->label_x = left - m->left[column] + OAT_LABEL_SIZE;
       left += width + m->right[column] + gap;
       if (oat_panel_is_used(panel)) {
@@ -244,9 +252,12 @@ static oatgp_status place_panels(oat_figure *figure, const oat_layout *layout, c
 }
 
 /* The legend inside a panel, in a corner of it; outside, beside or below the boxes. */
-static void place_key(const oat_figure *figure, const oat_key *key, oat_layout *layout) {
+static void place_key(const oat_figure *figure, oat_key *key, oat_layout *layout) {
   const oat_legend legend = figure->legend;
   const oat_box box = figure->panels[legend.row * figure->columns + legend.column].box;
+  if (legend.place == OAT_LEGEND_INSIDE) {
+    key->width = fmin(key->width, box.right - box.left - 14);
+  }
   const double width = key->width, height = (double)key->lines * key->line_height;
   const bool right = legend.corner == OAT_TOP_RIGHT || legend.corner == OAT_BOTTOM_RIGHT;
   const bool top = legend.corner == OAT_TOP_LEFT || legend.corner == OAT_TOP_RIGHT;
@@ -276,13 +287,9 @@ static oatgp_status check_key(const oat_figure *figure, const oat_key *key) {
       key->n, figure->title, height, room);
 }
 
-/* The boxes together, without what is around them. */
-static oat_box inner_area(const oat_figure *figure) {
-  const oat_box first = figure->panels[0].box, last = figure->panels[figure->rows * figure->columns - 1].box;
-  return (oat_box){first.left, first.top, last.right, last.bottom};
-}
+static oat_box around(oat_box first, oat_box last) { return (oat_box){first.left, first.top, last.right, last.bottom}; }
 
-oatgp_status oat_figure_lay_out(oat_figure *figure, const oat_key *key) {
+oatgp_status oat_figure_lay_out(oat_figure *figure, oat_key *key) {
   oat_layout *const layout = &figure->layout;
   margins m = {0};
   oatgp_status status;
@@ -296,9 +303,10 @@ oatgp_status oat_figure_lay_out(oat_figure *figure, const oat_key *key) {
     measure(figure, &m);
   }
   TRY(place_panels(figure, layout, &m));
-  layout->column_title_y = layout->area.top + m.top[0] - 5;
   layout->row_title_x = layout->area.right + 4;
-  layout->area = inner_area(figure);
+  const oat_panel *const last = &figure->panels[figure->rows * figure->columns - 1];
+  layout->area = around(figure->panels[0].box, last->box);
+  layout->cells = around(figure->panels[0].cell, last->cell);
   TRY(check_key(figure, key));
   place_key(figure, key, layout);
 done:

@@ -26,12 +26,14 @@ static void collect(const oat_panel *panel, oat_key *key) {
   }
 }
 
+static const double indent = OAT_KEY_WIDTH + 5; /* of the label in its entry */
+
 /* Entries one after the other, on a new line when the next does not fit. */
 static void place_entries(oat_key *key, double width, bool in_lines) {
   static const double gap = 14;
   double left = 0;
   for (size_t i = 0; i < key->n; i++) {
-    const double size = OAT_KEY_WIDTH + 5 + oat_svg_width(key->entries[i].label, OAT_LABEL_SIZE);
+    const double size = fmin(width, indent + oat_svg_width(key->entries[i].label, OAT_LABEL_FONT));
     if (i > 0 && (!in_lines || left + size > width)) {
       left = 0;
       key->lines++;
@@ -44,7 +46,8 @@ static void place_entries(oat_key *key, double width, bool in_lines) {
   key->lines += key->n > 0;
 }
 
-oatgp_status oat_key_make(const oat_figure *figure, double width, oat_key *key) {
+oatgp_status oat_key_make(const oat_figure *figure, oat_key *key) {
+  const double width = (figure->legend.place == OAT_LEGEND_RIGHT ? 0.4 : 1) * figure->width - 10;
   const size_t n_panels = figure->rows * figure->columns;
   size_t n_marks = 0;
   *key = (oat_key){.line_height = 1.5 * OAT_LABEL_SIZE};
@@ -70,6 +73,9 @@ void oat_key_draw(oat_string *svg, const oat_key *key, double left, double top) 
         oat_mark_key(svg, key->entries[i].keys[kind], x, y);
       }
     }
-    oat_svg_label(svg, &(oat_label){.text = key->entries[i].label, .x = x + OAT_KEY_WIDTH + 5, .y = y + 0.35 * OAT_LABEL_SIZE});
+    oat_svg_label(svg, &(oat_label){.text = key->entries[i].label,
+                                    .x = x + indent,
+                                    .y = y + 0.35 * OAT_LABEL_SIZE,
+                                    .room = fmax(1, key->width - key->entries[i].left - indent)});
   }
 }

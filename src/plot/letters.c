@@ -413,7 +413,7 @@ oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_str
     return oat_fail(figure->ctx, OATGP_ARGUMENT, "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH,
                     LEAST_HEIGHT, letters.width, letters.height);
   }
-  TRY(oat_key_make(figure, figure->width - 10, &key));
+  TRY(oat_key_make(figure, &key));
   TRY(oat_figure_lay_out(figure, &key));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     if (oat_panel_is_used(&figure->panels[i])) {

@@ -3,6 +3,7 @@
  * A figure is made from a description of its grid, filled panel by panel, and written at the end; nothing is laid out before. All
  * arrays and texts are copied. Texts are UTF-8. A value that is not finite (on a logarithmic axis: not positive), or beyond 1e300,
  * is not drawn; a line or a band breaks there. The same calls give the same bytes. Sizes are in points (1/72 inch) unless named _mm.
+ * A text that has too little room in the widest of the usual fonts has an ellipsis in its middle, and all of it as a tooltip.
  *
  *   TRY(oat_figure_create(ctx, &(oat_figure_spec){.title = "Fit", .description = "A line through 5 points."}, &figure));
  *   oat_panel *panel = oat_figure_panel(figure, 0, 0);

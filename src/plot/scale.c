@@ -135,7 +135,11 @@ static void write_label(oat_tick *tick, long long whole, int exponent, int top) 
 }
 
 double oat_tick_width(const oat_tick *tick) {
-  return oat_svg_width(tick->name != NULL ? tick->name : tick->digits, OAT_TICK_SIZE) + oat_svg_width(tick->power, 0.7 * OAT_TICK_SIZE);
+  if (tick->name != NULL) {
+    const double width = oat_svg_width(tick->name, OAT_TICK_FONT);
+    return tick->room > 0 ? fmin(width, tick->room) : width;
+  }
+  return oat_svg_width(tick->digits, OAT_TICK_FONT) + 0.7 * oat_svg_width(tick->power, OAT_TICK_FONT);
 }
 
 static bool has_label(const oat_tick *tick) { return tick->name != NULL || tick->digits[0] != '\0'; }
@@ -295,7 +299,9 @@ static void log_ticks(const request *r, oat_ticks *ticks) {
 
 static void name_ticks(const oat_axis *axis, const request *r, oat_ticks *ticks) {
   for (size_t i = 0; i < axis->n_names; i++) {
-    add_tick(ticks, oat_scale_place(r->scale, (double)i + 1))->name = axis->names[i];
+    oat_tick *const tick = add_tick(ticks, oat_scale_place(r->scale, (double)i + 1));
+    tick->name = axis->names[i];
+    tick->room = r->scale->name_room;
   }
   ticks->tilted = r->side_by_side && labels_touch(ticks, true);
 }

@@ -142,9 +142,9 @@ static const char *escape_of(uint32_t c) {
   }
 }
 
-void oat_svg_text(oat_string *svg, const char *text) {
+static void add_escaped(oat_string *svg, const char *text, const char *end) {
   const unsigned char *cursor = (const unsigned char *)text;
-  while (*cursor != '\0') {
+  while ((const char *)cursor < end) {
     const char *const start = (const char *)cursor;
     const char *const escape = escape_of(oat_next_character(&cursor));
     if (escape != NULL) {
@@ -155,26 +155,117 @@ void oat_svg_text(oat_string *svg, const char *text) {
   }
 }
 
-/* In units of the font's size, about those of Helvetica and Arial; the wider fonts are allowed for at the end. */
-static double character_width(uint32_t c) {
-  if (c < 0x80) {
-    const char as_text[] = {(char)c, '\0'};
-    return strpbrk(as_text, "fijltIr.,:;!|'()[]/ -\\`\"{}") != NULL ? 0.31
-           : strpbrk(as_text, "mwMW%@") != NULL                     ? 0.88
-           : c >= 'A' && c <= 'Z'                                   ? 0.7
-                                                                    : 0.56;
+void oat_svg_text(oat_string *svg, const char *text) { add_escaped(svg, text, text + strlen(text)); }
+
+/* ---- widths -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *class;
+  double size;
+  bool bold;
+} fonts[] = {[OAT_LABEL_FONT] = {NULL, OAT_LABEL_SIZE, false},
+             [OAT_TICK_FONT] = {"tick", OAT_TICK_SIZE, false},
+             [OAT_TITLE_FONT] = {"title", OAT_LABEL_SIZE, true}};
+
+/* Characters from the one after the last of the row before up to this last. */
+typedef struct advance {
+  uint32_t last;
+  unsigned short width[2]; /* plain, bold; in thousandths of the size */
+} advance;
+
+#define OAT_ADVANCE(first, last, plain, bold) {last, {plain, bold}},
+static const advance advances[] = {
+#include "plot/advances.def"
+};
+#undef OAT_ADVANCE
+
+/* A control character is drawn as a blank or as U+FFFD; both are in the table. */
+static double character_width(uint32_t c, oat_font font) {
+  const uint32_t drawn = c >= 0x20 ? c : is_allowed(c) ? ' ' : 0xfffd;
+  size_t low = 0, high = sizeof advances / sizeof *advances - 1;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (drawn > advances[middle].last) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  const bool combining = c >= 0x300 && c < 0x370;
-  return combining ? 0 : c < 0x2e80 ? 0.62 : 1;
+  return advances[low].width[fonts[font].bold] * fonts[font].size / 1000;
 }
 
-double oat_svg_width(const char *text, double size) {
+/* Of the bytes from text to end; NULL: to its own end. */
+static double width_between(const char *text, const char *end, oat_font font) {
   const unsigned char *cursor = (const unsigned char *)text;
   double width = 0;
-  while (*cursor != '\0') {
-    width += character_width(oat_next_character(&cursor));
+  while (end != NULL ? (const char *)cursor < end : *cursor != '\0') {
+    width += character_width(oat_next_character(&cursor), font);
   }
-  return 1.08 * width * size;
+  return width;
+}
+
+double oat_svg_width(const char *text, oat_font font) { return width_between(text, NULL, font); }
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* The end of the longest beginning that is no wider than the room. Accents have no width, so they stay with their letter. */
+static const char *fitting_end(const char *text, double room, oat_font font) {
+  const unsigned char *cursor = (const unsigned char *)text;
+  const char *end = text;
+  double width = 0;
+  while (*cursor != '\0') {
+    const double next = character_width(oat_next_character(&cursor), font);
+    if (width + next > room) {
+      break;
+    }
+    width += next;
+    end = (const char *)cursor;
+  }
+  return end;
+}
+
+/* The start of the longest end that is no wider than the room and does not begin with the accent of a letter that is left out. */
+static const char *fitting_start(const char *text, double room, oat_font font) {
+  const unsigned char *cursor = (const unsigned char *)text;
+  double rest = oat_svg_width(text, font);
+  for (;;) {
+    const char *const start = (const char *)cursor;
+    const double width = *cursor != '\0' ? character_width(oat_next_character(&cursor), font) : 0;
+    if (*start == '\0' || (rest <= room && width > 0)) {
+      return start;
+    }
+    rest -= width;
+  }
+}
+
+/* What remains of a text: from its beginning to `end`, and from `start`; end NULL: all of it. */
+typedef struct cut {
+  const char *end, *start;
+} cut;
+
+/* Names often differ at their end, so an ellipsis takes the place of the middle. Rounding errors of a room that was made from the width of
+ * this text must not shorten it. */
+static cut cut_to(const char *text, double room, oat_font font) {
+  if (room <= 0 || oat_svg_width(text, font) <= room + 1e-6) {
+    return (cut){NULL, text};
+  }
+  const double rest = room - oat_svg_width(ELLIPSIS, font);
+  cut c = {.end = fitting_end(text, 0.6 * rest, font)};
+  while (c.end > text && c.end[-1] == ' ') {
+    c.end--;
+  }
+  c.start = fitting_start(c.end, rest - width_between(text, c.end, font), font);
+  c.start += strspn(c.start, " ");
+  return c;
+}
+
+void oat_string_shortened(oat_string *string, const char *text, double room, oat_font font) {
+  const cut c = cut_to(text, room, font);
+  if (c.end != NULL) {
+    add_bytes(string, text, (size_t)(c.end - text));
+    oat_string_add(string, ELLIPSIS);
+  }
+  oat_string_add(string, c.start);
 }
 
 /* ---- numbers and elements ------------------------------------------------------------------------------------------ */
@@ -226,8 +317,8 @@ void oat_svg_leaf(oat_string *svg, const char *name, const char *tooltip) {
 void oat_svg_label(oat_string *svg, const oat_label *label) {
   static const char *const anchors[] = {NULL, "middle", "end"};
   oat_svg_begin(svg, "text");
-  if (label->class != NULL) {
-    oat_svg_word(svg, "class", label->class);
+  if (fonts[label->font].class != NULL) {
+    oat_svg_word(svg, "class", fonts[label->font].class);
   }
   oat_svg_value(svg, "x", label->x);
   oat_svg_value(svg, "y", label->y);
@@ -242,9 +333,19 @@ void oat_svg_label(oat_string *svg, const oat_label *label) {
     oat_string_add(svg, ")\"");
   }
   oat_string_add(svg, ">");
-  oat_svg_text(svg, label->text);
+  const cut c = cut_to(label->text, label->room, label->font);
+  if (c.end != NULL) {
+    add_escaped(svg, label->text, c.end);
+    oat_string_add(svg, ELLIPSIS);
+  }
+  oat_svg_text(svg, c.start);
   if (label->power != NULL && label->power[0] != '\0') {
     oat_string_print(svg, "<tspan dy=\"-3\" font-size=\"70%%\">%s</tspan>", label->power);
+  }
+  if (c.end != NULL) {
+    oat_string_add(svg, "<title>");
+    oat_svg_text(svg, label->text);
+    oat_string_add(svg, "</title>");
   }
   oat_string_add(svg, "</text>\n");
 }

@@ -46,18 +46,29 @@ void oat_svg_value(oat_string *svg, const char *attribute, double value);
 void oat_svg_end(oat_string *svg);
 void oat_svg_leaf(oat_string *svg, const char *name, const char *tooltip);
 
+/* The fonts of a figure, which differ in size and weight; the style sheet (palette.c) has them as classes. */
+typedef enum oat_font { OAT_LABEL_FONT, OAT_TICK_FONT, OAT_TITLE_FONT } oat_font;
+
+/* Their sizes in the units of the drawing; a title is a label in bold. */
+enum { OAT_LABEL_SIZE = 9, OAT_TICK_SIZE = 8 };
+
 /* The side of a text that is at its position. */
 typedef enum oat_anchor { OAT_START, OAT_MIDDLE, OAT_END } oat_anchor;
 
-/* A line of text as an element. */
+/* A line of text as an element. One that is wider than its room is shortened: an ellipsis takes the place of its middle, and its tooltip has
+ * all of it. */
 typedef struct oat_label {
-  const char *text, *power, *class; /* power: a superscript after the text. It and class: NULL for none */
-  double x, y, turn;                /* of the base line; turned about (x, y), in degrees clockwise */
+  const char *text, *power; /* power: a superscript after the text, NULL for none */
+  double x, y, turn;        /* of the base line; turned about (x, y), in degrees clockwise */
+  double room;              /* without the superscript; 0: as wide as it is */
+  oat_font font;
   oat_anchor anchor;
 } oat_label;
 void oat_svg_label(oat_string *svg, const oat_label *label);
 
-/* How wide a text is at most in the usual fonts without serifs, at a size. An estimate: the fonts of the reader are not known. */
-double oat_svg_width(const char *text, double size);
+/* How wide a text is at most in the usual fonts without serifs (advances.py has the list): which of them the reader has is not known. */
+double oat_svg_width(const char *text, oat_font font);
+/* Adds a text as it is, shortened like a label that has so much room. */
+void oat_string_shortened(oat_string *string, const char *text, double room, oat_font font);
 
 #endif

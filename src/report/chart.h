@@ -11,7 +11,9 @@ typedef struct oat_chart {
   const char *help; /* what it shows, a sentence without a full stop */
   bool needs_data;  /* rows with a target */
   bool tall;        /* a picture that needs more room than others */
-  const char *why;  /* there can be no panels: why, and what to do; or NULL */
+  /* How many names stand on its y axis, one below the other; NULL: it has numbers there. */
+  size_t (*names)(const oat_facts *f);
+  const char *why; /* there can be no panels: why, and what to do; or NULL */
   size_t (*panels)(const oat_facts *f);
   void (*title)(const oat_facts *f, size_t panel, oat_string *out);
   oatgp_status (*draw)(const oat_facts *f, size_t panel, oat_panel *out);

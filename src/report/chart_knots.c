@@ -66,8 +66,8 @@ static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   oatgp_status status;
   TRY(oat_new(f->ctx, 1, sizeof *c, &c));
   TRY(predict_curve(f, c));
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->name[0]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[0]}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
   TRY(draw_band(c, c->whole, &(oat_style){.colour = OAT_SKY, .opacity = 0.25, .label = "95 % of rows"}, out));
   TRY(draw_band(c, c->latent, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % of the function"}, out));
   if (f->data != NULL && f->data->y != NULL) {
@@ -220,8 +220,8 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   if (f->d == 1) {
     return draw_fit(f, out);
   }
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = name_of(f, panel, OAT_X)}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = name_of(f, panel, OAT_Y)}));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_X)]}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_Y)]}));
   if (f->d == 2) {
     TRY(draw_map(f, out));
   }

@@ -19,7 +19,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
     ends[1] = fmax(ends[1], f->mean[i]);
   }
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
   TRY(oat_draw_rows(f, OAT_BLUE, f->mean, f->data->y, out));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 1, .label = "observed = predicted"}, 2, ends, ends));
 done:

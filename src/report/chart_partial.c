@@ -82,8 +82,8 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   sweep s = {0};
   oatgp_status status;
   TRY(make_sweep(f, input, &s));
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->name[input]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->target}));
+  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input]}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
   TRY(draw_each(&s, out));
   TRY(oat_panel_band(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % band"}, VALUES, s.at,
                      (oat_limits){s.low, s.high}));

@@ -25,7 +25,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   TRY(oat_new_matrix(f->ctx, n, 1, &length));
   TRY(oat_new_matrix(f->ctx, n, 1, &place));
   for (size_t i = 0; i < n; i++) {
-    names[i] = f->name[f->order[i]];
+    names[i] = f->full_name[f->order[i]];
     length[i] = 1 / f->info.lengthscales[f->order[i]];
     place[i] = (double)i + 1;
   }
@@ -60,6 +60,7 @@ const oat_chart oat_chart_relevance = {
     .name = "relevance",
     .help = "relevance of the inputs: 1 / lengthscale of each",
     .why = "one lengthscale serves all inputs; kernels whose name ends with -ard have one for each of several",
+    .names = shown,
     .panels = panels,
     .title = title,
     .draw = draw,

@@ -90,6 +90,12 @@ done:
   return status;
 }
 
+/* In mm; each name has a line. */
+static double height(const oat_chart *chart, const oat_facts *f, bool whole, size_t rows) {
+  const double usual = whole ? 12 + (rows == 1 ? 75 : 62) * (double)rows : chart->tall ? 84 : 72;
+  return chart->names == NULL ? usual : fmax(usual, 24 + 3.6 * (double)chart->names(f));
+}
+
 oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out) {
   const bool whole = panel == SIZE_MAX;
   const size_t count = whole ? chart->panels(f) : 1,
@@ -109,9 +115,7 @@ oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t
                                            .rows = rows,
                                            .columns = columns,
                                            .width_mm = whole ? fmax(120, 75 * (double)columns) : 92,
-                                           .height_mm = whole         ? 12 + (rows == 1 ? 75 : 62) * (double)rows
-                                                        : chart->tall ? 84
-                                                                      : 72,
+                                           .height_mm = height(chart, f, whole, rows),
                                            .legend = {.place = OAT_LEGEND_BELOW},
                                            .in_page = !whole},
                         &figure));

@@ -9,6 +9,7 @@
 #include "model/loo.h"
 #include "model/rows.h"
 #include "model/score.h"
+#include "plot/svg.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
@@ -46,32 +47,22 @@ static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, siz
 
 /* ---- names ------------------------------------------------------------------------------------------------------------- */
 
-/* A copy of at most OAT_LONGEST_NAME letters, with an ellipsis where it was cut: a longer one would leave no room for the figure. */
-static oatgp_status copy_name(oatgp_context *ctx, const char *name, char **out) {
-  static const char ellipsis[] = "\xe2\x80\xa6";
-  size_t letters = 0, length = 0;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, strlen(name) + sizeof ellipsis, 1, out));
-  while (name[length] != '\0' && letters < OAT_LONGEST_NAME) {
-    do {
-      (*out)[length] = name[length];
-      length++;
-    } while (((unsigned char)name[length] & 0xc0) == 0x80);
-    letters++;
-  }
-  if (name[length] != '\0') {
-    memcpy(*out + length, ellipsis, sizeof ellipsis);
-  }
-done:
-  return status;
+/* A sentence has some 25 letters for a name. */
+static oatgp_status shorten(oatgp_context *ctx, const char *name, char **out) {
+  oat_string copy = {.ctx = ctx};
+  oat_string_shortened(&copy, name, 16 * OAT_LABEL_SIZE, OAT_LABEL_FONT);
+  *out = copy.text;
+  return copy.status;
 }
 
 static oatgp_status copy_names(oat_facts *f) {
   oatgp_status status;
-  TRY(copy_name(f->ctx, *f->info.target != '\0' ? f->info.target : "target", &f->target));
+  f->full_target = *f->info.target != '\0' ? f->info.target : "target";
+  f->full_name = (const char *const *)f->model->names;
+  TRY(shorten(f->ctx, f->full_target, &f->target));
   TRY(oat_new(f->ctx, f->d, sizeof *f->name, &f->name));
   for (size_t j = 0; j < f->d; j++) {
-    TRY(copy_name(f->ctx, f->model->names[j], &f->name[j]));
+    TRY(shorten(f->ctx, f->full_name[j], &f->name[j]));
   }
 done:
   return status;

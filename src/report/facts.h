@@ -4,14 +4,15 @@
 
 #include "model/model.h"
 
-enum { OAT_MOST_POINTS = 1500, OAT_MOST_WORST = 20, OAT_LONGEST_NAME = 24 };
+enum { OAT_MOST_POINTS = 1500, OAT_MOST_WORST = 20 };
 
 typedef struct oat_facts {
   oatgp_context *ctx;
   const oatgp_model *model;
   oatgp_model_info info;
-  char **name;  /* d inputs: their names, cut short where they are long */
-  char *target; /* the same, and a word where it has no name */
+  const char *const *full_name; /* d inputs: for the axes of figures, which shorten what does not fit */
+  const char *full_target;      /* the same, and a word where it has no name */
+  char **name, *target;         /* for sentences: shortened where they are long */
   size_t d;
   size_t *order;             /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
   double *knots, *knot_mean; /* knots x d in the data's units, f there; NULL for the full GP */

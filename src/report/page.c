@@ -295,8 +295,13 @@ static void add_worst_head(page *p) {
     oat_string_print(&p->html, "<th scope=\"col\" class=\"number\">%s</th>", columns[i]);
   }
   for (size_t j = 0; j < table_inputs(p->f); j++) {
-    add(p, "<th scope=\"col\" class=\"number\">");
-    add_text(p, p->f->name[p->f->order[j]]);
+    const size_t input = p->f->order[j];
+    add(p, "<th scope=\"col\" class=\"number\"");
+    if (strcmp(p->f->name[input], p->f->full_name[input]) != 0) {
+      oat_svg_word(&p->html, "title", p->f->full_name[input]);
+    }
+    add(p, ">");
+    add_text(p, p->f->name[input]);
     add(p, "</th>");
   }
   add(p, "</tr></thead>\n<tbody>\n");
