@@ -15,6 +15,28 @@ static int compare_named(const void *left, const void *right) {
   return order != 0 ? order : (a->column > b->column) - (a->column < b->column);
 }
 
+void oat_named_sort(oat_named *named, size_t count) { qsort(named, count, sizeof *named, compare_named); }
+
+size_t oat_named_find(const oat_named *named, size_t count, const char *name, size_t *column) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (strcmp(named[middle].name, name) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  size_t found = 0;
+  while (low + found < count && strcmp(named[low + found].name, name) == 0) {
+    found++;
+  }
+  if (found > 0) {
+    *column = named[low].column;
+  }
+  return found;
+}
+
 static oatgp_status set_name(oatgp_context *ctx, oat_layout *layout, size_t column, const oat_piece *cell) {
   char numbered[32];
   const int length = snprintf(numbered, sizeof numbered, "V%zu", column + 1);
@@ -42,7 +64,7 @@ oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t colum
     TRY(set_name(ctx, layout, k, header != NULL ? &header[k] : NULL));
     layout->sorted[k] = (oat_named){layout->names[k], k};
   }
-  qsort(layout->sorted, columns, sizeof *layout->sorted, compare_named);
+  oat_named_sort(layout->sorted, columns);
 done:
   return status;
 }
@@ -58,23 +80,7 @@ void oat_layout_free(oat_layout *layout) {
 }
 
 size_t oat_layout_find(const oat_layout *layout, const char *name, size_t *column) {
-  size_t low = 0, high = layout->columns;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (strcmp(layout->sorted[middle].name, name) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  size_t found = 0;
-  while (low + found < layout->columns && strcmp(layout->sorted[low + found].name, name) == 0) {
-    found++;
-  }
-  if (found > 0) {
-    *column = layout->sorted[low].column;
-  }
-  return found;
+  return oat_named_find(layout->sorted, layout->columns, name, column);
 }
 
 /* The number from 1 that the text is, 0 if it is none or larger than any column. */

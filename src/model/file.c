@@ -277,8 +277,8 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
 }
 
 static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
-  for (size_t j = 0; j < model->d; j++) {
-    const cJSON *name = cJSON_GetArrayItem(names, (int)j);
+  const cJSON *name = names->child; /* a list: taking items by their numbers would go through it for each */
+  for (size_t j = 0; j < model->d; j++, name = name->next) {
     if (!cJSON_IsString(name)) {
       return wrong(ctx, file, "its input names are no texts");
     }

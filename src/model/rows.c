@@ -2,28 +2,36 @@
 #include "model/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "data/layout.h"
 #include "util/memory.h"
 
 /* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
 
-static size_t find_input(const oatgp_data *data, const char *name) {
-  size_t j = 0;
-  while (j < data->d && strcmp(data->names[j], name) != 0) {
-    j++;
+/* Finds each input by its name, in O(d log d). *missing is the first that is not there, or d. */
+static oatgp_status find_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column, size_t *missing) {
+  oat_named *sorted = NULL;
+  const oatgp_status status = oat_new(ctx, data->d, sizeof *sorted, &sorted);
+  if (status != OATGP_OK) {
+    return status;
   }
-  return j;
+  for (size_t j = 0; j < data->d; j++) {
+    sorted[j] = (oat_named){data->names[j], j};
+  }
+  oat_named_sort(sorted, data->d);
+  *missing = model->d;
+  for (size_t j = model->d; j-- > 0;) {
+    *missing = oat_named_find(sorted, data->d, model->names[j], &column[j]) == 0 ? j : *missing;
+  }
+  free(sorted);
+  return OATGP_OK;
 }
 
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
-  size_t missing = model->d;
-  for (size_t j = model->d; j-- > 0;) {
-    column[j] = find_input(data, model->names[j]);
-    missing = column[j] == data->d ? j : missing;
-  }
-  if (missing == model->d) {
-    return OATGP_OK;
+  size_t missing = 0;
+  const oatgp_status status = find_inputs(ctx, model, data, column, &missing);
+  if (status != OATGP_OK || missing == model->d) {
+    return status;
   }
   if (data->d != model->d) {
     return oat_fail(ctx, OATGP_DATA, "the data have %zu inputs, none of them '%s', and the model has %zu", data->d, model->names[missing],
