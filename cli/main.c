@@ -86,6 +86,7 @@ static void show_version(void) {
 static oatgp_status work(cli *c) {
   oatgp_status status;
   oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
+  TRY(cli_check_files(c));
   TRY(cli_trace_open(c));
   cli_progress_begin(c);
   status = c->verb->run(c);
@@ -147,6 +148,7 @@ int main(int argc, char **argv) {
   const oatgp_status status = cli_finish_output(&c, run(&c));
   if (status != OATGP_OK) {
     cli_report_failure(&c);
+    cli_print_failure(&c, status);
   }
   free(c.config_text);
   oatgp_context_free(c.ctx);

@@ -90,7 +90,6 @@ static oatgp_status check(cli *c, oatgp_figure *figure) {
   }
   if (strcmp(format, "svg") != 0) {
     TRY(cli_check_picture(c));
-    TRY(cli_check_output(c));
   }
 done:
   return status;

@@ -35,13 +35,20 @@ says() {
     sed 's/^/        /' "$1" | head -3
   fi
 }
-# refuses CODE PIECE ARGUMENTS: exit code, a sentence with the piece, "oatgp: " before it, nothing on standard output
+# refused_output ARGUMENTS: with --json an object that has the sentence of err, else nothing
+refused_output() {
+  case " $* " in
+  *" --json "*) valid_json out && grep -q '"status":' out && grep -qF -e "$piece" out ;;
+  *) [ ! -s out ] ;;
+  esac
+}
+# refuses CODE PIECE ARGUMENTS: exit code, a sentence with the piece, "oatgp: " before it, nothing else on standard output
 refuses() {
   want=$1
   piece=$2
   shift 2
   run "$@"
-  if [ "$code" = "$want" ] && grep -qF -e "$piece" err && grep -q '^oatgp: ' err && [ ! -s out ]; then
+  if [ "$code" = "$want" ] && grep -qF -e "$piece" err && grep -q '^oatgp: ' err && refused_output "$@"; then
     pass "refused ($want): $*"
   else
     miss "refused ($want): $*: exit code $code, wanted '$piece'"

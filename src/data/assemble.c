@@ -176,6 +176,8 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
   }
   double **const values[OAT_ROLES] = {NULL, &data->own_y, &data->weight, &data->noise};
   char **const names[OAT_ROLES] = {NULL, &data->target, &data->weight_name, &data->noise_name};
+  size_t *const positions[OAT_ROLES] = {NULL, &data->target_position, &data->weight_position, &data->noise_position};
+  *positions[series->role] = series->column + 1;
   const oatgp_status status = oat_new(ctx, data->n, sizeof(double), values[series->role]);
   series->place = *values[series->role];
   return status == OATGP_OK ? oat_copy_text(ctx, name, names[series->role]) : status;

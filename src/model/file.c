@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "util/machine.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define FORMAT "oatgp"
 #define FORMAT_VERSION "1"
@@ -42,6 +43,9 @@ static const char *const number_names[OAT_NUMBERS] = {
     [OAT_NUMBER_Y_SCALE] = "target_scale",
     [OAT_NUMBER_HEADER] = "has_header",
     [OAT_NUMBER_COLUMNS] = "file_columns",
+    [OAT_NUMBER_TARGET_COLUMN] = "target_column",
+    [OAT_NUMBER_WEIGHTS_COLUMN] = "weights_column",
+    [OAT_NUMBER_NOISE_COLUMN] = "noise_variance_column",
     [OAT_NUMBER_LOO_MEAN_NLP] = "loo_mean_nlp",
     [OAT_NUMBER_LOO_RMSE] = "loo_rmse",
     [OAT_NUMBER_LOO_COVERAGE95] = "loo_coverage95",
@@ -190,7 +194,7 @@ static oatgp_status check_format(oatgp_context *ctx, const oat_tensors *file) {
 static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < OAT_TEXTS; i++) {
-    TRY(oat_copy_text(ctx, oat_tensors_text(file, text_keys[i]), &model->text[i]));
+    TRY(oat_copy_text_utf8(ctx, oat_tensors_text(file, text_keys[i]), &model->text[i]));
   }
   const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
   model->approx = approx != NULL ? oat_approx_find(approx) : NULL;
@@ -282,7 +286,7 @@ static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, cons
     if (!cJSON_IsString(name)) {
       return wrong(ctx, file, "its input names are no texts");
     }
-    const oatgp_status status = oat_copy_text(ctx, name->valuestring, &model->names[j]);
+    const oatgp_status status = oat_copy_text_utf8(ctx, name->valuestring, &model->names[j]);
     if (status != OATGP_OK) {
       return status;
     }
