@@ -381,6 +381,10 @@ static const bad bads[] = {
     {"a,b\n1,2\n3,0123456789012345678901234567890123456789x\n", "a", "", "", "", "auto", "error", "6789...' is not a number"},
     {"a,b\n1,2\n3,x23456789012345678901234567890123456789\xC3\xA4\xC3\xA4\n", "a", "", "", "", "auto", "error",
      "456789...' is not a number"},
+    {"a,b\n1,2\n3,\xE4\xF6\x80\n", "a", "", "", "", "auto", "error", "'\xC3\xA4\xC3\xB6\xE2\x82\xAC' is not a number"},
+    {"a,b\n1,2\n3,\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\n", "a", "", "", "", "auto", "error",
+     "\xC3\xA4\xC3\xA4...' is not a number"},
+    {"a,\xE4\n1,2\n", "c", "", "", "", "auto", "error", "has no column 'c' (target); it has 'a', '\xC3\xA4'"},
     /* in the first row, which does not decide alone what a column holds */
     {"a,b\n1,?\n3,4\n5,6\n", "a", "", "", "", "auto", "error",
      "/file, line 2, column 'b': '?' is not a number; correct it, or leave the column out with --inputs"},

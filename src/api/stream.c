@@ -22,8 +22,7 @@ static oatgp_status copy_positions(oatgp_context *ctx, const oatgp_model *model,
 
 /* A column of the training file by its number there, from 1; 0 if the model does not know it. */
 static size_t place_of(const oatgp_model *model, size_t number) {
-  const double place = model->number[number];
-  return place >= 1 && place <= model->number[OAT_NUMBER_COLUMNS] ? (size_t)place : 0;
+  return isnan(model->number[number]) ? 0 : (size_t)model->number[number];
 }
 
 /* Models of earlier versions do not have the place of the target. It is known where it was the only column besides the inputs: all places

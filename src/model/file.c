@@ -226,6 +226,16 @@ static bool all_counts(const double *number) {
   return good;
 }
 
+/* The columns of target, weights and noise variances, where they are known. */
+static bool columns_are_there(const double *number) {
+  bool good = true;
+  for (size_t i = OAT_NUMBER_TARGET_COLUMN; i <= OAT_NUMBER_NOISE_COLUMN; i++) {
+    const double place = number[i];
+    good = good && (isnan(place) || (place >= 1 && place <= number[OAT_NUMBER_COLUMNS] && place == floor(place)));
+  }
+  return good;
+}
+
 static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     const double *value;
@@ -245,7 +255,7 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const double *number = model->number;
   const double alpha = number[OAT_NUMBER_ALPHA];
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
-  const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && number[OAT_NUMBER_N] >= 1 &&
+  const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && columns_are_there(number) && number[OAT_NUMBER_N] >= 1 &&
                     number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 && number[OAT_NUMBER_STOP] >= 0 &&
                     number[OAT_NUMBER_STOP] < STOP_COUNT;
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");

@@ -80,7 +80,7 @@ oatgp_status oat_copy_text_utf8(oatgp_context *ctx, const char *text, char **out
 }
 
 size_t oatgp_to_utf8(const char *text, char *out, size_t room) {
-  const size_t length = strlen(text);
+  const size_t length = text != NULL ? strlen(text) : 0;
   const bool plain = oat_is_utf8(text, length);
   size_t used = 0, needed = 0;
   for (size_t i = 0; i < length;) {
