@@ -8,13 +8,15 @@
 
 #include "cli.h"
 
-enum { MOST_FILES = CLI_MOST_POSITIONALS + 10, LONGEST_PATH = 4096 };
+enum { MOST_FILES = CLI_MOST_POSITIONALS + 11, LONGEST_PATH = 4096 };
 
 typedef struct file {
   const char *role; /* as the user knows it: "DATA", "--trace" */
-  const char *path;
+  const char *path; /* "-": a standard stream */
   bool written;
 } file;
+
+static bool is_stream(const file *f) { return strcmp(f->path, "-") == 0; }
 
 /* ---- which they are ---------------------------------------------------------------------------------------------------------------- */
 
@@ -35,13 +37,14 @@ static size_t list_files(const cli *c, file files[MOST_FILES]) {
       {"--resume", c->settings.resume, false},
   };
   size_t count = 0;
+  files[count++] = (file){"standard output", "-", true};
   for (size_t i = 0; i < c->positional_count; i++) {
     if (strcmp(c->verb->positionals[i], "KIND") != 0) {
       files[count++] = (file){positional_role(c->verb->positionals[i]), c->positionals[i], false};
     }
   }
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-    if (*options[i].path != '\0' && strcmp(options[i].path, "-") != 0) {
+    if (*options[i].path != '\0' && !is_stream(&options[i])) {
       files[count++] = options[i];
     }
   }
@@ -50,16 +53,20 @@ static size_t list_files(const cli *c, file files[MOST_FILES]) {
 
 /* ---- whether two are one ----------------------------------------------------------------------------------------------------------- */
 
+static bool is_there(const file *f, struct stat *info) {
+  return (is_stream(f) ? fstat(f->written ? STDOUT_FILENO : STDIN_FILENO, info) : stat(f->path, info)) == 0;
+}
+
 /* Whether both names lead to one regular file, by links or not, or will when it is written. */
-static bool same_file(cli *c, const char *a, const char *b) {
+static bool same_file(cli *c, const file *a, const file *b) {
   struct stat at_a, at_b;
   char path_a[LONGEST_PATH], path_b[LONGEST_PATH];
-  const bool has_a = stat(a, &at_a) == 0, has_b = stat(b, &at_b) == 0;
+  const bool has_a = is_there(a, &at_a), has_b = is_there(b, &at_b);
   if (has_a && has_b) {
     return S_ISREG(at_a.st_mode) && at_a.st_dev == at_b.st_dev && at_a.st_ino == at_b.st_ino;
   }
-  return !has_a && !has_b && oatgp_file_path(c->ctx, a, path_a, sizeof path_a) == OATGP_OK &&
-         oatgp_file_path(c->ctx, b, path_b, sizeof path_b) == OATGP_OK && strcmp(path_a, path_b) == 0;
+  return !has_a && !has_b && oatgp_file_path(c->ctx, a->path, path_a, sizeof path_a) == OATGP_OK &&
+         oatgp_file_path(c->ctx, b->path, path_b, sizeof path_b) == OATGP_OK && strcmp(path_a, path_b) == 0;
 }
 
 static bool is_pair(const file *a, const file *b, const char *one, const char *other) {
@@ -69,7 +76,8 @@ static bool is_pair(const file *a, const file *b, const char *one, const char *o
 /* A fit goes on with its own checkpoint, and an updated model may take the place of the old one: both are read before they are replaced,
  * whole. */
 static bool may_be_one(const cli *c, const file *a, const file *b) {
-  return is_pair(a, b, "--resume", "--checkpoint") || (strcmp(c->verb->name, "update") == 0 && is_pair(a, b, "MODEL", "-o"));
+  const bool streams = a->written && b->written && (is_stream(a) || is_stream(b)); /* -o /dev/stdout */
+  return streams || is_pair(a, b, "--resume", "--checkpoint") || (strcmp(c->verb->name, "update") == 0 && is_pair(a, b, "MODEL", "-o"));
 }
 
 static oatgp_status check_distinct(cli *c, const file *files, size_t count) {
@@ -77,9 +85,9 @@ static oatgp_status check_distinct(cli *c, const file *files, size_t count) {
     for (size_t k = 0; k < count; k++) {
       const file *output = &files[i], *other = &files[k];
       const bool once = !other->written || k > i; /* of two outputs, in one order only */
-      if (output->written && once && k != i && !may_be_one(c, output, other) && same_file(c, output->path, other->path)) {
-        return cli_usage_error(c, "%s '%s' would overwrite %s '%s', which is the same file; give %s another name", output->role,
-                               output->path, other->role, other->path, output->role);
+      if (output->written && once && k != i && !may_be_one(c, output, other) && same_file(c, output, other)) {
+        return cli_usage_error(c, "%s '%s' would overwrite %s '%s', which is the same file; write to another one", output->role,
+                               output->path, other->role, other->path);
       }
     }
   }
@@ -95,8 +103,7 @@ static oatgp_status cannot_write(cli *c, const file *output, int error) {
 static oatgp_status check_writable(cli *c, const file *output) {
   struct stat info;
   char path[LONGEST_PATH];
-  const bool is_there = stat(output->path, &info) == 0;
-  if (is_there && (!S_ISREG(info.st_mode) || strncmp(output->path, "/dev/", 5) == 0)) { /* a stream may be a regular file, too */
+  if (is_there(output, &info) && (!S_ISREG(info.st_mode) || strncmp(output->path, "/dev/", 5) == 0)) { /* a stream may be a regular file, too */
     const int error = S_ISDIR(info.st_mode) ? EISDIR : access(output->path, W_OK) == 0 ? 0 : errno;
     return error == 0 ? OATGP_OK : cannot_write(c, output, error);
   }
@@ -157,7 +164,7 @@ oatgp_status cli_check_files(cli *c) {
   oatgp_status status;
   TRY(check_distinct(c, files, count));
   for (size_t i = 0; i < count; i++) {
-    if (files[i].written) {
+    if (files[i].written && !is_stream(&files[i])) {
       TRY(check_ending(c, &files[i]));
       TRY(check_writable(c, &files[i]));
     }

@@ -552,6 +552,14 @@ static void scores_refuse(void **state) {
   oatgp_data_free(renamed);
 }
 
+static void checkpoints_need_a_folder(void **state) {
+  objects *o = *state;
+  oatgp_model *out = NULL;
+  o->s->settings.checkpoint = "no/such/folder";
+  expect_sentence(o->s, OATGP_WRITE, oatgp_fit(o->s->ctx, o->data, &o->s->settings, NULL, NULL, NULL, &out), "cannot write 'no/such/folder': No");
+  assert_null(out);
+}
+
 static void quantiles_of_no_probability(void **state) {
   (void)state;
   const double wrong[] = {0, 1, -0.1, 1.1, NAN, INFINITY, -INFINITY};
@@ -616,6 +624,7 @@ int main(void) {
       cmocka_unit_test(no_context_no_crash),
       cmocka_unit_test(data_of_null),
       cmocka_unit_test(quantiles_of_no_probability),
+      WITH_OBJECTS(checkpoints_need_a_folder),
       cmocka_unit_test(texts_become_utf8),
       WITH_OBJECTS(paths_are_found),
       WITH_OBJECTS(version_is_that_of_models),

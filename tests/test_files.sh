@@ -52,6 +52,10 @@ echo 'max-iter = 3' >c.conf
 refuses 2 "-o 'c.conf' would overwrite --config 'c.conf'" fit d.csv --target y --config c.conf -o c.conf
 refuses 2 "-o 'd.csv' would overwrite --data 'd.csv'" update m.oatgp kept.csv --refit --data d.csv -o d.csv
 refuses 2 "-o 'x' would overwrite --checkpoint 'x'" fit d.csv --target y -o x --checkpoint x
+"$OATGP" fit - --target y -o d.csv <d.csv >/dev/null 2>err
+check "standard input is a file, too" grep -q -e "-o 'd.csv' would overwrite DATA '-', which is the same file" err
+"$OATGP" predict m.oatgp d.csv 2>err >>d.csv
+check "and standard output" grep -q "standard output '-' would overwrite DATA 'd.csv'" err
 unharmed "all of these"
 check "nothing was written" test ! -e x -a ! -e p -a ! -e q
 
@@ -193,6 +197,22 @@ works "score three columns without header" score m.oatgp bare3.csv --json
 grep -v seconds out >without
 works "score them with it" score m.oatgp d.csv --json
 check "the same scores" sh -c 'grep -v seconds out | cmp -s - without'
+
+# ---- a bad cell in the first row, as the command tells it -----------------------------------------------------------------------------------
+
+{ head -1 d.csv; echo '?,2,3'; tail -n +2 d.csv; } >bad.csv
+gzip -c bad.csv >bad.csv.gz
+for threads in 1 3; do
+  for data in bad.csv bad.csv.gz; do
+    sentence="$data, line 2, column 'a': '?' is not a number; correct it"
+    refuses 1 "$sentence, or leave the column out with --inputs" fit $data --target y --threads $threads -o x
+    refuses 1 "$sentence" predict m.oatgp $data --threads $threads
+    refuses 1 "$sentence" score m.oatgp $data --threads $threads
+    "$OATGP" convert - --threads $threads -o x.npy <$data >out 2>err
+    check "from standard input" grep -q "standard input, line 2, column 'a': '?' is not a number" err
+  done
+done
+works "leaving the column out" fit bad.csv --target y --inputs b --knots 5 --max-iter 3 --quiet -o x.oatgp
 
 # ---- config files --------------------------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@
 #include "linalg/linalg.h"
 #include "model/model.h"
 
+enum { LONGEST_PATH = 4096 };
+
 /* A sparse model works in threads over blocks of rows, with one thread of the BLAS in each; the full GP is the BLAS's own work. */
 void oat_set_fit_threads(const char *approx, const oatgp_settings *settings) {
   oat_set_blas_threads(oat_approx_find(approx)->sparse ? 1 : (int)settings->threads);
@@ -23,10 +25,11 @@ oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const
 
 oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                        oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
-  char *text = NULL;
+  char *text = NULL, path[LONGEST_PATH];
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, out));
+  TRY(*settings->checkpoint != '\0' ? oatgp_file_path(ctx, settings->checkpoint, path, sizeof path) : OATGP_OK); /* not after minutes */
   TRY(oat_settings_text(ctx, settings, &text));
   oat_set_fit_threads(settings->approx, settings);
   const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL, false};
