@@ -129,7 +129,8 @@ oatgp_status cli_read_knots(cli *c, const oatgp_data *data, oatgp_data **out);
 
 /* ---- files.c: all files of a command, looked at before any is opened ---- */
 
-/* Refuses an output that is also an input or another output, whose name has the ending of another format, or that cannot be written. */
+/* Refuses an output that is also an input or another output, whose name has the ending of another format, or that
+ * cannot be written. */
 oatgp_status cli_check_files(cli *c);
 /* Whether the name ends with this, in any case. */
 bool cli_has_ending(const char *path, const char *ending);

@@ -1,5 +1,5 @@
-/* All files of a command, looked at before any of them is opened: no output may be an input or another output, its name must not promise
- * another format, and it must be possible to write it, so that a long fit is not lost. */
+/* All files of a command, looked at before any of them is opened: no output may be an input or another output, its name
+ * must not promise another format, and it must be possible to write it, so that a long fit is not lost. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -18,23 +18,17 @@ typedef struct file {
 
 static bool is_stream(const file *f) { return strcmp(f->path, "-") == 0; }
 
-/* ---- which they are ---------------------------------------------------------------------------------------------------------------- */
+/* ---- which they are ---------------------------------------------------------------------------------------------- */
 
 /* "[DATA]" is DATA. */
 static const char *positional_role(const char *name) { return strcmp(name, "[DATA]") == 0 ? "DATA" : name; }
 
 static size_t list_files(const cli *c, file files[MOST_FILES]) {
   const file options[] = {
-      {"-o", c->options.output, true},
-      {"--trace", c->options.trace, true},
-      {"--checkpoint", c->settings.checkpoint, true},
-      {"--cov", c->options.cov, true},
-      {"--knots", c->options.knots, true}, /* of info */
-      {"--knots", cli_knots_file(c), false},
-      {"--config", c->options.config, false},
-      {"--data", c->options.data, false},
-      {"--against", c->options.against, false},
-      {"--resume", c->settings.resume, false},
+      {"-o", c->options.output, true},          {"--trace", c->options.trace, true},     {"--checkpoint", c->settings.checkpoint, true},
+      {"--cov", c->options.cov, true},          {"--knots", c->options.knots, true}, /* of info */
+      {"--knots", cli_knots_file(c), false},    {"--config", c->options.config, false},  {"--data", c->options.data, false},
+      {"--against", c->options.against, false}, {"--resume", c->settings.resume, false},
   };
   size_t count = 0;
   files[count++] = (file){"standard output", "-", true};
@@ -51,7 +45,7 @@ static size_t list_files(const cli *c, file files[MOST_FILES]) {
   return count;
 }
 
-/* ---- whether two are one ----------------------------------------------------------------------------------------------------------- */
+/* ---- whether two are one ----------------------------------------------------------------------------------------- */
 
 static bool is_there(const file *f, struct stat *info) {
   return (is_stream(f) ? fstat(f->written ? STDOUT_FILENO : STDIN_FILENO, info) : stat(f->path, info)) == 0;
@@ -73,8 +67,8 @@ static bool is_pair(const file *a, const file *b, const char *one, const char *o
   return (strcmp(a->role, one) == 0 && strcmp(b->role, other) == 0) || (strcmp(a->role, other) == 0 && strcmp(b->role, one) == 0);
 }
 
-/* A fit goes on with its own checkpoint, and an updated model may take the place of the old one: both are read before they are replaced,
- * whole. */
+/* A fit goes on with its own checkpoint, and an updated model may take the place of the old one: both are read before
+ * they are replaced, whole. */
 static bool may_be_one(const cli *c, const file *a, const file *b) {
   const bool streams = a->written && b->written && (is_stream(a) || is_stream(b)); /* -o /dev/stdout */
   return streams || is_pair(a, b, "--resume", "--checkpoint") || (strcmp(c->verb->name, "update") == 0 && is_pair(a, b, "MODEL", "-o"));
@@ -94,7 +88,7 @@ static oatgp_status check_distinct(cli *c, const file *files, size_t count) {
   return OATGP_OK;
 }
 
-/* ---- whether they can be written --------------------------------------------------------------------------------------------------- */
+/* ---- whether they can be written --------------------------------------------------------------------------------- */
 
 static oatgp_status cannot_write(cli *c, const file *output, int error) {
   return cli_fail(c, OATGP_WRITE, "cannot write '%s': %s (%s)", output->path, strerror(error), output->role);
@@ -103,7 +97,8 @@ static oatgp_status cannot_write(cli *c, const file *output, int error) {
 static oatgp_status check_writable(cli *c, const file *output) {
   struct stat info;
   char path[LONGEST_PATH];
-  if (is_there(output, &info) && (!S_ISREG(info.st_mode) || strncmp(output->path, "/dev/", 5) == 0)) { /* a stream may be a regular file, too */
+  if (is_there(output, &info) &&
+      (!S_ISREG(info.st_mode) || strncmp(output->path, "/dev/", 5) == 0)) { /* a stream may be a regular file, too */
     const int error = S_ISDIR(info.st_mode) ? EISDIR : access(output->path, W_OK) == 0 ? 0 : errno;
     return error == 0 ? OATGP_OK : cannot_write(c, output, error);
   }
@@ -116,7 +111,7 @@ static oatgp_status check_writable(cli *c, const file *output) {
   return error == 0 && access(path, W_OK | X_OK) == 0 ? OATGP_OK : cannot_write(c, output, error != 0 ? error : errno);
 }
 
-/* ---- what their names promise ------------------------------------------------------------------------------------------------------ */
+/* ---- what their names promise ------------------------------------------------------------------------------------ */
 
 bool cli_has_ending(const char *path, const char *ending) {
   const size_t length = strlen(path), size = strlen(ending);
@@ -144,14 +139,17 @@ static const char *format_of(const cli *c, const file *output) {
 }
 
 static oatgp_status check_ending(cli *c, const file *output) {
-  static const char *const known[] = {".csv", ".tsv", ".npy", ".npz", ".gz", ".bz2", ".xz", ".zst", ".zip", ".json", ".parquet", ".feather",
-                                      ".xlsx", ".html"};
+  static const char *const known[] = {".csv", ".tsv", ".npy",  ".npz",     ".gz",      ".bz2",  ".xz",
+                                      ".zst", ".zip", ".json", ".parquet", ".feather", ".xlsx", ".html"};
   const char *format = format_of(c, output);
   for (size_t i = 0; format != NULL && i < sizeof known / sizeof *known; i++) {
     if (strcmp(known[i], format) != 0 && cli_has_ending(output->path, known[i])) {
       const bool both = strcmp(c->verb->name, "convert") == 0;
       return cli_usage_error(c, "%s '%s' ends with %s, but %s writes %s there; give a name that ends with %s", output->role, output->path,
-                             known[i], c->verb->name, both ? "CSV or .npy" : format[1] == 'c' ? "CSV" : ".npy",
+                             known[i], c->verb->name,
+                             both               ? "CSV or .npy"
+                             : format[1] == 'c' ? "CSV"
+                                                : ".npy",
                              both ? ".csv or .npy" : format);
     }
   }

@@ -5,8 +5,7 @@
 #include "cli.h"
 
 oatgp_status cli_check_output(cli *c) {
-  return strcmp(c->options.output, "-") != 0 ? OATGP_OK
-                                             : cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
+  return strcmp(c->options.output, "-") != 0 ? OATGP_OK : cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
 }
 
 /* ---- the command line, kept in the model --------------------------------------------------------------------------- */

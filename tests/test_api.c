@@ -556,7 +556,8 @@ static void checkpoints_need_a_folder(void **state) {
   objects *o = *state;
   oatgp_model *out = NULL;
   o->s->settings.checkpoint = "no/such/folder";
-  expect_sentence(o->s, OATGP_WRITE, oatgp_fit(o->s->ctx, o->data, &o->s->settings, NULL, NULL, NULL, &out), "cannot write 'no/such/folder': No");
+  expect_sentence(o->s, OATGP_WRITE, oatgp_fit(o->s->ctx, o->data, &o->s->settings, NULL, NULL, NULL, &out),
+                  "cannot write 'no/such/folder': No");
   assert_null(out);
 }
 
@@ -579,9 +580,9 @@ static void texts_become_utf8(void **state) {
                {"\xC3\xB6", "\xC3\xB6"},
                {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
                {"\xF6", "\xC3\xB6"},
-               {"a\xC3", "a\xC3\x83"},                 /* cut off */
-               {"\xC0\xAF", "\xC3\x80\xC2\xAF"},       /* longer than need be */
-               {"\xED\xA0\x80", "\xC3\xAD\xC2\xA0\xE2\x82\xAC"}, /* half of a pair */
+               {"a\xC3", "a\xC3\x83"},                                           /* cut off */
+               {"\xC0\xAF", "\xC3\x80\xC2\xAF"},                                 /* longer than need be */
+               {"\xED\xA0\x80", "\xC3\xAD\xC2\xA0\xE2\x82\xAC"},                 /* half of a pair */
                {"\xF4\x90\x80\x80", "\xC3\xB4\xC2\x90\xE2\x82\xAC\xE2\x82\xAC"}, /* past the last */
                {"\x80\x9F\x81", "\xE2\x82\xAC\xC5\xB8\xC2\x81"}};
   char out[32];
@@ -590,7 +591,10 @@ static void texts_become_utf8(void **state) {
     assert_string_equal(out, cases[i].to);
     assert_int_equal(oatgp_to_utf8(cases[i].from, NULL, 0), strlen(cases[i].to));
   }
-  assert_int_equal(oatgp_to_utf8("a\xF6" "b", out, 3), 4);
+  assert_int_equal(oatgp_to_utf8("a\xF6"
+                                 "b",
+                                 out, 3),
+                   4);
   assert_string_equal(out, "a"); /* never half a character, and nothing behind one that does not fit */
   assert_int_equal(oatgp_to_utf8(NULL, out, sizeof out), 0);
   assert_string_equal(out, "");

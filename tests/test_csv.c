@@ -285,7 +285,15 @@ static const good goods[] = {
     /* text columns and missing values */
     {"id,a,b\nx,1,2\ny,3,4\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "1 of 3 columns hold no numbers and are not used: 'id'"},
     {"id,a,b\n,1,2\ny,3,4\nz,5,6\n", "b", "", "auto", "error", "a", 3, {1, 3, 5}, {2, 4, 6}, "not used: 'id'"},
-    {"id,a,b\n,1,2\ny,3,4\n7,5,6\nz,7,8\n", "b", "", "auto", "error", "a", 4, {1, 3, 5, 7}, {2, 4, 6, 8},
+    {"id,a,b\n,1,2\ny,3,4\n7,5,6\nz,7,8\n",
+     "b",
+     "",
+     "auto",
+     "error",
+     "a",
+     4,
+     {1, 3, 5, 7},
+     {2, 4, 6, 8},
      "column 'id' is taken as text and not used: 2 of its first 3 values are not numbers, such as 'y' in line 3"},
     {"a,b,\n1,2,\n3,4,\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "not used: 'V3'"},
     {"a,b\n1,2\nNA,3\n4,.\n5,6\n", "b", "", "auto", "drop", "a", 2, {1, 5}, {2, 6}, "dropped 2 of 4 rows, which have missing values"},
@@ -650,7 +658,8 @@ static void a_bad_first_cell_is_found_everywhere(void **state) {
   free(text);
 }
 
-/* The first 100 rows decide: a text column may have numbers later, and a column without a value there is decided by its first. */
+/* The first 100 rows decide: a text column may have numbers later, and a column without a value there is decided by its
+ * first. */
 static void the_first_hundred_rows_decide(void **state) {
   scratch *s = *state;
   static const struct {

@@ -740,12 +740,16 @@ static void names_are_read_as_utf8(void **state) {
   oat_tensors file = {0};
   save_small_model(s);
   must(s, oat_tensors_read(s->ctx, s->path, &file));
-  replace_text(s, &file, "inputs", "[\"gr\xF6\xDF" "e\", \"x2\"]");
+  replace_text(s, &file, "inputs",
+               "[\"gr\xF6\xDF"
+               "e\", \"x2\"]");
   replace_text(s, &file, "target", "h\xF6he");
   must(s, oat_tensors_write(s->ctx, &file, s->path));
   oat_tensors_clear(&file);
   oatgp_model *model = must_load(s);
-  assert_string_equal(oatgp_model_input_name(model, 0), "gr\xC3\xB6\xC3\x9F" "e");
+  assert_string_equal(oatgp_model_input_name(model, 0),
+                      "gr\xC3\xB6\xC3\x9F"
+                      "e");
   assert_string_equal(info_of(model).target, "h\xC3\xB6he");
   must(s, oatgp_model_set_command(s->ctx, model, "oatgp fit \x80.csv"));
   assert_string_equal(info_of(model).command, "oatgp fit \xE2\x82\xAC.csv");
@@ -758,11 +762,12 @@ static double seconds_now(void) {
   return (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
 }
 
-/* Loads a model of so many inputs and predicts, with the columns in the opposite order; returns the seconds that this took. */
+/* Loads a model of so many inputs and predicts, with the columns in the opposite order; returns the seconds that this
+ * took. */
 static double use_wide_model(scratch *s, size_t d) {
   enum { ROWS = 3, LONGEST = 12 };
   double *x = calloc(ROWS * d, sizeof *x), mean[ROWS], y[ROWS] = {1, 2, 4};
-  char (*text)[LONGEST] = calloc(2 * d, LONGEST);
+  char(*text)[LONGEST] = calloc(2 * d, LONGEST);
   const char **names = calloc(2 * d, sizeof *names);
   assert_true(x != NULL && text != NULL && names != NULL);
   for (size_t j = 0; j < d; j++) {

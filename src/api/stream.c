@@ -21,12 +21,10 @@ static oatgp_status copy_positions(oatgp_context *ctx, const oatgp_model *model,
 }
 
 /* A column of the training file by its number there, from 1; 0 if the model does not know it. */
-static size_t place_of(const oatgp_model *model, size_t number) {
-  return isnan(model->number[number]) ? 0 : (size_t)model->number[number];
-}
+static size_t place_of(const oatgp_model *model, size_t number) { return isnan(model->number[number]) ? 0 : (size_t)model->number[number]; }
 
-/* Models of earlier versions do not have the place of the target. It is known where it was the only column besides the inputs: all places
- * add up to (d + 1) (d + 2) / 2. */
+/* Models of earlier versions do not have the place of the target. It is known where it was the only column besides the
+ * inputs: all places add up to (d + 1) (d + 2) / 2. */
 static size_t target_place(const oatgp_model *model, const size_t *positions) {
   size_t place = place_of(model, OAT_NUMBER_TARGET_COLUMN);
   if (place == 0 && positions != NULL && model->number[OAT_NUMBER_COLUMNS] == (double)(model->d + 1)) {

@@ -25,7 +25,8 @@ static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
 
 /* A column of text with some numbers in it is no plain case. */
 static void warn_of_mixture(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_doubt *doubt) {
-  oat_say(ctx, OATGP_WARNING, "'%s': column '%s' is taken as text and not used: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
+  oat_say(ctx, OATGP_WARNING,
+          "'%s': column '%s' is taken as text and not used: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
           table->layout->file, oat_show_text(table->layout->names[series->column]).text, doubt->texts, doubt->texts + doubt->numbers,
           doubt->text.text, table->layout->unit, doubt->place);
 }

@@ -11,7 +11,8 @@ typedef struct oat_shown {
   char text[OAT_SHOWN_SIZE];
 } oat_shown;
 
-/* At most 40 bytes of the text, never half a character, "..." where it was cut; text that is not UTF-8 is shown as Windows-1252. */
+/* At most 40 bytes of the text, never half a character, "..." where it was cut; text that is not UTF-8 is shown as
+ * Windows-1252. */
 oat_shown oat_show(const char *text, size_t length);
 oat_shown oat_show_text(const char *text);
 

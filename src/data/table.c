@@ -103,7 +103,7 @@ static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_s
   return OATGP_OK;
 }
 
-/* ---- what a column holds -------------------------------------------------------------------------------------------- */
+/* ---- what a column holds ----------------------------------------------------------------------------------------- */
 
 /* A cell of a column that is still being looked at: what is wrong with it is kept for later. */
 static void put_open(const oat_table *table, oat_series *series, const oat_entry *entry) {

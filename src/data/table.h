@@ -9,8 +9,8 @@
 
 typedef enum oat_role { OAT_INPUT, OAT_TARGET, OAT_WEIGHT, OAT_NOISE, OAT_ROLES } oat_role;
 
-/* A column of a text table holds numbers if at least half of its values in the first rows are numbers, else text. If it has no value there,
- * its first value decides. A column that was asked for must hold numbers. */
+/* A column of a text table holds numbers if at least half of its values in the first rows are numbers, else text. If it
+ * has no value there, its first value decides. A column that was asked for must hold numbers. */
 enum { OAT_LOOK_ROWS = 100 };
 typedef enum oat_content {
   OAT_CONTENT_OPEN,   /* the first rows are still being looked at */
@@ -67,7 +67,8 @@ oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, 
 oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry);
 /* Whether the value can go into its slot as it is: no check of oat_table_put would find anything. */
 static inline bool oat_series_takes(const oat_series *series, double value) {
-  return (series->content == OAT_CONTENT_NUMBERS || series->content == OAT_CONTENT_OPEN) && (series->role <= OAT_TARGET || value > 0) && value - value == 0;
+  return (series->content == OAT_CONTENT_NUMBERS || series->content == OAT_CONTENT_OPEN) && (series->role <= OAT_TARGET || value > 0) &&
+         value - value == 0;
 }
 /* Decides what the open columns are, after so many rows. The first cell that is then wrong is the error. */
 oatgp_status oat_table_settle(oatgp_context *ctx, oat_table *table, size_t rows);

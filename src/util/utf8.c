@@ -6,7 +6,8 @@
 
 #include "util/memory.h"
 
-/* The length of the character at the beginning, 0 if it is none: cut off, longer than need be, half of a pair, or past the last one. */
+/* The length of the character at the beginning, 0 if it is none: cut off, longer than need be, half of a pair, or past
+ * the last one. */
 static size_t character_length(const unsigned char *at, size_t left) {
   static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
   if (at[0] < 0x80) {
