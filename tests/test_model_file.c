@@ -765,7 +765,7 @@ static double seconds_now(void) {
 /* Loads a model of so many inputs and predicts, with the columns in the opposite order; returns the seconds that this
  * took. */
 static double use_wide_model(scratch *s, size_t d) {
-  enum { ROWS = 3, LONGEST = 12 };
+  enum { ROWS = 3, LONGEST = 24 };
   double *x = calloc(ROWS * d, sizeof *x), mean[ROWS], y[ROWS] = {1, 2, 4};
   char(*text)[LONGEST] = calloc(2 * d, LONGEST);
   const char **names = calloc(2 * d, sizeof *names);
@@ -798,19 +798,13 @@ static double use_wide_model(scratch *s, size_t d) {
   return seconds;
 }
 
-/* Four times the inputs take about four times as long, not sixteen times. */
-static void many_inputs_take_linear_time(void **state) {
+/* Looking up every name by going through all names takes seconds; this takes hundredths of a second. Time of the processor, so
+ * other programs do not count. */
+static void many_inputs_take_little_time(void **state) {
   scratch *s = *state;
-  if (under_valgrind()) {
-    return;
-  }
-  double few = INFINITY, many = INFINITY;
-  for (int round = 0; round < 3 && !(many < 8 * few); round++) {
-    few = fmin(few, use_wide_model(s, 10000));
-    many = fmin(many, use_wide_model(s, 40000));
-  }
-  if (!(many < 8 * few)) {
-    fail_msg("%g s for 10000 inputs, %g s for 40000", few, many);
+  const double seconds = under_valgrind() ? 0 : use_wide_model(s, 40000);
+  if (seconds > 1) {
+    fail_msg("%g s for 40000 inputs", seconds);
   }
 }
 
@@ -835,7 +829,7 @@ int main(void) {
       WITH_SCRATCH(matching_survives_saving),
       WITH_SCRATCH(data_in_memory_are_matched),
       cmocka_unit_test_setup_teardown(names_are_read_as_utf8, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(many_inputs_take_linear_time, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(many_inputs_take_little_time, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
