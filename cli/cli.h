@@ -41,6 +41,8 @@ struct cli {
   char **arguments;
   char *config_text; /* the config file: settings point into it */
   bool reported;     /* the failure's sentence has been printed (or is not to be) */
+  bool has_result;   /* a JSON object has been printed on standard output */
+  char error[2048];  /* the sentence of the failure, for --json */
   bool interrupted;  /* a signal ended the work, and what there was by then is kept */
   FILE *trace;       /* NULL without --trace */
   cli_progress progress;
@@ -82,6 +84,8 @@ void cli_warn(cli *c, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_message(void *user, oatgp_level level, const char *sentence);
 /* Prints the library's last error, once. */
 void cli_report_failure(cli *c);
+/* With --json, prints the failure as an object on standard output, too, unless there is a result. */
+void cli_print_failure(cli *c, oatgp_status status);
 /* Flushes standard output; a full disk is a failure with a sentence, a reader that went away one without. */
 oatgp_status cli_finish_output(cli *c, oatgp_status status);
 /* A zeroed array, or NULL with the failure printed and *status set. */
@@ -101,8 +105,6 @@ oatgp_status cli_refuse_option(cli *c, const char *name, const char *where);
 oatgp_status cli_read_config(cli *c, const char *path);
 /* A name with dashes for underscores. */
 void cli_dashed(const char *name, char *out, size_t size);
-/* A whole decimal number, nothing before or after it. */
-bool cli_parse_number(const char *text, double *out);
 
 /* ---- help.c ---- */
 
@@ -125,12 +127,22 @@ bool cli_completion(const char *shell);
 /* ---- input.c: what several verbs read ---- */
 
 oatgp_status cli_need(cli *c, const char *value, const char *option);
+/* The FILE of --knots FILE, or "" where the text is none. */
+const char *cli_knots_file(const cli *c);
 /* The knots of --knots FILE, or NULL where the text is none. */
 oatgp_status cli_read_knots(cli *c, const oatgp_data *data, oatgp_data **out);
 
+/* ---- files.c: all files of a command, looked at before any is opened ---- */
+
+/* Refuses an output that is also an input or another output, whose name has the ending of another format, or that
+ * cannot be written. */
+oatgp_status cli_check_files(cli *c);
+/* Whether the name ends with this, in any case. */
+bool cli_has_ending(const char *path, const char *ending);
+
 /* ---- save.c ---- */
 
-/* Whether the model or picture of -o can be written later; found before the work, so that a long fit is not lost. */
+/* Refuses to write a model to standard output. */
 oatgp_status cli_check_output(cli *c);
 /* Saves the model to -o with the command line and reports it; says so if it was interrupted. */
 oatgp_status cli_save_model(cli *c, oatgp_model *model);

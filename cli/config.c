@@ -7,6 +7,17 @@
 #include "cli.h"
 
 #define LONGEST_WHERE 4096
+#define MOST_BYTES (1 << 20) /* of a config file: what is longer is another file, perhaps one without an end */
+
+/* A 0 would hide what follows it. */
+static oatgp_status check_text(cli *c, const char *path, const char *text, size_t length) {
+  const char *nul = memchr(text, '\0', length);
+  size_t line = 1;
+  for (const char *at = text; nul != NULL && at < nul; at++) {
+    line += *at == '\n';
+  }
+  return nul == NULL ? OATGP_OK : cli_usage_error(c, "%s:%zu: there is a byte 0; a config file is text, in UTF-8", path, line);
+}
 
 /* The whole file as text. */
 static oatgp_status read_text(cli *c, const char *path, char **out) {
@@ -29,14 +40,21 @@ static oatgp_status read_text(cli *c, const char *path, char **out) {
     }
     length += fread(text + length, 1, capacity - 1 - length, stream);
     text[length] = '\0';
-  } while (!feof(stream) && !ferror(stream));
+  } while (!feof(stream) && !ferror(stream) && length <= MOST_BYTES);
   if (status == OATGP_OK && ferror(stream)) {
     status = cli_fail(c, OATGP_READ, "cannot read '%s': %s", path, strerror(errno));
   }
   fclose(stream);
   *out = text;
-  return status;
+  if (status == OATGP_OK && length > MOST_BYTES) {
+    status = cli_fail(c, OATGP_READ, "'%s' is longer than %d bytes, so it is no config file; give a file with lines 'name = value'", path,
+                      MOST_BYTES);
+  }
+  return status == OATGP_OK ? check_text(c, path, text, length) : status;
 }
+
+/* Behind a byte order mark. */
+static char *skip_mark(char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; }
 
 /* Cuts blanks off both ends, in place. */
 static char *trim(char *text) {
@@ -89,7 +107,7 @@ static oatgp_status read_line(cli *c, char *line, const char *where, size_t *cou
 oatgp_status cli_read_config(cli *c, const char *path) {
   oatgp_status status = read_text(c, path, &c->config_text);
   size_t number = 1, count = 0;
-  for (char *line = c->config_text; status == OATGP_OK && line != NULL; number++) {
+  for (char *line = status == OATGP_OK ? skip_mark(c->config_text) : NULL; status == OATGP_OK && line != NULL; number++) {
     char where[LONGEST_WHERE];
     char *end = strchr(line, '\n');
     if (end != NULL) {

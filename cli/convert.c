@@ -1,4 +1,5 @@
-/* oatgp convert: a text table as .npy, which is read many times faster. */
+/* oatgp convert: a table as .npy, which is read many times faster, or as CSV. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -6,6 +7,33 @@
 /* The options that name the other columns in the new file. */
 static const char *option_of(const char *role) {
   return strcmp(role, "target") == 0 ? "--target" : strcmp(role, "weights") == 0 ? "--weights" : "--noise-variance";
+}
+
+static bool to_csv(const cli *c) { return cli_has_ending(c->options.output, ".csv"); }
+
+/* All columns, with their names. */
+static oatgp_status write_csv(cli *c, const oatgp_data *data) {
+  const size_t rows = oatgp_data_rows(data), columns = oatgp_data_columns(data);
+  oatgp_status status;
+  const char **names = NULL;
+  const double **values = NULL;
+  double *block = cli_new(c, rows, columns * sizeof *block, &status);
+  TRY(status);
+  names = cli_new(c, columns, sizeof *names, &status);
+  TRY(status);
+  values = cli_new(c, columns, sizeof *values, &status);
+  TRY(status);
+  for (size_t k = 0; k < columns; k++) {
+    names[k] = oatgp_data_column_name(data, k);
+    values[k] = block + k * rows;
+    TRY(oatgp_data_copy_column(c->ctx, data, k, block + k * rows));
+  }
+  TRY(oatgp_write_csv(c->ctx, c->options.output, rows, columns, names, values));
+done:
+  free(block);
+  free(names);
+  free(values);
+  return status;
 }
 
 static oatgp_status print_json(cli *c, const oatgp_data *data) {
@@ -29,7 +57,7 @@ static void print_columns(const cli *c, const oatgp_data *data) {
   const size_t inputs = oatgp_data_inputs(data), columns = oatgp_data_columns(data);
   printf("%s: %zu rows\n", c->options.output, oatgp_data_rows(data));
   for (size_t k = 0; k < columns; k++) {
-    printf("V%-5zu%-16s%s\n", k + 1, oatgp_data_column_role(data, k), oatgp_data_column_name(data, k));
+    printf("%s%-5zu%-16s%s\n", to_csv(c) ? "" : "V", k + 1, oatgp_data_column_role(data, k), oatgp_data_column_name(data, k));
   }
   if (columns > inputs) {
     printf("to fit it: oatgp fit %s", c->options.output);
@@ -43,10 +71,10 @@ static void print_columns(const cli *c, const oatgp_data *data) {
 static oatgp_status run(cli *c) {
   oatgp_status status;
   oatgp_data *data = NULL;
-  TRY(cli_need(c, c->options.output, "-o FILE.npy"));
+  TRY(cli_need(c, c->options.output, "-o FILE.npy or FILE.csv"));
   TRY(strcmp(c->options.output, "-") != 0 ? OATGP_OK : cli_usage_error(c, "the table cannot go to standard output; give a file by -o"));
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
-  TRY(oatgp_data_write_npy(c->ctx, data, c->options.output));
+  TRY(to_csv(c) ? write_csv(c, data) : oatgp_data_write_npy(c->ctx, data, c->options.output));
   if (c->options.json) {
     TRY(print_json(c, data));
   } else if (!c->options.quiet) {
@@ -60,14 +88,14 @@ done:
 
 const cli_verb cli_convert = {
     .name = "convert",
-    .summary = "write a table as .npy, for repeated work",
+    .summary = "write a table as .npy, for repeated work, or as CSV",
     .positionals = {"DATA"},
-    .usage = "-o FILE.npy [--target COL] [OPTIONS]",
+    .usage = "-o FILE.npy|FILE.csv [--target COL] [OPTIONS]",
     .details =
         "DATA is what fit reads. FILE.npy has the same rows, with the inputs first, then the target, the weights and the noise "
         "variances, as far as they are asked for; without --target every number column is an input. The columns of an .npy file have no "
         "names: they are called V1, V2, .. and chosen by number. A model of FILE.npy has the numbers of a model of DATA, bit for bit, but "
-        "those names; predict with it from files in the same order of columns.",
+        "those names; predict with it from files in the same order of columns. FILE.csv has the same columns under their names.",
     .example =
         "  oatgp convert train.csv --target y -o train.npy\n"
         "  oatgp fit train.npy --target last -o model.oatgp",

@@ -104,8 +104,8 @@ static oatgp_status run(cli *c) {
   TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
   begin(&w);
   TRY(oatgp_cv_sd(c->ctx, data, &c->settings, knots, &callbacks, &held.out, &scores));
-  TRY(print_total(&w, &scores));
   TRY(cli_held_out_write(c, &held));
+  TRY(print_total(&w, &scores));
   if (w.done < (size_t)c->settings.folds) {
     c->interrupted = true;
     cli_fail(c, OATGP_OK, "interrupted; the scores are of %zu of %" PRId64 " folds", w.done, c->settings.folds);

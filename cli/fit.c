@@ -51,7 +51,8 @@ const cli_verb cli_fit = {
     .positionals = {"DATA"},
     .usage = "--target COL -o MODEL [OPTIONS]",
     .details =
-        "DATA is CSV or TSV, plain or gzip, or .npy; '-' is standard input. The parameters and the places of the knots are "
+        "DATA is CSV or TSV, plain or gzip, or .npy; '-' is standard input. Column names that are not UTF-8 are read as Windows-1252. The "
+        "parameters and the places of the knots are "
         "found by maximising the model's objective. Ctrl-C ends the fit, saves the best model so far and exits with 3.",
     .example =
         "  oatgp fit train.csv --target y -o model.oatgp\n"

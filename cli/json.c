@@ -54,7 +54,13 @@ void cli_json_whole(cli_json *json, const char *name, int64_t value) {
 }
 
 void cli_json_text(cli_json *json, const char *name, const char *text) {
-  cli_json_item(json, name, text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+  const size_t size = text != NULL ? oatgp_to_utf8(text, NULL, 0) + 1 : 0;
+  char *copy = size > 0 ? malloc(size) : NULL; /* paths and arguments need not be UTF-8, JSON must be */
+  if (copy != NULL) {
+    oatgp_to_utf8(text, copy, size);
+  }
+  cli_json_item(json, name, text == NULL ? cJSON_CreateNull() : copy != NULL ? cJSON_CreateString(copy) : NULL);
+  free(copy);
 }
 
 void cli_json_numbers(cli_json *json, const char *name, size_t count, const double *values) {
@@ -91,6 +97,7 @@ oatgp_status cli_json_end(cli *c, cli_json *json, FILE *stream, bool indented) {
     return cli_fail(c, OATGP_MEMORY, "out of memory while writing JSON");
   }
   fprintf(stream, "%s\n", text);
+  c->has_result = c->has_result || stream == stdout;
   cJSON_free(text);
   return OATGP_OK;
 }

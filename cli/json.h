@@ -21,7 +21,7 @@ typedef struct cli_matrix {
 cli_json cli_json_begin(void);
 void cli_json_number(cli_json *json, const char *name, double value); /* null when not finite */
 void cli_json_whole(cli_json *json, const char *name, int64_t value);
-void cli_json_text(cli_json *json, const char *name, const char *text); /* null for NULL */
+void cli_json_text(cli_json *json, const char *name, const char *text); /* null for NULL; made UTF-8 as oatgp_to_utf8 does */
 void cli_json_numbers(cli_json *json, const char *name, size_t count, const double *values);
 void cli_json_matrix(cli_json *json, const char *name, const cli_matrix *matrix);
 /* Takes over any item, such as an array made by the caller. */

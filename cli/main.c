@@ -87,6 +87,7 @@ static oatgp_status work(cli *c) {
   oatgp_status status;
   oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
   oatgp_context_set_memory(c->ctx, c->settings.memory);
+  TRY(cli_check_files(c));
   TRY(cli_trace_open(c));
   cli_progress_begin(c);
   status = c->verb->run(c);
@@ -149,6 +150,7 @@ int main(int argc, char **argv) {
   const oatgp_status status = cli_finish_output(&c, run(&c));
   if (status != OATGP_OK) {
     cli_report_failure(&c);
+    cli_print_failure(&c, status);
   }
   free(c.config_text);
   oatgp_context_free(c.ctx);

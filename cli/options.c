@@ -79,15 +79,6 @@ oatgp_status cli_refuse_option(cli *c, const char *name, const char *where) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-bool cli_parse_number(const char *text, double *out) {
-  char *end = NULL;
-  if (text[strspn(text, "0123456789+-.eE")] != '\0' || *text == '\0') {
-    return false;
-  }
-  *out = strtod(text, &end);
-  return *end == '\0';
-}
-
 static bool parse_flag(const char *text, int *out) {
   static const char *const words[] = {"no", "yes", "false", "true", "0", "1"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -160,6 +151,7 @@ static void keep(reader *r, const oatgp_setting *setting, const char *value) {
 /* An option that takes a value: after '=' or in the next argument. */
 static oatgp_status read_value(reader *r, const oatgp_setting *setting, const char *attached) {
   cli *c = r->c;
+  const bool is_config = strcmp(setting->name, "config") == 0;
   char name[LONGEST_NAME];
   cli_dashed(setting->name, name, sizeof name);
   if (attached == NULL) {
@@ -169,6 +161,9 @@ static oatgp_status read_value(reader *r, const oatgp_setting *setting, const ch
     }
     attached = following;
     r->next++;
+  }
+  if (is_config && r->config != NULL) {
+    return cli_usage_error(c, "--config is given twice, as '%s' and as '%s'; put all settings into one file", r->config, attached);
   }
   keep(r, setting, attached);
   return OATGP_OK;

@@ -1,4 +1,5 @@
 /* Sentences on standard error, and the end of standard output. */
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -6,15 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "json.h"
+
+/* Prints "oatgp: sentence" and keeps the sentence, the first of them, for --json. */
+static void say(cli *c, bool keep, const char *behind, const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  fputs("oatgp: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "%s\n", behind);
+  if (keep && c->error[0] == '\0') {
+    vsnprintf(c->error, sizeof c->error, format, again);
+  }
+  va_end(again);
+}
 
 oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) {
   cli_clear_line(c);
   va_list arguments;
   va_start(arguments, format);
-  fputs("oatgp: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  say(c, status != OATGP_OK, "", format, arguments);
   va_end(arguments);
   c->reported = c->reported || status != OATGP_OK;
   return status;
@@ -22,10 +34,10 @@ oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) {
 
 oatgp_status cli_usage_error(cli *c, const char *format, ...) {
   va_list arguments;
+  char where[64];
+  snprintf(where, sizeof where, " (see 'oatgp %s%s--help')", c->verb != NULL ? c->verb->name : "", c->verb != NULL ? " " : "");
   va_start(arguments, format);
-  fputs("oatgp: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, " (see 'oatgp %s%s--help')\n", c->verb != NULL ? c->verb->name : "", c->verb != NULL ? " " : "");
+  say(c, true, where, format, arguments);
   va_end(arguments);
   c->reported = true;
   return OATGP_ARGUMENT;
@@ -52,6 +64,36 @@ void cli_report_failure(cli *c) {
   if (!c->reported) {
     cli_fail(c, OATGP_OK, "%s", oatgp_last_error(c->ctx));
   }
+}
+
+/* --json may stand behind an argument that was refused, before any option was set. */
+static bool wants_json(const cli *c) {
+  bool wanted = c->options.json != 0;
+  const bool known = c->verb != NULL && cli_find_option(c->verb, "json") != NULL;
+  for (int i = 1; known && i < c->argument_count && strcmp(c->arguments[i], "--") != 0; i++) {
+    wanted = wanted || strcmp(c->arguments[i], "--json") == 0 || strcmp(c->arguments[i], "--json=yes") == 0;
+  }
+  return wanted;
+}
+
+void cli_print_failure(cli *c, oatgp_status status) {
+  static const char *const words[] = {
+#define OATGP_STATUS(NAME, sentence) #NAME,
+#include "oatgp_status.def"
+  };
+  char word[24] = "";
+  if (!wants_json(c) || c->has_result || ferror(stdout)) {
+    return;
+  }
+  for (size_t i = 0; i + 1 < sizeof word && words[status][i] != '\0'; i++) {
+    word[i] = (char)tolower((unsigned char)words[status][i]);
+  }
+  cli_json json = cli_json_begin(), error = cli_json_begin();
+  cli_json_text(&error, "status", word);
+  cli_json_text(&error, "message", c->error[0] != '\0' ? c->error : oatgp_last_error(c->ctx));
+  cli_json_object(&json, "error", &error);
+  cli_json_end(c, &json, stdout, true);
+  fflush(stdout);
 }
 
 /* Whether the other end of a pipe was closed; errno may have been changed since the write that failed. */

@@ -73,27 +73,26 @@ oatgp_status cli_check_picture(cli *c) {
   return refuse(c);
 }
 
-static oatgp_status finish(cli *c, int out, const char *temporary) {
+static oatgp_status finish(cli *c, int out, const char *temporary, const char *target) {
   const mode_t mask = umask(0);
   umask(mask);
-  const bool kept = fchmod(out, 0666 & ~mask) == 0 && fsync(out) == 0 && rename(temporary, c->options.output) == 0;
+  const bool kept = fchmod(out, 0666 & ~mask) == 0 && fsync(out) == 0 && rename(temporary, target) == 0;
   return kept ? OATGP_OK : cannot_write(c);
 }
 
 oatgp_status cli_write_picture(cli *c, const char *svg, const char *format) {
   oatgp_status status;
-  const size_t size = strlen(c->options.output) + sizeof ".tmp.XXXXXX";
-  char *temporary = cli_new(c, size, 1, &status);
+  char target[4096], temporary[sizeof target + sizeof ".tmp.XXXXXX"];
   int in = -1, out = -1;
-  TRY(status);
-  snprintf(temporary, size, "%s.tmp.XXXXXX", c->options.output);
+  TRY(oatgp_file_path(c->ctx, c->options.output, target, sizeof target)); /* a link stays */
+  snprintf(temporary, sizeof temporary, "%s.tmp.XXXXXX", target);
   in = open(svg, O_RDONLY);
   out = in >= 0 ? mkstemp(temporary) : -1;
   if (out < 0) {
     TRY(cannot_write(c));
   }
   TRY(convert(c, in, out, format));
-  TRY(finish(c, out, temporary));
+  TRY(finish(c, out, temporary, target));
 done:
   if (in >= 0) {
     close(in);
@@ -102,6 +101,5 @@ done:
     close(out);
     unlink(temporary); /* gone already if it was renamed */
   }
-  free(temporary);
   return status;
 }

@@ -39,16 +39,14 @@ static const char *format_of(const char *path) {
 /* By way of an SVG beside it, which is there from when all is drawn; a signal then waits until it is gone again. */
 static oatgp_status draw_picture(cli *c, const oatgp_model *model, const oatgp_data *data, const char *format) {
   oatgp_status status;
-  const size_t size = strlen(c->options.output) + 40;
-  char *path = cli_new(c, size, 1, &status);
-  TRY(status);
-  snprintf(path, size, "%s.svg.tmp.%ld", c->options.output, (long)getpid());
+  char target[4096], path[sizeof target + 40];
+  TRY(oatgp_file_path(c->ctx, c->options.output, target, sizeof target)); /* behind a link */
+  snprintf(path, sizeof path, "%s.svg.tmp.%ld", target, (long)getpid());
   TRY(oatgp_draw(c->ctx, model, data, &(oatgp_drawing){.figure = c->positionals[KIND], .path = path}));
   cli_signals_catch(1);
   status = cli_write_picture(c, path, format);
   unlink(path);
 done:
-  free(path);
   return status;
 }
 
@@ -90,7 +88,6 @@ static oatgp_status check(cli *c, oatgp_figure *figure) {
   }
   if (strcmp(format, "svg") != 0) {
     TRY(cli_check_picture(c));
-    TRY(cli_check_output(c));
   }
 done:
   return status;

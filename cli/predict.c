@@ -47,10 +47,10 @@ typedef struct work {
 
 static oatgp_status read_wishes(cli *c, wishes *out) {
   double samples = 0;
-  if (!cli_parse_number(c->options.interval, &out->interval) || !(out->interval > 0 && out->interval < 1)) {
+  if (!oatgp_is_number(c->options.interval, &out->interval) || !(out->interval > 0 && out->interval < 1)) {
     return cli_usage_error(c, "--interval is '%s' but must be a number above 0 and below 1", c->options.interval);
   }
-  if (!cli_parse_number(c->options.samples, &samples) || !(samples >= 0 && samples <= MOST_SAMPLES) || floor(samples) != samples) {
+  if (!oatgp_is_number(c->options.samples, &samples) || !(samples >= 0 && samples <= MOST_SAMPLES) || floor(samples) != samples) {
     return cli_usage_error(c, "--samples is '%s' but must be a whole number from 0 to %d", c->options.samples, MOST_SAMPLES);
   }
   out->samples = (size_t)samples;

@@ -1,32 +1,11 @@
-/* Saving a model that a verb has made: whether it can be, found before the work; the command line kept with it; the report. */
-#include <errno.h>
+/* Saving a model that a verb has made: the command line kept with it; the report. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 
 oatgp_status cli_check_output(cli *c) {
-  const char *path = c->options.output;
-  struct stat info;
-  if (strcmp(path, "-") == 0) {
-    return cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
-  }
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-    errno = EISDIR;
-    const bool usable = !S_ISDIR(info.st_mode) && access(path, W_OK) == 0;
-    return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
-  }
-  const char *slash = strrchr(path, '/');
-  char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
-  if (folder == NULL) {
-    return cli_fail(c, OATGP_MEMORY, "out of memory");
-  }
-  const bool usable = access(folder, W_OK | X_OK) == 0;
-  const int error = errno;
-  free(folder);
-  return usable ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
+  return strcmp(c->options.output, "-") != 0 ? OATGP_OK : cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
 }
 
 /* ---- the command line, kept in the model --------------------------------------------------------------------------- */

@@ -42,6 +42,14 @@ OATGP_API const char *oatgp_status_sentence(oatgp_status status);
 OATGP_API const char *oatgp_stop_word(oatgp_stop stop); /* "objective" */
 OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
 
+/* The text as UTF-8, in `room` bytes with the 0 at its end, without the characters at the end that do not fit:
+ * unchanged if it is UTF-8, else read as Windows-1252 (of which Latin-1 is a part), as names of columns are. Returns
+ * the bytes that all of it takes, without the 0. */
+OATGP_API size_t oatgp_to_utf8(const char *text, char *out, size_t room);
+/* Whether the text is one number, as cells and settings have it: digits with an optional sign, decimal point and
+ * exponent, whatever the locale; no blanks, no hexadecimal, not infinite. */
+OATGP_API int oatgp_is_number(const char *text, double *out);
+
 /* ---- context: the last error and where notes go --------------------------------------------------------------- */
 
 typedef struct oatgp_context oatgp_context;
@@ -129,7 +137,7 @@ typedef struct oatgp_view {
 
 /* Data without a copy: the values are borrowed and must neither go nor change as long as the data are used. Everything must be finite. */
 OATGP_API oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out);
-/* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL). */
+/* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL), in UTF-8. */
 OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
 /* n positive weights: the row's noise variance is tau^2 / weight. NULL removes them. */
 OATGP_API oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights);
@@ -142,7 +150,9 @@ OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *d
 OATGP_API oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out);
 
 /* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
- * noise_variance, header, missing. An empty target means that there is none. */
+ * noise_variance, header, missing. An empty target means that there is none. With empty inputs, every other column is
+ * an input that holds numbers: at least half of its values in the first 100 rows; of a column that does, any other text
+ * is an error. Names of columns that are not UTF-8 are read as Windows-1252, with a note. */
 OATGP_API oatgp_status oatgp_data_read(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out);
 /* Reads the columns that are the inputs of `like`, by name if the file has a header, else by place. */
 OATGP_API oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oatgp_data *like, const oatgp_settings *settings,
@@ -161,6 +171,11 @@ OATGP_API const char *oatgp_data_column_role(const oatgp_data *data, size_t colu
 OATGP_API oatgp_status oatgp_data_copy_column(oatgp_context *ctx, const oatgp_data *data, size_t column, double *out);
 /* Writes the rows, with their columns in this order, as .npy, whole or not at all; reading it again gives the same values. */
 OATGP_API oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path);
+
+/* The path of the file that would be written under this name, which need not be there: absolute, with no link in it. It
+ * fails if the folder is not there or the path does not fit into `room` bytes. Whatever the library writes whole goes
+ * there: links stay. */
+OATGP_API oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, size_t room);
 
 /* Writes a table of columns, each of `rows` values with 17 digits, as CSV; "-" is standard output. The file appears whole
  * or not at all. */

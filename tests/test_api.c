@@ -552,6 +552,15 @@ static void scores_refuse(void **state) {
   oatgp_data_free(renamed);
 }
 
+static void checkpoints_need_a_folder(void **state) {
+  objects *o = *state;
+  oatgp_model *out = NULL;
+  o->s->settings.checkpoint = "no/such/folder";
+  expect_sentence(o->s, OATGP_WRITE, oatgp_fit(o->s->ctx, o->data, &o->s->settings, NULL, NULL, NULL, &out),
+                  "cannot write 'no/such/folder': No");
+  assert_null(out);
+}
+
 static void quantiles_of_no_probability(void **state) {
   (void)state;
   const double wrong[] = {0, 1, -0.1, 1.1, NAN, INFINITY, -INFINITY};
@@ -560,6 +569,54 @@ static void quantiles_of_no_probability(void **state) {
   }
   assert_near(oatgp_normal_quantile(0.975), 1.959963984540054, 1e-14);
   assert_true(oatgp_normal_quantile(0.5) == 0);
+}
+
+static void texts_become_utf8(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to;
+  } cases[] = {{"", ""},
+               {"plain", "plain"},
+               {"\xC3\xB6", "\xC3\xB6"},
+               {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+               {"\xF6", "\xC3\xB6"},
+               {"a\xC3", "a\xC3\x83"},                                           /* cut off */
+               {"\xC0\xAF", "\xC3\x80\xC2\xAF"},                                 /* longer than need be */
+               {"\xED\xA0\x80", "\xC3\xAD\xC2\xA0\xE2\x82\xAC"},                 /* half of a pair */
+               {"\xF4\x90\x80\x80", "\xC3\xB4\xC2\x90\xE2\x82\xAC\xE2\x82\xAC"}, /* past the last */
+               {"\x80\x9F\x81", "\xE2\x82\xAC\xC5\xB8\xC2\x81"}};
+  char out[32];
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    assert_int_equal(oatgp_to_utf8(cases[i].from, out, sizeof out), strlen(cases[i].to));
+    assert_string_equal(out, cases[i].to);
+    assert_int_equal(oatgp_to_utf8(cases[i].from, NULL, 0), strlen(cases[i].to));
+  }
+  assert_int_equal(oatgp_to_utf8("a\xF6"
+                                 "b",
+                                 out, 3),
+                   4);
+  assert_string_equal(out, "a"); /* never half a character, and nothing behind one that does not fit */
+  assert_int_equal(oatgp_to_utf8(NULL, out, sizeof out), 0);
+  assert_string_equal(out, "");
+}
+
+static void paths_are_found(void **state) {
+  objects *o = *state;
+  scratch *s = o->s;
+  char path[200], wanted[4096], out[4096];
+  refuse_without_context(oatgp_file_path(NULL, "x", out, sizeof out));
+  refuse(o, oatgp_file_path(s->ctx, NULL, out, sizeof out), "must not be NULL");
+  refuse(o, oatgp_file_path(s->ctx, "x", NULL, 0), "must not be NULL");
+  expect_sentence(s, OATGP_WRITE, oatgp_file_path(s->ctx, "", out, sizeof out), "cannot write ''");
+  expect_sentence(s, OATGP_WRITE, oatgp_file_path(s->ctx, "x", out, 3), "cannot write 'x': File name too long");
+  snprintf(path, sizeof path, "%s/none/x", s->folder);
+  expect_sentence(s, OATGP_WRITE, oatgp_file_path(s->ctx, path, out, sizeof out), "No such file");
+  snprintf(path, sizeof path, "%s/../%s/./x", s->folder, strrchr(s->folder, '/') + 1);
+  assert_int_equal(oatgp_file_path(s->ctx, path, wanted, sizeof wanted), OATGP_OK);
+  assert_true(wanted[0] == '/' && strstr(wanted, "..") == NULL && strcmp(strrchr(wanted, '/'), "/x") == 0);
+  assert_int_equal(symlink("x", s->path), 0); /* to what is not there */
+  assert_int_equal(oatgp_file_path(s->ctx, s->path, out, sizeof out), OATGP_OK);
+  assert_string_equal(out, wanted);
 }
 
 #define WITH_OBJECTS(test) cmocka_unit_test_setup_teardown(test, make_objects, free_objects)
@@ -571,6 +628,9 @@ int main(void) {
       cmocka_unit_test(no_context_no_crash),
       cmocka_unit_test(data_of_null),
       cmocka_unit_test(quantiles_of_no_probability),
+      WITH_OBJECTS(checkpoints_need_a_folder),
+      cmocka_unit_test(texts_become_utf8),
+      WITH_OBJECTS(paths_are_found),
       WITH_OBJECTS(version_is_that_of_models),
       WITH_OBJECTS(last_error_stays),
       WITH_OBJECTS(long_sentences_are_cut),

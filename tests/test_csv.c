@@ -284,7 +284,17 @@ static const good goods[] = {
     {"a b,c-d\n1,2\n", "c-d", "a b", "auto", "error", "a b", 1, {1}, {2}, ""},
     /* text columns and missing values */
     {"id,a,b\nx,1,2\ny,3,4\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "1 of 3 columns hold no numbers and are not used: 'id'"},
-    {"id,a,b\n,1,2\ny,3,4\n7,5,6\n", "b", "", "auto", "error", "a", 3, {1, 3, 5}, {2, 4, 6}, "not used: 'id'"},
+    {"id,a,b\n,1,2\ny,3,4\nz,5,6\n", "b", "", "auto", "error", "a", 3, {1, 3, 5}, {2, 4, 6}, "not used: 'id'"},
+    {"id,a,b\n,1,2\ny,3,4\n7,5,6\nz,7,8\n",
+     "b",
+     "",
+     "auto",
+     "error",
+     "a",
+     4,
+     {1, 3, 5, 7},
+     {2, 4, 6, 8},
+     "column 'id' is taken as text and not used: 2 of its first 3 values are not numbers, such as 'y' in line 3"},
     {"a,b,\n1,2,\n3,4,\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "not used: 'V3'"},
     {"a,b\n1,2\nNA,3\n4,.\n5,6\n", "b", "", "auto", "drop", "a", 2, {1, 5}, {2, 6}, "dropped 2 of 4 rows, which have missing values"},
     {"a,b\n,2\nNaN,3\n4,9\n5,6\n", "b", "", "auto", "drop", "a", 2, {4, 5}, {9, 6}, "dropped 2 of 4 rows"},
@@ -379,6 +389,20 @@ static const bad bads[] = {
     {"a,b\n1,2\n3,0123456789012345678901234567890123456789x\n", "a", "", "", "", "auto", "error", "6789...' is not a number"},
     {"a,b\n1,2\n3,x23456789012345678901234567890123456789\xC3\xA4\xC3\xA4\n", "a", "", "", "", "auto", "error",
      "456789...' is not a number"},
+    {"a,b\n1,2\n3,\xE4\xF6\x80\n", "a", "", "", "", "auto", "error", "'\xC3\xA4\xC3\xB6\xE2\x82\xAC' is not a number"},
+    {"a,b\n1,2\n3,\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\n", "a", "", "", "", "auto", "error",
+     "\xC3\xA4\xC3\xA4...' is not a number"},
+    {"a,\xE4\n1,2\n", "c", "", "", "", "auto", "error", "has no column 'c' (target); it has 'a', '\xC3\xA4'"},
+    /* in the first row, which does not decide alone what a column holds */
+    {"a,b\n1,?\n3,4\n5,6\n", "a", "", "", "", "auto", "error",
+     "/file, line 2, column 'b': '?' is not a number; correct it, or leave the column out with --inputs"},
+    {"a,b\n1,#N/A\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': '#N/A' is not a number"},
+    {"a,b\n1,12 kg\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': '12 kg' is not a number"},
+    {"a,b\n1,\"1,5\"\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': '1,5' is not a number"},
+    {"a,b\n1,?\n2,x\n3,4\n4,5\n", "a", "", "", "", "auto", "drop", "line 2, column 'b': '?' is not a number"},
+    {"a,b,c\n1,2,3\n2,3,y\n3,x,4\n4,5,6\n", "a", "", "", "", "auto", "error", "line 3, column 'c': 'y' is not a number"},
+    {"a,b\n1,x\n2,inf\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number"},
+    {"a,b\n1,\n2,x\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': the value is missing"},
     /* missing */
     {"a,b\n1,2\n3,\n", "a", "", "", "", "auto", "error",
      "/file, line 3, column 'b': the value is missing; fill it in, or drop such rows with --missing drop"},
@@ -602,6 +626,68 @@ static void reads_standard_input(void **state) {
   assert_null(data);
 }
 
+/* Whatever the threads, the packing and the place of the bad cell, and with rows longer than a part: the same sentence. */
+static void a_bad_first_cell_is_found_everywhere(void **state) {
+  scratch *s = *state;
+  enum { ROWS = 40000, WIDE = 60000 };
+  char *text = malloc(64 * ROWS);
+  assert_non_null(text);
+  for (int wide = 0; wide < 2; wide++) {
+    size_t length = (size_t)sprintf(text, "y,b");
+    for (int j = 0; wide && j < WIDE; j++) {
+      length += (size_t)sprintf(text + length, ",x%d", j);
+    }
+    for (int i = 0; i < (wide ? 3 : ROWS); i++) {
+      length += (size_t)sprintf(text + length, i == 0 ? "\n%d,?" : "\n%d,1.25", i);
+      for (int j = 0; wide && j < WIDE; j++) {
+        length += (size_t)sprintf(text + length, ",%d.5", j % 10);
+      }
+    }
+    s->settings.target = "y";
+    for (int threads = 1; threads <= 4; threads += 3) {
+      oatgp_context_set_threads(s->ctx, threads);
+      write_bytes(s, text, length);
+      must_refuse(s, OATGP_DATA, "line 2, column 'b': '?' is not a number; correct it");
+      write_gzip(s, text, length);
+      must_refuse(s, OATGP_DATA, "line 2, column 'b': '?' is not a number; correct it");
+      oatgp_data *data = NULL;
+      expect_sentence(s, OATGP_DATA, read_standard_input(s, &data), "standard input, line 2, column 'b': '?'");
+    }
+  }
+  oatgp_context_set_threads(s->ctx, 1);
+  free(text);
+}
+
+/* The first 100 rows decide: a text column may have numbers later, and a column without a value there is decided by its
+ * first. */
+static void the_first_hundred_rows_decide(void **state) {
+  scratch *s = *state;
+  static const struct {
+    const char *early, *late, *refusal;
+  } cases[] = {{"x", "1", NULL},
+               {"1", "x", "line 102, column 'b': 'x' is not a number"},
+               {"", "x", NULL},
+               {"", "1", "line 2, column 'b': the value is missing"}};
+  char text[4096];
+  s->settings.target = "y";
+  for (size_t k = 0; k < LENGTH(cases); k++) {
+    int length = sprintf(text, "y,a,b\n");
+    for (int i = 0; i < 300; i++) {
+      length += sprintf(text + length, "%d,2,%s\n", i, i < 100 ? cases[k].early : cases[k].late);
+    }
+    write_bytes(s, text, (size_t)length);
+    if (cases[k].refusal != NULL) {
+      must_refuse(s, OATGP_DATA, cases[k].refusal);
+    } else {
+      oatgp_data *data = must_read(s);
+      assert_int_equal(data->d, 1);
+      assert_int_equal(data->n, 300);
+      assert_non_null(strstr(s->said, "1 of 3 columns hold no numbers and are not used: 'b'"));
+      oatgp_data_free(data);
+    }
+  }
+}
+
 static void reads_a_pipe(void **state) {
   scratch *s = *state;
   int ends[2];
@@ -763,6 +849,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(large_files_plain_and_gzip, set_up, tear_down),
       cmocka_unit_test_setup_teardown(refuses_damaged_gzip, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reads_standard_input, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_bad_first_cell_is_found_everywhere, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(the_first_hundred_rows_decide, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reads_a_pipe, set_up, tear_down),
       cmocka_unit_test_setup_teardown(refuses_records_without_end, set_up, tear_down),
       cmocka_unit_test_setup_teardown(survives_mutation, set_up, tear_down),

@@ -133,6 +133,8 @@ static void names_are_set_and_kept(void **state) {
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, missing, NULL), "input 1 is NULL or empty");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, good, ""), "target 1 is NULL or empty");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, good, "height"), "'height' is given twice");
+  const char *const latin[] = {"width", "h\xF6he"};
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, latin, NULL), "the name 'h\xC3\xB6he' of input 2 is not UTF-8");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, NULL, NULL), "not NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, NULL, good, NULL), "not NULL");
   assert_int_equal(oatgp_data_set_names(NULL, data, good, NULL), OATGP_ARGUMENT);

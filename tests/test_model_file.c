@@ -372,6 +372,10 @@ static void unknown_stop(scratch *s, oat_tensors *file) { *values_of(file, "stop
 static void negative_target_scale(scratch *s, oat_tensors *file) { *values_of(file, "target_scale") = -2, (void)s; }
 static void endless_iterations(scratch *s, oat_tensors *file) { *values_of(file, "iterations") = 1e300, (void)s; }
 static void negative_columns(scratch *s, oat_tensors *file) { *values_of(file, "file_columns") = -3, (void)s; }
+static void target_elsewhere(scratch *s, oat_tensors *file) {
+  const double column = 3;
+  must(s, oat_tensors_add(s->ctx, file, "target_column", 1, 0, &column)); /* of a file that has none */
+}
 static void negative_jitter(scratch *s, oat_tensors *file) { *values_of(file, "jitter") = -1, (void)s; }
 static void negative_jitter_absolute(scratch *s, oat_tensors *file) { *values_of(file, "jitter_absolute") = -1, (void)s; }
 static void alpha_of_another_model(scratch *s, oat_tensors *file) { *values_of(file, "alpha") = 0.5, (void)s; }
@@ -414,6 +418,7 @@ static void crafted_files_are_refused(void **state) {
       {negative_target_scale, "a number is out of its range"},
       {endless_iterations, "a number is out of its range"},
       {negative_columns, "a number is out of its range"},
+      {target_elsewhere, "a number is out of its range"},
       {negative_jitter, "a number is out of its range"},
       {negative_jitter_absolute, "a number is out of its range"},
       {alpha_of_another_model, "a number is out of its range"},
@@ -755,6 +760,80 @@ static void data_in_memory_are_matched(void **state) {
   oatgp_model_free(model);
 }
 
+/* Files of earlier versions may have names as they were in a Latin-1 header. */
+static void names_are_read_as_utf8(void **state) {
+  scratch *s = *state;
+  oat_tensors file = {0};
+  save_small_model(s);
+  must(s, oat_tensors_read(s->ctx, s->path, &file));
+  replace_text(s, &file, "inputs",
+               "[\"gr\xF6\xDF"
+               "e\", \"x2\"]");
+  replace_text(s, &file, "target", "h\xF6he");
+  must(s, oat_tensors_write(s->ctx, &file, s->path));
+  oat_tensors_clear(&file);
+  oatgp_model *model = must_load(s);
+  assert_string_equal(oatgp_model_input_name(model, 0),
+                      "gr\xC3\xB6\xC3\x9F"
+                      "e");
+  assert_string_equal(info_of(model).target, "h\xC3\xB6he");
+  must(s, oatgp_model_set_command(s->ctx, model, "oatgp fit \x80.csv"));
+  assert_string_equal(info_of(model).command, "oatgp fit \xE2\x82\xAC.csv");
+  oatgp_model_free(model);
+}
+
+static double seconds_now(void) {
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
+}
+
+/* Loads a model of so many inputs and predicts, with the columns in the opposite order; returns the seconds that this
+ * took. */
+static double use_wide_model(scratch *s, size_t d) {
+  enum { ROWS = 3, LONGEST = 24 };
+  double *x = calloc(ROWS * d, sizeof *x), mean[ROWS], y[ROWS] = {1, 2, 4};
+  char(*text)[LONGEST] = calloc(2 * d, LONGEST);
+  const char **names = calloc(2 * d, sizeof *names);
+  assert_true(x != NULL && text != NULL && names != NULL);
+  for (size_t j = 0; j < d; j++) {
+    snprintf(text[j], LONGEST, "x%zu", j);
+    names[j] = text[j];
+    names[2 * d - 1 - j] = text[j];
+    x[j] = (double)(j % 7);
+    x[d + j] = (double)(j % 5);
+  }
+  oatgp_data *data = make_data(s, ROWS, d, x, y);
+  must(s, oatgp_data_set_names(s->ctx, data, names, "y"));
+  s->settings.approx = "full";
+  s->settings.kernel = "se";
+  s->settings.max_iter = 0;
+  oatgp_model *model = must_fit(s, data, NULL);
+  must(s, oatgp_model_save(s->ctx, model, s->path));
+  oatgp_model_free(model);
+  must(s, oatgp_data_set_names(s->ctx, data, names + d, "y"));
+  const double begin = seconds_now();
+  model = must_load(s);
+  must(s, oatgp_predict_mean(s->ctx, model, data, mean));
+  const double seconds = seconds_now() - begin;
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+  free(names);
+  free(text);
+  free(x);
+  return seconds;
+}
+
+/* Looking up every name by going through all names takes seconds; this takes hundredths of a second. Time of the processor, so
+ * other programs do not count. */
+static void many_inputs_take_little_time(void **state) {
+  scratch *s = *state;
+  const double seconds = under_valgrind() ? 0 : use_wide_model(s, 40000);
+  if (seconds > 1) {
+    fail_msg("%g s for 40000 inputs", seconds);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(saved_models_predict_bit_for_bit),
@@ -775,6 +854,8 @@ int main(void) {
       WITH_SCRATCH(noise_columns_are_found),
       WITH_SCRATCH(matching_survives_saving),
       WITH_SCRATCH(data_in_memory_are_matched),
+      cmocka_unit_test_setup_teardown(names_are_read_as_utf8, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(many_inputs_take_little_time, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,8 +249,25 @@ static void test_integer(void **state) {
   refuse(f, "seed", "9007199254740993", "must be from 0 to 9007199254740991");
   refuse(f, "seed", "99999999999999999999999999", "must be from 0 to");
   refuse(f, "restarts", "2.5", "restarts is '2.5' but must be a whole number");
-  refuse(f, "restarts", "2.0", "must be a whole number");
-  refuse(f, "restarts", "1e3", "must be a whole number");
+  refuse(f, "restarts", "0x10", "must be a whole number");
+  refuse(f, "restarts", "1_000", "must be a whole number");
+  refuse(f, "restarts", "1e-1", "must be a whole number");
+  refuse(f, "restarts", "inf", "must be from 0 to 100000");
+  static const char *const thousand[] = {"1000", "+1000", "1e3", "1000.0", "1000.", ".1e4", "1E+3", "100000e-2"};
+  for (size_t i = 0; i < sizeof thousand / sizeof *thousand; i++) { /* as real settings, sizes and --samples have it */
+    double value = 0;
+    accept(f, "restarts", thousand[i]);
+    assert_int_equal(f->settings.restarts, 1000);
+    accept(f, "tau", thousand[i]);
+    assert_true(f->settings.tau == 1000);
+    accept(f, "memory", thousand[i]);
+    assert_int_equal(f->settings.memory, 1000);
+    assert_true(oatgp_is_number(thousand[i], &value) && value == 1000);
+  }
+  static const char *const none[] = {"", " 1", "1 ", "0x10", "1_000", "1,5", "inf", "nan", "NA", ".", "1e", "e3", "1e400", "--1"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    assert_false(oatgp_is_number(none[i], NULL));
+  }
   refuse(f, "restarts", "-1", "restarts is -1 but must be from 0 to 100000");
 }
 

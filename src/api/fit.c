@@ -6,6 +6,7 @@
 #include "data/data.h"
 #include "model/model.h"
 
+enum { LONGEST_PATH = 4096 };
 #define LARGEST_TARGET 1e301 /* room for what predictions are made of, such as several times sigma */
 
 static oatgp_status check_target(oatgp_context *ctx, const oatgp_data *data) {
@@ -31,10 +32,11 @@ oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const
 
 oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                        oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
-  char *text = NULL;
+  char *text = NULL, path[LONGEST_PATH];
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, out));
+  TRY(*settings->checkpoint != '\0' ? oatgp_file_path(ctx, settings->checkpoint, path, sizeof path) : OATGP_OK); /* not after minutes */
   TRY(oat_settings_text(ctx, settings, &text));
   TRY(oat_note_effects(ctx, settings, knots, "fit"));
   TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));

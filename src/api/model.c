@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "model/metrics.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 static const char *text_of(const oatgp_model *model, size_t which) { return model->text[which] != NULL ? model->text[which] : ""; }
 
@@ -74,7 +75,7 @@ oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, con
   if (model == NULL) {
     return oat_fail(ctx, OATGP_ARGUMENT, "the model is NULL");
   }
-  const oatgp_status status = oat_copy_text(ctx, command, &copy);
+  const oatgp_status status = oat_copy_text_utf8(ctx, command, &copy);
   if (status == OATGP_OK) {
     free(model->text[OAT_TEXT_COMMAND]);
     model->text[OAT_TEXT_COMMAND] = copy;

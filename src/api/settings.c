@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "data/number.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define OATGP_POSITIVE DBL_MIN
 #define MOST_BYTES 0x1p62
@@ -168,11 +169,8 @@ static bool parse_part(const char *text, size_t length, double *out) {
 
 static bool parse_real(const char *text, double *out) { return parse_part(text, strlen(text), out); }
 
-/* Digits only: 1e3 and 5.0 are refused, so that no one wonders about 5.5. */
-static bool parse_integer(const char *text, double *out) {
-  const char *digits = text + (*text == '-' || *text == '+');
-  return digits[strspn(digits, "0123456789")] == '\0' && parse_real(text, out);
-}
+/* Written in any way that a number can be: 1e3 and 1000.0 are 1000. */
+static bool parse_integer(const char *text, double *out) { return parse_real(text, out) && (isinf(*out) || floor(*out) == *out); }
 
 static bool parse_bytes(const char *text, double *out) {
   const size_t length = strspn(text, "0123456789.+-eE");
@@ -272,6 +270,21 @@ static oatgp_status set_plain_number(oatgp_context *ctx, oatgp_settings *setting
   }
   store_number(settings, g->row, value);
   return OATGP_OK;
+}
+
+int oatgp_is_number(const char *text, double *out) {
+  oatgp_context own = {{0}};
+  oat_plain plain_locale;
+  double value = 0;
+  if (text == NULL || oat_plain_begin(&own, &plain_locale) != OATGP_OK) {
+    return 0;
+  }
+  const oat_kind kind = oat_read_number(text, strlen(text), &value);
+  oat_plain_end(&plain_locale);
+  if (kind == OAT_NUMBER && out != NULL) {
+    *out = value;
+  }
+  return kind == OAT_NUMBER;
 }
 
 static oatgp_status set_number(oatgp_context *ctx, oatgp_settings *settings, const given *g) {
@@ -425,8 +438,7 @@ oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *setting
     TRY(oat_grow(ctx, used + length + 1, 1, &capacity, &lines));
     used += (size_t)snprintf(lines + used, length + 1, "%s = %s\n", r->setting.name, shown);
   }
-  *out = lines;
-  lines = NULL;
+  TRY(oat_copy_text_utf8(ctx, lines, out));
 done:
   oat_plain_end(&plain_locale);
   free(lines);

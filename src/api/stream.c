@@ -21,17 +21,37 @@ static oatgp_status copy_positions(oatgp_context *ctx, const oatgp_model *model,
   return status;
 }
 
+/* A column of the training file by its number there, from 1; 0 if the model does not know it. */
+static size_t place_of(const oatgp_model *model, size_t number) { return isnan(model->number[number]) ? 0 : (size_t)model->number[number]; }
+
+/* Models of earlier versions do not have the place of the target. It is known where it was the only column besides the
+ * inputs: all places add up to (d + 1) (d + 2) / 2. */
+static size_t target_place(const oatgp_model *model, const size_t *positions) {
+  size_t place = place_of(model, OAT_NUMBER_TARGET_COLUMN);
+  if (place == 0 && positions != NULL && model->number[OAT_NUMBER_COLUMNS] == (double)(model->d + 1)) {
+    place = (model->d + 1) * (model->d + 2) / 2;
+    for (size_t j = 0; j < model->d; j++) {
+      place -= positions[j];
+    }
+  }
+  return place;
+}
+
 static oat_columns columns_of(const oatgp_model *model, const oatgp_settings *settings, int need_target, const size_t *positions) {
+  const bool typed = *settings->target != '\0';
   return (oat_columns){
       .d = model->d,
       .names = model->names,
       .positions = positions,
       .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
       .header = model->number[OAT_NUMBER_HEADER] != 0,
-      .target = *settings->target != '\0' ? settings->target : model->text[OAT_TEXT_TARGET],
+      .target = typed ? settings->target : model->text[OAT_TEXT_TARGET],
       .need_target = need_target,
       .weight_name = model->text[OAT_TEXT_WEIGHTS],
       .noise_name = model->text[OAT_TEXT_NOISE],
+      .target_position = typed ? 0 : target_place(model, positions),
+      .weight_position = place_of(model, OAT_NUMBER_WEIGHTS_COLUMN),
+      .noise_position = place_of(model, OAT_NUMBER_NOISE_COLUMN),
   };
 }
 

@@ -23,20 +23,32 @@ static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
   return OATGP_OK;
 }
 
+/* A column of text with some numbers in it is no plain case. */
+static void warn_of_mixture(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_doubt *doubt) {
+  oat_say(ctx, OATGP_WARNING,
+          "'%s': column '%s' is taken as text and not used: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
+          table->layout->file, oat_show_text(table->layout->names[series->column]).text, doubt->texts, doubt->texts + doubt->numbers,
+          doubt->text.text, table->layout->unit, doubt->place);
+}
+
 /* Takes the columns without numbers out of the table, and says so. */
 static void leave_out_text(oatgp_context *ctx, oat_table *table) {
   oat_list list = {{0}, 0, 0, 0};
-  size_t kept = 0;
+  size_t kept = 0, left_out = 0;
   for (size_t k = 0; k < table->count; k++) {
     oat_series *series = &table->series[k];
     if (series->content == OAT_CONTENT_NUMBERS) {
       table->series[kept++] = *series;
+      continue;
+    }
+    free(series->values);
+    if (table->doubts[k].numbers > 0) {
+      warn_of_mixture(ctx, table, series, &table->doubts[k]);
     } else {
       oat_list_add(&list, table->layout->names[series->column]);
-      free(series->values);
+      left_out++;
     }
   }
-  const size_t left_out = table->count - kept;
   table->count = kept;
   if (left_out > 0) {
     oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns hold no numbers and are not used: %s", table->layout->file, left_out,
@@ -80,7 +92,8 @@ oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_r
   if (rows_read == 0) {
     return oat_fail(ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
   }
-  const oatgp_status status = check_values(ctx, table);
+  oatgp_status status = table->looking ? oat_table_settle(ctx, table, rows_read) : OATGP_OK;
+  status = status == OATGP_OK ? check_values(ctx, table) : status;
   if (status != OATGP_OK) {
     return status;
   }
@@ -164,6 +177,8 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
   }
   double **const values[OAT_ROLES] = {NULL, &data->own_y, &data->weight, &data->noise};
   char **const names[OAT_ROLES] = {NULL, &data->target, &data->weight_name, &data->noise_name};
+  size_t *const positions[OAT_ROLES] = {NULL, &data->target_position, &data->weight_position, &data->noise_position};
+  *positions[series->role] = series->column + 1;
   const oatgp_status status = oat_new(ctx, data->n, sizeof(double), values[series->role]);
   series->place = *values[series->role];
   return status == OATGP_OK ? oat_copy_text(ctx, name, names[series->role]) : status;

@@ -226,7 +226,8 @@ oatgp_status oat_csv_more(oatgp_context *ctx, oat_csv *csv, oat_table *table, bo
   }
   const size_t before = source->begin, accepted = accept(csv, table, count);
   TRY(append(ctx, csv, table, accepted));
-  csv->width = accepted < count ? 1 : 2 * csv->width < csv->part_count ? 2 * csv->width : csv->part_count;
+  /* The rows that decide what a column holds are counted from the first, so they are read by one. */
+  csv->width = table->looking || accepted < count ? 1 : 2 * csv->width < csv->part_count ? 2 * csv->width : csv->part_count;
   *more = source->begin < source->end || !source->at_end;
   TRY(*more ? plan(ctx, csv, source->begin > before) : OATGP_OK);
 done:

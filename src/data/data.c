@@ -8,6 +8,7 @@
 
 #include "data/shown.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 static void free_names(char **names, size_t count) {
   for (size_t j = 0; names != NULL && j < count; j++) {
@@ -239,6 +240,9 @@ static oatgp_status check_names(oatgp_context *ctx, size_t d, const char *const 
     sorted[j] = j < d ? inputs[j] : target;
     if (sorted[j] == NULL || sorted[j][0] == '\0') {
       status = oat_fail(ctx, OATGP_ARGUMENT, "the name of %s %zu is NULL or empty", j < d ? "input" : "target", j < d ? j + 1 : 1);
+    } else if (!oat_is_utf8(sorted[j], strlen(sorted[j]))) {
+      status = oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' of %s %zu is not UTF-8; convert it, for example by oatgp_to_utf8",
+                        oat_show_text(sorted[j]).text, j < d ? "input" : "target", j < d ? j + 1 : 1);
     }
   }
   if (status == OATGP_OK) {

@@ -22,7 +22,9 @@ struct oatgp_data {
   size_t columns;                 /* of the file, 0 if not from a file */
   size_t *positions;              /* d numbers, from 1: the inputs' columns in the file; NULL if not from a file */
   size_t before;                  /* rows of the file that came before these, in a stream */
-  size_t dropped;                 /* rows with missing values that were left out */
+  size_t target_position;         /* the same for the other columns; 0: there is none, or not from a file */
+  size_t weight_position, noise_position;
+  size_t dropped; /* rows with missing values that were left out */
 };
 
 /* Values that are not next to each other: the i-th is a[i * step]. */
@@ -50,6 +52,8 @@ typedef struct oat_columns {
   const char *target;                   /* NULL or "": none */
   int need_target;                      /* 1: its absence is an error; -1: it is not read */
   const char *weight_name, *noise_name; /* NULL or "": none; their absence in the file is a note */
+  size_t target_position;               /* their columns in the file that the positions are from, from 1, or 0: only the name counts */
+  size_t weight_position, noise_position;
 } oat_columns;
 
 #endif

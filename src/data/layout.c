@@ -6,13 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/number.h"
 #include "data/shown.h"
 #include "util/memory.h"
+#include "util/utf8.h"
+
+enum { LONGEST_TYPED = 1024 }; /* bytes of a typed name that is not UTF-8 */
 
 static int compare_named(const void *left, const void *right) {
   const oat_named *a = left, *b = right;
   const int order = strcmp(a->name, b->name);
   return order != 0 ? order : (a->column > b->column) - (a->column < b->column);
+}
+
+void oat_named_sort(oat_named *named, size_t count) { qsort(named, count, sizeof *named, compare_named); }
+
+size_t oat_named_find(const oat_named *named, size_t count, const char *name, size_t *column) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (strcmp(named[middle].name, name) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  size_t found = 0;
+  while (low + found < count && strcmp(named[low + found].name, name) == 0) {
+    found++;
+  }
+  if (found > 0) {
+    *column = named[low].column;
+  }
+  return found;
 }
 
 static oatgp_status set_name(oatgp_context *ctx, oat_layout *layout, size_t column, const oat_piece *cell) {
@@ -21,11 +47,23 @@ static oatgp_status set_name(oatgp_context *ctx, oat_layout *layout, size_t colu
   const oat_piece own = {numbered, (size_t)length};
   layout->unnamed[column] = cell != NULL && cell->length == 0;
   const oat_piece *name = cell != NULL && cell->length > 0 ? cell : &own;
-  const oatgp_status status = oat_new(ctx, name->length + 1, 1, &layout->names[column]);
-  if (status == OATGP_OK) {
-    memcpy(layout->names[column], name->text, name->length);
+  return oat_copy_utf8(ctx, name->text, name->length, &layout->names[column]);
+}
+
+/* Says which names of the header are not UTF-8, and what they became. */
+static void tell_encoding(oatgp_context *ctx, const oat_layout *layout, const oat_piece *header) {
+  oat_list list = {{0}, 0, 0, 0};
+  size_t count = 0;
+  for (size_t k = 0; header != NULL && k < layout->columns; k++) {
+    if (!oat_is_utf8(header[k].text, header[k].length)) {
+      oat_list_add_column(&list, layout->names[k], k + 1);
+      count++;
+    }
   }
-  return status;
+  if (count > 0) {
+    oat_say(ctx, OATGP_NOTE, "'%s': %zu column name%s not UTF-8 and read as Windows-1252: %s", layout->file, count,
+            count == 1 ? " is" : "s are", oat_list_end(&list));
+  }
 }
 
 oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t columns, const oat_piece *header) {
@@ -42,7 +80,8 @@ oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t colum
     TRY(set_name(ctx, layout, k, header != NULL ? &header[k] : NULL));
     layout->sorted[k] = (oat_named){layout->names[k], k};
   }
-  qsort(layout->sorted, columns, sizeof *layout->sorted, compare_named);
+  oat_named_sort(layout->sorted, columns);
+  tell_encoding(ctx, layout, header);
 done:
   return status;
 }
@@ -58,39 +97,21 @@ void oat_layout_free(oat_layout *layout) {
 }
 
 size_t oat_layout_find(const oat_layout *layout, const char *name, size_t *column) {
-  size_t low = 0, high = layout->columns;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (strcmp(layout->sorted[middle].name, name) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  size_t found = 0;
-  while (low + found < layout->columns && strcmp(layout->sorted[low + found].name, name) == 0) {
-    found++;
-  }
-  if (found > 0) {
-    *column = layout->sorted[low].column;
-  }
-  return found;
+  return oat_named_find(layout->sorted, layout->columns, name, column);
 }
 
-/* The number from 1 that the text is, 0 if it is none or larger than any column. */
+/* The number from 1 that the text is, 0 if it is none or larger than any column. Short numbers do not need the locale. */
 static size_t column_number(const char *typed) {
-  size_t number = 0;
-  for (const char *at = typed; *at != '\0'; at++) {
-    if (*at < '0' || *at > '9' || number > OAT_MOST_COLUMNS) {
-      return 0;
-    }
-    number = number * 10 + (size_t)(*at - '0');
-  }
-  return number;
+  double number = 0;
+  const bool whole = oat_read_number(typed, strlen(typed), &number) == OAT_NUMBER && number >= 1 && number <= (double)OAT_MOST_COLUMNS &&
+                     (double)(size_t)number == number;
+  return whole ? (size_t)number : 0;
 }
 
 size_t oat_layout_look_up(const oat_layout *layout, const char *typed, size_t *column) {
-  const size_t found = oat_layout_find(layout, typed, column);
+  char name[LONGEST_TYPED];
+  const bool plain = oat_is_utf8(typed, strlen(typed)) || oatgp_to_utf8(typed, name, sizeof name) >= sizeof name;
+  const size_t found = oat_layout_find(layout, plain ? typed : name, column);
   if (found > 0) {
     return found;
   }

@@ -19,6 +19,11 @@ typedef struct oat_named {
   size_t column;
 } oat_named;
 
+/* By name, and columns of one name by their numbers. */
+void oat_named_sort(oat_named *named, size_t count);
+/* How many of the sorted ones have this name; *column is set to the first. */
+size_t oat_named_find(const oat_named *named, size_t count, const char *name, size_t *column);
+
 typedef struct oat_layout {
   const char *file; /* for sentences; borrowed */
   const char *unit; /* what a place down the file is called: "line" or "row" */

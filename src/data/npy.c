@@ -342,8 +342,11 @@ oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bo
   if (npy->series_of == NULL) {
     TRY(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
     for (size_t k = 0; k < table->count; k++) {
-      npy->series_of[table->series[k].column] = &table->series[k];
+      oat_series *series = &table->series[k];
+      series->content = series->content == OAT_CONTENT_OPEN ? OAT_CONTENT_UNSEEN : series->content; /* there is no text to look for */
+      npy->series_of[series->column] = series;
     }
+    table->looking = false;
   }
   TRY(npy->fortran ? put_columns(ctx, npy, table) : put_rows(ctx, npy, table));
   *more = npy->done < npy->rows * npy->columns;

@@ -156,6 +156,9 @@ void oat_part_read(oat_part *part) {
     } else {
       part->status = read_record(part, row);
     }
+    if (part->table.looking && part->status == OATGP_OK && part->table.rows + part->rows == OAT_LOOK_ROWS) {
+      part->status = oat_table_settle(&part->ctx, &part->table, OAT_LOOK_ROWS);
+    }
   }
 }
 
@@ -173,6 +176,7 @@ bool oat_part_has_learnt(const oat_part *part, const oat_table *table) {
 }
 
 void oat_part_tell(const oat_part *part, size_t lines, oat_table *table) {
+  table->looking = part->table.looking;
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *learnt = &part->table.series[k];
     oat_series *series = &table->series[k];

@@ -157,6 +157,11 @@ static oatgp_status use_inputs(oatgp_context *ctx, const oat_columns *wanted, oa
   return in_order ? use_by_place(ctx, wanted, NULL, table) : places_not_found(ctx, layout, wanted);
 }
 
+/* Whether the columns of the file are those of earlier data by their places, and this place is known. */
+static bool is_placed(const oat_layout *layout, const oat_columns *wanted, size_t position) {
+  return !layout->header && same_places(layout, wanted) && position >= 1 && position <= layout->columns;
+}
+
 static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
   const oat_layout *layout = table->layout;
   const bool needed = wanted->need_target > 0;
@@ -172,6 +177,9 @@ static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oa
                              oat_show_text(wanted->target).text)
                   : OATGP_OK;
   }
+  if (is_placed(layout, wanted, wanted->target_position)) {
+    return oat_table_use(ctx, table, wanted->target_position - 1, OAT_TARGET, true);
+  }
   const size_t found = oat_layout_look_up(layout, wanted->target, &column);
   if (found == 0 && !needed) {
     return OATGP_OK;
@@ -181,8 +189,12 @@ static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oa
 }
 
 /* A column that each row's noise comes from; predictions can do without, as the row's noise is then that of the model. */
-static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role role, const char *what, const char *name) {
+static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role role, const char *name, size_t place) {
+  const char *what = role == OAT_WEIGHT ? "weights" : "noise variance";
   size_t column = 0;
+  if (is_given(name) && place > 0) {
+    return oat_table_use(ctx, table, place - 1, role, true);
+  }
   const bool has_room = table->layout->columns > table->count; /* else names like V2 mean other columns than in training */
   const size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
   if (is_given(name) && found == 0) {
@@ -199,8 +211,10 @@ oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_
   table->names = wanted->names;
   TRY(use_inputs(ctx, wanted, table));
   TRY(use_target(ctx, wanted, table));
-  TRY(use_if_there(ctx, table, OAT_WEIGHT, "weights", wanted->weight_name));
-  TRY(use_if_there(ctx, table, OAT_NOISE, "noise variance", wanted->noise_name));
+  const size_t weight = is_placed(table->layout, wanted, wanted->weight_position) ? wanted->weight_position : 0;
+  const size_t noise = is_placed(table->layout, wanted, wanted->noise_position) ? wanted->noise_position : 0;
+  TRY(use_if_there(ctx, table, OAT_WEIGHT, wanted->weight_name, weight));
+  TRY(use_if_there(ctx, table, OAT_NOISE, wanted->noise_name, noise));
 done:
   return status;
 }

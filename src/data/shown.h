@@ -11,7 +11,8 @@ typedef struct oat_shown {
   char text[OAT_SHOWN_SIZE];
 } oat_shown;
 
-/* At most 40 bytes of the text, never half a UTF-8 character, "..." where it was cut. */
+/* At most 40 bytes of the text, never half a character, "..." where it was cut; text that is not UTF-8 is shown as
+ * Windows-1252. */
 oat_shown oat_show(const char *text, size_t length);
 oat_shown oat_show_text(const char *text);
 
@@ -22,6 +23,8 @@ typedef struct oat_list {
 } oat_list;
 
 void oat_list_add(oat_list *list, const char *name);
+/* The same with its number behind it: 'a' (column 3). */
+void oat_list_add_column(oat_list *list, const char *name, size_t number);
 /* To be called once, when all names are in. */
 const char *oat_list_end(oat_list *list);
 

@@ -14,6 +14,9 @@ static oatgp_status make_like(oatgp_context *ctx, const oatgp_data *like, size_t
   data->d = like->d;
   data->header = like->header;
   data->columns = like->columns;
+  data->target_position = like->target_position;
+  data->weight_position = like->weight_position;
+  data->noise_position = like->noise_position;
   TRY(oat_new(ctx, like->d, sizeof *data->names, &data->names));
   for (size_t j = 0; j < like->d; j++) {
     TRY(oat_copy_text(ctx, like->names[j], &data->names[j]));

@@ -5,12 +5,28 @@
 #include "data/data.h"
 #include "data/layout.h"
 #include "data/number.h"
+#include "data/shown.h"
 
 typedef enum oat_role { OAT_INPUT, OAT_TARGET, OAT_WEIGHT, OAT_NOISE, OAT_ROLES } oat_role;
 
-/* A column is one of numbers or of text by its first cell that is not missing; a column that was asked for must be one
- * of numbers. */
-typedef enum oat_content { OAT_CONTENT_UNSEEN, OAT_CONTENT_NUMBERS, OAT_CONTENT_WORDS } oat_content;
+/* A column of a text table holds numbers if at least half of its values in the first rows are numbers, else text. If it
+ * has no value there, its first value decides. A column that was asked for must hold numbers. */
+enum { OAT_LOOK_ROWS = 100 };
+typedef enum oat_content {
+  OAT_CONTENT_OPEN,   /* the first rows are still being looked at */
+  OAT_CONTENT_UNSEEN, /* they had no value */
+  OAT_CONTENT_NUMBERS,
+  OAT_CONTENT_WORDS
+} oat_content;
+
+/* What the first rows have that is no finite number, kept until they decide. */
+typedef struct oat_doubt {
+  size_t texts, missing;
+  size_t numbers; /* set when the column is settled */
+  size_t place;   /* line of the first cell that is neither a finite number nor missing; 0 if there is none */
+  oat_kind kind;  /* of that cell, */
+  oat_shown text; /* and what it holds */
+} oat_doubt;
 
 typedef struct oat_series {
   size_t column; /* in the file, from 0 */
@@ -30,6 +46,8 @@ typedef struct oat_table {
   size_t rows, count;
   oat_series *series;  /* count of them, in the order of use */
   unsigned char *used; /* for each column of the file */
+  bool looking;        /* some column is OAT_CONTENT_OPEN */
+  oat_doubt *doubts;   /* one for each series; copies of the table share them, so only one may be read while looking */
   size_t complete;     /* rows that are known to have no missing value, from the first on */
   size_t dropped;      /* rows that had one and were taken out */
 } oat_table;
@@ -49,8 +67,11 @@ oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, 
 oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry);
 /* Whether the value can go into its slot as it is: no check of oat_table_put would find anything. */
 static inline bool oat_series_takes(const oat_series *series, double value) {
-  return series->content == OAT_CONTENT_NUMBERS && (series->role <= OAT_TARGET || value > 0) && value - value == 0;
+  return (series->content == OAT_CONTENT_NUMBERS || series->content == OAT_CONTENT_OPEN) && (series->role <= OAT_TARGET || value > 0) &&
+         value - value == 0;
 }
+/* Decides what the open columns are, after so many rows. The first cell that is then wrong is the error. */
+oatgp_status oat_table_settle(oatgp_context *ctx, oat_table *table, size_t rows);
 /* Makes room for so many further rows in every column that may hold numbers. */
 oatgp_status oat_table_reserve(oatgp_context *ctx, oat_table *table, size_t rows);
 /* Takes out the rows with missing values, if they are to be dropped. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define TOO_LARGE ((size_t)1 << 53) /* JSON readers hold whole numbers exactly only below this */
 
@@ -61,7 +62,7 @@ oatgp_status oat_tensors_set(oatgp_context *ctx, oat_tensors *tensors, const cha
   oatgp_status status = OATGP_OK;
   TRY(oat_grow(ctx, tensors->text_count + 1, sizeof *tensors->text, &tensors->text_capacity, &tensors->text));
   TRY(oat_copy_text(ctx, key, &entry.key));
-  TRY(oat_copy_text(ctx, value, &entry.value));
+  TRY(oat_copy_text_utf8(ctx, value, &entry.value));
   tensors->text[tensors->text_count++] = entry;
   entry.key = NULL;
 done:

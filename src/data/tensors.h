@@ -39,7 +39,8 @@ bool oat_tensor_measure(oat_tensor *tensor);
 oatgp_status oat_tensors_reserve(oatgp_context *ctx, oat_tensors *tensors, const char *name, const oat_tensor *like, double **values);
 /* Adds a copy of a rows x columns matrix, or of a vector when columns is 0. */
 oatgp_status oat_tensors_add(oatgp_context *ctx, oat_tensors *tensors, const char *name, size_t rows, size_t columns, const double *values);
-/* Adds a text; NULL adds nothing. Names and keys must differ, which is checked when they are written. */
+/* Adds a text, as UTF-8, which JSON must be; NULL adds nothing. Names and keys must differ, which is checked when they
+ * are written. */
 oatgp_status oat_tensors_set(oatgp_context *ctx, oat_tensors *tensors, const char *key, const char *value);
 
 const char *oat_tensors_text(const oat_tensors *tensors, const char *key);        /* NULL if absent */

@@ -87,6 +87,10 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   for (size_t i = OAT_NUMBER_OPTIONAL; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
   }
+  const size_t places[] = {setup->data->target_position, setup->data->weight_position, setup->data->noise_position};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    number[OAT_NUMBER_TARGET_COLUMN + i] = places[i] > 0 ? (double)places[i] : NAN;
+  }
 }
 
 /* The full GP keeps its rows: inputs, residuals from the prior mean, noise. */

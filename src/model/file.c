@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "util/machine.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define FORMAT "oatgp"
 #define FORMAT_VERSION "1"
@@ -42,6 +43,9 @@ static const char *const number_names[OAT_NUMBERS] = {
     [OAT_NUMBER_Y_SCALE] = "target_scale",
     [OAT_NUMBER_HEADER] = "has_header",
     [OAT_NUMBER_COLUMNS] = "file_columns",
+    [OAT_NUMBER_TARGET_COLUMN] = "target_column",
+    [OAT_NUMBER_WEIGHTS_COLUMN] = "weights_column",
+    [OAT_NUMBER_NOISE_COLUMN] = "noise_variance_column",
     [OAT_NUMBER_LOO_MEAN_NLP] = "loo_mean_nlp",
     [OAT_NUMBER_LOO_RMSE] = "loo_rmse",
     [OAT_NUMBER_LOO_COVERAGE95] = "loo_coverage95",
@@ -190,7 +194,7 @@ static oatgp_status check_format(oatgp_context *ctx, const oat_tensors *file) {
 static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < OAT_TEXTS; i++) {
-    TRY(oat_copy_text(ctx, oat_tensors_text(file, text_keys[i]), &model->text[i]));
+    TRY(oat_copy_text_utf8(ctx, oat_tensors_text(file, text_keys[i]), &model->text[i]));
   }
   const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
   model->approx = approx != NULL ? oat_approx_find(approx) : NULL;
@@ -222,6 +226,16 @@ static bool all_counts(const double *number) {
   return good;
 }
 
+/* The columns of target, weights and noise variances, where they are known. */
+static bool columns_are_there(const double *number) {
+  bool good = true;
+  for (size_t i = OAT_NUMBER_TARGET_COLUMN; i <= OAT_NUMBER_NOISE_COLUMN; i++) {
+    const double place = number[i];
+    good = good && (isnan(place) || (place >= 1 && place <= number[OAT_NUMBER_COLUMNS] && place == floor(place)));
+  }
+  return good;
+}
+
 static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     const double *value;
@@ -241,9 +255,9 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const double *number = model->number;
   const double alpha = number[OAT_NUMBER_ALPHA];
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
-  const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && number[OAT_NUMBER_N] >= 1 &&
-                    number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 && number[OAT_NUMBER_STOP] >= 0 &&
-                    number[OAT_NUMBER_STOP] < STOP_COUNT;
+  const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && columns_are_there(number) &&
+                    number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 &&
+                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < STOP_COUNT;
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");
 }
 
@@ -277,12 +291,12 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
 }
 
 static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
-  for (size_t j = 0; j < model->d; j++) {
-    const cJSON *name = cJSON_GetArrayItem(names, (int)j);
+  const cJSON *name = names->child; /* a list: taking items by their numbers would go through it for each */
+  for (size_t j = 0; j < model->d; j++, name = name->next) {
     if (!cJSON_IsString(name)) {
       return wrong(ctx, file, "its input names are no texts");
     }
-    const oatgp_status status = oat_copy_text(ctx, name->valuestring, &model->names[j]);
+    const oatgp_status status = oat_copy_text_utf8(ctx, name->valuestring, &model->names[j]);
     if (status != OATGP_OK) {
       return status;
     }

@@ -38,12 +38,16 @@ enum {
   OAT_NUMBER_RESTARTS,
   OAT_NUMBER_SEED,
   OAT_NUMBER_STOP,
-  OAT_NUMBER_MEAN,     /* subtracted from y */
-  OAT_NUMBER_Y_SCALE,  /* then y was divided by this */
-  OAT_NUMBER_HEADER,   /* whether input names came from a header */
-  OAT_NUMBER_COLUMNS,  /* of the training file, or 0 */
-  OAT_NUMBER_OPTIONAL, /* from here on: NaN where it is not known, and then not in the file */
-  OAT_NUMBER_LOO_MEAN_NLP = OAT_NUMBER_OPTIONAL,
+  OAT_NUMBER_MEAN,                                /* subtracted from y */
+  OAT_NUMBER_Y_SCALE,                             /* then y was divided by this */
+  OAT_NUMBER_HEADER,                              /* whether input names came from a header */
+  OAT_NUMBER_COLUMNS,                             /* of the training file, or 0 */
+  OAT_NUMBER_OPTIONAL,                            /* from here on: NaN where it is not known, and then not in the file */
+  OAT_NUMBER_TARGET_COLUMN = OAT_NUMBER_OPTIONAL, /* in the training file, from 1 */
+  OAT_NUMBER_WEIGHTS_COLUMN,
+  OAT_NUMBER_NOISE_COLUMN,
+  OAT_NUMBER_OF_ROWS, /* from here on: about the rows of the fit, not known after an update */
+  OAT_NUMBER_LOO_MEAN_NLP = OAT_NUMBER_OF_ROWS,
   OAT_NUMBER_LOO_RMSE,
   OAT_NUMBER_LOO_COVERAGE95,
   OAT_NUMBER_LOWER, /* bounds of the log evidence */

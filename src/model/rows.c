@@ -4,19 +4,30 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "data/layout.h"
 #include "data/shown.h"
 #include "util/memory.h"
 
 /* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
 
-static size_t find_input(const oatgp_data *data, const char *name) {
-  size_t j = 0;
-  while (j < data->d && strcmp(data->names[j], name) != 0) {
-    j++;
+/* Finds each input by its name, in O(d log d). *missing is the first that is not there, or d. */
+static oatgp_status find_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column, size_t *missing) {
+  oat_named *sorted = NULL;
+  const oatgp_status status = oat_new(ctx, data->d, sizeof *sorted, &sorted);
+  if (status != OATGP_OK) {
+    return status;
   }
-  return j;
+  for (size_t j = 0; j < data->d; j++) {
+    sorted[j] = (oat_named){data->names[j], j};
+  }
+  oat_named_sort(sorted, data->d);
+  *missing = model->d;
+  for (size_t j = model->d; j-- > 0;) {
+    *missing = oat_named_find(sorted, data->d, model->names[j], &column[j]) == 0 ? j : *missing;
+  }
+  free(sorted);
+  return OATGP_OK;
 }
 
 static oatgp_status not_found(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t missing) {
@@ -34,14 +45,11 @@ static oatgp_status not_found(oatgp_context *ctx, const oatgp_model *model, cons
  * input was meant when a constant one was left out of the model, and the order says it otherwise. */
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column) {
   const bool model_named = model->number[OAT_NUMBER_HEADER] != 0, same_number = data->d == model->d;
-  size_t missing = model->d;
-  for (size_t j = model->d; j-- > 0;) {
-    column[j] = find_input(data, model->names[j]);
-    missing = column[j] == data->d ? j : missing;
-  }
   const bool by_place = model_named && !data->header && same_number;
-  if (missing == model->d && !by_place) {
-    return OATGP_OK;
+  size_t missing = 0;
+  const oatgp_status status = find_inputs(ctx, model, data, column, &missing);
+  if (status != OATGP_OK || (missing == model->d && !by_place)) {
+    return status;
   }
   if (model_named && data->header) {
     return not_found(ctx, model, data, missing);

@@ -78,7 +78,7 @@ static void take_over(update *u, double value, char *fingerprint) {
   memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
   number[OAT_NUMBER_N] += (double)u->seen.rows.n;
   number[OAT_NUMBER_OBJECTIVE] = value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]);
-  for (size_t i = OAT_NUMBER_OPTIONAL; i < OAT_NUMBERS; i++) {
+  for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
   }
   free(model->text[OAT_TEXT_FINGERPRINT]);

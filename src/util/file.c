@@ -1,8 +1,10 @@
 /* Files that appear whole or not at all. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "util/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,23 +12,75 @@
 
 #include "util/memory.h"
 
+enum { OAT_PATH_SIZE = 4096, MOST_LINKS = 40 };
+
 static oatgp_status cannot_write(oatgp_context *ctx, const char *path) {
   return oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* A target that exists and is no regular file must not be replaced by a rename. */
-static int is_special(const char *path) {
+/* A target that exists and is no regular file must not be replaced by a rename, nor must the name of an open stream. */
+static bool is_special(const char *path) {
+  static const char *const streams[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};
   struct stat info;
-  return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    special = special || strncmp(path, streams[i], strlen(streams[i])) == 0;
+  }
+  return special;
+}
+
+/* Up to and with the last slash; 0 if there is none. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* One step along a link; false if the path is none. A path that becomes too long is cut, and then not found. */
+static bool follow_link(char path[OAT_PATH_SIZE]) {
+  char link[OAT_PATH_SIZE], joined[2 * OAT_PATH_SIZE];
+  const ssize_t length = readlink(path, link, sizeof link - 1);
+  if (length <= 0) {
+    return false;
+  }
+  link[length] = '\0';
+  snprintf(joined, sizeof joined, "%.*s%s", link[0] == '/' ? 0 : (int)folder_length(path), path, link);
+  snprintf(path, OAT_PATH_SIZE, "%.*s", OAT_PATH_SIZE - 1, joined);
+  return true;
+}
+
+oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, size_t room) {
+  OAT_NEED_CONTEXT(ctx);
+  char at[OAT_PATH_SIZE], folder[OAT_PATH_SIZE], real[OAT_PATH_SIZE];
+  if (path == NULL || out == NULL) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "the path of a file and the place of the result must not be NULL");
+  }
+  if (path[0] == '\0' || strlen(path) >= sizeof at) {
+    errno = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
+    return cannot_write(ctx, path);
+  }
+  memcpy(at, path, strlen(path) + 1);
+  for (int hops = 0; hops < MOST_LINKS && follow_link(at); hops++) {
+  }
+  const size_t length = folder_length(at);
+  snprintf(folder, sizeof folder, "%.*s", length > 0 ? (int)length : 1, length > 0 ? at : ".");
+  if (realpath(folder, real) == NULL) {
+    return cannot_write(ctx, path);
+  }
+  const int written = snprintf(out, room, "%s%s%s", real, strcmp(real, "/") == 0 ? "" : "/", at + length);
+  errno = ENAMETOOLONG;
+  return written >= 0 && (size_t)written < room ? OATGP_OK : cannot_write(ctx, path);
 }
 
 static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
-  const size_t length = strlen(file->path);
-  oatgp_status status = oat_new(ctx, length + sizeof ".tmp.XXXXXX", 1, &file->temporary);
+  char target[OAT_PATH_SIZE];
+  oatgp_status status = oatgp_file_path(ctx, file->path, target, sizeof target);
+  status = status == OATGP_OK ? oat_copy_text(ctx, target, &file->target) : status;
+  const size_t length = status == OATGP_OK ? strlen(target) : 0;
+  status = status == OATGP_OK ? oat_new(ctx, length + sizeof ".tmp.XXXXXX", 1, &file->temporary) : status;
   if (status != OATGP_OK) {
     return status;
   }
-  memcpy(file->temporary, file->path, length);
+  memcpy(file->temporary, target, length);
   memcpy(file->temporary + length, ".tmp.XXXXXX", sizeof ".tmp.XXXXXX");
   const int descriptor = mkstemp(file->temporary);
   if (descriptor < 0) {
@@ -35,7 +89,7 @@ static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
   struct stat info;
   const mode_t mask = umask(0);
   umask(mask);
-  const mode_t mode = stat(file->path, &info) == 0 ? (info.st_mode & 07777) : (0666 & ~mask);
+  const mode_t mode = stat(file->target, &info) == 0 ? (info.st_mode & 07777) : (0666 & ~mask);
   file->stream = fchmod(descriptor, mode) == 0 ? fdopen(descriptor, "wb") : NULL;
   if (file->stream == NULL) {
     status = cannot_write(ctx, file->path);
@@ -47,6 +101,7 @@ static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
 
 static void forget(oat_file *file) {
   free(file->path);
+  free(file->target);
   free(file->temporary);
   *file = (oat_file){0};
 }
@@ -72,8 +127,7 @@ oatgp_status oat_file_open(oatgp_context *ctx, const char *path, oat_file *file)
 
 /* Makes the rename itself durable; failure to sync a folder is no failure to write. */
 static void sync_folder(const char *path) {
-  const char *slash = strrchr(path, '/');
-  char *folder = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+  char *folder = strndup(path, folder_length(path)); /* the path of a target has one */
   const int descriptor = folder != NULL ? open(folder, O_RDONLY) : -1;
   if (descriptor >= 0) {
     fsync(descriptor);
@@ -94,11 +148,11 @@ oatgp_status oat_file_close(oatgp_context *ctx, oat_file *file, oatgp_status sta
     status = cannot_write(ctx, path);
   }
   if (file->temporary != NULL) {
-    if (status == OATGP_OK && rename(file->temporary, file->path) != 0) {
+    if (status == OATGP_OK && rename(file->temporary, file->target) != 0) {
       status = cannot_write(ctx, path);
     }
     if (status == OATGP_OK) {
-      sync_folder(file->path);
+      sync_folder(file->target);
     } else {
       unlink(file->temporary);
     }

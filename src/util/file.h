@@ -8,10 +8,12 @@
 
 typedef struct oat_file {
   FILE *stream;
-  char *path, *temporary; /* both NULL for standard output */
+  char *path;               /* for sentences; these three are NULL for standard output */
+  char *target, *temporary; /* the file that is replaced, behind all links, and what is written beside it; NULL if written directly */
 } oat_file;
 
-/* Opens for writing; "-" is standard output. A path that is not a regular file (a device, a pipe) is written directly. */
+/* Opens for writing; "-" is standard output. A path that is not a regular file (a device, a pipe) or that stands for an
+ * open stream (/dev/stdout) is written directly. A link stays, and the file that it leads to is replaced. */
 oatgp_status oat_file_open(oatgp_context *ctx, const char *path, oat_file *file);
 /* With status OK: flush, sync, rename (a full disk is found here at the latest). Otherwise: remove the temporary file and
  * return the status given. In both cases the file is closed. */

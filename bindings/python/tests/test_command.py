@@ -52,7 +52,7 @@ def test_arrays_have_the_bits_of_the_file(boston, parts, tmp_path):
     oatgp.fit(*boston).save(mine)
     oatgp.fit(BOSTON, target="medv").save(its)
     # a file has places of columns and a header, an array has not
-    expect_same(parts, mine, its, but=("positions", "has_header", "file_columns"))
+    expect_same(parts, mine, its, but=("positions", "has_header", "file_columns", "target_column"))
 
 
 def test_predictions_have_the_bits_of_the_command(command, boston, tmp_path):

@@ -1,0 +1,18 @@
+/* Text as UTF-8. Names come from files and command lines in any encoding; what is stored and printed as JSON must be
+ * UTF-8. */
+#ifndef OAT_UTF8_H
+#define OAT_UTF8_H
+
+#include <stdbool.h>
+
+#include "util/context.h"
+
+bool oat_is_utf8(const char *text, size_t length);
+/* The character that Windows-1252 (of which Latin-1 is a part) has for the byte, as UTF-8; returns its length, at most
+ * 3. */
+size_t oat_utf8_of_byte(unsigned char byte, char *out);
+/* A copy as UTF-8, ended by a 0: unchanged if it is UTF-8, else read as Windows-1252. NULL gives NULL. */
+oatgp_status oat_copy_utf8(oatgp_context *ctx, const char *text, size_t length, char **out);
+oatgp_status oat_copy_text_utf8(oatgp_context *ctx, const char *text, char **out);
+
+#endif
