@@ -137,6 +137,7 @@ static int exit_code(const cli *c, oatgp_status status) {
 int main(int argc, char **argv) {
   fill_closed_streams();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow on is a sentence, too */
   signal(SIGCHLD, SIG_DFL); /* where it is ignored, how a child ended is not known */
   cli c = {.argument_count = argc > 0 ? argc - 1 : 0, .arguments = argv + 1, .ctx = oatgp_context_create()};
   if (c.ctx == NULL) {

@@ -59,8 +59,9 @@ static inline void fuzz_seal(uint8_t *bytes, size_t size) {
 }
 
 static inline double fuzz_number(oat_rng *rng) {
-  static const double numbers[] = {0,     -0.0,  1,    -1,      2,      3,    4,   5,   6,   7,        8,         0.5,   1e300, -1e300,
-                                   1e154, 1e-154, 1e-300, 5e-324, DBL_MAX, 1e9, 2e9, 4294967296.0, 0x1p53, 1e19, 40, 1000, NAN, INFINITY, -INFINITY};
+  static const double numbers[] = {0,   -0.0,         1,      -1,     2,     3,      4,      5,        6,        7,
+                                   8,   0.5,          1e300,  -1e300, 1e154, 1e-154, 1e-300, 5e-324,   DBL_MAX,  1e9,
+                                   2e9, 4294967296.0, 0x1p53, 1e19,   40,    1000,   NAN,    INFINITY, -INFINITY};
   uint64_t bits = oat_rng_next(rng);
   double number;
   memcpy(&number, &bits, sizeof number);

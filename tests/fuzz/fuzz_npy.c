@@ -18,7 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   oatgp_settings_default(&settings);
   settings.missing = *data & 1 ? "drop" : "error";
   settings.target = *data & 2 ? "1" : "";
-  fuzz_check(ctx, oatgp_data_read(ctx, fuzz_file(bytes, size - 1), &settings, &table));
+  const oatgp_status status = oatgp_data_read(ctx, fuzz_file(bytes, size - 1), &settings, &table);
+  fuzz_check(ctx, status);
+  if (status == OATGP_OK && (oatgp_data_rows(table) == 0 || oatgp_data_inputs(table) == 0)) {
+    abort();
+  }
   oatgp_data_free(table);
   oatgp_context_free(ctx);
   free(bytes);

@@ -33,7 +33,11 @@ static void read_table(const char *path, uint8_t how) {
   settings.target = how & 8 ? "y" : how & 16 ? "1" : "";
   settings.inputs = how & 32 ? "a,b" : "";
   settings.threads = how & 64 ? 2 : 1;
-  fuzz_check(ctx, oatgp_data_read(ctx, path, &settings, &data));
+  const oatgp_status status = oatgp_data_read(ctx, path, &settings, &data);
+  fuzz_check(ctx, status);
+  if (status == OATGP_OK && (oatgp_data_rows(data) == 0 || oatgp_data_inputs(data) == 0)) {
+    abort();
+  }
   oatgp_data_free(data);
   oatgp_context_free(ctx);
 }
