@@ -95,7 +95,7 @@ static oatgp_status keep(cli *c, int from) {
   snprintf(temporary, size, "%s.tmp.XXXXXX", c->options.output);
   const mode_t mask = umask(0);
   umask(mask);
-  cli_signals_hold();
+  cli_signals_hold(true);
   const int to = mkstemp(temporary);
   const bool kept =
       to >= 0 && copy(from, to) && fchmod(to, 0666 & ~mask) == 0 && fsync(to) == 0 && rename(temporary, c->options.output) == 0;
@@ -104,7 +104,7 @@ static oatgp_status keep(cli *c, int from) {
     close(to);
     unlink(temporary); /* gone already if it was renamed */
   }
-  cli_signals_release();
+  cli_signals_hold(false);
   free(temporary);
   return status;
 }

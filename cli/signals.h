@@ -2,11 +2,14 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
+#include <stdbool.h>
+
+/* At the beginning of main, in the thread that will do the work: signals that end the process come to it. */
+void cli_signals_begin(void);
+/* Whether these wait, for as long as something must be tidied up. */
+void cli_signals_hold(bool hold);
 /* From now on. With `restart` a read or write that is waiting goes on, else it fails. */
 void cli_signals_catch(int restart);
-/* Every signal that would end the process, and can be held, waits until it is released; not to be nested. */
-void cli_signals_hold(void);
-void cli_signals_release(void);
 /* The first signal that came, 0 if there was none. */
 int cli_signals_caught(void);
 

@@ -44,7 +44,7 @@ result_of() {
 
 for way in $ways; do
   # shellcheck disable=SC2046
-  if ! "$OATGP" fit train.csv --target y --quiet $(options_of $way) -o whole.oatgp >/dev/null || ! result_of whole.oatgp "$way.whole"; then
+  if ! "$OATGP" fit train.csv --target y --quiet $(options_of "$way") -o whole.oatgp >/dev/null || ! result_of whole.oatgp "$way.whole"; then
     miss "a fit without a break: $way"
   fi
 done
@@ -96,10 +96,11 @@ while read -r way signal share threads first last; do
       cat err
       ;;
   esac
-  if ls | grep -q '\.tmp'; then
+  # SIGKILL can come between the two calls that put a checkpoint over the last one; nothing else can.
+  if [ $signal != KILL ] && find . -name '*.tmp*' | grep -q .; then
     miss "$way, SIG$signal: a temporary file is left"
-    rm -f ./*.tmp*
   fi
+  rm -f ./*.tmp*
   [ "$last" = last ] || continue
   resume=
   if [ -s check.point ]; then
