@@ -27,6 +27,7 @@ seed text '\000\357\273\277a;b\n1,5;2\n'
 seed text '\200a,b,y\n1e-5,+2.5E3,-.5\n0x10,inf,1e400\n'
 seed text '\310a,b,y\n1,2,3\n4,5,6\n7,8,10\n'
 seed text '\000# note\n\n1 2 3\n4 5 6\n'
+seed text '\000# nDEBIAN_FRONTEND6\n' # found: an empty part had no memory, to which 0 was added
 seed text '\000\037\213\010\000\000\000\000\000\000\003'
 seed text '\000d,y\n2024-01-31,1\n2024-02-29T12:30:00Z,2\n'
 seed text '\000n,y\n123456789012345678901234567890,1\n0.1234567890123456789012345678901234567890e-300,2\n'
