@@ -151,8 +151,8 @@ oatgp_status cli_save_model(cli *c, oatgp_model *model);
 
 /* Refuses when the program is missing; found before the work. */
 oatgp_status cli_check_picture(cli *c);
-/* Writes the SVG of this file to -o, in the format ("png" or "pdf"). */
-oatgp_status cli_write_picture(cli *c, const char *svg, const char *format);
+/* Writes the SVG of this descriptor to -o, in the format ("png" or "pdf"). */
+oatgp_status cli_write_picture(cli *c, int svg, const char *format);
 
 /* ---- certify.c ---- */
 

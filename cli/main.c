@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "oatgp_commit.h"
+#include "signals.h"
 #include "trace.h"
 
 const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,   &cli_objective, &cli_info, &cli_convert, &cli_loo,
@@ -139,7 +140,9 @@ static int exit_code(const cli *c, oatgp_status status) {
 int main(int argc, char **argv) {
   cli_enter_environment(argv);
   fill_closed_streams();
+  cli_signals_begin();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow on is a sentence, too */
   signal(SIGCHLD, SIG_DFL); /* where it is ignored, how a child ended is not known */
   cli c = {.argument_count = argc > 0 ? argc - 1 : 0, .arguments = argv + 1, .ctx = oatgp_context_create()};
   if (c.ctx == NULL) {

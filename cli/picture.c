@@ -1,7 +1,6 @@
-/* PNG and PDF of a figure, by rsvg-convert (librsvg), which is called without a shell: SVG in by its standard input, the picture out. The file
- * appears whole or not at all. */
+/* PNG and PDF of a figure, by rsvg-convert (librsvg), which is called without a shell: SVG in by its standard input, the picture out, both in
+ * files without a name. The picture then appears whole or not at all. */
 #include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "signals.h"
 
 #define PROGRAM "rsvg-convert"
 
@@ -73,33 +73,50 @@ oatgp_status cli_check_picture(cli *c) {
   return refuse(c);
 }
 
-static oatgp_status finish(cli *c, int out, const char *temporary, const char *target) {
-  const mode_t mask = umask(0);
-  umask(mask);
-  const bool kept = fchmod(out, 0666 & ~mask) == 0 && fsync(out) == 0 && rename(temporary, target) == 0;
-  return kept ? OATGP_OK : cannot_write(c);
+static bool copy(int from, int to) {
+  char block[1 << 16];
+  bool good = lseek(from, 0, SEEK_SET) == 0;
+  for (ssize_t count = 1; good && count != 0;) {
+    count = read(from, block, sizeof block);
+    errno = count >= 0 ? ENOSPC : errno; /* of which a write tells by writing less */
+    good = count >= 0 && write(to, block, (size_t)count) == count;
+  }
+  return good;
 }
 
-oatgp_status cli_write_picture(cli *c, const char *svg, const char *format) {
+/* The picture gets its name by a rename; signals wait for as long as it has another. */
+static oatgp_status keep(cli *c, int from) {
   oatgp_status status;
   char target[4096], temporary[sizeof target + sizeof ".tmp.XXXXXX"];
-  int in = -1, out = -1;
   TRY(oatgp_file_path(c->ctx, c->options.output, target, sizeof target)); /* a link stays */
   snprintf(temporary, sizeof temporary, "%s.tmp.XXXXXX", target);
-  in = open(svg, O_RDONLY);
-  out = in >= 0 ? mkstemp(temporary) : -1;
-  if (out < 0) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  cli_signals_hold(true);
+  const int to = mkstemp(temporary);
+  const bool kept =
+      to >= 0 && copy(from, to) && fchmod(to, 0666 & ~mask) == 0 && fsync(to) == 0 && rename(temporary, target) == 0;
+  status = kept ? OATGP_OK : cannot_write(c);
+  if (to >= 0) {
+    close(to);
+    unlink(temporary); /* gone already if it was renamed */
+  }
+  cli_signals_hold(false);
+done:
+  return status;
+}
+
+oatgp_status cli_write_picture(cli *c, int svg, const char *format) {
+  oatgp_status status;
+  FILE *made = tmpfile();
+  if (made == NULL || lseek(svg, 0, SEEK_SET) != 0) {
     TRY(cannot_write(c));
   }
-  TRY(convert(c, in, out, format));
-  TRY(finish(c, out, temporary, target));
+  TRY(convert(c, svg, fileno(made), format));
+  TRY(keep(c, fileno(made)));
 done:
-  if (in >= 0) {
-    close(in);
-  }
-  if (out >= 0) {
-    close(out);
-    unlink(temporary); /* gone already if it was renamed */
+  if (made != NULL) {
+    fclose(made);
   }
   return status;
 }

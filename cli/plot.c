@@ -1,4 +1,5 @@
 /* oatgp plot: one figure of a model, to a file or, in letters, to the terminal. */
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -36,17 +37,20 @@ static const char *format_of(const char *path) {
   return strcmp(path, "-") == 0 ? "svg" : NULL;
 }
 
-/* By way of an SVG beside it, which is there from when all is drawn; a signal then waits until it is gone again. */
+/* By way of an SVG in a file without a name; a signal then waits until the picture is made. */
 static oatgp_status draw_picture(cli *c, const oatgp_model *model, const oatgp_data *data, const char *format) {
   oatgp_status status;
-  char target[4096], path[sizeof target + 40];
-  TRY(oatgp_file_path(c->ctx, c->options.output, target, sizeof target)); /* behind a link */
-  snprintf(path, sizeof path, "%s.svg.tmp.%ld", target, (long)getpid());
+  char path[32];
+  FILE *svg = tmpfile();
+  if (svg == NULL) {
+    return cli_fail(c, OATGP_WRITE, "cannot make a temporary file: %s", strerror(errno));
+  }
+  snprintf(path, sizeof path, "/dev/fd/%d", fileno(svg));
   TRY(oatgp_draw(c->ctx, model, data, &(oatgp_drawing){.figure = c->positionals[KIND], .path = path}));
   cli_signals_catch(1);
-  status = cli_write_picture(c, path, format);
-  unlink(path);
+  TRY(cli_write_picture(c, fileno(svg), format));
 done:
+  fclose(svg);
   return status;
 }
 

@@ -278,7 +278,7 @@ OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *
  * come first, in the order in which they were given. */
 OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
 
-/* The file appears whole or not at all (written beside, synced, renamed). */
+/* The file appears whole or not at all (written, synced, then given its name). */
 OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
 OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
 OATGP_API void oatgp_model_free(oatgp_model *model);

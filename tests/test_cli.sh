@@ -777,7 +777,6 @@ pid=$!
 wait_until $pid test -s check.point
 kill -s KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
-rm -f check.point.tmp.* # a killed process cannot tidy up
 works "fit --resume" $long --resume check.point -o resumed.oatgp
 works "predict with the model of the whole fit" predict whole.oatgp test.csv -o whole.csv
 works "predict with the model of the resumed fit" predict resumed.oatgp test.csv -o resumed.csv
@@ -787,7 +786,7 @@ refuses 1 "cannot read 'none'" $long --resume none -o x.oatgp
 
 # ---- signals -------------------------------------------------------------------------------------------------------
 
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
   rm -f live.jsonl live.oatgp
   "$OATGP" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
     --patience 1000000 --time-limit 60 --trace live.jsonl --json -o live.oatgp >out 2>err &
@@ -804,6 +803,33 @@ for signal in INT TERM; do
   check "the JSON is whole" valid_json out
   works "the model of SIG$signal can be used" predict live.oatgp test.csv
 done
+# Where SIGHUP is ignored, as by nohup, it stays so.
+(
+  trap '' HUP
+  exec "$OATGP" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
+    --patience 1000000 --time-limit 60 --trace live.jsonl --json -o live.oatgp >out 2>err
+) &
+pid=$!
+rm -f live.jsonl
+wait_until $pid grep -q '"event":"step"' live.jsonl
+kill -s HUP $pid
+sleep 0.3
+check "an ignored SIGHUP ends nothing" kill -0 $pid
+kill -s TERM $pid
+wait $pid
+code=$?
+exits 3 "and SIGTERM still does"
+# A refit is saved like a fit.
+"$OATGP" update live.oatgp train.csv --refit --data train.csv --optimizer adadelta --max-iter 1000000000 --obj-tol 0 --grad-tol 0 \
+  --patience 1000000 --time-limit 60 --trace live.jsonl --json -o refit.oatgp >out 2>err &
+pid=$!
+rm -f live.jsonl
+wait_until $pid grep -q '"event":"step"' live.jsonl
+kill -s HUP $pid
+wait $pid
+code=$?
+exits 3 "SIGHUP ends update --refit with exit code 3"
+works "its model can be used" predict refit.oatgp test.csv
 # A cross-validation that is interrupted shows the folds that are done.
 rm -f out
 : >out
@@ -811,10 +837,10 @@ rm -f out
   --patience 1000000 --time-limit 0.5 >out 2>err &
 pid=$!
 wait_until $pid sh -c '[ "$(wc -l <out)" -ge 3 ]'
-kill -s INT $pid
+kill -s HUP $pid
 wait $pid
 code=$?
-exits 3 "SIGINT ends cv with exit code 3"
+exits 3 "SIGHUP ends cv with exit code 3"
 check "it says how many folds were done" grep -q '^oatgp: interrupted; the scores are of [0-9]* of 20 folds' err
 check "and has their scores" grep -q '^all  *[0-9]' out
 # A certificate that is interrupted prints the bounds so far.
@@ -842,15 +868,22 @@ code=$?
 exits 1 "SIGINT during fit --certify, and the folder is gone"
 says err "oatgp: interrupted; these are the bounds so far" "it says what ended it"
 says err "oatgp: cannot write 'gone/m.oatgp'" "and what failed"
-# A prediction that is interrupted leaves nothing, whether it is at work or waits for its input.
-for signal in INT TERM; do
+# is_writing PID: whether it has the output open, with or without a name
+is_writing() { ls | grep -q '^broken\.out\.tmp' || ls -l /proc/$1/fd 2>/dev/null | grep -q ' (deleted)$'; }
+# A prediction that is interrupted leaves nothing, whether it is at work or waits for its input, and whatever ends it.
+nameless=no
+for signal in INT TERM HUP USR1 KILL; do
+  case $nameless$signal in
+    noUSR1 | noKILL) continue ;; # without files that have no name, these leave one
+  esac
   mkfifo pipe.$signal # one for each: what is left of the first feeder must not write into the second's
   (cat many.csv && exec sleep 30) >pipe.$signal &
   feeder=$!
   "$OATGP" predict m.oatgp - -o broken.out <pipe.$signal >out 2>err &
   pid=$!
-  wait_until $pid sh -c 'ls | grep -q "^broken.out.tmp"'
-  check "rows are written before the input ends" sh -c 'ls | grep -q "^broken.out.tmp"'
+  wait_until $pid is_writing $pid
+  check "rows are written before the input ends" is_writing $pid
+  ls | grep -q '^broken\.out\.tmp' || nameless=yes
   kill -s $signal $pid
   wait $pid
   code=$?

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "data/tensors.h"
 #include "model/model.h"
@@ -445,9 +446,37 @@ static void too_many_rows_for_a_full_model(void **state) {
   save_small_model(s);
   must(s, oat_tensors_read(s->ctx, s->path, &file));
   replace_tensor(s, &file, "rows", 46341, 2);
+  replace_tensor(s, &file, "residuals", 46341, 0);
+  replace_tensor(s, &file, "noise", 46341, 0);
+  *values_of(&file, "n") = 46341;
   must(s, oat_tensors_write(s->ctx, &file, s->path));
   refuse_load(s, s->path, OATGP_MEMORY, "the full GP of 46341 rows, whose matrix needs 16.00 GiB");
   oat_tensors_clear(&file);
+}
+
+/* Sizes that the rest of the file does not back are refused before memory is asked for. */
+static void sizes_without_their_parts(void **state) {
+  scratch *s = *state;
+  static const struct { const char *approx, *part, *piece; } cases[] = {{"full", "rows", "residuals"}, {"vfe", "knots", "factor_kuu"}};
+  struct rlimit unlimited, limited;
+  assert_int_equal(getrlimit(RLIMIT_AS, &unlimited), 0);
+  limited = unlimited;
+#ifndef __SANITIZE_ADDRESS__ /* which takes terabytes of addresses */
+  limited.rlim_cur = (rlim_t)3 << 30;
+#endif
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oat_tensors file = {0};
+    s->settings.approx = cases[i].approx;
+    save_small_model(s);
+    must(s, oat_tensors_read(s->ctx, s->path, &file));
+    replace_tensor(s, &file, cases[i].part, 40000, 2);
+    *values_of(&file, "n") = 40000;
+    must(s, oat_tensors_write(s->ctx, &file, s->path));
+    assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
+    refuse_load(s, s->path, OATGP_FORMAT, cases[i].piece);
+    assert_int_equal(setrlimit(RLIMIT_AS, &unlimited), 0);
+    oat_tensors_clear(&file);
+  }
 }
 
 /* Numbers of any kind in any place: refused, or a model that can be asked; what it cannot say in numbers is refused, too. */
@@ -844,6 +873,7 @@ int main(void) {
       WITH_SCRATCH(other_files_are_refused),
       WITH_SCRATCH(crafted_files_are_refused),
       WITH_SCRATCH(too_many_rows_for_a_full_model),
+      WITH_SCRATCH(sizes_without_their_parts),
       WITH_SCRATCH(crafted_numbers_do_no_harm),
       WITH_SCRATCH(unwritable_places),
       WITH_SCRATCH(failing_write_keeps_the_old_file),

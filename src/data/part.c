@@ -189,7 +189,7 @@ void oat_part_tell(const oat_part *part, size_t lines, oat_table *table) {
 
 void oat_part_copy(const oat_part *part, const oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
-    if (table->series[k].content == OAT_CONTENT_WORDS) {
+    if (table->series[k].content == OAT_CONTENT_WORDS || part->rows == 0) { /* without rows there may be no memory for them */
       continue;
     }
     const double *from = part->block + k;

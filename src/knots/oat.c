@@ -41,6 +41,11 @@ static oatgp_status propose(const oat_proposal *proposal, oat_search *s) {
   const size_t room = s->settings.max_knots - s->state.k, wanted = s->settings.batch < room ? s->settings.batch : room;
   oat_batch batch = {0};
   oatgp_status status = OATGP_OK;
+  if (s->state.k >= s->settings.max_knots) { /* no room for a candidate */
+    s->state.phase = OAT_PHASE_POLISH;
+    s->state.stop = OATGP_STOP_MAX_KNOTS;
+    return OATGP_OK;
+  }
   TRY(oat_new_matrix(s->ctx, wanted, s->mapping.d, &batch.position));
   TRY(oat_search_evaluate(s));
   TRY(proposal->propose(s, wanted, &batch));

@@ -82,7 +82,7 @@ oatgp_status oat_search_evaluate(oat_search *s) {
   s->state.evaluations++;
   const oatgp_status status = oat_objective_evaluate(s->objective, &s->point, &s->state.value, NULL);
   s->state.rejected += status == OATGP_NUMERIC;
-  return status;
+  return status == OATGP_NUMERIC ? oat_objective_rejected(s->ctx, s->objective, &s->point) : status;
 }
 
 void oat_search_place(oat_search *s, const oat_point *from, size_t k) {
@@ -169,7 +169,9 @@ static oatgp_status begin(oat_search *s) {
   memcpy(s->optim->state, s->resumed, s->optim->state_count * sizeof(double));
   free(s->resumed);
   s->resumed = NULL;
-  return OATGP_OK;
+  return oat_optim_sound(s->optim)
+             ? OATGP_OK
+             : oat_fail(s->ctx, OATGP_FORMAT, "the checkpoint is damaged: no optimiser can be in the state that it has");
 }
 
 /* The optimiser's best point becomes the current model. */

@@ -58,15 +58,18 @@ oatgp_status oat_run_polish(oat_search *s) {
   return status;
 }
 
+#define AT(phase) (1u << OAT_PHASE_##phase)
+enum { GROWING = AT(PARAMETERS) | AT(GROW) | AT(RELEASE) | AT(POLISH) };
+
 static const oat_strategy strategies[] = {
-    /* name, must move knots, grows, up to, proposal */
-    {"auto", false, true, 1000, NULL, oat_run_auto},
-    {"fixed", false, false, 0, NULL, run_fixed},
-    {"simultaneous", true, false, 0, NULL, run_simultaneous},
-    {"oat-bo", false, true, 80, &oat_proposal_bo, oat_run_growing},
-    {"oat-rs", false, true, 80, &oat_proposal_random, oat_run_growing},
-    {"oat-gain", false, true, 80, &oat_proposal_gain, oat_run_growing},
-    {"variance", false, false, 0, NULL, oat_run_variance},
+    /* name, must move knots, grows, up to, proposal, saved in, rounds */
+    {"auto", false, true, 1000, NULL, AT(PARAMETERS) | AT(SUBSET) | AT(GROW) | AT(COMPARE) | AT(POLISH), 6, oat_run_auto},
+    {"fixed", false, false, 0, NULL, AT(PARAMETERS) | AT(POLISH), 0, run_fixed},
+    {"simultaneous", true, false, 0, NULL, AT(POLISH), 0, run_simultaneous},
+    {"oat-bo", false, true, 80, &oat_proposal_bo, GROWING, 0, oat_run_growing},
+    {"oat-rs", false, true, 80, &oat_proposal_random, GROWING, 0, oat_run_growing},
+    {"oat-gain", false, true, 80, &oat_proposal_gain, GROWING, 0, oat_run_growing},
+    {"variance", false, false, 0, NULL, AT(PARAMETERS) | AT(POLISH), 20, oat_run_variance},
 };
 
 const oat_strategy *oat_strategy_at(size_t index) { return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL; }

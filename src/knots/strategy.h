@@ -10,9 +10,13 @@ typedef struct oat_strategy {
   bool grows;                   /* from the start up to max_knots */
   size_t most;                  /* knots of one that grows, unless max_knots is given */
   const oat_proposal *proposal; /* of one that grows */
+  unsigned phases;              /* in which it can be saved: the sum of 1u << phase */
+  size_t rounds;                /* the largest state.round that it is saved with */
   /* Runs the search from its phase to the end. */
   oatgp_status (*run)(const struct oat_strategy *strategy, oat_search *search);
 } oat_strategy;
+
+enum { OAT_COMPARE_ROUNDS = 6 }; /* auto: in OAT_PHASE_COMPARE state.round is below this */
 
 const oat_strategy *oat_strategy_find(const char *name); /* NULL if there is none */
 const oat_strategy *oat_strategy_at(size_t index);       /* NULL past the end */

@@ -1,6 +1,7 @@
 /* Checkpoints: a fit in the middle, saved between two steps so that it goes on to the same model, bit for bit.
  *
  * The file has the layout of a model file (data/tensors.h). A list of its arrays serves for writing and for reading. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,81 +13,165 @@
 #define FORMAT "oatgp checkpoint"
 #define FORMAT_VERSION "2"
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
-
-enum { NUMBERS = 48 };
-
-/* Every number that is not an array, in a fixed order: `visit` copies one between the fit and the file. */
-typedef void (*visit_fn)(double *stored, double *value);
-
-static void store(double *stored, double *value) { *stored = *value; }
-
-static void load(double *stored, double *value) { *value = *stored; }
-
-/* A number of another type goes through a double. What is no count becomes one that no check lets pass. */
-#define NO_COUNT 1e9
-#define VISIT(type, place)                                                  \
-  do {                                                                      \
-    double number = (double)(place);                                        \
-    visit(&stored[at++], &number);                                          \
-    (place) = (type)(number >= 0 && number < NO_COUNT ? number : NO_COUNT); \
-  } while (0)
-
-/* A 64-bit word as two halves, which doubles hold exactly. */
-static void visit_word(visit_fn visit, double *stored, uint64_t *word) {
-  double high = (double)(*word >> 32), low = (double)(*word & 0xffffffffu);
-  visit(&stored[0], &high);
-  visit(&stored[1], &low);
-  *word = (uint64_t)high << 32 | (uint64_t)low;
+static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *what) {
+  return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: %s", path, what);
 }
 
-static void visit_numbers(oat_fit_run *f, visit_fn visit, double *stored) {
+/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
+
+enum { NUMBERS = 48, WORDS = 4 };
+
+#define MOST_COUNT 0x1p53 /* up to here a double holds every whole number */
+#define MOST_SECONDS 1e15
+#define MOST_JITTER 1e-2 /* that a fit raises it to */
+
+/* One for each row of the table of stop codes, and then how many there are. */
+enum {
+#define OATGP_STOP(NAME, word, sentence) STOP_##NAME,
+#include "oatgp_status.def"
+  STOP_COUNT
+};
+
+typedef enum kind { REAL, COUNT, SIZE, FLAG, PHASE, STOP } kind; /* double, whole double, size_t, bool and the two enums */
+
+/* A number that is no array: where the fit has it, and what it may be. All but REAL are whole. */
+typedef struct number {
+  const char *name;
+  kind kind;
+  void *place;
+  double lowest, highest;
+} number;
+
+/* In the order of the file. Values of the objective are -HUGE_VAL where there is none yet. To be saved, a field needs a row. */
+static size_t list_numbers(oat_fit_run *f, number *list) {
   oat_search_state *state = &f->search.state;
-  size_t at = 0;
-  VISIT(oat_phase, state->phase);
-  VISIT(oat_phase, state->next);
-  VISIT(size_t, state->k);
-  VISIT(size_t, state->kept);
-  VISIT(size_t, state->round);
-  VISIT(bool, state->held);
-  VISIT(oatgp_stop, state->stop);
-  visit(&stored[at++], &state->value);
-  visit(&stored[at++], &state->value_before);
-  VISIT(size_t, state->fallback_k);
-  visit(&stored[at++], &state->fallback_value);
-  VISIT(size_t, state->best_k);
-  visit(&stored[at++], &state->best_value);
-  VISIT(bool, state->best_exact);
-  VISIT(bool, state->other);
-  VISIT(bool, state->exact);
-  visit(&stored[at++], &state->evidence);
-  visit(&stored[at++], &state->left_out);
-  visit(&stored[at++], &state->tried);
-  visit(&stored[at++], &state->predicted);
-  visit(&stored[at++], &state->iterations);
-  visit(&stored[at++], &state->evaluations);
-  visit(&stored[at++], &state->rejected);
-  visit(&stored[at++], &f->restart);
-  visit(&stored[at++], &f->iterations);
-  visit(&stored[at++], &f->evaluations);
-  visit(&stored[at++], &f->rejected);
-  visit(&stored[at++], &f->best.value);
-  VISIT(size_t, f->best.k);
-  VISIT(bool, f->best.exact);
-  VISIT(oatgp_stop, f->best.stop);
-  visit(&stored[at++], &f->objective->config.jitter);
-  VISIT(bool, f->started);
-  for (size_t i = 0; i < 4; i++, at += 2) {
-    visit_word(visit, &stored[at], &state->rng.state[i]);
+  const double most = (double)f->setup.capacity, fewest = f->setup.approx->sparse ? 1 : 0;
+  double *jitter = &f->objective->config.jitter;
+  const number all[] = {
+      {"phase", PHASE, &state->phase, 0, OAT_PHASE_DONE},
+      {"next", PHASE, &state->next, 0, OAT_PHASE_DONE},
+      {"k", SIZE, &state->k, fewest, most},
+      {"kept", SIZE, &state->kept, 0, most},
+      {"round", SIZE, &state->round, 0, (double)f->strategy->rounds},
+      {"held", FLAG, &state->held, 0, 1},
+      {"stop", STOP, &state->stop, 0, STOP_COUNT - 1},
+      {"value", REAL, &state->value, -HUGE_VAL, DBL_MAX},
+      {"value_before", REAL, &state->value_before, -HUGE_VAL, DBL_MAX},
+      {"fallback_k", SIZE, &state->fallback_k, 0, most},
+      {"fallback_value", REAL, &state->fallback_value, -HUGE_VAL, DBL_MAX},
+      {"incumbent_k", SIZE, &state->best_k, 0, most},
+      {"incumbent_value", REAL, &state->best_value, -HUGE_VAL, DBL_MAX},
+      {"incumbent_exact", FLAG, &state->best_exact, 0, 1},
+      {"other", FLAG, &state->other, 0, 1},
+      {"exact", FLAG, &state->exact, 0, 1},
+      {"evidence", REAL, &state->evidence, -HUGE_VAL, DBL_MAX},
+      {"left_out", REAL, &state->left_out, -HUGE_VAL, DBL_MAX},
+      {"tried", COUNT, &state->tried, 0, MOST_COUNT},
+      {"predicted", REAL, &state->predicted, -HUGE_VAL, DBL_MAX},
+      {"iterations", COUNT, &state->iterations, 0, MOST_COUNT},
+      {"evaluations", COUNT, &state->evaluations, 0, MOST_COUNT},
+      {"rejected", COUNT, &state->rejected, 0, MOST_COUNT},
+      {"restart", COUNT, &f->restart, 0, (double)f->setup.settings->restarts},
+      {"iterations_before", COUNT, &f->iterations, 0, MOST_COUNT},
+      {"evaluations_before", COUNT, &f->evaluations, 0, MOST_COUNT},
+      {"rejected_before", COUNT, &f->rejected, 0, MOST_COUNT},
+      {"best_value", REAL, &f->best.value, -HUGE_VAL, DBL_MAX},
+      {"best_k", SIZE, &f->best.k, 0, most},
+      {"best_exact", FLAG, &f->best.exact, 0, 1},
+      {"best_stop", STOP, &f->best.stop, 0, STOP_COUNT - 1},
+      {"jitter", REAL, jitter, *jitter, fmax(*jitter, MOST_JITTER)},
+      {"started", FLAG, &f->started, 0, 1},
+  };
+  _Static_assert(sizeof all / sizeof *all + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
+  memcpy(list, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
+static double number_value(const number *n) {
+  switch (n->kind) {
+    case SIZE:
+      return (double)*(const size_t *)n->place;
+    case FLAG:
+      return *(const bool *)n->place;
+    case PHASE:
+      return *(const oat_phase *)n->place;
+    case STOP:
+      return *(const oatgp_stop *)n->place;
+    default:
+      return *(const double *)n->place;
   }
 }
 
+/* The value has been checked. */
+static void set_number(const number *n, double value) {
+  switch (n->kind) {
+    case SIZE:
+      *(size_t *)n->place = (size_t)value;
+      break;
+    case FLAG:
+      *(bool *)n->place = value != 0;
+      break;
+    case PHASE:
+      *(oat_phase *)n->place = (oat_phase)value;
+      break;
+    case STOP:
+      *(oatgp_stop *)n->place = (oatgp_stop)value;
+      break;
+    default:
+      *(double *)n->place = value;
+  }
+}
+
+/* After the numbers of the table, the generator: each 64-bit word as two halves, which doubles hold exactly. */
+static void store_numbers(oat_fit_run *f, double *stored) {
+  number list[NUMBERS];
+  const size_t count = list_numbers(f, list);
+  for (size_t i = 0; i < count; i++) {
+    stored[i] = number_value(&list[i]);
+  }
+  for (size_t i = 0; i < WORDS; i++) {
+    const uint64_t word = f->search.state.rng.state[i];
+    stored[count + 2 * i] = (double)(word >> 32);
+    stored[count + 2 * i + 1] = (double)(word & 0xffffffffu);
+  }
+}
+
+/* False for NaN. */
+static bool is_within(double value, double lowest, double highest, bool whole) {
+  return value >= lowest && value <= highest && (!whole || value == floor(value));
+}
+
+static oatgp_status load_numbers(oat_fit_run *f, const char *path, const double *stored) {
+  number list[NUMBERS];
+  const size_t count = list_numbers(f, list);
+  uint64_t any = 0;
+  for (size_t i = 0; i < count; i++) {
+    const number *n = &list[i];
+    if (!is_within(stored[i], n->lowest, n->highest, n->kind != REAL)) {
+      return oat_fail(f->ctx, OATGP_FORMAT, "'%s' is damaged: %s is %g where %s from %g to %g is right", path, n->name, stored[i],
+                      n->kind == REAL ? "a number" : "a whole number", n->lowest, n->highest);
+    }
+    set_number(n, stored[i]);
+  }
+  for (size_t i = 0; i < WORDS; i++) {
+    const double high = stored[count + 2 * i], low = stored[count + 2 * i + 1];
+    if (!is_within(high, 0, UINT32_MAX, true) || !is_within(low, 0, UINT32_MAX, true)) {
+      return damaged(f->ctx, path, "the state of its random generator is not made of whole numbers below 2^32");
+    }
+    any |= f->search.state.rng.state[i] = (uint64_t)high << 32 | (uint64_t)low;
+  }
+  return any != 0 ? OATGP_OK : damaged(f->ctx, path, "the state of its random generator is zero");
+}
+
 /* ---- arrays ----------------------------------------------------------------------------------------------------------- */
+
+typedef enum content { KNOTS, PARAMETERS, PARAMETERS_IF_ANY } content; /* finite; above 0; above 0, or all 0 if it was never set */
 
 typedef struct array {
   const char *name;
   double *values;
   size_t count;
+  content content;
 } array;
 
 enum { ARRAYS = 12 };
@@ -94,18 +179,18 @@ enum { ARRAYS = 12 };
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
   const array all[ARRAYS] = {
-      {"point_theta", f->search.point.theta, theta},
-      {"point_knots", f->search.point.z, z},
-      {"backup_theta", f->search.backup.theta, theta},
-      {"backup_knots", f->search.backup.z, z},
-      {"start_theta", f->start.theta, theta},
-      {"start_knots", f->start.z, z},
-      {"fallback_theta", f->search.fallback.theta, theta},
-      {"fallback_knots", f->search.fallback.z, z},
-      {"incumbent_theta", f->search.best.theta, theta},
-      {"incumbent_knots", f->search.best.z, z},
-      {"best_theta", f->best.point.theta, theta},
-      {"best_knots", f->best.point.z, z},
+      {"point_theta", f->search.point.theta, theta, PARAMETERS},
+      {"point_knots", f->search.point.z, z, KNOTS},
+      {"backup_theta", f->search.backup.theta, theta, PARAMETERS_IF_ANY},
+      {"backup_knots", f->search.backup.z, z, KNOTS},
+      {"start_theta", f->start.theta, theta, PARAMETERS},
+      {"start_knots", f->start.z, z, KNOTS},
+      {"fallback_theta", f->search.fallback.theta, theta, PARAMETERS_IF_ANY},
+      {"fallback_knots", f->search.fallback.z, z, KNOTS},
+      {"incumbent_theta", f->search.best.theta, theta, PARAMETERS_IF_ANY},
+      {"incumbent_knots", f->search.best.z, z, KNOTS},
+      {"best_theta", f->best.point.theta, theta, PARAMETERS_IF_ANY},
+      {"best_knots", f->best.point.z, z, KNOTS},
   };
   memcpy(list, all, sizeof all);
 }
@@ -151,7 +236,7 @@ oatgp_status oat_checkpoint_write(oat_fit_run *f) {
   array arrays[ARRAYS];
   named_log logs[LOGS];
   oatgp_status status = OATGP_OK;
-  visit_numbers(f, store, numbers);
+  store_numbers(f, numbers);
   if (*f->fingerprint == '\0') {
     oat_fingerprint(f->setup.data, f->fingerprint);
   }
@@ -176,31 +261,39 @@ done:
   return status;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+/* ---- reading: the settings -------------------------------------------------------------------------------------------- */
 
-/* Settings that may differ between the parts of a fit. */
-static bool may_differ(const char *line) {
-  static const char *const names[] = {"time_limit = ", "checkpoint = ", "checkpoint_seconds = ", "resume = "};
+/* Settings that may differ between the parts of a fit, because they cannot change its result: what ends it and when it is saved, and what
+ * other verbs alone use. The full GP leaves its work to the BLAS, whose bits depend on the number of threads. */
+static bool may_differ(const char *line, bool sparse) {
+  static const char *const names[] = {"time_limit", "checkpoint", "checkpoint_seconds", "resume", "folds", "tol", "determinant", "exact"};
+  const size_t length = strcspn(line, " ");
+  bool may = sparse && length == strlen("threads") && strncmp(line, "threads", length) == 0;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strncmp(line, names[i], strlen(names[i])) == 0) {
-      return true;
-    }
+    may = may || (length == strlen(names[i]) && strncmp(line, names[i], length) == 0);
   }
-  return false;
+  return may;
+}
+
+static oatgp_status other_settings(oatgp_context *ctx, const char *path) {
+  return oat_fail(ctx, OATGP_FORMAT, "the checkpoint '%s' was made by another version of oatgp, which has other settings", path);
 }
 
 /* Compares the two lists line by line; both come from the same table. */
-static oatgp_status compare_settings(oatgp_context *ctx, const char *before, const char *now) {
+static oatgp_status compare_settings(const oat_fit_run *f, const char *path, const char *before, const char *now) {
   while (*before != '\0' && *now != '\0') {
-    const size_t a = strcspn(before, "\n"), b = strcspn(now, "\n");
-    if ((a != b || strncmp(before, now, a) != 0) && !may_differ(now)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings", (int)a,
-                      before, (int)b, now);
+    const size_t a = strcspn(before, "\n"), b = strcspn(now, "\n"), name = strcspn(now, " ");
+    if (strncmp(before, now, name) != 0 || before[name] != ' ') {
+      return other_settings(f->ctx, path);
+    }
+    if ((a != b || strncmp(before, now, a) != 0) && !may_differ(now, f->setup.approx->sparse)) {
+      return oat_fail(f->ctx, OATGP_ARGUMENT, "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings",
+                      (int)a, before, (int)b, now);
     }
     before += a + (before[a] != '\0');
     now += b + (now[b] != '\0');
   }
-  return OATGP_OK;
+  return *before == *now ? OATGP_OK : other_settings(f->ctx, path);
 }
 
 static oatgp_status check_origin(const oat_fit_run *f, const oat_tensors *file) {
@@ -214,14 +307,54 @@ static oatgp_status check_origin(const oat_fit_run *f, const oat_tensors *file) 
   if (data == NULL || strcmp(data, fingerprint) != 0) {
     return oat_fail(f->ctx, OATGP_DATA, "the checkpoint %s was made with other data", file->path);
   }
-  return compare_settings(f->ctx, settings, f->request->settings_text);
+  return compare_settings(f, file->path, settings, f->request->settings_text);
+}
+
+/* ---- reading: everything else, trusting nothing ----------------------------------------------------------------------- */
+
+static bool all_within(size_t count, const double *values, double lowest) {
+  for (size_t i = 0; i < count; i++) {
+    if (!is_within(values[i], lowest, DBL_MAX, false)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool all_zero(size_t count, const double *values) {
+  size_t zeros = 0;
+  while (zeros < count && values[zeros] == 0) {
+    zeros++;
+  }
+  return zeros == count;
+}
+
+static oatgp_status read_array(oatgp_context *ctx, const oat_tensors *file, const array *a) {
+  const double *values;
+  const oatgp_status status = oat_tensors_get(ctx, file, a->name, a->count, 0, &values);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  const bool good = all_within(a->count, values, a->content == KNOTS ? -DBL_MAX : DBL_MIN) ||
+                    (a->content == PARAMETERS_IF_ANY && all_zero(a->count, values));
+  if (!good) {
+    return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' holds a number that is not finite%s", file->path, a->name,
+                    a->content == KNOTS ? "" : " and above 0");
+  }
+  if (a->count > 0) {
+    memcpy(a->values, values, a->count * sizeof *values);
+  }
+  return OATGP_OK;
 }
 
 static oatgp_status read_log(oatgp_context *ctx, const oat_tensors *file, const named_log *named) {
   const oat_tensor *tensor = oat_tensors_find(file, named->name);
   oat_log *log = named->log;
   if (tensor == NULL || tensor->size % log->width != 0) {
-    return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' has the wrong size", file->path, named->name);
+    return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' has the wrong size", file->path, named->name);
+  }
+  if (!all_within(tensor->size, tensor->values, -DBL_MAX)) {
+    return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' holds a number that is not finite", file->path, named->name);
   }
   const oatgp_status status = oat_grow(ctx, tensor->size / log->width, log->width * sizeof *log->row, &log->capacity, &log->row);
   if (status == OATGP_OK && tensor->size > 0) {
@@ -231,6 +364,7 @@ static oatgp_status read_log(oatgp_context *ctx, const oat_tensors *file, const 
   return status;
 }
 
+/* What it may hold depends on the optimisation that goes on with it, which looks at it first (search.c). */
 static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, oat_search *s) {
   const oat_tensor *tensor = oat_tensors_find(file, "optimiser");
   if (tensor == NULL) {
@@ -244,37 +378,73 @@ static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, 
   return status;
 }
 
-static oatgp_status check_numbers(const oat_fit_run *f, const char *path) {
+/* Whether the numbers, each within its range, can be together. */
+static oatgp_status check_state(const oat_fit_run *f, const char *path) {
   const oat_search_state *state = &f->search.state;
-  const bool sane = state->phase <= OAT_PHASE_DONE && state->next <= OAT_PHASE_DONE && state->stop <= OATGP_STOP_EVIDENCE &&
-                    f->best.stop <= OATGP_STOP_EVIDENCE && state->fallback_k <= f->setup.capacity && state->k <= f->setup.capacity &&
-                    state->best_k <= f->setup.capacity &&
-                    state->kept <= state->k && f->best.k <= f->setup.capacity && (!f->setup.approx->sparse || state->k > 0);
-  return sane ? OATGP_OK : oat_fail(f->ctx, OATGP_FORMAT, "%s is damaged: its numbers do not fit", path);
+  const size_t most = f->setup.capacity;
+  const bool releases = state->phase == OAT_PHASE_RELEASE, grows = state->phase == OAT_PHASE_GROW;
+  const struct rule {
+    bool broken;
+    const char *sentence;
+  } rules[] = {
+      {(f->strategy->phases >> state->phase & 1) == 0, "it is in a phase in which its way of selecting knots is never saved"},
+      {state->kept > state->k, "it has fewer knots than it kept"},
+      {grows && state->kept == state->k, "no knot is on trial"},
+      {releases && state->next != OAT_PHASE_PROPOSE && state->next != OAT_PHASE_POLISH, "the phase after this one cannot be"},
+      {releases && state->next == OAT_PHASE_PROPOSE && state->k == most, "it has as many knots as it may have, and would add more"},
+      {state->phase == OAT_PHASE_COMPARE && state->round >= OAT_COMPARE_ROUNDS, "the trial that it is in is over"},
+      {state->fallback_value > -HUGE_VAL && most > 0 && state->fallback_k == 0, "the model that it left has no knots"},
+      {state->best_value > -HUGE_VAL && most > 0 && state->best_k == 0, "the model that it would end with has no knots"},
+      {f->best.value > -HUGE_VAL && most > 0 && f->best.k == 0, "the best model of the starts before has no knots"},
+      {f->best.value == -HUGE_VAL && f->restart > 0 && f->best.k > 0, "the best model of the starts before has no objective"},
+  };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    if (rules[i].broken) {
+      return damaged(f->ctx, path, rules[i].sentence);
+    }
+  }
+  return OATGP_OK;
+}
+
+/* A model that may be gone back to must be there. */
+static oatgp_status check_points(const oat_fit_run *f, const char *path) {
+  const oat_search *s = &f->search;
+  const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d);
+  const bool returns = s->state.phase == OAT_PHASE_GROW && s->state.kept > 0;
+  const bool missing = (returns && all_zero(theta, s->backup.theta)) ||
+                       (s->state.fallback_value > -HUGE_VAL && all_zero(theta, s->fallback.theta)) ||
+                       (s->state.best_value > -HUGE_VAL && all_zero(theta, s->best.theta)) ||
+                       (f->best.value > -HUGE_VAL && all_zero(theta, f->best.point.theta));
+  return missing ? damaged(f->ctx, path, "a model that it may go back to has no parameters") : OATGP_OK;
+}
+
+static oatgp_status read_seconds(oat_fit_run *f, const oat_tensors *file) {
+  const double *seconds;
+  const oatgp_status status = oat_tensors_get(f->ctx, file, "seconds", 1, 0, &seconds);
+  if (status == OATGP_OK && !is_within(*seconds, 0, MOST_SECONDS, false)) {
+    return damaged(f->ctx, file->path, "the seconds that it took are not a positive number");
+  }
+  f->began -= status == OATGP_OK ? *seconds : 0;
+  return status;
 }
 
 oatgp_status oat_checkpoint_read(oat_fit_run *f) {
   oat_tensors file = {0};
   array arrays[ARRAYS];
   named_log logs[LOGS];
-  const double *values;
-  double numbers[NUMBERS];
+  const double *numbers;
   oatgp_status status = OATGP_OK;
   TRY(oat_tensors_read(f->ctx, f->setup.settings->resume, &file));
   TRY(check_origin(f, &file));
-  TRY(oat_tensors_get(f->ctx, &file, "numbers", NUMBERS, 0, &values));
-  memcpy(numbers, values, sizeof numbers);
-  visit_numbers(f, load, numbers);
-  TRY(check_numbers(f, file.path));
-  TRY(oat_tensors_get(f->ctx, &file, "seconds", 1, 0, &values));
-  f->began -= *values;
+  TRY(oat_tensors_get(f->ctx, &file, "numbers", NUMBERS, 0, &numbers));
+  TRY(load_numbers(f, file.path, numbers));
+  TRY(check_state(f, file.path));
+  TRY(read_seconds(f, &file));
   list_arrays(f, arrays);
   for (size_t i = 0; i < ARRAYS; i++) {
-    TRY(oat_tensors_get(f->ctx, &file, arrays[i].name, arrays[i].count, 0, &values));
-    if (arrays[i].count > 0) {
-      memcpy(arrays[i].values, values, arrays[i].count * sizeof(double));
-    }
+    TRY(read_array(f->ctx, &file, &arrays[i]));
   }
+  TRY(check_points(f, file.path));
   list_logs(f, logs);
   for (size_t i = 0; i < LOGS; i++) {
     TRY(read_log(f->ctx, &file, &logs[i]));

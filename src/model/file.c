@@ -56,36 +56,44 @@ static const char *const number_names[OAT_NUMBERS] = {
 /* One array of the model: in the file rows x columns (columns 0: a vector), in the model column-major. */
 typedef struct part {
   const char *name;
-  double *values; /* NULL: this model does not have it */
+  double *values; /* NULL before it is allocated */
   size_t rows, columns;
+  bool present; /* whether this model has it */
 } part;
 
 enum { MAX_PARTS = 20 };
 
-static size_t list_parts(const oatgp_model *m, part *parts) {
+/* What a model may have or not: to write it, what it has; to read it, what its file has, if that is not empty. */
+static bool has_part(const oat_tensors *file, const char *name, const double *values) {
+  const oat_tensor *stored = file != NULL ? oat_tensors_find(file, name) : NULL;
+  return file != NULL ? stored != NULL && stored->size > 0 : values != NULL;
+}
+
+/* `file` is that which the model is read from, NULL for one that is written. */
+static size_t list_parts(const oatgp_model *m, const oat_tensors *file, part *parts) {
   const size_t d = m->d, k = m->k, theta = oat_theta_count(m->kernel, d);
   const bool sparse = m->approx->sparse;
   const oat_scaling *s = &m->scaling;
   const part all[] = {
-      {"theta", m->theta, theta, 0},
-      {"coefficients", m->coefficient, m->p, 0},
-      {"input_centre", s->centre, d, 0},
-      {"input_scale", s->scale, d, 0},
-      {"input_middle", s->middle, d, 0},
-      {"input_spread", s->spread, d, 0},
-      {"input_lowest", s->lowest, d, 0},
-      {"input_highest", s->highest, d, 0},
-      {sparse ? "knots" : "rows", m->z, k, d},
-      {"factor_kuu", sparse ? m->l : NULL, k, k},
-      {"factor_b", m->lb, k, k},
-      {"c", sparse ? m->c : NULL, k, 0},
-      {"sums", m->sums, m->sums_count, 0},
-      {"residuals", m->r, k, 0},
-      {"noise", m->noise, k, 0},
-      {"positions", m->positions, d, 0},
-      {"knot_order", m->order, k, 0},
-      {"history", m->history, 3 * m->history_count, 0},
-      {"selection", m->selection, (OAT_SELECTION_WIDTH + d) * m->selection_count, 0},
+      {"theta", m->theta, theta, 0, true},
+      {"coefficients", m->coefficient, m->p, 0, true},
+      {"input_centre", s->centre, d, 0, true},
+      {"input_scale", s->scale, d, 0, true},
+      {"input_middle", s->middle, d, 0, true},
+      {"input_spread", s->spread, d, 0, true},
+      {"input_lowest", s->lowest, d, 0, true},
+      {"input_highest", s->highest, d, 0, true},
+      {sparse ? "knots" : "rows", m->z, k, d, true},
+      {"factor_kuu", m->l, k, k, sparse},
+      {"factor_b", m->lb, k, k, sparse},
+      {"c", m->c, k, 0, sparse},
+      {"sums", m->sums, oat_model_sums(k, m->p), 0, sparse},
+      {"residuals", m->r, k, 0, !sparse},
+      {"noise", m->noise, k, 0, !sparse},
+      {"positions", m->positions, d, 0, has_part(file, "positions", m->positions)},
+      {"knot_order", m->order, k, 0, has_part(file, "knot_order", m->order)},
+      {"history", m->history, 3 * m->history_count, 0, has_part(file, "history", m->history)},
+      {"selection", m->selection, (OAT_SELECTION_WIDTH + d) * m->selection_count, 0, has_part(file, "selection", m->selection)},
   };
   memcpy(parts, all, sizeof all);
   return sizeof all / sizeof *all;
@@ -105,8 +113,8 @@ static void transpose(const double *from, size_t rows, size_t columns, double *t
 static oatgp_status add_part(oatgp_context *ctx, oat_tensors *file, const part *p) {
   double *copy = NULL;
   oatgp_status status = OATGP_OK;
-  if (p->values == NULL || p->columns == 0) {
-    return p->values == NULL ? OATGP_OK : oat_tensors_add(ctx, file, p->name, p->rows, 0, p->values);
+  if (!p->present || p->columns == 0) {
+    return !p->present ? OATGP_OK : oat_tensors_add(ctx, file, p->name, p->rows, 0, p->values);
   }
   TRY(oat_new_matrix(ctx, p->rows, p->columns, &copy));
   transpose(p->values, p->rows, p->columns, copy);
@@ -132,7 +140,7 @@ static oatgp_status add_names(oatgp_context *ctx, oat_tensors *file, const oatgp
 
 static oatgp_status fill_file(oatgp_context *ctx, const oatgp_model *model, oat_tensors *file) {
   part parts[MAX_PARTS];
-  const size_t count = list_parts(model, parts);
+  const size_t count = list_parts(model, NULL, parts);
   oatgp_status status = OATGP_OK;
   TRY(oat_tensors_set(ctx, file, "format", FORMAT));
   TRY(oat_tensors_set(ctx, file, "format_version", FORMAT_VERSION));
@@ -215,13 +223,14 @@ enum {
 };
 
 /* Whole numbers up to 2^53, so that they can be given to the user as such. */
+static bool is_count(double number) { return number >= 0 && number <= 0x1p53 && number == floor(number); }
+
 static bool all_counts(const double *number) {
   static const size_t counts[] = {OAT_NUMBER_N,        OAT_NUMBER_ITERATIONS, OAT_NUMBER_EVALUATIONS, OAT_NUMBER_REJECTED,
                                   OAT_NUMBER_RESTARTS, OAT_NUMBER_SEED,       OAT_NUMBER_COLUMNS};
   bool good = true;
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    const double count = number[counts[i]];
-    good = good && count >= 0 && count <= 0x1p53 && count == floor(count);
+    good = good && is_count(number[counts[i]]);
   }
   return good;
 }
@@ -257,18 +266,19 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
   const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && columns_are_there(number) &&
                     number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 &&
-                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < STOP_COUNT;
+                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < STOP_COUNT &&
+                    number[OAT_NUMBER_STOP] == floor(number[OAT_NUMBER_STOP]);
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");
 }
 
 /* The matrix of a full GP is made anew. */
 static oatgp_status check_full(oatgp_context *ctx, const oat_tensors *file, size_t n) {
-  const double bytes = 8 * (double)n * (double)n, most = (double)oat_machine_memory();
+  const double bytes = 8 * (double)n * (double)n, most = (double)oat_machine_available();
   if (n <= OAT_LARGEST_SIDE && bytes <= most) {
     return OATGP_OK;
   }
-  return oat_fail(ctx, OATGP_MEMORY, "%s is the full GP of %zu rows, whose matrix needs %.2f GiB; this machine has %.2f GiB", file->path, n,
-                  bytes / 1073741824, most / 1073741824);
+  return oat_fail(ctx, OATGP_MEMORY, "%s is the full GP of %zu rows, whose matrix needs %.2f GiB; this machine has %.2f GiB to spare",
+                  file->path, n, bytes / 1073741824, most / 1073741824);
 }
 
 /* d, k and p from the shapes; everything else must then agree with them. */
@@ -284,7 +294,7 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   model->p = p->shape[0];
   model->history_count = history != NULL ? history->size / 3 : 0;
   model->selection_count = selection != NULL ? selection->size / (OAT_SELECTION_WIDTH + d) : 0;
-  if (model->p > 1 && model->p != 1 + d) {
+  if ((model->p > 1 && model->p != 1 + d) || (!model->approx->sparse && model->number[OAT_NUMBER_N] != (double)model->k)) {
     return wrong(ctx, file, "the sizes of its parts do not agree");
   }
   return model->approx->sparse ? OATGP_OK : check_full(ctx, file, model->k);
@@ -304,11 +314,9 @@ static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, cons
   return OATGP_OK;
 }
 
-static oatgp_status read_part(oatgp_context *ctx, const oat_tensors *file, const part *p) {
+/* Before any memory is asked for: the file has the part, in this size, and all its numbers are finite. */
+static oatgp_status check_part(oatgp_context *ctx, const oat_tensors *file, const part *p) {
   const double *values;
-  if (p->values == NULL) {
-    return OATGP_OK;
-  }
   const oatgp_status status = oat_tensors_get(ctx, file, p->name, p->rows, p->columns, &values);
   if (status != OATGP_OK) {
     return status;
@@ -319,28 +327,49 @@ static oatgp_status read_part(oatgp_context *ctx, const oat_tensors *file, const
       return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' holds a number that is not finite", file->path, p->name);
     }
   }
-  transpose(values, p->columns > 0 ? p->columns : 1, p->rows, p->values);
   return OATGP_OK;
+}
+
+static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+  part parts[MAX_PARTS];
+  oatgp_status status = OATGP_OK;
+  const size_t count = list_parts(model, file, parts);
+  for (size_t i = 0; status == OATGP_OK && i < count; i++) {
+    status = parts[i].present ? check_part(ctx, file, &parts[i]) : OATGP_OK;
+  }
+  return status;
+}
+
+/* Room for what not every model has. */
+static oatgp_status allocate_optional(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
+  oatgp_status status = OATGP_OK;
+  if (has_part(file, "positions", NULL)) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
+  }
+  if (has_part(file, "knot_order", NULL)) {
+    TRY(oat_new_matrix(ctx, model->k, 1, &model->order));
+  }
+  if (has_part(file, "history", NULL)) { /* a fit that was stopped at once has none */
+    TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
+  }
+  if (has_part(file, "selection", NULL)) {
+    TRY(oat_new_matrix(ctx, model->selection_count, OAT_SELECTION_WIDTH + model->d, &model->selection));
+  }
+done:
+  return status;
 }
 
 static oatgp_status read_parts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   part parts[MAX_PARTS];
   oatgp_status status = OATGP_OK;
-  if (oat_tensors_find(file, "positions") != NULL) {
-    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
-  }
-  if (oat_tensors_find(file, "knot_order") != NULL) {
-    TRY(oat_new_matrix(ctx, model->k, 1, &model->order));
-  }
-  if (model->history_count > 0) { /* a fit that was stopped at once has none */
-    TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
-  }
-  if (model->selection_count > 0) {
-    TRY(oat_new_matrix(ctx, model->selection_count, OAT_SELECTION_WIDTH + model->d, &model->selection));
-  }
-  const size_t count = list_parts(model, parts);
+  TRY(oat_model_allocate(ctx, model));
+  TRY(allocate_optional(ctx, file, model));
+  const size_t count = list_parts(model, file, parts);
   for (size_t i = 0; i < count; i++) {
-    TRY(read_part(ctx, file, &parts[i]));
+    const part *p = &parts[i];
+    if (p->present) {
+      transpose(oat_tensors_find(file, p->name)->values, p->columns > 0 ? p->columns : 1, p->rows, p->values);
+    }
   }
 done:
   return status;
@@ -358,7 +387,7 @@ static bool all_positive(size_t n, const double *x, size_t stride) {
 static bool all_positions(const oatgp_model *model) {
   bool good = true;
   for (size_t j = 0; model->positions != NULL && j < model->d; j++) {
-    good = good && model->positions[j] >= 1 && model->positions[j] <= model->number[OAT_NUMBER_COLUMNS];
+    good = good && is_count(model->positions[j]) && model->positions[j] >= 1 && model->positions[j] <= model->number[OAT_NUMBER_COLUMNS];
   }
   return good;
 }
@@ -381,7 +410,7 @@ static oatgp_status check_order(oatgp_context *ctx, const oat_tensors *file, con
   return good ? status : wrong(ctx, file, "the order of its knots is none");
 }
 
-static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+static oatgp_status check_values(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
   if (!all_positions(model)) {
     return wrong(ctx, file, "an input is in a column that its file does not have");
   }
@@ -405,10 +434,10 @@ static oatgp_status read_model(oatgp_context *ctx, const oat_tensors *file, oatg
     TRY(wrong(ctx, file, "it has no list of inputs"));
   }
   TRY(read_sizes(ctx, file, names, model));
-  TRY(oat_model_allocate(ctx, model));
-  TRY(read_names(ctx, file, names, model));
-  TRY(read_parts(ctx, file, model));
   TRY(check_parts(ctx, file, model));
+  TRY(read_parts(ctx, file, model));
+  TRY(read_names(ctx, file, names, model));
+  TRY(check_values(ctx, file, model));
   TRY(check_order(ctx, file, model));
   TRY(oat_model_finish(ctx, model));
   *out = model;

@@ -47,6 +47,14 @@ oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *p
   return status;
 }
 
+oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *objective, const oat_point *point) {
+  return oat_fail(
+      ctx, OATGP_NUMERIC,
+      "the objective has no finite value at sigma %g, tau %g (scaled), jitter %g (pivot %zu); try other start values or a larger "
+      "--jitter",
+      point->theta[OAT_SIGMA], point->theta[OAT_TAU], objective->config.jitter, objective->pivot);
+}
+
 bool oat_objective_raise_jitter(oat_objective *objective) {
   double *jitter = &objective->config.jitter;
   const bool can = *jitter < HIGHEST_RUNG;

@@ -77,6 +77,8 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
 /* Value and, if gradient is not NULL, gradient. OATGP_NUMERIC (no sentence is stored): a factorisation failed, or the value or
  * a derivative is not finite; for an optimiser, a rejected step. Allocates nothing. */
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
+/* Stores the sentence of such an evaluation, for a caller to whom it is the end. Returns OATGP_NUMERIC. */
+oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *objective, const oat_point *point);
 /* Changes the number of knots, up to the capacity. The next evaluation must have that many. */
 void oat_objective_resize(oat_objective *objective, size_t k);
 /* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it again: for

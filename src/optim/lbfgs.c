@@ -2,6 +2,7 @@
  *
  * Coordinates that a bound holds are left out of the direction; a step that leaves the box is cut off coordinate by
  * coordinate. A rejected evaluation is the far end of the bracket. Directions are ascent directions. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -235,5 +236,22 @@ static bool lbfgs_step(oat_optim *optim) {
   }
 }
 
+/* The products of pairs that are not there yet are 0. */
+static bool lbfgs_sound(const oat_optim *optim) {
+  const memory m = memory_of(optim);
+  const size_t n = optim->problem->n, history = optim->settings->history;
+  const double most = (double)history;
+  const bool whole = *m.pairs == floor(*m.pairs) && *m.newest == floor(*m.newest);
+  if (!whole || !(*m.pairs >= 0 && *m.pairs <= most && *m.newest >= 0 && *m.newest < most)) {
+    return false;
+  }
+  for (size_t age = 0; age < (size_t)*m.pairs; age++) {
+    if (!(m.products[slot(optim, age)] > 0)) {
+      return false;
+    }
+  }
+  return oat_optim_finite(history, m.products, 0) && oat_optim_finite(2 * history * n, m.s, -DBL_MAX);
+}
+
 extern const oat_optim_method oat_optim_lbfgs;
-const oat_optim_method oat_optim_lbfgs = {"lbfgs", state_size, scratch_size, lbfgs_step};
+const oat_optim_method oat_optim_lbfgs = {"lbfgs", state_size, scratch_size, lbfgs_step, lbfgs_sound};

@@ -1,6 +1,7 @@
 /* What the optimisers share: the state and its layout, evaluation with counting, bounds. */
 #include "optim/optim.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +66,38 @@ bool oat_optim_held(const oat_optim *optim, size_t i) {
   return (x <= optim->problem->lower[i] && g < 0) || (x >= optim->problem->upper[i] && g > 0);
 }
 
-static bool all_finite(size_t n, const double *x) {
+bool oat_optim_finite(size_t n, const double *x, double lowest) {
   for (size_t i = 0; i < n; i++) {
-    if (!isfinite(x[i])) {
+    if (!isfinite(x[i]) || x[i] < lowest) {
       return false;
     }
   }
   return true;
+}
+
+static bool are_counts(const double *counter) {
+  for (size_t i = OAT_ITERATIONS; i < OAT_COUNTERS; i++) {
+    const double most = i == OAT_STALLED ? 1 : 0x1p53;
+    if (!(counter[i] >= 0 && counter[i] <= most && counter[i] == floor(counter[i]))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_inside(const oat_problem *problem, const double *x) {
+  for (size_t i = 0; i < problem->n; i++) {
+    if (!(x[i] >= problem->lower[i] && x[i] <= problem->upper[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool oat_optim_sound(const oat_optim *optim) {
+  const size_t common = (size_t)(optim->own - optim->state);
+  return oat_optim_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) && is_inside(optim->problem, optim->x) &&
+         is_inside(optim->problem, optim->best) && optim->method->sound(optim);
 }
 
 /* Evaluates whatever the budget says. */
@@ -79,7 +105,8 @@ static bool evaluate(oat_optim *optim, const double *x, double *value, double *g
   const oat_problem *problem = optim->problem;
   double *counter = optim->counter;
   counter[OAT_EVALUATIONS]++;
-  if (problem->evaluate(problem->self, x, value, gradient) != OATGP_OK || !isfinite(*value) || !all_finite(problem->n, gradient)) {
+  if (problem->evaluate(problem->self, x, value, gradient) != OATGP_OK || !isfinite(*value) ||
+      !oat_optim_finite(problem->n, gradient, -DBL_MAX)) {
     counter[OAT_REJECTED]++;
     return false;
   }

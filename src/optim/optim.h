@@ -34,6 +34,8 @@ typedef struct oat_optim_method {
   size_t (*scratch_size)(size_t n, const oat_optim_settings *settings); /* doubles within a step */
   /* One iteration; false when no step raises the objective (or, within ADADELTA, none can be taken). */
   bool (*step)(oat_optim *optim);
+  /* Whether what a file says of its own state can be. */
+  bool (*sound)(const oat_optim *optim);
 } oat_optim_method;
 
 const oat_optim_method *oat_optim_find(const char *name); /* NULL if there is none */
@@ -58,6 +60,8 @@ oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method
                               const oat_optim_settings *settings, oat_optim **out);
 /* Evaluates at x (moved into the bounds) and makes it the start. OATGP_NUMERIC: the start itself is rejected. */
 oatgp_status oat_optim_start(oat_optim *optim, const double *x);
+/* Whether a state that came from a file is one that an optimisation within these bounds can be in. */
+bool oat_optim_sound(const oat_optim *optim);
 /* One iteration. */
 void oat_optim_step(oat_optim *optim);
 void oat_optim_free(oat_optim *optim);
@@ -68,6 +72,8 @@ bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double
 double oat_optim_clamp(const oat_problem *problem, size_t i, double x);
 /* Whether the bound stops coordinate i of the current point from following its gradient. */
 bool oat_optim_held(const oat_optim *optim, size_t i);
+/* Whether n numbers are from `lowest` on and finite. */
+bool oat_optim_finite(size_t n, const double *x, double lowest);
 
 /* Why to stop now, OATGP_STOP_NONE if there is no reason yet: every rule but the user's is here (stop.c). */
 oatgp_stop oat_optim_stop(const oat_optim *optim);

@@ -1,9 +1,13 @@
-/* Files that appear whole or not at all. */
-#define _XOPEN_SOURCE 700 /* realpath */
+/* Files that appear whole or not at all.
+ *
+ * Where the system can, what is written has no name until it is whole (O_TMPFILE), so that nothing is left by a process that ends before,
+ * whatever ends it. Elsewhere it is a file beside the target, which is removed if writing fails. */
+#define _GNU_SOURCE /* O_TMPFILE, realpath */
 #include "util/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +75,32 @@ oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, si
   return written >= 0 && (size_t)written < room ? OATGP_OK : cannot_write(ctx, path);
 }
 
+/* The folder of a target, whose path has one; the caller frees it. NULL without memory. */
+static char *folder_of(const char *target) { return strndup(target, folder_length(target)); }
+
+enum { LINK_TEXT = 32 };
+
+/* By this path a file without a name can be given one. */
+static void write_link(int descriptor, char link[LINK_TEXT]) { snprintf(link, LINK_TEXT, "/proc/self/fd/%d", descriptor); }
+
+/* -1 where there is no such thing: the file system or the system does not have it, or /proc is not there. */
+static int open_nameless(const char *target) {
+  int descriptor = -1;
+#ifdef O_TMPFILE
+  char link[LINK_TEXT], *folder = folder_of(target);
+  descriptor = folder != NULL ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+  free(folder);
+  write_link(descriptor, link);
+  if (descriptor >= 0 && access(link, F_OK) != 0) {
+    close(descriptor);
+    descriptor = -1;
+  }
+#else
+  (void)target;
+#endif
+  return descriptor;
+}
+
 static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
   char target[OAT_PATH_SIZE];
   oatgp_status status = oatgp_file_path(ctx, file->path, target, sizeof target);
@@ -82,7 +112,9 @@ static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
   }
   memcpy(file->temporary, target, length);
   memcpy(file->temporary + length, ".tmp.XXXXXX", sizeof ".tmp.XXXXXX");
-  const int descriptor = mkstemp(file->temporary);
+  int descriptor = open_nameless(target);
+  file->nameless = descriptor >= 0;
+  descriptor = file->nameless ? descriptor : mkstemp(file->temporary);
   if (descriptor < 0) {
     return cannot_write(ctx, file->path);
   }
@@ -94,7 +126,9 @@ static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
   if (file->stream == NULL) {
     status = cannot_write(ctx, file->path);
     close(descriptor);
-    unlink(file->temporary);
+    if (!file->nameless) {
+      unlink(file->temporary);
+    }
   }
   return status;
 }
@@ -126,14 +160,77 @@ oatgp_status oat_file_open(oatgp_context *ctx, const char *path, oat_file *file)
 }
 
 /* Makes the rename itself durable; failure to sync a folder is no failure to write. */
-static void sync_folder(const char *path) {
-  char *folder = strndup(path, folder_length(path)); /* the path of a target has one */
+static void sync_folder(const char *target) {
+  char *folder = folder_of(target);
   const int descriptor = folder != NULL ? open(folder, O_RDONLY) : -1;
   if (descriptor >= 0) {
     fsync(descriptor);
     close(descriptor);
   }
   free(folder);
+}
+
+/* Copies what a nameless file holds into the temporary one, where a name cannot be given to it. */
+static bool copy_nameless(int from, char *temporary) {
+  char block[1 << 16];
+  const int to = mkstemp(temporary);
+  struct stat info;
+  bool good = to >= 0 && fstat(from, &info) == 0 && fchmod(to, info.st_mode & 07777) == 0 && lseek(from, 0, SEEK_SET) == 0;
+  for (ssize_t count = 1; good && count != 0;) {
+    count = read(from, block, sizeof block);
+    errno = count >= 0 ? ENOSPC : errno; /* of which a write tells by writing less */
+    good = count >= 0 && write(to, block, (size_t)count) == count;
+  }
+  good = good && fsync(to) == 0;
+  const int error = errno;
+  if (to >= 0) {
+    close(to);
+    if (!good) {
+      unlink(temporary);
+    }
+  }
+  errno = error;
+  return good;
+}
+
+/* The name of a file that is not there yet is given at once. Over one that is there only a rename goes, which needs a name to begin with. */
+static bool name_it(int descriptor, char *temporary, const char *path) {
+  char link[LINK_TEXT], *digits = temporary + strlen(temporary) - 6;
+  int made = -1;
+  write_link(descriptor, link);
+  if (linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+    return true;
+  }
+  errno = EEXIST;
+  for (unsigned i = 0; made != 0 && errno == EEXIST && i < 1000; i++) {
+    snprintf(digits, 7, "%06u", ((unsigned)getpid() + i) % 1000000);
+    made = linkat(AT_FDCWD, link, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW);
+  }
+  if (made != 0) {
+    memcpy(digits, "XXXXXX", 6);
+  }
+  if (made != 0 && !copy_nameless(descriptor, temporary)) {
+    return false;
+  }
+  if (rename(temporary, path) != 0) {
+    const int error = errno;
+    unlink(temporary);
+    errno = error;
+    return false;
+  }
+  return true;
+}
+
+/* Signals wait while the file has its name for a moment beside the target. */
+static bool give_name(int descriptor, char *temporary, const char *path) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const bool good = name_it(descriptor, temporary, path);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return good;
 }
 
 oatgp_status oat_file_close(oatgp_context *ctx, oat_file *file, oatgp_status status) {
@@ -144,16 +241,19 @@ oatgp_status oat_file_close(oatgp_context *ctx, oat_file *file, oatgp_status sta
   if (status == OATGP_OK && file->temporary != NULL && fsync(fileno(file->stream)) != 0) {
     status = cannot_write(ctx, path);
   }
+  if (status == OATGP_OK && file->nameless && !give_name(fileno(file->stream), file->temporary, file->target)) {
+    status = cannot_write(ctx, path);
+  }
   if (file->path != NULL && fclose(file->stream) != 0 && status == OATGP_OK) {
     status = cannot_write(ctx, path);
   }
   if (file->temporary != NULL) {
-    if (status == OATGP_OK && rename(file->temporary, file->target) != 0) {
+    if (status == OATGP_OK && !file->nameless && rename(file->temporary, file->target) != 0) {
       status = cannot_write(ctx, path);
     }
     if (status == OATGP_OK) {
       sync_folder(file->target);
-    } else {
+    } else if (!file->nameless) {
       unlink(file->temporary);
     }
   }

@@ -1,7 +1,8 @@
-/* Files that appear whole or not at all: written beside the target, synced, renamed. */
+/* Files that appear whole or not at all: written without a name or beside the target, synced, given the target's name. */
 #ifndef OAT_FILE_H
 #define OAT_FILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "util/context.h"
@@ -10,6 +11,7 @@ typedef struct oat_file {
   FILE *stream;
   char *path;               /* for sentences; these three are NULL for standard output */
   char *target, *temporary; /* the file that is replaced, behind all links, and what is written beside it; NULL if written directly */
+  bool nameless;            /* what is written has no name yet, and is gone with the process */
 } oat_file;
 
 /* Opens for writing; "-" is standard output. A path that is not a regular file (a device, a pipe) or that stands for an

@@ -1,0 +1,291 @@
+/* Checkpoints that are not what a fit wrote: every number, array and text is looked at before it is used. A forged file is refused with a
+ * sentence, or goes on to a model; it never crashes, never goes on for ever and never fails in silence. */
+#include "fits.h"
+
+#include "data/tensors.h"
+#include "knots/strategy.h"
+#include "util/memory.h"
+
+enum { NUMBERS = 40, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, RESTART = 16, BEST_K = 21, RANDOM = 25 };
+
+/* Asks to stop after so many events. */
+typedef struct watch {
+  size_t calls, most;
+} watch;
+
+static int count(void *user, const oatgp_event *event) {
+  watch *w = user;
+  (void)event;
+  return ++w->calls >= w->most;
+}
+
+static void small_settings(scratch *s, const char *select) {
+  oatgp_settings_default(&s->settings);
+  s->settings.select = select;
+  s->settings.max_knots = 6;
+  s->settings.candidates = 4;
+  s->settings.first_candidates = 2;
+  s->settings.max_iter = 4;
+  s->settings.inner_iter = 2;
+  s->settings.lbfgs_history = 3;
+  s->settings.restarts = 1;
+  s->settings.refine = 1;
+  s->settings.knots = strcmp(select, "auto") == 0 ? "" : "kmeans:3";
+}
+
+/* Leaves a checkpoint in s->path, made after so many events. */
+static bool interrupt(scratch *s, const oatgp_data *data, size_t events) {
+  oatgp_model *model = NULL;
+  watch w = {.most = events};
+  s->settings.checkpoint = s->path;
+  s->settings.resume = "";
+  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, count, &w, &model));
+  const bool stopped = info_of(model).stop == OATGP_STOP_USER;
+  oatgp_model_free(model);
+  s->settings.checkpoint = "";
+  s->settings.resume = s->path;
+  return stopped && access(s->path, R_OK) == 0;
+}
+
+/* Goes on from it; a limit of events stands for the patience of a person. */
+static oatgp_status resume(scratch *s, const oatgp_data *data, oatgp_model **model) {
+  watch w = {.most = 3000};
+  s->ctx->error[0] = '\0';
+  *model = NULL;
+  const oatgp_status status = oatgp_fit(s->ctx, data, &s->settings, NULL, count, &w, model);
+  assert_true(w.calls < w.most);
+  if (status != OATGP_OK && strlen(oatgp_last_error(s->ctx)) < 10) {
+    fail_msg("status %d has no sentence: '%s'", (int)status, oatgp_last_error(s->ctx));
+  }
+  return status;
+}
+
+static double *values_of(const oat_tensors *file, const char *name) {
+  const oat_tensor *tensor = oat_tensors_find(file, name);
+  assert_non_null(tensor);
+  return tensor->values;
+}
+
+/* ---- one number ------------------------------------------------------------------------------------------------------- */
+
+static void forged_numbers_are_refused(void **state) {
+  scratch *s = *state;
+  static const struct {
+    size_t place;
+    double value;
+    const char *piece;
+  } cases[] = {
+      {PHASE, OAT_PHASE_PROPOSE, "is never saved"},
+      {PHASE, OAT_PHASE_DONE, "is never saved"},
+      {PHASE, OAT_PHASE_COMPARE, "is never saved"},
+      {PHASE, 7, "phase is 7 where a whole number from 0 to 6 is right"},
+      {PHASE, 4294967296.0, "phase is 4.29497e+09"},
+      {PHASE, NAN, "phase is"},
+      {NEXT, -1, "next is -1"},
+      {K, 0, "k is 0 where a whole number from 1 to 6"},
+      {K, 7, "k is 7"},
+      {K, 1e300, "k is 1e+300"},
+      {K, 2.5, "k is 2.5 where a whole number"},
+      {KEPT, 6, "it has fewer knots than it kept"},
+      {ROUND, 1, "round is 1"},
+      {STOP, 99, "stop is 99"},
+      {RESTART, -1e300, "restart is -1e+300 where a whole number from 0 to 1 is right"},
+      {RESTART, 2, "restart is 2"},
+      {BEST_K, 1e19, "best_k is 1e+19"},
+      {RANDOM, 0.5, "random generator"},
+      {RANDOM, INFINITY, "random generator"},
+  };
+  oatgp_data *data = wavy_data(s, 30, 1, 0.1, 5);
+  small_settings(s, "oat-rs");
+  assert_true(interrupt(s, data, 3));
+  size_t size = 0;
+  char *bytes = read_bytes_back(s, &size);
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oat_tensors file = {0};
+    oatgp_model *model = NULL;
+    write_bytes(s, bytes, size);
+    must(s, oat_tensors_read(s->ctx, s->path, &file));
+    values_of(&file, "numbers")[cases[i].place] = cases[i].value;
+    must(s, oat_tensors_write(s->ctx, &file, s->path));
+    expect_sentence(s, OATGP_FORMAT, resume(s, data, &model), cases[i].piece);
+    oat_tensors_clear(&file);
+  }
+  free(bytes);
+  oatgp_data_free(data);
+}
+
+/* ---- arrays, the optimiser, texts ------------------------------------------------------------------------------------- */
+
+typedef void edit(scratch *s, oat_tensors *file);
+
+static void no_parameters(scratch *s, oat_tensors *file) { *values_of(file, "point_theta") = 0, (void)s; }
+static void endless_knot(scratch *s, oat_tensors *file) { *values_of(file, "point_knots") = INFINITY, (void)s; }
+static void negative_start(scratch *s, oat_tensors *file) { *values_of(file, "start_theta") = -1, (void)s; }
+static void endless_history(scratch *s, oat_tensors *file) { values_of(file, "history")[1] = NAN, (void)s; }
+static void negative_seconds(scratch *s, oat_tensors *file) { *values_of(file, "seconds") = -1e300, (void)s; }
+static void endless_value(scratch *s, oat_tensors *file) { values_of(file, "optimiser")[0] = NAN, (void)s; }
+static void half_an_iteration(scratch *s, oat_tensors *file) { values_of(file, "optimiser")[2] = 0.5, (void)s; }
+static void endless_iterations(scratch *s, oat_tensors *file) { values_of(file, "optimiser")[2] = -1e300, (void)s; }
+static void far_away(scratch *s, oat_tensors *file) { values_of(file, "optimiser")[6] = 1e300, (void)s; }
+
+/* The pairs of L-BFGS are behind 6 counters, 3 vectors and 6 recent values. */
+static double *pairs_of(const oat_tensors *file) {
+  const size_t n = oat_tensors_find(file, "point_theta")->size - 1; /* there is no shape */
+  return values_of(file, "optimiser") + 6 + 3 * n + 6;
+}
+
+static void too_many_pairs(scratch *s, oat_tensors *file) { pairs_of(file)[0] = 4, (void)s; }
+static void newest_elsewhere(scratch *s, oat_tensors *file) { pairs_of(file)[1] = 1e18, (void)s; }
+static void negative_product(scratch *s, oat_tensors *file) { pairs_of(file)[2] = -1, (void)s; }
+
+static void short_optimiser(scratch *s, oat_tensors *file) {
+  (void)s;
+  oat_tensor *tensor = &file->tensor[oat_tensors_find(file, "optimiser") - file->tensor];
+  tensor->shape[0] = tensor->size = 3;
+}
+
+static void set_settings(scratch *s, oat_tensors *file, const char *text) {
+  for (size_t i = 0; i < file->text_count; i++) {
+    if (strcmp(file->text[i].key, "settings") == 0) {
+      free(file->text[i].value);
+      must(s, oat_copy_text(s->ctx, text, &file->text[i].value));
+    }
+  }
+}
+
+static void no_settings(scratch *s, oat_tensors *file) { set_settings(s, file, ""); }
+static void other_settings(scratch *s, oat_tensors *file) { set_settings(s, file, "colour = red\n"); }
+
+static void forged_parts_are_refused(void **state) {
+  scratch *s = *state;
+  static const struct {
+    edit *change;
+    const char *piece;
+  } cases[] = {
+      {no_parameters, "'point_theta' holds a number that is not finite and above 0"},
+      {endless_knot, "'point_knots' holds a number that is not finite"},
+      {negative_start, "'start_theta' holds a number that is not finite and above 0"},
+      {endless_history, "'history' holds a number that is not finite"},
+      {negative_seconds, "the seconds that it took"},
+      {endless_value, "no optimiser can be in the state"},
+      {half_an_iteration, "no optimiser can be in the state"},
+      {endless_iterations, "no optimiser can be in the state"},
+      {far_away, "no optimiser can be in the state"},
+      {too_many_pairs, "no optimiser can be in the state"},
+      {newest_elsewhere, "no optimiser can be in the state"},
+      {negative_product, "no optimiser can be in the state"},
+      {short_optimiser, "the checkpoint does not fit these settings"},
+      {no_settings, "another version of oatgp"},
+      {other_settings, "another version of oatgp"},
+  };
+  oatgp_data *data = wavy_data(s, 30, 1, 0.1, 5);
+  small_settings(s, "fixed");
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oat_tensors file = {0};
+    oatgp_model *model = NULL;
+    assert_true(interrupt(s, data, 3));
+    must(s, oat_tensors_read(s->ctx, s->path, &file));
+    cases[i].change(s, &file);
+    must(s, oat_tensors_write(s->ctx, &file, s->path));
+    expect_sentence(s, OATGP_FORMAT, resume(s, data, &model), cases[i].piece);
+    oat_tensors_clear(&file);
+  }
+  oatgp_data_free(data);
+}
+
+/* ---- anything anywhere ------------------------------------------------------------------------------------------------ */
+
+/* Alters one to three values of any tensor. */
+static void forge(oat_rng *rng, const oat_tensors *file) {
+  static const double values[] = {0, -1, 1, 2, 3, 4, 5, 6, 0.5, 1e300, -1e300, 1e-300, 5e-324, 2e9, 1e19, NAN, INFINITY, -INFINITY};
+  for (size_t i = 0; i <= oat_rng_below(rng, 3); i++) {
+    const oat_tensor *tensor = &file->tensor[oat_rng_below(rng, 2) == 0 ? 0 : oat_rng_below(rng, file->count)];
+    if (tensor->size > 0) {
+      tensor->values[oat_rng_below(rng, tensor->size)] = values[oat_rng_below(rng, LENGTH(values))];
+    }
+  }
+}
+
+static void forged_files_do_no_harm(void **state) {
+  scratch *s = *state;
+  static const size_t events[] = {1, 3, 6, 11, 17, 26};
+  oatgp_data *data = wavy_data(s, 30, 1, 0.1, 5);
+  size_t refused = 0, models = 0;
+  oat_rng rng;
+  oat_rng_seed(&rng, 77);
+  for (size_t i = 0; oat_strategy_at(i) != NULL; i++) {
+    for (size_t j = 0; j < LENGTH(events); j++) {
+      small_settings(s, oat_strategy_at(i)->name);
+      s->settings.optimizer = j % 2 == 0 ? "lbfgs" : "adadelta";
+      if (!interrupt(s, data, events[j])) {
+        continue;
+      }
+      size_t size = 0;
+      char *bytes = read_bytes_back(s, &size);
+      for (size_t round = 0; round < (under_valgrind() ? 2 : 25); round++) {
+        oat_tensors file = {0};
+        oatgp_model *model = NULL;
+        write_bytes(s, bytes, size);
+        must(s, oat_tensors_read(s->ctx, s->path, &file));
+        forge(&rng, &file);
+        must(s, oat_tensors_write(s->ctx, &file, s->path));
+        if (resume(s, data, &model) == OATGP_OK) {
+          free(must_predict(s, model, data));
+          models++;
+        } else {
+          refused++;
+        }
+        oatgp_model_free(model);
+        oat_tensors_clear(&file);
+      }
+      free(bytes);
+    }
+  }
+  print_message("%zu forged checkpoints refused, %zu harmless\n", refused, models);
+  assert_true(refused > 20 && models > 5);
+  oatgp_data_free(data);
+}
+
+/* ---- what may differ -------------------------------------------------------------------------------------------------- */
+
+/* The result does not depend on these. */
+static void settings_that_change_nothing(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 300, 2, 0.1, 5);
+  small_settings(s, "oat-gain");
+  oatgp_model *whole = must_fit(s, data, NULL), *model = NULL;
+  assert_true(interrupt(s, data, 5));
+  s->settings.threads = 2;
+  s->settings.time_limit = 1000;
+  s->settings.checkpoint_seconds = 7;
+  s->settings.folds = 3;
+  s->settings.tol = 1;
+  must(s, resume(s, data, &model));
+  expect_same_model(s, data, whole, model);
+  oatgp_model_free(model);
+  s->settings.seed = 2;
+  expect_sentence(s, OATGP_ARGUMENT, resume(s, data, &model), "made with 'seed = 1', now it is 'seed = 2'");
+  oatgp_model_free(whole);
+  oatgp_data_free(data);
+}
+
+/* The BLAS does the work of the full GP, and its bits depend on its threads. */
+static void threads_of_the_full_gp(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 1, 0.1, 5);
+  oatgp_model *model = NULL;
+  small_settings(s, "fixed");
+  s->settings.approx = "full";
+  assert_true(interrupt(s, data, 2));
+  s->settings.threads = 2;
+  expect_sentence(s, OATGP_ARGUMENT, resume(s, data, &model), "made with 'threads = 1', now it is 'threads = 2'");
+  oatgp_data_free(data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_SCRATCH(forged_numbers_are_refused),   WITH_SCRATCH(forged_parts_are_refused), WITH_SCRATCH(forged_files_do_no_harm),
+      WITH_SCRATCH(settings_that_change_nothing), WITH_SCRATCH(threads_of_the_full_gp),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
