@@ -15,7 +15,11 @@ static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint !=
 
 static bool is(const oat_setup *s, const char *strategy) { return strcmp(s->strategy->name, strategy) == 0; }
 static bool automatic(const oat_setup *s) { return is(s, "auto"); }
-static bool grows(const oat_setup *s) { return s->strategy->grows; }
+static bool selects(const oat_setup *s) { return sparse(s) || automatic(s) || strcmp(s->settings->select, "fixed") == 0; }
+static bool has_tolerance(const oat_setup *s) { return sparse(s) && automatic(s); }
+static bool grows(const oat_setup *s) { return sparse(s) && s->strategy->grows; }
+static bool proposes(const oat_setup *s) { return s->strategy->proposal != NULL; }
+static bool guards(const oat_setup *s) { return s->strategy->grows; }
 static bool compares_knots(const oat_setup *s) { return s->strategy->proposal != NULL || is(s, "variance"); }
 static bool bayesian(const oat_setup *s) { return is(s, "oat-bo"); }
 static bool by_gain(const oat_setup *s) { return is(s, "oat-gain"); }
@@ -40,18 +44,19 @@ static const effect effects[] = {
     {"knots_scaled", has_knots, "only the knots of a file or an array have units"},
     {"jitter", relative_jitter, "the full GP has no knots, and --jitter-absolute takes its place where it is given"},
     {"jitter_absolute", sparse, "the full GP has no knots"},
-    {"select", sparse, "the full GP has no knots"},
-    {"tol_row", automatic, "only --select auto without --knots has this tolerance"},
+    {"select", selects, "the full GP has no knots to select: auto finds where its parameters begin, fixed takes them as given"},
+    {"subset_rows", automatic, "only --select auto (without --knots) begins with an exact GP"},
+    {"tol_row", has_tolerance, "only --select auto without --knots has this tolerance"},
     {"max_knots", grows, "only --select auto (without --knots) and oat-* change the number of knots"},
     {"tol_knot", compares_knots, "only --select oat-* and variance compare one knot with another"},
     {"candidates", draws_rows, "only --select oat-bo and oat-rs (and oat-gain for fic, fitc and pep) draw rows to try"},
     {"first_candidates", bayesian, "only --select oat-bo begins with random rows"},
     {"batch", by_gain, "only --select oat-gain adds several knots at once"},
     {"gain_rows", exact_gain, "only --select oat-gain computes exact gains, and not for fic, fitc and pep"},
-    {"inner_iter", grows, "only --select oat-* optimises after each knot"},
+    {"inner_iter", proposes, "only --select oat-* optimises after each knot"},
     {"refine", can_refine, "--select simultaneous moves all knots anyway, and the full GP has none"},
     {"restart_parameters", refines, "there is no --refine, whose start it changes"},
-    {"guard", grows, "only --select auto (without --knots) and oat-* have it"},
+    {"guard", guards, "only --select auto (without --knots) and oat-* have it"},
     {"condition", bayesian, "only --select oat-bo has a surrogate"},
     {"surrogate_sigma", bayesian, "only --select oat-bo has a surrogate"},
     {"surrogate_lengthscale", bayesian, "only --select oat-bo has a surrogate"},

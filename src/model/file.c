@@ -297,7 +297,7 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   if ((model->p > 1 && model->p != 1 + d) || (!model->approx->sparse && model->number[OAT_NUMBER_N] != (double)model->k)) {
     return wrong(ctx, file, "the sizes of its parts do not agree");
   }
-  return model->approx->sparse ? OATGP_OK : check_full(ctx, file, model->k);
+  return OATGP_OK;
 }
 
 static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
@@ -435,6 +435,7 @@ static oatgp_status read_model(oatgp_context *ctx, const oat_tensors *file, oatg
   }
   TRY(read_sizes(ctx, file, names, model));
   TRY(check_parts(ctx, file, model));
+  TRY(model->approx->sparse ? OATGP_OK : check_full(ctx, file, model->k));
   TRY(read_parts(ctx, file, model));
   TRY(read_names(ctx, file, names, model));
   TRY(check_values(ctx, file, model));

@@ -47,7 +47,7 @@ done
 # Exported: everything that the header declares, and nothing else.
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$TMPDIR/exported"
 grep -v '^oatgp_' "$TMPDIR/exported" >"$TMPDIR/foreign" && fail "exported, but not oatgp_: $(tr '\n' ' ' <"$TMPDIR/foreign")"
-tr '\n' ' ' <"$prefix/include/oatgp.h" | tr ';' '\n' | sed -n 's/.*OATGP_API [^(]*\(oatgp_[a-z_]*\)(.*/\1/p' | sort >"$TMPDIR/declared"
+tr '\n' ' ' <"$prefix/include/oatgp.h" | tr ';' '\n' | sed -n 's/.*OATGP_API [^(]*\(oatgp_[a-z0-9_]*\)(.*/\1/p' | sort >"$TMPDIR/declared"
 [ -s "$TMPDIR/declared" ] || fail "no declaration found in oatgp.h"
 difference=$(diff "$TMPDIR/declared" "$TMPDIR/exported") || fail "declared (<) and exported (>) differ: $difference"
 
