@@ -229,6 +229,7 @@ static oatgp_status approach(oat_search *s, const oat_optimum *found) {
   const bool exact = s->settings.exact && !s->state.held;
   oatgp_status status = OATGP_OK;
   s->state.evidence = found->evidence;
+  forget_incumbent(s); /* from here on the exact GP is the measure */
   if (exact) {
     offer_exact(s, found);
   }

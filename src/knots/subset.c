@@ -12,9 +12,10 @@
  * by so many nats for sigma and each input in use. */
 #define MARGIN 4.0
 #define FEW_ROWS 15.0  /* for each of them */
+#define NOT_FAR 0.05  /* nats a row */
 #define CLEARLY 0.005  /* nats a row: by so much the rows left out must differ to overrule the evidence */
 enum { RACE_ROWS = 300 };
-enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4 };
+enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
 
 /* Random rows, copied. */
 typedef struct sample {
@@ -111,6 +112,17 @@ static oatgp_status make_objective(oat_search *s, const oat_rows *rows, oat_obje
   return oat_objective_create(s->ctx, &config, out);
 }
 
+/* Parameters that can be factorised with some rows need more noise with others. */
+static oatgp_status begin_with_noise(oat_search *sub) {
+  double value;
+  oatgp_status status = oat_objective_evaluate(sub->objective, &sub->point, &value, NULL);
+  for (int i = 0; status == OATGP_NUMERIC && sub->mapping.free[OAT_TAU] && i < MORE_NOISE; i++) {
+    sub->point.theta[OAT_TAU] *= 3;
+    status = oat_objective_evaluate(sub->objective, &sub->point, &value, NULL);
+  }
+  return status == OATGP_NUMERIC ? OATGP_OK : status; /* the optimisation will see it */
+}
+
 /* Optimises. With little noise the derivatives have few digits, and a line search can fail where a new one finds its way. */
 static oatgp_status push_on(oat_search *sub) {
   oatgp_status status = OATGP_OK;
@@ -131,6 +143,7 @@ static oatgp_status optimise(oat_search *s, const oat_rows *rows, double iterati
   TRY(make_objective(s, rows, &sub.objective));
   TRY(oat_search_open(&sub));
   memcpy(sub.point.theta, t->theta, bytes);
+  TRY(begin_with_noise(&sub));
   TRY(push_on(&sub));
   memcpy(t->theta, sub.point.theta, bytes);
   t->at.evidence = t->at.left_out = -HUGE_VAL;
@@ -297,6 +310,24 @@ done:
   return status;
 }
 
+/* What needs more rows than the race had to be seen is rough: so the starts with short lengthscales are tried again. One that is not far
+ * behind after a few iterations goes on. */
+static oatgp_status try_short(oat_search *s, const sample *a, trial *t, trial *best) {
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < STARTS; i++) {
+    if (handicaps[i].lengthscale < 1) {
+      handicap_start(s, &handicaps[i], t->theta);
+      t->at.other = true;
+      TRY(compare(s, a, HEAT_ITERATIONS, t, best));
+      if (t->at.evidence > best->at.evidence - NOT_FAR * (double)a->rows.n) {
+        TRY(compare(s, a, ITERATIONS, t, best));
+      }
+    }
+  }
+done:
+  return status;
+}
+
 /* From the given start, if the point's parameters are of another that must be better by a margin; from these; and from the better of the
  * two with the inputs revived that it makes nothing of. */
 oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
@@ -318,6 +349,9 @@ oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
   memcpy(t.theta, here, count * sizeof *here);
   revive(s, t.theta);
   TRY(compare(s, &a, ITERATIONS, &t, &best));
+  if (a.rows.n == all && all > oat_subset_race_rows(s)) {
+    TRY(try_short(s, &a, &t, &best));
+  }
   memcpy(t.theta, best.theta, count * sizeof *here);
   if (revive(s, t.theta)) {
     TRY(compare(s, &a, ITERATIONS, &t, &best));
