@@ -23,7 +23,7 @@ static bool guards(const oat_setup *s) { return s->strategy->grows; }
 static bool compares_knots(const oat_setup *s) { return s->strategy->proposal != NULL || is(s, "variance"); }
 static bool bayesian(const oat_setup *s) { return is(s, "oat-bo"); }
 static bool by_gain(const oat_setup *s) { return is(s, "oat-gain"); }
-static bool exact_gain(const oat_setup *s) { return by_gain(s) && !has_power(s) && s->approx->alpha == 0; }
+static bool exact_gain(const oat_setup *s) { return by_gain(s) && oat_approx_plain_noise(s->approx); }
 static bool draws_rows(const oat_setup *s) { return s->strategy->proposal != NULL && !exact_gain(s); }
 static bool refines(const oat_setup *s) { return s->settings->refine != 0; }
 static bool can_refine(const oat_setup *s) { return sparse(s) && !is(s, "simultaneous"); }

@@ -14,8 +14,7 @@ void oat_proposal_position(const oat_search *s, size_t row, double *position) {
 }
 
 bool oat_proposal_exact(const oat_search *s) {
-  const oat_approx *approx = s->objective->config.approx;
-  return !approx->power && approx->alpha == 0;
+  return oat_approx_plain_noise(s->objective->config.approx);
 }
 
 /* One evaluation of the objective for each that is not on a knot; the current model is evaluated again at the end. */

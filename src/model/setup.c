@@ -212,13 +212,13 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
   const bool none =
       setup->from == NULL && (settings->jitter_absolute > 0 || !setup->approx->sparse); /* a model has what it was raised to */
-  const bool soft = !none && isnan(settings->jitter);
+  const bool automatic = !none && isnan(settings->jitter), soft = automatic && oat_approx_plain_noise(setup->approx);
   return (oat_objective_config){
       .approx = setup->approx,
       .kernel = setup->kernel,
       .rows = &setup->rows,
       .alpha = settings->alpha,
-      .jitter = none ? 0 : soft ? OAT_SOFT_FLOOR : settings->jitter,
+      .jitter = none ? 0 : soft ? OAT_SOFT_FLOOR : automatic ? OAT_SOFT_SIGMA : settings->jitter,
       .soft = soft,
       .k = setup->k,
       .block = (size_t)settings->block,

@@ -17,6 +17,9 @@ typedef struct oat_approx {
   oat_residual residual;
 } oat_approx;
 
+/* Whether the noise of the rows is theirs alone (alpha = 0). Elsewhere what the knots leave adds to it, so that tau may go to 0. */
+static inline bool oat_approx_plain_noise(const oat_approx *approx) { return approx->sparse && !approx->power && approx->alpha == 0; }
+
 const oat_approx *oat_approx_find(const char *name); /* NULL if there is none */
 const oat_approx *oat_approx_at(size_t index);       /* NULL past the end */
 
