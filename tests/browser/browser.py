@@ -60,8 +60,8 @@ def load(driver, url, font):
 
 def installed(driver, font):
     """Asks for the font that chromium takes for the letters of a text in this family."""
-    driver.get("data:text/html,<p>abc</p>")
-    driver.execute_script("document.querySelector('p').style.fontFamily = '\"' + arguments[0] + '\"';", font)
+    driver.get("data:text/html,<p style='font-family: \"%s\"'>abc</p>" % font.replace(" ", "%20"))
+    driver.execute_script("return document.querySelector('p').offsetWidth;")  # now it is laid out
     driver.execute_cdp_cmd("DOM.enable", {})
     driver.execute_cdp_cmd("CSS.enable", {})
     root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
