@@ -94,8 +94,7 @@ static oatgp_status keep(cli *c, int from) {
   umask(mask);
   cli_signals_hold(true);
   const int to = mkstemp(temporary);
-  const bool kept =
-      to >= 0 && copy(from, to) && fchmod(to, 0666 & ~mask) == 0 && fsync(to) == 0 && rename(temporary, target) == 0;
+  const bool kept = to >= 0 && copy(from, to) && fchmod(to, 0666 & ~mask) == 0 && fsync(to) == 0 && rename(temporary, target) == 0;
   status = kept ? OATGP_OK : cannot_write(c);
   if (to >= 0) {
     close(to);

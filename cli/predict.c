@@ -110,7 +110,8 @@ static oatgp_status fill_interval(work *w) {
     v[LOWER][i] = v[MEAN][i] - half;
     v[UPPER][i] = v[MEAN][i] + half;
     if (!isfinite(v[LOWER][i]) || !isfinite(v[UPPER][i])) {
-      return cli_fail(w->c, OATGP_NUMERIC, "the interval of row %zu, %g +- %g, is wider than numbers reach: divide the target by some power of ten",
+      return cli_fail(w->c, OATGP_NUMERIC,
+                      "the interval of row %zu, %g +- %g, is wider than numbers reach: divide the target by some power of ten",
                       w->rows + i + 1, v[MEAN][i], half);
     }
   }

@@ -180,11 +180,8 @@ static void parameters_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(differences),
-      cmocka_unit_test(full_with_jitter),
-      cmocka_unit_test(soft_jitter),
-      cmocka_unit_test(unusual_sizes),
-      cmocka_unit_test(parameters_alone),
+      cmocka_unit_test(differences),   cmocka_unit_test(full_with_jitter), cmocka_unit_test(soft_jitter),
+      cmocka_unit_test(unusual_sizes), cmocka_unit_test(parameters_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

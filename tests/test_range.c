@@ -204,7 +204,8 @@ static void joint_predictions_within_memory(void **state) {
   expect_sentence(s, OATGP_MEMORY, oatgp_predict_samples(s->ctx, model, data, 1, 1, covariance),
                   "the joint covariance of 60 rows needs 6.26e-05 GiB, and 4.66e-05 GiB may be used");
   oatgp_context_set_memory(s->ctx, 20000);
-  expect_sentence(s, OATGP_MEMORY, oatgp_predict_covariance(s->ctx, model, data, covariance), "take fewer rows at a time or raise --memory");
+  expect_sentence(s, OATGP_MEMORY, oatgp_predict_covariance(s->ctx, model, data, covariance),
+                  "take fewer rows at a time or raise --memory");
   oatgp_context_set_memory(s->ctx, 0);
   must(s, oatgp_predict_samples(s->ctx, model, data, 1, 1, covariance));
   oatgp_model_free(model);
@@ -213,14 +214,10 @@ static void joint_predictions_within_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(unit_of_the_target),
-      WITH_SCRATCH(cross_validation_in_any_unit),
-      WITH_SCRATCH(covariance_out_of_range),
-      WITH_SCRATCH(draws_without_variance),
-      WITH_SCRATCH(target_at_the_end),
-      WITH_SCRATCH(prior_far_away),
-      WITH_SCRATCH(linear_mean_far_away),
-      WITH_SCRATCH(joint_predictions_within_memory),
+      WITH_SCRATCH(unit_of_the_target),      WITH_SCRATCH(cross_validation_in_any_unit),
+      WITH_SCRATCH(covariance_out_of_range), WITH_SCRATCH(draws_without_variance),
+      WITH_SCRATCH(target_at_the_end),       WITH_SCRATCH(prior_far_away),
+      WITH_SCRATCH(linear_mean_far_away),    WITH_SCRATCH(joint_predictions_within_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

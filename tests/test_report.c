@@ -20,8 +20,7 @@ static size_t count(const char *text, const char *piece) {
 
 static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_data *data, size_t size) {
   const size_t n = oatgp_data_rows(data), groups = n / size;
-  double *mean = calloc(groups, sizeof *mean), *sd = calloc(groups, sizeof *sd),
-         *covariance = calloc(n * n, sizeof *covariance);
+  double *mean = calloc(groups, sizeof *mean), *sd = calloc(groups, sizeof *sd), *covariance = calloc(n * n, sizeof *covariance);
   double *all = must_predict(s, model, data);
   must(s, oat_predict_averages(s->ctx, model, data, size, &(oat_averages){mean, sd}));
   must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));

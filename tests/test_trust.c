@@ -57,7 +57,7 @@ static double rough(oat_rng *rng, double noise, double *x) {
   return floor(4 * x[0]) + sin(25 * x[0]) + noise * normal(rng);
 }
 
-static const family families[] = {{"dummies", 4, dummies}, {"trend", 2, trend},        {"quiet", 1, quiet},
+static const family families[] = {{"dummies", 4, dummies},   {"trend", 2, trend},       {"quiet", 1, quiet},
                                   {"repeated", 2, repeated}, {"outlying", 2, outlying}, {"rough", 1, rough}};
 
 static oatgp_data *draw(scratch *s, const family *f, size_t n, double noise, oat_rng *rng) {

@@ -82,10 +82,8 @@ static void say(oatgp_context *ctx, const effect *e) {
 }
 
 oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *knots, const char *verb) {
-  oat_setup setup = {.settings = settings,
-                     .approx = oat_approx_find(settings->approx),
-                     .kernel = oat_kernel_find(settings->kernel),
-                     .knots = knots};
+  oat_setup setup = {
+      .settings = settings, .approx = oat_approx_find(settings->approx), .kernel = oat_kernel_find(settings->kernel), .knots = knots};
   oatgp_settings base;
   oatgp_settings_default(&base);
   setup.strategy = oat_setup_strategy(&setup);

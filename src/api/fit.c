@@ -12,7 +12,8 @@ enum { LONGEST_PATH = 4096 };
 static oatgp_status check_target(oatgp_context *ctx, const oatgp_data *data) {
   for (size_t i = 0; i < data->n; i++) {
     if (fabs(data->y[i]) > LARGEST_TARGET) {
-      return oat_fail(ctx, OATGP_DATA, "the target is %g in row %zu; beyond %g its predictions would be no numbers: divide it by some power of ten",
+      return oat_fail(ctx, OATGP_DATA,
+                      "the target is %g in row %zu; beyond %g its predictions would be no numbers: divide it by some power of ten",
                       data->y[i], i + 1, LARGEST_TARGET);
     }
   }

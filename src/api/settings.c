@@ -16,7 +16,7 @@
 #define OATGP_POSITIVE DBL_MIN
 #define MOST_BYTES 0x1p62
 #define AUTOMATIC "auto" /* the default, and the text, of a number that a fit chooses; NaN in the struct */
-#define LONGEST_NAME 32 /* longer names are cut when they are compared for a suggestion */
+#define LONGEST_NAME 32  /* longer names are cut when they are compared for a suggestion */
 
 /* A row of the table and where its value lives in the struct. */
 typedef struct row {

@@ -21,9 +21,9 @@
 #include "util/memory.h"
 
 enum {
-  EXACT_SUBSETS = 2,  /* up to so many subsets of rows the exact GP of all costs no more than the rest */
-  FIRST_KNOTS = 50,   /* of the doubling, or a few more */
-  FEWEST_KNOTS = 8,   /* of the way to the evidence */
+  EXACT_SUBSETS = 2, /* up to so many subsets of rows the exact GP of all costs no more than the rest */
+  FIRST_KNOTS = 50,  /* of the doubling, or a few more */
+  FEWEST_KNOTS = 8,  /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
   TRIAL_ITERATIONS = 40,
   MOVE_ITERATIONS = 40,
@@ -31,13 +31,13 @@ enum {
   POLISH_ITERATIONS = 30,
   PATIENCE = 3
 };
-#define CHANCE 2.0        /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
-#define NOISE_SIGMA 1e-3  /* of a model that is all noise, relative to tau */
-#define REST 30.0         /* an optimisation ends when the objective rises by less than tol_row / REST a row */
-#define LEFT_OUT 0.01     /* nats a row: by so much a later stage may predict the rows left out worse than an earlier one did */
+#define CHANCE 2.0         /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
+#define NOISE_SIGMA 1e-3   /* of a model that is all noise, relative to tau */
+#define REST 30.0          /* an optimisation ends when the objective rises by less than tol_row / REST a row */
+#define LEFT_OUT 0.01      /* nats a row: by so much a later stage may predict the rows left out worse than an earlier one did */
 #define HIGHEST_FLOOR 1e-9 /* of the jitter that is raised when knots cannot be factorised */
-#define LARGEST_RATIO 1e6 /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
-#define DOUBLING 4.0      /* times longer is an evaluation with twice as many knots */
+#define LARGEST_RATIO 1e6  /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
+#define DOUBLING 4.0       /* times longer is an evaluation with twice as many knots */
 
 /* What state.round says: where new knots come from, and how far the trial is. */
 enum { FIRST, AGAIN, GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
@@ -189,7 +189,7 @@ static oatgp_status reach_evidence(oat_search *s, double evidence) {
     k = at_most(2 * k, count);
     try_first(s, k, count);
   }
-  const oatgp_stop settled = is_near(s, evidence)                                  ? OATGP_STOP_EVIDENCE
+  const oatgp_stop settled = is_near(s, evidence)                             ? OATGP_STOP_EVIDENCE
                              : k < row_count(s) && k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
                                                                               : OATGP_STOP_CANDIDATES;
   s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
@@ -218,8 +218,8 @@ static void tell_choice(const oat_search *s, const oat_optimum *found) {
   }
   if (found->highest - found->evidence > tolerance(s)) {
     oat_say(s->ctx, OATGP_NOTE,
-            "another optimum has a log evidence that is %.4g nats higher (%.2g a row), but the one taken predicts rows that are left out "
-            "better, or has fewer rows for each parameter",
+            "another optimum has a log evidence that is %.4g nats higher (%.2g a row); it was passed over because it predicts rows left "
+            "out worse, or because with so few rows it may be chance",
             found->highest - found->evidence, (found->highest - found->evidence) / (double)row_count(s));
   }
 }
@@ -229,8 +229,8 @@ static oatgp_status approach(oat_search *s, const oat_optimum *found) {
   const bool exact = s->settings.exact && !s->state.held;
   oatgp_status status = OATGP_OK;
   s->state.evidence = found->evidence;
-  forget_incumbent(s); /* from here on the exact GP is the measure */
   if (exact) {
+    forget_incumbent(s); /* from here on the exact GP is the measure */
     offer_exact(s, found);
   }
   TRY(reach_evidence(s, found->evidence));
@@ -242,12 +242,15 @@ done:
   return status;
 }
 
-/* At the end of a fit whose exact evidence is known. */
+/* At the end: what the result is beside the exact GP, where that is known. */
 static void tell_gap(const oat_search *s) {
   const double gap = (s->state.evidence - s->state.value) / (double)row_count(s);
-  if (s->state.exact) {
-    oat_say(s->ctx, OATGP_NOTE, "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
-  } else if (fabs(gap) > s->settings.tol_row) {
+  if (s->state.exact && oat_search_halted(s)) {
+    oat_say(s->ctx, OATGP_NOTE, "the fit was stopped before it had chosen knots: the model is the exact GP at the best parameters so far");
+  } else if (s->state.exact) {
+    oat_say(s->ctx, OATGP_NOTE,
+            "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
+  } else if (isfinite(s->state.evidence) && fabs(gap) > s->settings.tol_row) {
     oat_say(s->ctx, OATGP_WARNING,
             "the objective is %.3g nats a row %s the log evidence of the exact GP: allow more knots (--max-knots), or take --approx full",
             fabs(gap), gap > 0 ? "below" : "above");
@@ -264,7 +267,8 @@ static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
   size_t before = 0;
   TRY(choose_knots(s, first_knots(s)));
   TRY(evaluate(s));
-  while (s->state.value < noise && !is_chance(s, found) && TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s, 0)) {
+  while (s->state.value < noise && !is_chance(s, found) && TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before &&
+         !is_over(s, 0)) {
     before = s->state.k;
     TRY(choose_knots(s, 2 * s->state.k));
     TRY(evaluate(s));
@@ -441,10 +445,10 @@ static void choose_parameters(oat_search *s) {
 
 /* Why the number of knots is settled now, if it is. */
 static oatgp_stop reason_to_stop(const oat_search *s, bool kept) {
-  return !kept                                    ? OATGP_STOP_TOL_ROW
-         : s->state.k >= row_count(s)             ? OATGP_STOP_CANDIDATES
-         : s->state.k >= s->settings.max_knots    ? OATGP_STOP_MAX_KNOTS
-                                                  : OATGP_STOP_NONE;
+  return !kept                                 ? OATGP_STOP_TOL_ROW
+         : s->state.k >= row_count(s)          ? OATGP_STOP_CANDIDATES
+         : s->state.k >= s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
+                                               : OATGP_STOP_NONE;
 }
 
 /* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the number of knots is
@@ -465,7 +469,7 @@ static oatgp_status grow(oat_search *s) {
     return OATGP_OK;
   }
   s->state.stop = first ? OATGP_STOP_NONE : settled != OATGP_STOP_NONE ? settled : reason_to_stop(s, kept);
-  s->state.phase = first                                 ? OAT_PHASE_SUBSET
+  s->state.phase = first                              ? OAT_PHASE_SUBSET
                    : s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH
                    : trial_is_due(s)                  ? OAT_PHASE_COMPARE
                                                       : OAT_PHASE_PROPOSE;
@@ -568,9 +572,10 @@ static oatgp_status step(oat_search *s) {
 /* The constant, where no stage is better. */
 static oatgp_status fall_to_constant(oat_search *s) {
   oat_say(s->ctx, OATGP_WARNING,
-          oat_search_halted(s) ? "the fit was stopped before it had a model that predicts better than a constant: the model is that constant"
-                               : "no model predicts rows that are left out better than a constant does: the model is that constant "
-                                 "(--no-guard takes the best model all the same)");
+          oat_search_halted(s)
+              ? "the fit was stopped before it had a model that predicts better than a constant: the model is that constant"
+              : "no model predicts rows that are left out better than a constant does: the model is that constant "
+                "(--no-guard takes the best model all the same)");
   become_constant(s);
   return evaluate(s);
 }
@@ -594,9 +599,7 @@ static oatgp_status conclude(oat_search *s) {
   } else {
     TRY(evaluate(s));
   }
-  if (isfinite(state->evidence)) {
-    tell_gap(s);
-  }
+  tell_gap(s);
 done:
   return status;
 }

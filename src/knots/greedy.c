@@ -10,7 +10,7 @@
 #include "util/threads.h"
 
 #define FACTOR_DOUBLES ((size_t)1 << 26) /* most of the factor: half a gigabyte */
-#define ROUNDING 1e-13 /* of sigma^2: the variance that is left to a row has no digits below this */
+#define ROUNDING 1e-13                   /* of sigma^2: the variance that is left to a row has no digits below this */
 enum { CHUNK = 2048 }; /* rows that a thread works on at a time: always the same, so that all threads give the same bits */
 
 typedef struct pivots {

@@ -13,9 +13,7 @@ void oat_proposal_position(const oat_search *s, size_t row, double *position) {
   }
 }
 
-bool oat_proposal_exact(const oat_search *s) {
-  return oat_approx_plain_noise(s->objective->config.approx);
-}
+bool oat_proposal_exact(const oat_search *s) { return oat_approx_plain_noise(s->objective->config.approx); }
 
 /* One evaluation of the objective for each that is not on a knot; the current model is evaluated again at the end. */
 static oatgp_status evaluate_each(oat_search *s, size_t m, const size_t *row, double *gain) {

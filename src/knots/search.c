@@ -38,8 +38,8 @@ done:
 }
 
 void oat_search_close(oat_search *s) {
-  double *const arrays[] = {s->point.theta,    s->point.z,        s->backup.theta, s->backup.z, s->trial.theta, s->trial.z,
-                            s->gradient.theta, s->gradient.z,     s->lower,        s->upper,    s->sign_weight, s->x,
+  double *const arrays[] = {s->point.theta,    s->point.z,        s->backup.theta, s->backup.z,   s->trial.theta, s->trial.z,
+                            s->gradient.theta, s->gradient.z,     s->lower,        s->upper,      s->sign_weight, s->x,
                             s->resumed,        s->fallback.theta, s->fallback.z,   s->best.theta, s->best.z};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);

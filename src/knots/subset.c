@@ -11,9 +11,9 @@
 /* With few rows for each parameter there are optima that are better by chance: one that is not that of the given start must be better
  * by so many nats for sigma and each input in use. */
 #define MARGIN 4.0
-#define FEW_ROWS 15.0  /* for each of them */
+#define FEW_ROWS 15.0 /* for each of them */
 #define NOT_FAR 0.05  /* nats a row */
-#define CLEARLY 0.005  /* nats a row: by so much the rows left out must differ to overrule the evidence */
+#define CLEARLY 0.005 /* nats a row: by so much the rows left out must differ to overrule the evidence */
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
 

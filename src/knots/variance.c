@@ -29,7 +29,8 @@ oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
   }
   s->state.phase = oat_search_halted(s) ? s->state.phase : OAT_PHASE_POLISH;
   if (s->state.k < s->settings.max_knots) {
-    oat_say(s->ctx, OATGP_NOTE, "%zu knots instead of %zu: they explain all other rows to a small part of the noise", s->state.k, s->settings.max_knots);
+    oat_say(s->ctx, OATGP_NOTE, "%zu knots instead of %zu: they explain all other rows to a small part of the noise", s->state.k,
+            s->settings.max_knots);
   }
   TRY(oat_run_polish(s));
 done:

@@ -16,7 +16,8 @@ extern void *blas_memory_alloc(int which) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
 int oat_reserve_blas(int threads) {
-  return blas_memory_alloc != NULL && blas_memory_free != NULL ? oat_reserve_buffers(threads, blas_memory_alloc, blas_memory_free) : threads;
+  return blas_memory_alloc != NULL && blas_memory_free != NULL ? oat_reserve_buffers(threads, blas_memory_alloc, blas_memory_free)
+                                                               : threads;
 }
 
 size_t oat_blas_buffer(void) { return OAT_BLAS_BUFFER; }

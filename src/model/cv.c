@@ -14,10 +14,10 @@ typedef struct validation {
   const oat_fit_request *fit;
   const oatgp_cv_watch *watch;
   size_t folds;
-  size_t *order, *chosen;  /* n: all rows; rows of a part */
-  double *mean, *sd;       /* n: predictions, NaN before there is one */
-  double *part;            /* 2 n: those of a fold */
-  size_t done;             /* rows predicted */
+  size_t *order, *chosen; /* n: all rows; rows of a part */
+  double *mean, *sd;      /* n: predictions, NaN before there is one */
+  double *part;           /* 2 n: those of a fold */
+  size_t done;            /* rows predicted */
   bool stopped;
 } validation;
 

@@ -60,8 +60,8 @@ static oatgp_status check_finite(oatgp_context *ctx, const oatgp_data *data, con
   for (size_t i = 0; i < data->n; i++) {
     if (!isfinite(values[i])) {
       return oat_fail(ctx, OATGP_NUMERIC,
-                      "the %s of row %zu is not a finite number: its inputs are too far from those of the fit, or the model is damaged", what,
-                      data->before + i + 1);
+                      "the %s of row %zu is not a finite number: its inputs are too far from those of the fit, or the model is damaged",
+                      what, data->before + i + 1);
     }
   }
   return OATGP_OK;
@@ -258,10 +258,11 @@ static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
   if (isfinite(prior) && prior >= DBL_MIN / DBL_EPSILON) {
     return OATGP_OK;
   }
-  return oat_fail(ctx, OATGP_NUMERIC,
-                  "the function has a standard deviation of %g, whose square is too %s for a number: standard deviations and draws can be had, "
-                  "but for a covariance the target must be %s",
-                  sigma * unit, unit > 1 ? "large" : "small", unit > 1 ? "divided by some power of ten" : "multiplied by some power of ten");
+  return oat_fail(
+      ctx, OATGP_NUMERIC,
+      "the function has a standard deviation of %g, whose square is too %s for a number: standard deviations and draws can be had, "
+      "but for a covariance the target must be %s",
+      sigma * unit, unit > 1 ? "large" : "small", unit > 1 ? "divided by some power of ten" : "multiplied by some power of ten");
 }
 
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
@@ -300,7 +301,8 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
     lift = fmax(10 * lift, fmax(1e-14 * largest, 1e-20 * prior));
   }
   return oat_fail(ctx, OATGP_NUMERIC,
-                  "the posterior covariance of the %zu rows could not be factorised for draws, even with 1e-4 of the prior variance added", n);
+                  "the posterior covariance of the %zu rows could not be factorised for draws, even with 1e-4 of the prior variance added",
+                  n);
 }
 
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,

@@ -218,7 +218,10 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
       .kernel = setup->kernel,
       .rows = &setup->rows,
       .alpha = settings->alpha,
-      .jitter = none ? 0 : soft ? OAT_SOFT_FLOOR : automatic ? OAT_SOFT_SIGMA : settings->jitter,
+      .jitter = none        ? 0
+                : soft      ? OAT_SOFT_FLOOR
+                : automatic ? OAT_SOFT_SIGMA
+                            : settings->jitter,
       .soft = soft,
       .k = setup->k,
       .block = (size_t)settings->block,

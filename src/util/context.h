@@ -16,7 +16,7 @@ struct oatgp_context {
   void *message_user;
   oatgp_progress_fn progress;
   void *progress_user;
-  double told; /* when progress was told for the last time */
+  double told;    /* when progress was told for the last time */
   int threads;    /* 0 stands for 1 */
   int64_t memory; /* for matrices of rows x rows in predictions; 0: what the machine has */
 };

@@ -24,7 +24,8 @@ void set_blas_threads(int threads) {
 void oat_set_blas_threads(int threads) { set_blas_threads(threads); }
 
 int oat_reserve_blas(int threads) {
-  return blas_memory_alloc != NULL && blas_memory_free != NULL ? oat_reserve_buffers(threads, blas_memory_alloc, blas_memory_free) : threads;
+  return blas_memory_alloc != NULL && blas_memory_free != NULL ? oat_reserve_buffers(threads, blas_memory_alloc, blas_memory_free)
+                                                               : threads;
 }
 
 size_t oat_blas_buffer(void) { return OAT_BLAS_BUFFER; }
