@@ -106,7 +106,7 @@ static oatgp_status make_objective(oat_search *s, const oat_rows *rows, oat_obje
   oat_objective_config config = s->objective->config;
   config.approx = oat_approx_find("full");
   config.rows = rows;
-  config.jitter = 0;
+  config.jitter = oat_full_rounding(rows->n);
   config.soft = false;
   config.memory = INT64_MAX;
   return oat_objective_create(s->ctx, &config, out);
@@ -233,12 +233,12 @@ static oatgp_status compare(oat_search *s, const sample *a, double iterations, t
   return status;
 }
 
-static bool any_evaluated(const trial *field) {
-  bool any = false;
+static double highest(const trial *field) {
+  double evidence = -HUGE_VAL;
   for (size_t i = 0; i < STARTS; i++) {
-    any = any || field[i].at.left_out > -HUGE_VAL;
+    evidence = fmax(evidence, field[i].at.evidence);
   }
-  return any;
+  return evidence;
 }
 
 /* A sample must be larger than the basis of an estimated mean. */
@@ -262,7 +262,8 @@ static oatgp_status run_heats(oat_search *s, const sample *a, trial *field) {
     handicap_start(s, &handicaps[i], field[i].theta);
     TRY(optimise(s, &a->rows, HEAT_ITERATIONS, &field[i]));
   }
-  if (!oat_search_halted(s) && !any_evaluated(field) && s->mapping.free[OAT_TAU]) { /* too little noise for a factor: as much as signal */
+  const double constant = oat_search_noise(&a->rows, NULL);
+  if (!oat_search_halted(s) && highest(field) < constant && s->mapping.free[OAT_TAU]) { /* too little noise: as much as signal */
     handicap_start(s, &handicaps[0], field[0].theta);
     field[0].theta[OAT_TAU] = field[0].theta[OAT_SIGMA];
     TRY(optimise(s, &a->rows, HEAT_ITERATIONS, &field[0]));

@@ -208,20 +208,28 @@ int64_t oat_memory_for(const oatgp_settings *settings, bool sparse) {
   return settings->memory > 0 ? settings->memory : sparse && most > OAT_CACHE ? OAT_CACHE : most;
 }
 
+/* Relative to sigma^2. A model that the fit goes on from has what its jitter was raised to. */
+static double starting_jitter(const oat_setup *setup, bool soft) {
+  const oatgp_settings *settings = setup->settings;
+  const bool automatic = isnan(settings->jitter);
+  if (setup->from == NULL && !setup->approx->sparse) {
+    return automatic ? oat_full_rounding(setup->rows.n) : 0;
+  }
+  if (setup->from == NULL && settings->jitter_absolute > 0) {
+    return 0;
+  }
+  return soft ? OAT_SOFT_FLOOR : automatic ? OAT_SOFT_SIGMA : settings->jitter;
+}
+
 oat_objective_config oat_setup_objective(const oat_setup *setup) {
   const oatgp_settings *settings = setup->settings;
-  const bool none =
-      setup->from == NULL && (settings->jitter_absolute > 0 || !setup->approx->sparse); /* a model has what it was raised to */
-  const bool automatic = !none && isnan(settings->jitter), soft = automatic && oat_approx_plain_noise(setup->approx);
+  const bool soft = isnan(settings->jitter) && settings->jitter_absolute == 0 && oat_approx_plain_noise(setup->approx);
   return (oat_objective_config){
       .approx = setup->approx,
       .kernel = setup->kernel,
       .rows = &setup->rows,
       .alpha = settings->alpha,
-      .jitter = none        ? 0
-                : soft      ? OAT_SOFT_FLOOR
-                : automatic ? OAT_SOFT_SIGMA
-                            : settings->jitter,
+      .jitter = starting_jitter(setup, soft),
       .soft = soft,
       .k = setup->k,
       .block = (size_t)settings->block,

@@ -4,6 +4,9 @@
 #ifndef OAT_OBJECTIVE_H
 #define OAT_OBJECTIVE_H
 
+#include <float.h>
+#include <math.h>
+
 #include "backend/backend.h"
 #include "objective/approx.h"
 
@@ -101,6 +104,9 @@ oatgp_status oat_objective_left_out(oatgp_context *ctx, oat_objective *objective
 /* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
  * coefficients of a mean as they are). O(n). */
 double oat_full_left_out(const oat_objective *objective);
+/* The full GP's jitter in a fit: the rounding error that its factor has anyway. Without it, data with next to no noise get parameters
+ * at which predictions are rounding errors that look exact. */
+static inline double oat_full_rounding(size_t n) { return 2 * sqrt((double)n) * DBL_EPSILON; }
 /* One rung of that ladder. False at its top. */
 bool oat_objective_raise_jitter(oat_objective *objective);
 void oat_objective_free(oat_objective *objective);
