@@ -59,6 +59,7 @@ def test_every_setting_is_a_keyword_with_its_help():
     assert names.pop("on_interrupt") == "raise"
     assert all(value in (None, False) for value in names.values())
     assert 'approx : {full, dic, dtc, vfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
+    assert 'jitter : float or "auto", default "auto"' in OATGPRegressor.__doc__
 
 
 def test_covariance_and_draws(waves):
@@ -76,10 +77,10 @@ def test_covariance_and_draws(waves):
 
 
 def test_weights_are_precisions(waves):
-    """A weight of 4 halves the noise of the row; rows that are repeated would be something else."""
+    """A weight of 4 halves the noise of the row; rows that are repeated would be something else. The automatic jitter depends on tau."""
     X, y = waves
-    weighted = OATGPRegressor(fix="tau", tau=0.1, **FEW).fit(X, y, noise_weight=np.full(120, 4.0))
-    plain = OATGPRegressor(fix="tau", tau=0.05, **FEW).fit(X, y)
+    weighted = OATGPRegressor(fix="tau", tau=0.1, jitter=1e-6, **FEW).fit(X, y, noise_weight=np.full(120, 4.0))
+    plain = OATGPRegressor(fix="tau", tau=0.05, jitter=1e-6, **FEW).fit(X, y)
     assert weighted.elbo_ == pytest.approx(plain.elbo_, rel=1e-9)
 
 
