@@ -101,6 +101,21 @@ def test_partial_fit_adds_rows(waves):
     assert regressor.predict(X).tobytes() == expected.predict_mean(X).tobytes()
 
 
+@pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")  # few knots
+def test_partial_fit_keeps_to_knots(waves):
+    """The exact GP, which a fit to few rows may end as, would take in no further rows. What else is said of knots stays as it is."""
+    X, y = waves
+    exact = OATGPRegressor(tol_row=0).fit(X[:80], y[:80])
+    assert (exact.model_.approx, exact.knots_.shape) == ("full", (0, 2))
+    with pytest.raises(ValueError, match=r"or fit a model that keeps to knots \(max_knots K\)"):
+        exact.partial_fit(X[80:], y[80:])
+    regressor = OATGPRegressor(tol_row=0).partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:])
+    assert (regressor.model_.approx, regressor.model_.n) == ("vfe", 120)
+    for said in ({"max_knots": 7}, {"knots": 7}, {"preset": "paper", "max_iter": 5}, {"select": "variance"}, {"approx": "full"}):
+        first, plain = (OATGPRegressor(**said).partial_fit(X, y), OATGPRegressor(**said).fit(X, y))
+        assert first.model_.settings == plain.model_.settings
+
+
 def test_names_of_frames(waves):
     pandas = pytest.importorskip("pandas")
     X, y = waves
