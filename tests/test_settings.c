@@ -236,6 +236,7 @@ static void test_real(void **state) {
   refuse(f, "tau", "1e400", "tau is 1e400 but must be from 0 to 1e+300");
   refuse(f, "tau", "inf", "must be from 0 to 1e+300");
   refuse(f, "tau", "0.5s", "tau is '0.5s' but must be a number");
+  refuse(f, "jitter", "much", "jitter is 'much' but must be a number such as 0.5 or 1e-3, or 'auto'");
   refuse(f, "tau", "1,5", "must be a number");
   refuse(f, "alpha", "0", "alpha is 0 but must be above 0 and at most 1");
   refuse(f, "alpha", "1e-400", "above 0");

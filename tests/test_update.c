@@ -223,6 +223,7 @@ static void what_cannot_be_updated_is_refused(void **state) {
   bare->y = NULL;
   const double objective = info_of(model).objective;
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, data), "full GP has no sums");
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, data), "or fit a model that keeps to knots (--max-knots K)");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, bare), "have no target");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, narrow), "the data have 1 inputs");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_update(s->ctx, model, NULL), "must not be NULL");

@@ -141,6 +141,7 @@ def abi_module(text: str) -> str:
 # ---- the table of settings ------------------------------------------------------------------------------------------
 
 REAL, INT, BYTES, FLAG, CHOICE = range(5)
+AUTO = "auto"  # the default of a number that the library chooses
 
 # Settings of files, which arrays do not need, and those that the estimator has under another name. Rows for a model have its inputs.
 OF_READING = ("header", "missing")
@@ -182,19 +183,33 @@ class Row:
     def type(self) -> str:
         if self.kind == CHOICE:
             return "Literal[" + ", ".join(f'"{choice}"' for choice in self.choices) + "]"
+        if self.automatic:
+            return f'Union[float, Literal["{AUTO}"]]'
         plain = {REAL: "float", INT: "int", BYTES: "Union[int, str]", FLAG: "bool"}
         return plain.get(self.kind) or WIDER.get(self.name, "str")
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it is a number that the library chooses unless one is given."""
+        return self.kind == REAL and self.default == AUTO
+
+    @property
+    def shown_type(self) -> str:
+        if self.choices:
+            return f"{{{', '.join(self.choices)}}}"
+        if self.automatic:
+            return f'float or "{AUTO}"'
+        return {REAL: "float", INT: "int", FLAG: "bool"}.get(self.kind, "str")
 
     @property
     def shown_default(self) -> str:
         if self.kind == FLAG:
             return str(self.default in ("1", "yes"))
-        return f'"{self.default}"' if self.kind > FLAG else self.default
+        return f'"{self.default}"' if self.kind > FLAG or self.automatic else self.default
 
     def paragraph(self, indent: str) -> list[str]:
-        shown = f"{{{', '.join(self.choices)}}}" if self.choices else {REAL: "float", INT: "int", FLAG: "bool"}.get(self.kind, "str")
         head = textwrap.wrap(
-            f"{self.name} : {shown}, default {self.shown_default}", 110, initial_indent=indent, subsequent_indent=indent + "      "
+            f"{self.name} : {self.shown_type}, default {self.shown_default}", 110, initial_indent=indent, subsequent_indent=indent + "      "
         )
         body = textwrap.wrap(
             f"{self.help[0].upper()}{self.help[1:]}.", 110, initial_indent=indent + "    ", subsequent_indent=indent + "    "

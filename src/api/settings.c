@@ -206,6 +206,8 @@ static bool parse_choice(const char *text, const char *choices) {
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
+static bool may_be_automatic(const oatgp_setting *s) { return s->type == OATGP_TYPE_REAL && strcmp(s->value, AUTOMATIC) == 0; }
+
 /* A name and a value as the caller wrote them, and the row that they are for. */
 typedef struct given {
   const row *row;
@@ -219,7 +221,8 @@ static oatgp_status refuse_kind(oatgp_context *ctx, const given *g) {
       [OATGP_TYPE_BYTES] = "a size such as 1000, 512M or 4G",
       [OATGP_TYPE_FLAG] = "yes or no",
   };
-  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be %s", g->name, g->value, kinds[g->row->setting.type]);
+  const char *or_automatic = may_be_automatic(&g->row->setting) ? ", or '" AUTOMATIC "'" : "";
+  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be %s%s", g->name, g->value, kinds[g->row->setting.type], or_automatic);
 }
 
 static oatgp_status refuse_range(oatgp_context *ctx, const given *g) {
@@ -233,8 +236,6 @@ static oatgp_status refuse_range(oatgp_context *ctx, const given *g) {
 static oatgp_status refuse_choice(oatgp_context *ctx, const given *g) {
   return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value, g->row->setting.choices);
 }
-
-static bool may_be_automatic(const oatgp_setting *s) { return s->type == OATGP_TYPE_REAL && strcmp(s->value, AUTOMATIC) == 0; }
 
 static bool in_range(const oatgp_setting *s, double value) {
   return (value >= s->lowest && value <= s->highest) || (isnan(value) && may_be_automatic(s));

@@ -90,6 +90,9 @@ plot_qq <- function(object, level, ...) {
 
 plot_history <- function(object, level, ...) {
   history <- model_info(object)$history
+  if (nrow(history) == 0) {
+    fail("the model holds no history of its fit", call = sys.call())
+  }
   ours <- list(type = "l", xlab = "evaluations", ylab = "objective", col = "#0072B2", lwd = 2)
   draw_points(plot, list(history[, 1], history[, 2]), ours, list(...))
 }

@@ -63,8 +63,13 @@ class OatgpWarning(UserWarning):
 
 
 def decode(words: bytes) -> str:
-    """What a file has put into names and sentences need not be UTF-8."""
-    return words.decode(errors="replace")
+    """What a file has put into names and sentences need not be UTF-8; the library reads it as something else then."""
+    try:
+        return words.decode()
+    except UnicodeDecodeError:
+        room = ctypes.create_string_buffer(lib.oatgp_to_utf8(words, None, 0) + 1)
+        lib.oatgp_to_utf8(words, room, len(room))
+        return room.value.decode()
 
 
 # ---- errors -----------------------------------------------------------------------------------------------------------

@@ -104,6 +104,8 @@ def _calibration(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
 
 def _objective(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
     history = model.history
+    if len(history) == 0:
+        raise ValueError("the model holds no history of its fit")
     axes.plot(history[:, 0], history[:, 1])
     axes.set(xlabel="evaluations", ylabel="objective", title="Objective during the fit")
 

@@ -63,6 +63,16 @@ _DOC = """Gaussian-process regression that chooses its own knots.
     """
 
 
+#: The most knots of an automatic fit, which it has by itself; given, they keep it from ending as the exact GP.
+_MOST_KNOTS = 1000
+
+
+def _keeping_to_knots(settings: Dict[str, Any]) -> Dict[str, Any]:
+    """For a model that takes in rows, which the exact GP cannot."""
+    automatic = settings["select"] in (None, "auto") and all(settings[name] is None for name in ("knots", "max_knots", "preset"))
+    return {**settings, "max_knots": _MOST_KNOTS} if automatic and settings["approx"] != "full" else settings
+
+
 class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[misc]
     __doc__ = _DOC.format(parameters=PARAMETERS)
 
@@ -103,16 +113,19 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         ``noise_weight`` has a positive number for each row, whose noise variance is tau^2 / weight: its precision, not how often it counts.
         Ctrl-C raises ``oatgp.Interrupted``, unless ``on_interrupt="return"``.
         """
+        return self._fit(X, y, noise_weight, self._settings())
+
+    def _fit(self, X: Any, y: Any, noise_weight: Any, settings: Dict[str, Any]) -> "OATGPRegressor":
         X, y = self._checked(X, y, True)
         data = Data(self._table(X), y, weights=noise_weight)
-        self.model_ = fit(data, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **self._settings())
+        self.model_ = fit(data, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **settings)
         self.n_iter_ = max(self.model_.iterations, 1)
         return self
 
     def partial_fit(self, X: Any, y: Any, noise_weight: Any = None) -> "OATGPRegressor":
-        """The first call fits; later ones take in further rows at the parameters and knots that were found."""
+        """The first call fits a model that keeps to knots; later ones take in further rows at the parameters and knots that were found."""
         if not hasattr(self, "model_"):
-            return self.fit(X, y, noise_weight)
+            return self._fit(X, y, noise_weight, _keeping_to_knots(self._settings()))
         X, y = self._checked(X, y, False)
         self.model_.update(self._table(X), y, weights=noise_weight, threads=self._threads())
         return self

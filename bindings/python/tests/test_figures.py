@@ -38,9 +38,14 @@ def test_axes(model, boston, pyplot, figure):
     mine.figure.canvas.draw()
 
 
-def test_a_refusal_leaves_no_empty_figure(model, boston, pyplot):
+def test_a_refusal_leaves_no_empty_figure(model, waves, pyplot):
     with pytest.raises(ValueError, match="needs rows with a target"):
         model.plot("observed")
+    exact = oatgp.fit(*waves, tol_row=0)
+    with pytest.raises(ValueError, match="the full GP has no knots"):
+        exact.plot("knots")
+    with pytest.raises(ValueError, match="the model holds no history of its fit"):
+        exact.plot("objective")
     assert not pyplot.get_fignums()
 
 

@@ -47,11 +47,14 @@ def test_users_types_are_checked(tmp_path):
         'oatgp.fit([1.0], [1.0], kernel="spline")',
         'oatgp.fit([1.0], [1.0], kernl="se")',
         "oatgp.OATGPRegressor(knots=5)",
+        'oatgp.fit([1.0], [1.0], jitter="auto")',
+        "oatgp.OATGPRegressor(jitter=1e-8)",
+        'oatgp.fit([1.0], [1.0], jitter="much")',
     ]
     (tmp_path / "user.py").write_text("\n".join(lines))
     command = [sys.executable, "-m", "mypy", "--cache-dir", os.devnull, "user.py"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-    assert re.findall(r"user.py:(\d+): error", found) == ["2", "3"], found
+    assert re.findall(r"user.py:(\d+): error", found) == ["2", "3", "7"], found
 
 
 def test_version():

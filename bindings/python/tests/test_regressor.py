@@ -59,6 +59,7 @@ def test_every_setting_is_a_keyword_with_its_help():
     assert names.pop("on_interrupt") == "raise"
     assert all(value in (None, False) for value in names.values())
     assert 'approx : {full, dic, dtc, vfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
+    assert 'jitter : float or "auto", default "auto"' in OATGPRegressor.__doc__
 
 
 def test_covariance_and_draws(waves):
@@ -76,10 +77,10 @@ def test_covariance_and_draws(waves):
 
 
 def test_weights_are_precisions(waves):
-    """A weight of 4 halves the noise of the row; rows that are repeated would be something else."""
+    """A weight of 4 halves the noise of the row; rows that are repeated would be something else. The automatic jitter depends on tau."""
     X, y = waves
-    weighted = OATGPRegressor(fix="tau", tau=0.1, **FEW).fit(X, y, noise_weight=np.full(120, 4.0))
-    plain = OATGPRegressor(fix="tau", tau=0.05, **FEW).fit(X, y)
+    weighted = OATGPRegressor(fix="tau", tau=0.1, jitter=1e-6, **FEW).fit(X, y, noise_weight=np.full(120, 4.0))
+    plain = OATGPRegressor(fix="tau", tau=0.05, jitter=1e-6, **FEW).fit(X, y)
     assert weighted.elbo_ == pytest.approx(plain.elbo_, rel=1e-9)
 
 
@@ -98,6 +99,21 @@ def test_partial_fit_adds_rows(waves):
     assert first[0] == 80 and regressor.model_.n == 120
     expected = oatgp.fit(X[:80], y[:80], **FEW).update(X[80:], y[80:])
     assert regressor.predict(X).tobytes() == expected.predict_mean(X).tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")  # few knots
+def test_partial_fit_keeps_to_knots(waves):
+    """The exact GP, which a fit to few rows may end as, would take in no further rows. What else is said of knots stays as it is."""
+    X, y = waves
+    exact = OATGPRegressor(tol_row=0).fit(X[:80], y[:80])
+    assert (exact.model_.approx, exact.knots_.shape) == ("full", (0, 2))
+    with pytest.raises(ValueError, match=r"or fit a model that keeps to knots \(max_knots K\)"):
+        exact.partial_fit(X[80:], y[80:])
+    regressor = OATGPRegressor(tol_row=0).partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:])
+    assert (regressor.model_.approx, regressor.model_.n) == ("vfe", 120)
+    for said in ({"max_knots": 7}, {"knots": 7}, {"preset": "paper", "max_iter": 5}, {"select": "variance"}, {"approx": "full"}):
+        first, plain = (OATGPRegressor(**said).partial_fit(X, y), OATGPRegressor(**said).fit(X, y))
+        assert first.model_.settings == plain.model_.settings
 
 
 def test_names_of_frames(waves):

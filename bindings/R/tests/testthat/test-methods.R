@@ -168,6 +168,9 @@ test_that("plots draw", {
   plot(oatgp(accel ~ times, mcycle, max_iter = 5, approx = "full", keep_data = FALSE), which = "effects", main = "title")
   plot(fit, which = oatgp:::plot_names, xlab = "x", ylab = "y", main = "title", pch = 1, col = "red", ylim = c(0, 9))
   expect_error(plot(fit, which = "pie"), "should be one of")
+  exact <- oatgp(y ~ a + b, wavy(), tol_row = 0)
+  expect_identical(plot(exact), exact)
+  expect_error(plot(exact, which = "history"), "the model holds no history of its fit", class = "oatgp_argument")
 })
 
 test_that("rows that the fit left out are there again where lm has them", {
