@@ -6,7 +6,7 @@
 #include "knots/strategy.h"
 #include "util/memory.h"
 
-enum { NUMBERS = 48, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, RESTART = 16, BEST_K = 21, RANDOM = 33 };
+enum { NUMBERS = 48, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, VALUE, RESTART = 16, BEST_K = 21, RANDOM = 33 };
 
 /* Asks to stop after so many events. */
 typedef struct watch {
@@ -246,6 +246,66 @@ static void forged_files_do_no_harm(void **state) {
   oatgp_data_free(data);
 }
 
+/* ---- the exact GP of some rows ---------------------------------------------------------------------------------------- */
+
+/* Asks to stop at the first event of a subset after the first model. */
+static int stop_after_the_race(void *user, const oatgp_event *event) {
+  bool *started = user;
+  *started = *started || event->kind == OATGP_EVENT_START;
+  return *started && event->kind == OATGP_EVENT_SUBSET;
+}
+
+/* Leaves a checkpoint from which the parameters of the race are still to be improved. */
+static void interrupt_after_the_race(scratch *s, const oatgp_data *data) {
+  oatgp_model *model = NULL;
+  bool started = false;
+  s->settings.checkpoint = s->path;
+  s->settings.resume = "";
+  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, stop_after_the_race, &started, &model));
+  oatgp_model_free(model);
+  s->settings.checkpoint = "";
+  s->settings.resume = s->path;
+}
+
+static void no_parameters_of_the_race(scratch *s, oat_tensors *file) {
+  const oat_tensor *theta = oat_tensors_find(file, "backup_theta");
+  memset(theta->values, 0, theta->size * sizeof *theta->values);
+  (void)s;
+}
+
+/* No row has a variance to be chosen by, and the first model is worse: without any knot, the number of rows for each was a division by 0. */
+static void sigma_out_of_range(scratch *s, oat_tensors *file) {
+  *values_of(file, "backup_theta") = *values_of(file, "start_theta") = 1e-300;
+  values_of(file, "numbers")[VALUE] = -1e9;
+  (void)s;
+}
+
+static void forged_parameters_of_the_race(void **state) {
+  scratch *s = *state;
+  static const struct {
+    edit *change;
+    oatgp_status status;
+    const char *piece;
+  } cases[] = {{no_parameters_of_the_race, OATGP_FORMAT, "a model that it may go back to has no parameters"},
+               {sigma_out_of_range, OATGP_NUMERIC, "no finite value"}};
+  oatgp_data *data = wavy_data(s, 90, 1, 0.1, 5);
+  small_settings(s, "auto");
+  s->settings.subset_rows = 30;
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oat_tensors file = {0};
+    oatgp_model *model = NULL;
+    interrupt_after_the_race(s, data);
+    must(s, oat_tensors_read(s->ctx, s->path, &file));
+    assert_true(values_of(&file, "numbers")[PHASE] == OAT_PHASE_SUBSET);
+    cases[i].change(s, &file);
+    must(s, oat_tensors_write(s->ctx, &file, s->path));
+    expect_sentence(s, cases[i].status, resume(s, data, &model), cases[i].piece);
+    oatgp_model_free(model);
+    oat_tensors_clear(&file);
+  }
+  oatgp_data_free(data);
+}
+
 /* ---- what may differ -------------------------------------------------------------------------------------------------- */
 
 /* The result does not depend on these. */
@@ -285,7 +345,7 @@ static void threads_of_the_full_gp(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(forged_numbers_are_refused),   WITH_SCRATCH(forged_parts_are_refused), WITH_SCRATCH(forged_files_do_no_harm),
-      WITH_SCRATCH(settings_that_change_nothing), WITH_SCRATCH(threads_of_the_full_gp),
+      WITH_SCRATCH(settings_that_change_nothing), WITH_SCRATCH(threads_of_the_full_gp),   WITH_SCRATCH(forged_parameters_of_the_race),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

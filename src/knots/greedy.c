@@ -101,7 +101,7 @@ static size_t choose(const oat_search *s, pivots *p, const oat_covariance *cov, 
     for (size_t i = 1; i < p->n; i++) {
       pivot = p->left[i] > p->left[pivot] ? i : pivot;
     }
-    if (!(p->left[pivot] > least)) {
+    if (found > 0 && !(p->left[pivot] > least)) { /* the first is taken even where sigma^2 is out of range */
       break;
     }
     for (size_t j = 0; j < p->d; j++) {

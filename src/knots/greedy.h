@@ -7,7 +7,7 @@
 
 /* Makes the greedy choice of k rows, of at most OAT_GREEDY_ROWS random ones, the knots of the current model, at its parameters and without
  * evaluating it. It ends with fewer when they explain all other rows to a small part of the noise (or to rounding), and when the time is
- * over. O(rows k^2) time, rows k doubles. */
+ * over, but never without any. O(rows k^2) time, rows k doubles. */
 #define OAT_GREEDY_ROWS ((size_t)20000) /* enough: with more, the choice hardly changes */
 oatgp_status oat_knots_greedy(oat_search *search, size_t k);
 

@@ -410,7 +410,8 @@ static oatgp_status check_state(const oat_fit_run *f, const char *path) {
 static oatgp_status check_points(const oat_fit_run *f, const char *path) {
   const oat_search *s = &f->search;
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d);
-  const bool returns = s->state.phase == OAT_PHASE_GROW && s->state.kept > 0;
+  const bool grows = s->state.phase == OAT_PHASE_GROW, begins = s->state.phase == OAT_PHASE_SUBSET || (grows && s->state.round == 0);
+  const bool returns = (grows && s->state.kept > 0) || (begins && (f->strategy->phases >> OAT_PHASE_SUBSET & 1) != 0);
   const bool missing = (returns && all_zero(theta, s->backup.theta)) ||
                        (s->state.fallback_value > -HUGE_VAL && all_zero(theta, s->fallback.theta)) ||
                        (s->state.best_value > -HUGE_VAL && all_zero(theta, s->best.theta)) ||

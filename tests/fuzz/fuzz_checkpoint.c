@@ -3,7 +3,10 @@
 #include "fuzz.h"
 #include "knots/strategy.h"
 
-enum { ROWS = 14, MOST_EVENTS = 400 };
+enum { ROWS = 14, MANY_ROWS = 45, SUBSET_ROWS = 20, MOST_EVENTS = 400 };
+
+/* Whether the automatic fit has more rows than those whose exact GP it begins with. */
+static bool has_many(uint8_t how) { return (how & 64) != 0; }
 
 /* Asks to stop after so many events. */
 typedef struct watch {
@@ -16,14 +19,15 @@ static int count(void *user, const oatgp_event *event) {
   return ++w->calls >= w->most;
 }
 
-static oatgp_data *make_data(oatgp_context *ctx) {
-  double x[ROWS], y[ROWS];
+static oatgp_data *make_data(oatgp_context *ctx, uint8_t how) {
+  const size_t rows = has_many(how) ? MANY_ROWS : ROWS;
+  double x[MANY_ROWS], y[MANY_ROWS];
   oatgp_data *data = NULL;
-  for (size_t i = 0; i < ROWS; i++) {
+  for (size_t i = 0; i < rows; i++) {
     x[i] = (double)(i * i % 17);
     y[i] = sin(x[i]) + 0.1 * (double)(i % 3);
   }
-  if (oatgp_data_create(ctx, ROWS, 1, x, y, &data) != OATGP_OK) {
+  if (oatgp_data_create(ctx, rows, 1, x, y, &data) != OATGP_OK) {
     abort();
   }
   return data;
@@ -41,6 +45,7 @@ static oatgp_settings settings_for(uint8_t how) {
   settings.approx = approx[how / strategies % 4];
   settings.optimizer = how & 128 ? "adadelta" : "lbfgs";
   settings.max_knots = 5;
+  settings.subset_rows = SUBSET_ROWS;
   settings.candidates = 3;
   settings.first_candidates = 2;
   settings.max_iter = 3;
@@ -55,7 +60,7 @@ static oatgp_settings settings_for(uint8_t how) {
 
 static void write_seed(const char *folder, uint8_t how, size_t events) {
   oatgp_context *ctx = oatgp_context_create();
-  oatgp_data *data = make_data(ctx);
+  oatgp_data *data = make_data(ctx, how);
   oatgp_settings settings = settings_for(how);
   oatgp_model *model = NULL;
   watch w = {.most = events};
@@ -84,8 +89,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   const char *folder = getenv("OATGP_FUZZ_SEEDS");
   (void)argc;
   (void)argv;
-  for (unsigned how = 0; folder != NULL && how < 256; how += how < 28 ? 1 : 25) {
-    for (size_t events = 1; events < 40; events += 4) {
+  for (unsigned how = 0; folder != NULL && how < 256; how += how < 28 || (how >= 84 && how < 112) ? 1 : 8) {
+    const bool automatic = strcmp(settings_for((uint8_t)how).select, "auto") == 0; /* most of its events are those of subsets */
+    for (size_t events = 1; events < (automatic ? 200 : 40); events += automatic ? 7 : 4) {
       write_seed(folder, (uint8_t)how, events);
     }
   }
@@ -102,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   uint8_t *bytes = malloc(size);
   oatgp_context *ctx = oatgp_context_create();
-  oatgp_data *rows = make_data(ctx);
+  oatgp_data *rows = make_data(ctx, *data);
   oatgp_settings settings = settings_for(*data);
   oatgp_model *model = NULL;
   watch w = {.most = MOST_EVENTS};
