@@ -13,7 +13,7 @@
 #define MARGIN 4.0
 #define FEW_ROWS 15.0 /* for each of them */
 #define NOT_FAR 0.05  /* nats a row */
-#define CLEARLY 0.005 /* nats a row: by so much the rows left out must differ to overrule the evidence */
+#define CLEARLY 0.02 /* nats a row: by so much the rows left out must differ to overrule the evidence */
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
 
@@ -272,13 +272,13 @@ done:
   return status;
 }
 
-/* Whether fewer than FINALISTS others are ahead; the given start is in any case. */
-static bool is_finalist(const trial *field, size_t i) {
+/* Whether fewer than so many others are ahead; the given start is in any case. */
+static bool is_finalist(const trial *field, size_t i, size_t most) {
   size_t ahead = 0;
   for (size_t j = 0; j < STARTS; j++) {
     ahead += field[j].at.evidence > field[i].at.evidence || (j < i && field[j].at.evidence == field[i].at.evidence);
   }
-  return i == 0 || ahead < FINALISTS;
+  return i == 0 || ahead < most;
 }
 
 oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
@@ -295,7 +295,7 @@ oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
   TRY(run_heats(s, &a, field));
   bool finalist[STARTS];
   for (size_t i = 0; i < STARTS; i++) {
-    finalist[i] = is_finalist(field, i);
+    finalist[i] = is_finalist(field, i, a.rows.n == s->objective->config.rows->n ? STARTS : FINALISTS); /* of all rows: all */
   }
   for (size_t i = 0; i < STARTS; i++) {
     take_if_better(s, &field[i], &best, (double)a.rows.n);
