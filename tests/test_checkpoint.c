@@ -6,7 +6,8 @@
 #include "knots/strategy.h"
 #include "util/memory.h"
 
-enum { NUMBERS = 48, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, VALUE, RESTART = 16, BEST_K = 21, RANDOM = 33 };
+enum { NUMBERS = 48, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, VALUE, RESTART = 16, BEST_K = 21 };
+enum { INCUMBENT_EXACT = 27, EXACT = 29, BEST_EXACT = 32, RANDOM };
 
 /* Asks to stop after so many events. */
 typedef struct watch {
@@ -92,6 +93,9 @@ static void forged_numbers_are_refused(void **state) {
       {RESTART, -1e300, "restart is -1e+300 where a whole number from 0 to 1 is right"},
       {RESTART, 2, "restart is 2"},
       {BEST_K, 1e19, "best_k is 1e+19"},
+      {INCUMBENT_EXACT, 1, "incumbent_exact is 1"},
+      {EXACT, 1, "exact is 1"},
+      {BEST_EXACT, 1, "best_exact is 1"},
       {RANDOM, 0.5, "random generator"},
       {RANDOM, INFINITY, "random generator"},
   };

@@ -46,6 +46,7 @@ typedef struct number {
 static size_t list_numbers(oat_fit_run *f, number *list) {
   oat_search_state *state = &f->search.state;
   const double most = (double)f->setup.capacity, fewest = f->setup.approx->sparse ? 1 : 0;
+  const double exact = f->search.settings.exact; /* whether the result may be the exact GP */
   double *jitter = &f->objective->config.jitter;
   const number all[] = {
       {"phase", PHASE, &state->phase, 0, OAT_PHASE_DONE},
@@ -75,12 +76,12 @@ static size_t list_numbers(oat_fit_run *f, number *list) {
       {"started", FLAG, &f->started, 0, 1},
       {"incumbent_k", SIZE, &state->best_k, 0, most},
       {"incumbent_value", REAL, &state->best_value, -HUGE_VAL, DBL_MAX},
-      {"incumbent_exact", FLAG, &state->best_exact, 0, 1},
+      {"incumbent_exact", FLAG, &state->best_exact, 0, exact},
       {"other", FLAG, &state->other, 0, 1},
-      {"exact", FLAG, &state->exact, 0, 1},
+      {"exact", FLAG, &state->exact, 0, 0}, /* is set at the very end */
       {"evidence", REAL, &state->evidence, -HUGE_VAL, DBL_MAX},
       {"left_out", REAL, &state->left_out, -HUGE_VAL, DBL_MAX},
-      {"best_exact", FLAG, &f->best.exact, 0, 1},
+      {"best_exact", FLAG, &f->best.exact, 0, exact},
   };
   _Static_assert(sizeof all / sizeof *all + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
   memcpy(list, all, sizeof all);
