@@ -13,7 +13,7 @@
 #define MARGIN 4.0
 #define FEW_ROWS 15.0 /* for each of them */
 #define NOT_FAR 0.05  /* nats a row */
-#define CLEARLY 0.02 /* nats a row: by so much the rows left out must differ to overrule the evidence */
+#define CLEARLY 0.02  /* nats a row: by so much the rows left out must differ to overrule the evidence */
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
 

@@ -235,16 +235,25 @@ static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
-/* The exact GP takes the place of the sparse model. In the order of these rows its matrix may need a jitter that it did not need before. */
+/* The exact GP takes the place of the sparse model. */
 static oatgp_status become_exact(oat_fit_run *f) {
-  double value;
   oat_objective_free(f->objective);
   f->objective = f->search.objective = NULL;
   f->setup.approx = oat_approx_find("full");
   oat_objective_config config = oat_setup_objective(&f->setup);
   config.memory = INT64_MAX; /* the same matrix has been factorised before */
-  const oatgp_status status = oat_objective_create(f->ctx, &config, &f->objective);
-  return status == OATGP_OK ? oat_objective_settle(f->ctx, f->objective, &f->best.point, &value, NULL) : status;
+  return oat_objective_create(f->ctx, &config, &f->objective);
+}
+
+/* What the full GP has on its diagonal for its rounding is noise in the data's eyes: it becomes a part of tau, so that predictions have it.
+ * With a factor that only just went through, the jitter may have to be raised again. */
+static oatgp_status call_rounding_noise(oat_fit_run *f) {
+  double *theta = f->best.point.theta, *jitter = &f->objective->config.jitter, value;
+  if (f->setup.free[OAT_TAU] && f->setup.rows.noise_scale == NULL && f->setup.rows.noise_add == NULL && f->setup.from == NULL) {
+    theta[OAT_TAU] = hypot(theta[OAT_TAU], sqrt(*jitter) * theta[OAT_SIGMA]);
+    *jitter = 0;
+  }
+  return oat_objective_settle(f->ctx, f->objective, &f->best.point, &value, NULL);
 }
 
 /* From here on the jitter is a number, which the model keeps. */
@@ -259,11 +268,13 @@ static void harden_jitter(oat_fit_run *f) {
 static oatgp_status prepare_result(oat_fit_run *f) {
   f->setup.k = f->best.k;
   if (f->best.exact) {
-    return become_exact(f);
+    const oatgp_status status = become_exact(f);
+    return status == OATGP_OK ? call_rounding_noise(f) : status;
   }
-  if (f->setup.approx->sparse) {
-    oat_objective_resize(f->objective, f->best.k);
+  if (!f->setup.approx->sparse) {
+    return call_rounding_noise(f);
   }
+  oat_objective_resize(f->objective, f->best.k);
   if (f->objective->config.soft) {
     harden_jitter(f);
   }

@@ -91,9 +91,10 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
   double value = NAN;
   oatgp_status status = OATGP_OK;
   if (!model->approx->sparse) {
-    return oat_fail(ctx, OATGP_DATA,
-                    "the full GP has no sums that rows could be added to: fit it again to all rows (--refit --data OLD), or fit a model that "
-                    "keeps to knots (--max-knots K)");
+    return oat_fail(
+        ctx, OATGP_DATA,
+        "the full GP has no sums that rows could be added to: fit it again to all rows (--refit --data OLD), or fit a model that "
+        "keeps to knots (--max-knots K)");
   }
   TRY(open_update(&u, data));
   const oatgp_status added = add_rows(&u, &value);
