@@ -754,7 +754,7 @@ static void any_problem(scratch *s, uint64_t seed) {
     expect_sane_predictions(all, data->n);
     must(s, oatgp_predict_samples(s->ctx, model, data, 1, 1, sample));
     assert_true(all_finite(data->n, sample));
-    assert_true(info.objective >= info.history[1]);
+    assert_true(info.history_count == 0 || info.objective >= info.history[1] || strstr(s->said, "the model is that constant") != NULL);
     free(all);
     free(sample);
   } else if (status != OATGP_DATA || strlen(oatgp_last_error(s->ctx)) < 30) {
