@@ -36,7 +36,7 @@ enum {
 #define REST 30.0          /* an optimisation ends when the objective rises by less than tol_row / REST a row */
 #define LEFT_OUT 0.01      /* nats a row: by so much a later stage may predict the rows left out worse than an earlier one did */
 #define HIGHEST_FLOOR 1e-9 /* of the jitter that is raised when knots cannot be factorised */
-#define LARGEST_RATIO 1e6  /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
+#define LARGEST_RATIO 3e5  /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
 #define DOUBLING 4.0       /* times longer is an evaluation with twice as many knots */
 
 /* What state.round says: where new knots come from, and how far the trial is. */
