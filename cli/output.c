@@ -10,6 +10,7 @@
 #include "json.h"
 
 /* Prints "oatgp: sentence" and keeps the sentence, the first of them, for --json. */
+CLI_PRINTF(4, 0)
 static void say(cli *c, bool keep, const char *behind, const char *format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
