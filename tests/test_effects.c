@@ -111,6 +111,7 @@ static void other_verbs(void **state) {
   oatgp_data *data = wavy_data(s, 40, 1, 0.1, 3);
   oatgp_evaluation evaluation;
   oatgp_scores scores;
+  set(s, "select", "auto");
   set(s, "approx", "full");
   set(s, "knots", "20");
   set(s, "max_knots", "20");
