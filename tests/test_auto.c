@@ -1,5 +1,5 @@
 /* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
- * small --memory makes few rows look like many: the exact GP is then one of a subset. */
+ * small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
 #include "fits.h"
 #include "knots/subset.h"
 
