@@ -85,6 +85,13 @@ static oatgp_status evaluate(oat_search *s) {
   return status;
 }
 
+/* The current model waits in s->fallback while another is tried. */
+static void put_aside(oat_search *s) {
+  oat_search_copy(s, &s->point, s->state.k, &s->fallback);
+  s->state.fallback_value = s->state.value;
+  s->state.fallback_k = s->state.k;
+}
+
 /* ---- the incumbent ------------------------------------------------------------------------------------------------------- */
 
 /* The current model, or the exact GP at its parameters, becomes the incumbent unless an earlier stage predicted the rows clearly better. */
@@ -368,9 +375,7 @@ done:
 static oatgp_status settle_again(oat_search *s) {
   const oat_rng before = s->state.rng;
   oat_optimum found = {.highest = -HUGE_VAL, .other = s->state.other};
-  oat_search_copy(s, &s->point, s->state.k, &s->fallback);
-  s->state.fallback_value = s->state.value;
-  s->state.fallback_k = s->state.k;
+  put_aside(s);
   oat_search_copy(s, &s->backup, 0, &s->point);
   return settle(s, &before, &found);
 }
@@ -483,9 +488,7 @@ done:
 static oatgp_status put_random(oat_search *s) {
   const size_t k = s->state.k;
   oatgp_status status = OATGP_OK;
-  oat_search_copy(s, &s->point, k, &s->fallback);
-  s->state.fallback_value = s->state.value;
-  s->state.fallback_k = k;
+  put_aside(s);
   s->state.k = 0;
   TRY(add_random(s, k));
   if (oat_search_evaluate(s) != OATGP_OK) {
