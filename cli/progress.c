@@ -177,13 +177,13 @@ static void show_work(cli *c, const char *what, double done, double total) {
   print_line(c, line);
 }
 
-/* The line of the optimiser or the certificate, with how far its evaluation is, which is worth telling when it takes long. What matters less
- * comes later. */
+/* The line of the optimiser or the certificate. How far its evaluation is gets told where one takes over a second. What matters less comes
+ * later. */
 static void show_state(cli *c, const char *what, double share) {
   const cli_progress *p = &c->progress;
   const double left = p->deadline - seconds_now();
   char line[LONGEST_LINE] = "", inside[48] = "";
-  if (what != NULL) {
+  if (what != NULL && p->rate < 1) {
     snprintf(inside, sizeof inside, ", %s %.0f %%", what, 100 * share);
   }
   add(line, p->part, p->state, inside);
