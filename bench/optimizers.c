@@ -19,7 +19,7 @@
 #include "bench.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
-#include "model/setup.h"
+#include "fit/setup.h"
 #include "optim/optim.h"
 #include "util/clock.h"
 #include "util/memory.h"

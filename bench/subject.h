@@ -3,7 +3,7 @@
 #ifndef OAT_SUBJECT_H
 #define OAT_SUBJECT_H
 
-#include "model/setup.h"
+#include "fit/setup.h"
 
 typedef struct shape {
   size_t n, k, d;

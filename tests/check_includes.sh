@@ -6,7 +6,7 @@ cd "${1:-$(dirname -- "$0")/..}"
 
 find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk '
   BEGIN {
-    count = split("util plot linalg data kernel backend objective optim knots model report api", order, " ")
+    count = split("util text settings tensors plot linalg data tables kernel rows device objective optim knots model predict certify fit report api", order, " ")
     for (i = 1; i <= count; i++) { rank[order[i]] = i }
     optim_may["util"]; optim_may["linalg"]; optim_may["optim"]
     plot_user["plot"]; plot_user["report"]

@@ -3,7 +3,7 @@
 #include "dense.h"
 #include "fits.h"
 #include "model/rows.h"
-#include "model/traces.h"
+#include "certify/determinant.h"
 
 enum { N = 44, D = 2, K = 7, WEIGHTS = 1, VARIANCES = 2, NOISES = 4 };
 

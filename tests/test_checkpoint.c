@@ -2,7 +2,7 @@
  * sentence, or goes on to a model; it never crashes, never goes on for ever and never fails in silence. */
 #include "fits.h"
 
-#include "data/tensors.h"
+#include "tensors/tensors.h"
 #include "knots/strategy.h"
 #include "util/memory.h"
 

@@ -6,7 +6,7 @@
 #include <locale.h>
 #include <math.h>
 
-#include "data/number.h"
+#include "text/number.h"
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "data/reader.h"
+#include "tables/reader.h"
 
 static const double six[] = {1, 2, 3, 4, 5, 6};
 

@@ -31,32 +31,32 @@ expect() {
   fi
 }
 
-expect 0 src/model/fit.c util/memory.h
-expect 0 src/model/fit.c model/fit.h
+expect 0 src/fit/fit.c util/memory.h
+expect 0 src/fit/fit.c model/fit.h
 expect 0 src/optim/lbfgs.c linalg/blas.h
-expect 0 src/backend/cpu/cpu.c backend/backend.h
+expect 0 src/device/cpu/cpu.c device/device.h
 expect 0 src/util/rng.h oatgp.h
 expect 0 src/kernel/se.c oat_config.h
 expect 0 cli/main.c oatgp.h
 expect 0 cli/main.c own.h
 expect 0 cli/main.c oatgp_settings.def
 expect 0 src/report/page.c plot/plot.h
-expect 1 src/model/fit.c plot/plot.h
-expect 1 src/model/fit.c report/report.h
+expect 1 src/fit/fit.c plot/plot.h
+expect 1 src/fit/fit.c report/report.h
 expect 0 src/plot/svg.c util/memory.h
 expect 1 cli/main.c plot/plot.h
 expect 1 src/plot/svg.c data/data.h
 expect 1 src/kernel/se.c plot/plot.h
 expect 1 cli/main.c plot/figure.h
 expect 1 src/util/memory.c data/data.h
-expect 1 src/backend/cpu/cpu.c model/fit.h
-expect 1 src/kernel/se.h backend/backend.h
+expect 1 src/device/cpu/cpu.c model/fit.h
+expect 1 src/kernel/se.h device/device.h
 expect 1 src/optim/lbfgs.c objective/params.h
 expect 1 src/optim/lbfgs.c data/data.h
-expect 1 src/model/fit.c ../api/settings.h
-expect 1 src/model/fit.c fit.h
+expect 1 src/fit/fit.c ../api/settings.h
+expect 1 src/fit/fit.c fit.h
 expect 1 src/elsewhere/a.c util/memory.h
-expect 1 src/model/fit.c elsewhere/a.h
+expect 1 src/fit/fit.c elsewhere/a.h
 expect 1 cli/main.c util/memory.h
 expect 1 cli/main.c ../src/util/memory.h
 expect 1 cli/main.c oat_config.h

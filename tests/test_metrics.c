@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/metrics.h"
+#include "predict/metrics.h"
 #include "util/rng.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

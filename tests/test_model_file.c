@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "data/tensors.h"
+#include "tensors/tensors.h"
 #include "model/model.h"
 
 static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "fic", "fitc", "pep"};

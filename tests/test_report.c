@@ -4,7 +4,7 @@
 
 #include <locale.h>
 
-#include "model/average.h"
+#include "predict/average.h"
 #include "plot/plot.h"
 #include "report/binomial.h"
 

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "data/reader.h"
+#include "tables/reader.h"
 
 #define MOST_ROWS ((size_t)1 << 40)
 

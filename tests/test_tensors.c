@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/tensors.h"
+#include "tensors/tensors.h"
 #include "util/hash.h"
 #include "util/rng.h"
 

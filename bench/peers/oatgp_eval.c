@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
-#include "model/setup.h"
+#include "fit/setup.h"
 #include "objective/objective.h"
 #include "util/clock.h"
 

@@ -3,7 +3,7 @@
 #define OAT_API_H
 
 #include "objective/approx.h"
-#include "util/context.h"
+#include "settings/settings.h"
 
 static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads > 0 ? ctx->threads : 1; }
 
@@ -17,11 +17,4 @@ oatgp_status oat_take_model_threads(oatgp_context *ctx, const oat_approx *approx
 
 /* A note for each setting of the verb that was given and has no effect with the others. The settings are in their ranges. */
 oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *knots, const char *verb);
-/* Whether the setting, which is one of the verb's, has another value than in `base`. */
-bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb);
-enum { OAT_LONGEST_SETTING = 32 }; /* name, with the zero at its end */
-
-/* All settings as lines "name = value", as a config file has them. */
-oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *settings, char **out);
-
 #endif

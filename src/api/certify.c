@@ -1,5 +1,5 @@
 /* Public entries for the certificate: they check their arguments and forward. */
-#include "model/certify.h"
+#include "certify/certify.h"
 
 #include "api/api.h"
 #include "data/data.h"

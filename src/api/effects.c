@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "knots/strategy.h"
-#include "model/setup.h"
+#include "fit/setup.h"
 
 static bool sparse(const oat_setup *s) { return s->approx->sparse; }
 static bool has_power(const oat_setup *s) { return s->approx->power; }

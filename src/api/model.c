@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "model/metrics.h"
+#include "predict/metrics.h"
 #include "util/memory.h"
 #include "util/utf8.h"
 

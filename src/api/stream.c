@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "data/reader.h"
+#include "tables/reader.h"
 #include "model/model.h"
 #include "util/memory.h"
 

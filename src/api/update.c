@@ -1,5 +1,5 @@
 /* Public entries for rows that come after a fit. */
-#include "model/update.h"
+#include "fit/update.h"
 
 #include "api/api.h"
 #include "data/data.h"

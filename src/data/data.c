@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/shown.h"
+#include "text/shown.h"
 #include "util/memory.h"
 #include "util/utf8.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/tensors.h"
+#include "tensors/tensors.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
 #include "util/machine.h"

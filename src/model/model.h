@@ -4,7 +4,7 @@
 #define OAT_MODEL_H
 
 #include "data/scaling.h"
-#include "data/tensors.h"
+#include "tensors/tensors.h"
 #include "objective/objective.h"
 
 /* Texts kept with a model. */

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "data/layout.h"
-#include "data/shown.h"
+#include "tables/columns.h"
+#include "text/shown.h"
 #include "util/memory.h"
 
 /* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */

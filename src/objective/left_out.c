@@ -1,4 +1,4 @@
-/* How well a sparse model predicts its own rows, each without itself: one pass over the rows after an evaluation. src/model/loo.c has the
+/* How well a sparse model predicts its own rows, each without itself: one pass over the rows after an evaluation. src/predict/loo.c has the
  * formulas, and what each row has; here the coefficients of an estimated mean stay as they are. */
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "backend/backend.h"
+#include "device/device.h"
 #include "objective/approx.h"
 
 /* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */

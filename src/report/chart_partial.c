@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "model/average.h"
+#include "predict/average.h"
 #include "report/chart.h"
 #include "util/memory.h"
 #include "util/rng.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "model/loo.h"
+#include "predict/loo.h"
 #include "model/rows.h"
-#include "model/score.h"
+#include "predict/score.h"
 #include "plot/svg.h"
 #include "util/memory.h"
 #include "util/rng.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/tensors.h"
-#include "data/tensors_layout.h"
+#include "tensors/tensors.h"
+#include "tensors/layout.h"
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/rng.h"

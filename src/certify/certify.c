@@ -1,0 +1,422 @@
+/* A bracket of the exact log evidence at a model's parameters.
+ *
+ * With r = y - mean, D the rows' noise variances, C = K + D and P = Q + D, where Q is what the knots explain of K (so K - Q, and C - P, are
+ * positive semidefinite), g_i the diagonal of K - Q and t = sum g_i / n_i:
+ *
+ *   log p(y) = -N/2 log 2 pi - 1/2 log|C| - 1/2 r . C^-1 r
+ *
+ *   log|P| <= log|C| <= log|P| + N log(1 + t / N)          the latter since |I + A| <= (1 + tr A / N)^N (means of eigenvalues) for
+ *                                                          A = P^-1/2 (K - Q) P^-1/2, and tr A <= t as P >= D (Artemev, Burt and
+ *                                                          van der Wilk 2021); closer bounds from tr A and tr A^2 in traces.c
+ *   q(x) <= r . C^-1 r <= q(x) + e . P^-1 e                for ANY x, with q(x) = 2 r . x - x . C x and e = r - C x: the difference
+ *                                                          r . C^-1 r - q(x) is e . C^-1 e, which is not negative, and at most
+ *                                                          e . P^-1 e as C >= P
+ *
+ * So whatever x is, the two lines give an upper and a lower bound, and to stop early costs width and nothing else. x comes from conjugate
+ * gradients on C x = r preconditioned by P: q(x) rises with every iteration and e . P^-1 e is a number that they have anyway. They begin at
+ * x = 0, where the lower bound is already above the evidence lower bound F of vfe: that is the same with t in place of N log(1 + t / N).
+ *
+ * F = log p(y) - KL(q || posterior) for the variational posterior q, so KL <= upper - F. */
+#include "certify/certify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/rows.h"
+#include "settings/settings.h"
+#include "certify/system.h"
+#include "certify/determinant.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+#define PAUSE 0.05     /* seconds between two questions whether to go on */
+#define ROUNDING 1e-13 /* of the sums of which e . P^-1 e is the difference */
+#define SAME_DATA 1e-7 /* nats for each row and nat of the objective */
+
+typedef struct run {
+  oatgp_context *ctx;
+  const oat_certify_request *request;
+  oat_model_rows all;       /* with the basis of the mean */
+  double *r;                /* n: residual from the prior mean, the estimated part too */
+  oat_rows rows;            /* with that residual */
+  oat_objective *objective; /* vfe */
+  oat_objective *exact;     /* the full GP, or NULL */
+  oat_system system;
+  double *x, *e, *z, *p, *cp; /* n each: conjugate gradients */
+  double base;                /* -N/2 log 2 pi - 1/2 log|P|, in the data's units */
+  double trace;               /* t */
+  double ez, rest;            /* e . z; how far q(x) may be below r . C^-1 r */
+  double q_low, q_high;       /* bounds of r . C^-1 r */
+  oat_determinant gap;        /* bounds of log|C| - log|P| */
+  oat_traces_work traces;
+  double began, asked;
+  bool user_stopped;
+  oatgp_certificate result;
+} run;
+
+/* ---- the models that are evaluated ---------------------------------------------------------------------------------- */
+
+static oat_point point_of(const oatgp_model *model) { return (oat_point){model->theta, model->z}; }
+
+/* `jitter`: that of the model; the exact evidence has none. */
+static oatgp_status make_objective(const run *f, const oat_approx *approx, bool jitter, oat_objective **out) {
+  const oatgp_model *model = f->request->model;
+  const double unit = model->number[OAT_NUMBER_Y_SCALE];
+  const oat_objective_config config = {
+      .approx = approx,
+      .kernel = model->kernel,
+      .rows = &f->rows,
+      .alpha = model->number[OAT_NUMBER_ALPHA],
+      .jitter = jitter ? model->number[OAT_NUMBER_JITTER] : 0,
+      .k = model->k,
+      .memory = approx->sparse ? 0 : oat_memory_for(f->request->settings, false), /* one evaluation has no use for what it could keep */
+      .threads = (int)f->request->settings->threads,
+      .jitter_absolute = jitter ? model->number[OAT_NUMBER_JITTER_ABSOLUTE] / unit / unit : 0,
+  };
+  return oat_objective_create(f->ctx, &config, out);
+}
+
+/* The objective in the data's units. */
+static oatgp_status evaluate(const run *f, oat_objective *objective, double *value) {
+  const oatgp_model *model = f->request->model;
+  const oat_point point = point_of(model);
+  const oatgp_status status = oat_objective_evaluate(objective, &point, value, NULL);
+  if (status != OATGP_OK) {
+    return oat_fail(f->ctx, status, "%s has no finite value at the model's parameters (pivot %zu)", objective->config.approx->name,
+                    objective->pivot);
+  }
+  *value -= (double)f->rows.n * log(model->number[OAT_NUMBER_Y_SCALE]);
+  return OATGP_OK;
+}
+
+static oatgp_status evaluate_once(const run *f, const oat_approx *approx, bool jitter, double *value) {
+  oat_objective *objective = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(make_objective(f, approx, jitter, &objective));
+  TRY(evaluate(f, objective, value));
+done:
+  oat_objective_free(objective);
+  return status;
+}
+
+/* The model's own objective says whether these are the rows that it was fitted to. */
+static oatgp_status check_data(const run *f, double own) {
+  const double known = f->request->model->number[OAT_NUMBER_OBJECTIVE];
+  if (!(fabs(own - known) <= SAME_DATA * ((double)f->rows.n + fabs(known)))) {
+    oat_say(
+        f->ctx, OATGP_WARNING,
+        "with these %zu rows the model's objective is %.8g and not %.8g: they are not those that it was fitted to, and the bounds are for "
+        "the posterior that these would give",
+        f->rows.n, own, known);
+  }
+  return OATGP_OK;
+}
+
+/* The rows, with all of the prior mean taken off: its coefficients count as parameters, so that what is bounded is the evidence at them. */
+static oatgp_status take_rows(run *f) {
+  const oatgp_model *model = f->request->model;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_model_rows_make(f->ctx, model, f->request->data, &f->all));
+  f->rows = f->all.rows;
+  TRY(oat_new_matrix(f->ctx, f->rows.n, 1, &f->r));
+  for (size_t i = 0; i < f->rows.n; i++) {
+    f->r[i] = f->all.r[i];
+    for (size_t j = 0; j < model->p; j++) {
+      f->r[i] -= model->coefficient[j] * f->all.r[i + (1 + j) * f->rows.n];
+    }
+  }
+  f->rows.p = 0;
+  f->rows.r = f->r;
+done:
+  return status;
+}
+
+/* ---- bounds --------------------------------------------------------------------------------------------------------- */
+
+/* The best of each kind so far. */
+static void tighten(run *f) {
+  oatgp_certificate *c = &f->result;
+  c->upper = f->base - (f->q_low + f->gap.low) / 2;
+  c->lower = fmax(f->base - (f->q_high + f->gap.high) / 2, c->elbo);
+  c->kl_at_most = fmax(c->upper - c->elbo, 0);
+  c->kl_per_row = c->kl_at_most / (double)f->rows.n;
+  c->seconds = oat_seconds() - f->began;
+}
+
+/* From q(x) of the present x. */
+static void tighten_quadratic(run *f, double q) {
+  f->q_low = fmax(f->q_low, q);
+  f->q_high = fmin(f->q_high, q + f->rest);
+  tighten(f);
+}
+
+/* z = P^-1 e and e . z. That is a difference of sums up to e . D^-1 e; their rounding error is added, and the first of them is a bound
+ * too. */
+static void precondition(run *f) {
+  double whole = 0;
+  oat_system_solve_sparse(&f->system, f->e, f->z);
+  f->ez = oat_dot(f->rows.n, f->e, f->z);
+  for (size_t i = 0; i < f->rows.n; i++) {
+    whole += f->system.w[i] * f->e[i] * f->e[i];
+  }
+  f->rest = fmin(fmax(f->ez, 0) + ROUNDING * whole, whole);
+}
+
+/* ---- conjugate gradients -------------------------------------------------------------------------------------------- */
+
+static bool over_time(const run *f) {
+  const double limit = f->request->settings->time_limit;
+  return limit > 0 && oat_seconds() - f->began >= limit;
+}
+
+/* Whether to go on: not past the time limit, and not if the monitor says so. */
+static bool ask(void *self) {
+  run *f = self;
+  const double now = oat_seconds();
+  if (f->user_stopped || over_time(f)) {
+    return false;
+  }
+  if (f->request->monitor != NULL && now - f->asked >= PAUSE) {
+    f->asked = now;
+    f->result.seconds = now - f->began;
+    f->user_stopped = f->request->monitor(f->request->user, &f->result) != 0;
+  }
+  return !f->user_stopped;
+}
+
+/* Of the conjugate gradients, before the next iteration; OATGP_STOP_NONE to go on. */
+static oatgp_stop reason_to_stop(run *f) {
+  const oatgp_settings *settings = f->request->settings;
+  f->asked = 0;
+  if (!ask(f)) {
+    return f->user_stopped ? OATGP_STOP_USER : OATGP_STOP_TIME;
+  }
+  if (f->rest / 2 <= settings->tol) {
+    return OATGP_STOP_BRACKET;
+  }
+  return f->result.iterations >= settings->max_iter ? OATGP_STOP_ITERATIONS : OATGP_STOP_NONE;
+}
+
+/* x and e one step further along p. */
+static void step(run *f, double length) {
+  for (size_t i = 0; i < f->rows.n; i++) {
+    f->x[i] += length * f->p[i];
+    f->e[i] -= length * f->cp[i];
+  }
+}
+
+/* Iterates until there is a reason to stop. q(x) = r . x + e . x for e = r - C x; once rounding keeps it from rising, twice in a row,
+ * nothing more is to be had. */
+static oatgp_stop iterate(run *f) {
+  const size_t n = f->rows.n;
+  double q = 0;
+  int idle = 0;
+  oatgp_stop stop = reason_to_stop(f);
+  for (; stop == OATGP_STOP_NONE; stop = reason_to_stop(f)) {
+    if (!oat_system_product(&f->system, f->p, f->cp)) {
+      continue;
+    }
+    const double curvature = oat_dot(n, f->p, f->cp), before = f->ez, q_before = q;
+    if (!(curvature > 0) || !(before > 0)) {
+      return OATGP_STOP_STALLED;
+    }
+    step(f, before / curvature);
+    q = oat_dot(n, f->r, f->x) + oat_dot(n, f->e, f->x);
+    precondition(f);
+    f->result.iterations++;
+    tighten_quadratic(f, q);
+    idle = q > q_before ? 0 : idle + 1;
+    if (idle == 2) {
+      return OATGP_STOP_STALLED;
+    }
+    for (size_t i = 0; i < n; i++) {
+      f->p[i] = f->z[i] + f->ez / before * f->p[i];
+    }
+  }
+  return stop;
+}
+
+/* How many iterations are enough for `tol`, at worst: P^-1 C has its eigenvalues between 1 and 1 + t, and the error of conjugate gradients
+ * falls accordingly. */
+static double most_iterations(const run *f) {
+  const double condition = 1 + f->trace, rate = (sqrt(condition) - 1) / (sqrt(condition) + 1);
+  const double wanted = log(2 * condition * f->rest / f->request->settings->tol);
+  const double enough = wanted > 0 ? ceil(wanted / -(2 * log(rate))) : 0;
+  return fmin(fmin(fmax(enough, 1), (double)f->rows.n), (double)f->request->settings->max_iter);
+}
+
+static void say_cost(run *f) {
+  const double each = oat_system_cost(&f->system), most = most_iterations(f);
+  char more[64] = "";
+  if (f->traces.u != NULL) {
+    snprintf(more, sizeof more, "; then about %.2g s for the determinant", oat_traces_cost(&f->system, &f->traces));
+  }
+  f->result.seconds_per_iteration = each;
+  oat_say(f->ctx, OATGP_NOTE,
+          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s",
+          f->rows.n, each, most, each * most, more, f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "");
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+
+static oatgp_status make_vectors(run *f) {
+  double **const vectors[] = {&f->x, &f->e, &f->z, &f->p, &f->cp};
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    TRY(oat_new_matrix(f->ctx, f->rows.n, 1, vectors[i]));
+  }
+done:
+  return status;
+}
+
+/* The vfe model at the parameters and knots: its value, its factors, and the bounds at x = 0. */
+static oatgp_status begin(run *f) {
+  const oatgp_model *model = f->request->model;
+  const oatgp_settings *settings = f->request->settings;
+  const size_t n = f->rows.n;
+  oatgp_status status = OATGP_OK;
+  TRY(make_objective(f, oat_approx_find("vfe"), true, &f->objective));
+  TRY(evaluate(f, f->objective, &f->result.elbo));
+  const oat_factors *factors = &f->objective->factors;
+  const double *scalar = factors->sums->scalar;
+  f->trace = scalar[OAT_G_OVER_N];
+  f->base = -0.5 * ((double)n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
+            (double)n * log(model->number[OAT_NUMBER_Y_SCALE]);
+  oat_system_config config = {&f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, oat_memory_for(settings, true), ask,
+                              f};
+  config.sparse.l = factors->l;
+  TRY(oat_system_open(f->ctx, &config, &f->system));
+  f->gap.high = (double)n * log1p((f->trace + oat_traces_lost(&f->system)) / (double)n);
+  TRY(make_vectors(f));
+  for (size_t i = 0; i < n; i++) {
+    f->e[i] = f->r[i];
+  }
+  precondition(f);
+  for (size_t i = 0; i < n; i++) {
+    f->p[i] = f->z[i];
+  }
+  f->q_high = HUGE_VAL;
+  tighten_quadratic(f, 0);
+done:
+  return status;
+}
+
+/* For the traces of the determinant: two arrays of rows x knots, if they may be had. */
+static oatgp_status open_traces(run *f) {
+  const double n = (double)f->rows.n, k = (double)f->request->model->k, bytes = (2 * n * k + oat_traces_room(&f->system)) * sizeof(double);
+  const bool fits = f->system.v != NULL && bytes <= (double)oat_memory_for(f->request->settings, true);
+  return f->request->settings->determinant && fits ? oat_traces_open(f->ctx, &f->system, &f->traces) : OATGP_OK;
+}
+
+/* A stop in the middle leaves the bounds of before. */
+static void tighten_determinant(run *f) {
+  oat_traces traces;
+  if (f->traces.u == NULL) {
+    return;
+  }
+  if (!oat_traces_sum(&f->system, &f->traces, f->trace, &traces)) {
+    f->result.stop = f->user_stopped ? OATGP_STOP_USER : OATGP_STOP_TIME;
+    return;
+  }
+  const oat_determinant found = oat_determinant_bounds(f->rows.n, &traces);
+  f->gap.low = fmax(f->gap.low, found.low);
+  f->gap.high = fmin(f->gap.high, found.high);
+  tighten(f);
+}
+
+static bool was_stopped(const run *f) { return f->result.stop == OATGP_STOP_USER || f->result.stop == OATGP_STOP_TIME; }
+
+static oatgp_status check_sparse(const run *f) {
+  const oatgp_model *model = f->request->model;
+  double own = f->result.elbo;
+  const oatgp_status status = model->approx->trace ? OATGP_OK : evaluate_once(f, model->approx, true, &own);
+  if (status == OATGP_OK && !model->approx->trace) {
+    oat_say(f->ctx, OATGP_NOTE, "the model is %s: the bounds and the KL are for the vfe posterior with its parameters and knots",
+            model->approx->name);
+  }
+  return status == OATGP_OK ? check_data(f, own) : status;
+}
+
+/* When the bracket is as narrow as rounding, its ends may have changed places. */
+static void order_bounds(oatgp_certificate *c) {
+  if (c->lower > c->upper) {
+    const double lower = c->upper;
+    c->upper = c->lower;
+    c->lower = lower;
+  }
+}
+
+/* The bounds do not need it: they stay if its matrix is singular to rounding. */
+static oatgp_status exact_evidence(run *f) {
+  oat_set_blas_threads((int)f->request->settings->threads);
+  const oatgp_status status = evaluate(f, f->exact, &f->result.exact);
+  oat_set_blas_threads(1);
+  if (status != OATGP_NUMERIC) {
+    return status;
+  }
+  f->result.exact = NAN;
+  oat_say(f->ctx, OATGP_WARNING, "the exact log evidence cannot be computed: %s", oatgp_last_error(f->ctx));
+  return OATGP_OK;
+}
+
+static oatgp_status certify_sparse(run *f) {
+  const bool wants_exact = f->request->settings->exact != 0;
+  oatgp_status status = OATGP_OK;
+  if (wants_exact) {
+    TRY(make_objective(f, oat_approx_find("full"), false, &f->exact));
+  }
+  TRY(begin(f));
+  TRY(check_sparse(f));
+  TRY(open_traces(f));
+  say_cost(f);
+  f->result.stop = iterate(f);
+  if (!was_stopped(f)) {
+    tighten_determinant(f);
+  }
+  if (wants_exact && !was_stopped(f)) {
+    TRY(exact_evidence(f));
+  }
+  order_bounds(&f->result);
+done:
+  return status;
+}
+
+/* The full GP's objective is the evidence. */
+static oatgp_status certify_full(run *f) {
+  oatgp_certificate *c = &f->result;
+  oat_set_blas_threads((int)f->request->settings->threads);
+  const oatgp_status status = evaluate_once(f, f->request->model->approx, true, &c->exact);
+  oat_set_blas_threads(1);
+  c->elbo = c->lower = c->upper = c->exact;
+  if (status == OATGP_OK) {
+    oat_say(f->ctx, OATGP_NOTE, "the model is the full GP: its objective is the exact log evidence");
+  }
+  return status == OATGP_OK ? check_data(f, c->exact) : status;
+}
+
+static void free_run(run *f) {
+  oat_traces_clear(&f->traces);
+  oat_system_close(&f->system);
+  oat_objective_free(f->objective);
+  oat_objective_free(f->exact);
+  oat_model_rows_clear(&f->all);
+  double *const arrays[] = {f->r, f->x, f->e, f->z, f->p, f->cp};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    free(arrays[i]);
+  }
+}
+
+oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request, oatgp_certificate *out) {
+  run f = {.ctx = ctx, .request = request, .began = oat_seconds()};
+  oatgp_status status = OATGP_OK;
+  f.result.n = request->data->n;
+  f.result.exact = NAN;
+  TRY(take_rows(&f));
+  TRY(request->model->approx->sparse ? certify_sparse(&f) : certify_full(&f));
+  f.result.seconds = oat_seconds() - f.began;
+  *out = f.result;
+done:
+  free_run(&f);
+  return status;
+}

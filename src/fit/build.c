@@ -1,0 +1,149 @@
+/* The model from a fit: everything that prediction needs at one point, copied out of the objective. */
+#include "fit/build.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "knots/strategy.h"
+#include "oat_config.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+void oat_fingerprint(const oatgp_data *data, char *text) {
+  uint64_t hash = OAT_HASH_START;
+  for (size_t j = 0; j < data->d; j++) {
+    const oat_column x = oat_data_input(data, j);
+    for (size_t i = 0; i < data->n; i++) {
+      hash = oat_hash(hash, &x.a[i * x.step], sizeof(double));
+    }
+  }
+  hash = oat_hash(hash, data->y, data->n * sizeof(double));
+  if (data->weight != NULL) {
+    hash = oat_hash(hash, data->weight, data->n * sizeof(double));
+  }
+  if (data->noise != NULL) {
+    hash = oat_hash(hash, data->noise, data->n * sizeof(double));
+  }
+  snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
+}
+
+static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+  const oatgp_data *data = setup->data;
+  const oatgp_settings *settings = setup->settings;
+  oatgp_status status = OATGP_OK;
+  char fingerprint[OAT_FINGERPRINT];
+  oat_fingerprint(data, fingerprint);
+  const char *const texts[OAT_TEXTS] = {
+      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = setup->kernel->name,
+      [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
+      [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
+      [OAT_TEXT_NOISE] = data->noise_name,
+  };
+  for (size_t i = 0; i < OAT_TEXTS; i++) {
+    TRY(oat_copy_text(ctx, texts[i], &model->text[i]));
+  }
+  for (size_t j = 0; j < model->d; j++) {
+    TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
+  }
+  if (data->positions != NULL) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
+    for (size_t j = 0; j < model->d; j++) {
+      model->positions[j] = (double)data->positions[setup->scaling.column[j]];
+    }
+  }
+done:
+  return status;
+}
+
+/* Knots that were given keep the places that they had there; those that were added follow. */
+static oatgp_status copy_order(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+  const double *before = setup->from != NULL ? setup->from->order : NULL;
+  const bool given = setup->order != NULL && model->k >= setup->knots->n;
+  if (before == NULL && !given) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_new_matrix(ctx, model->k, 1, &model->order);
+  for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
+    model->order[i] = before != NULL ? before[i] : (double)(i < setup->knots->n ? setup->order[i] : i);
+  }
+  return status;
+}
+
+static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, oatgp_model *model) {
+  const oat_approx *approx = setup->approx;
+  double *number = model->number;
+  number[OAT_NUMBER_N] = (double)setup->rows.n;
+  number[OAT_NUMBER_ALPHA] = approx->power ? setup->settings->alpha : approx->alpha;
+  number[OAT_NUMBER_JITTER] = config->jitter;
+  number[OAT_NUMBER_JITTER_ABSOLUTE] = setup->approx->sparse ? setup->settings->jitter_absolute : 0;
+  number[OAT_NUMBER_OBJECTIVE] = oat_setup_objective_value(setup, value);
+  number[OAT_NUMBER_RESTARTS] = (double)setup->settings->restarts;
+  number[OAT_NUMBER_SEED] = (double)setup->settings->seed;
+  number[OAT_NUMBER_MEAN] = setup->mean;
+  number[OAT_NUMBER_Y_SCALE] = setup->y_scale;
+  number[OAT_NUMBER_HEADER] = setup->data->header;
+  number[OAT_NUMBER_COLUMNS] = (double)setup->data->columns;
+  for (size_t i = OAT_NUMBER_OPTIONAL; i < OAT_NUMBERS; i++) {
+    number[i] = NAN;
+  }
+  const size_t places[] = {setup->data->target_position, setup->data->weight_position, setup->data->noise_position};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    number[OAT_NUMBER_TARGET_COLUMN + i] = places[i] > 0 ? (double)places[i] : NAN;
+  }
+}
+
+/* The full GP keeps its rows: inputs, residuals from the prior mean, noise. */
+static void copy_rows(const oat_rows *rows, oatgp_model *model) {
+  memcpy(model->z, rows->x, rows->n * rows->d * sizeof *model->z);
+  for (size_t i = 0; i < rows->n; i++) {
+    model->r[i] = rows->r[i];
+    for (size_t j = 0; j < rows->p; j++) {
+      model->r[i] -= model->coefficient[j] * rows->r[i + (1 + j) * rows->n];
+    }
+    model->noise[i] = oat_noise_variance(rows, model->theta[OAT_TAU], i);
+  }
+}
+
+static void copy_factors(const oat_objective *objective, const oat_point *point, oatgp_model *model) {
+  const oat_factors *factors = &objective->factors;
+  const size_t k = model->k;
+  memcpy(model->theta, point->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
+  memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
+  if (!model->approx->sparse) {
+    copy_rows(objective->config.rows, model);
+    return;
+  }
+  memcpy(model->z, point->z, k * model->d * sizeof *model->z);
+  memcpy(model->l, factors->l, k * k * sizeof *model->l);
+  memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
+  memcpy(model->c, factors->c, k * sizeof *model->c);
+  memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
+}
+
+oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective, const oat_point *point,
+                             oatgp_model **out) {
+  oatgp_model *model = NULL;
+  oatgp_status status = OATGP_OK;
+  double value;
+  const oatgp_status evaluated = oat_objective_evaluate(objective, point, &value, NULL);
+  TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
+  TRY(oat_new(ctx, 1, sizeof *model, &model));
+  model->approx = setup->approx;
+  model->kernel = setup->kernel;
+  model->d = setup->scaling.d;
+  model->k = setup->approx->sparse ? setup->k : setup->rows.n;
+  model->p = setup->rows.p;
+  TRY(oat_model_allocate(ctx, model));
+  TRY(copy_texts(ctx, setup, model));
+  copy_numbers(setup, &objective->config, value, model);
+  TRY(copy_order(ctx, setup, model));
+  oat_model_copy_scaling(&setup->scaling, &model->scaling);
+  copy_factors(objective, point, model);
+  TRY(oat_model_finish(ctx, model));
+  *out = model;
+  return OATGP_OK;
+done:
+  oatgp_model_free(model);
+  return status;
+}

@@ -1,0 +1,159 @@
+/* Cross-validation: the rows in a random order, the i-th of them in fold i mod folds, so that sizes differ by one at most. */
+#include "fit/cv.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "linalg/linalg.h"
+#include "predict/score.h"
+#include "util/memory.h"
+#include "util/rng.h"
+
+typedef struct validation {
+  oatgp_context *ctx;
+  const oat_fit_request *fit;
+  const oatgp_cv_watch *watch;
+  size_t folds;
+  size_t *order, *chosen; /* n: all rows; rows of a part */
+  double *mean, *sd;      /* n: predictions, NaN before there is one */
+  double *part;           /* 2 n: those of a fold */
+  size_t done;            /* rows predicted */
+  bool stopped;
+} validation;
+
+static oatgp_status open_validation(validation *v) {
+  const oatgp_data *data = v->fit->data;
+  oatgp_status status = OATGP_OK;
+  oat_rng rng;
+  if (v->folds > data->n) {
+    return oat_fail(v->ctx, OATGP_ARGUMENT, "folds is %zu, but there are only %zu rows: take fewer folds", v->folds, data->n);
+  }
+  TRY(oat_new(v->ctx, data->n, sizeof *v->order, &v->order));
+  TRY(oat_new(v->ctx, data->n, sizeof *v->chosen, &v->chosen));
+  TRY(oat_new_matrix(v->ctx, data->n, 1, &v->mean));
+  TRY(oat_new_matrix(v->ctx, data->n, 1, &v->sd));
+  TRY(oat_new_matrix(v->ctx, data->n, 2, &v->part));
+  oat_rng_seed(&rng, (uint64_t)v->fit->settings->seed);
+  oat_rng_sample(&rng, data->n, data->n, v->order);
+  for (size_t i = 0; i < data->n; i++) {
+    v->mean[i] = v->sd[i] = NAN;
+  }
+done:
+  return status;
+}
+
+/* The rows of a fold, or, with `others`, all the others; returns how many. */
+static size_t choose(validation *v, size_t fold, bool others) {
+  size_t count = 0;
+  for (size_t i = 0; i < v->fit->data->n; i++) {
+    if ((i % v->folds == fold) != others) {
+      v->chosen[count++] = v->order[i];
+    }
+  }
+  return count;
+}
+
+static int watch_fit(void *self, const oatgp_event *event) {
+  validation *v = self;
+  if (v->watch->monitor != NULL && v->watch->monitor(v->watch->user, event) != 0) {
+    v->stopped = true;
+  }
+  return v->stopped;
+}
+
+static oatgp_status fit_others(validation *v, size_t fold, oatgp_model **out) {
+  oatgp_data *data = NULL;
+  oat_fit_request request = *v->fit;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_data_select(v->ctx, v->fit->data, choose(v, fold, true), v->chosen, &data));
+  request.data = data;
+  request.monitor = watch_fit;
+  request.user = v;
+  request.unscored = true;
+  oat_set_blas_threads(oat_approx_find(request.settings->approx)->sparse ? 1 : (int)request.settings->threads);
+  TRY(oat_fit(v->ctx, &request, out));
+done:
+  oat_set_blas_threads(1); /* predictions have threads of their own */
+  oatgp_data_free(data);
+  return status;
+}
+
+static oatgp_status predict_fold(validation *v, size_t fold, const oatgp_model *model) {
+  oatgp_fold told = {fold + 1, v->folds, (size_t)model->number[OAT_NUMBER_N], {0}, model};
+  const size_t count = choose(v, fold, false);
+  const oatgp_prediction_sd out = {v->part, NULL, v->part + count};
+  oatgp_data *data = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_data_select(v->ctx, v->fit->data, count, v->chosen, &data));
+  TRY(oat_predict_sd(v->ctx, model, data, &out));
+  for (size_t i = 0; i < count; i++) {
+    v->mean[v->chosen[i]] = out.mean[i];
+    v->sd[v->chosen[i]] = out.sd[i];
+  }
+  v->done += count;
+  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){out.mean, out.sd}, NULL, &told.scores));
+  if (v->watch->fold != NULL && v->watch->fold(v->watch->user, &told) != 0) {
+    v->stopped = true;
+  }
+done:
+  oatgp_data_free(data);
+  return status;
+}
+
+/* The fit of a fold that was stopped is not used. */
+static oatgp_status run_fold(validation *v, size_t fold) {
+  oatgp_model *model = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(fit_others(v, fold, &model));
+  if (!v->stopped) {
+    TRY(predict_fold(v, fold, model));
+  }
+done:
+  oatgp_model_free(model);
+  return status;
+}
+
+/* The scores are of the rows that were predicted. */
+static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
+  const oatgp_data *data = v->fit->data;
+  oatgp_data *predicted = NULL;
+  size_t count = 0;
+  oatgp_status status = OATGP_OK;
+  if (v->done == 0) {
+    return oat_fail(v->ctx, OATGP_STOPPED, "the cross-validation was stopped before its first fold was done");
+  }
+  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){v->mean, v->sd}, rows, NULL));
+  for (size_t i = 0; i < data->n; i++) {
+    if (!isnan(v->mean[i])) {
+      v->mean[count] = v->mean[i];
+      v->sd[count] = v->sd[i];
+      v->chosen[count++] = i;
+    }
+  }
+  if (scores != NULL) {
+    TRY(oatgp_data_select(v->ctx, data, count, v->chosen, &predicted));
+    TRY(oat_held_out_report(v->ctx, predicted, (oat_gaussian){v->mean, v->sd}, NULL, scores));
+  }
+done:
+  oatgp_data_free(predicted);
+  return status;
+}
+
+oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,
+                    oatgp_scores *scores) {
+  const oatgp_cv_watch nobody = {NULL, NULL, NULL};
+  validation v = {.ctx = ctx, .fit = fit, .watch = watch != NULL ? watch : &nobody, .folds = (size_t)fit->settings->folds};
+  oatgp_status status = OATGP_OK;
+  TRY(open_validation(&v));
+  for (size_t fold = 0; fold < v.folds && !v.stopped; fold++) {
+    TRY(run_fold(&v, fold));
+  }
+  TRY(conclude(&v, rows, scores));
+done:
+  free(v.order);
+  free(v.chosen);
+  free(v.mean);
+  free(v.sd);
+  free(v.part);
+  return status;
+}

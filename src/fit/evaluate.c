@@ -1,0 +1,79 @@
+/* One evaluation of the objective, for checking and teaching. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "fit/setup.h"
+#include "util/memory.h"
+
+#define PLAIN_JITTER 1e-6 /* unless one is given: what is evaluated does not depend on tau by way of the jitter */
+
+/* Derivatives and parameters as the user sees them; knots become row-major. */
+static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective, const oat_gradient *gradient,
+                             oatgp_evaluation *out) {
+  const size_t d = setup->scaling.d, k = setup->k, count = oat_theta_count(setup->kernel, d) - OAT_LENGTHSCALE;
+  const double *theta = setup->start.theta, unit = setup->y_scale;
+  oatgp_status status = OATGP_OK;
+  out->sigma = theta[OAT_SIGMA] * unit;
+  out->tau = theta[OAT_TAU] * unit;
+  out->shape = theta[OAT_SHAPE];
+  out->mean = setup->mean + (setup->rows.p > 0 ? unit * objective->factors.coefficient[0] : 0);
+  out->jitter = objective->config.jitter;
+  out->inputs = d;
+  out->knots = k;
+  out->lengthscale_count = count;
+  TRY(oat_new_matrix(ctx, count, 1, &out->lengthscales));
+  TRY(oat_new_matrix(ctx, count, 1, &out->d_log_lengthscales));
+  memcpy(out->lengthscales, theta + OAT_LENGTHSCALE, count * sizeof(double));
+  if (gradient->theta != NULL) {
+    out->d_log_sigma = gradient->theta[OAT_SIGMA];
+    out->d_log_tau = gradient->theta[OAT_TAU];
+    out->d_log_shape = gradient->theta[OAT_SHAPE];
+    memcpy(out->d_log_lengthscales, gradient->theta + OAT_LENGTHSCALE, count * sizeof(double));
+  }
+  if (gradient->z != NULL) {
+    TRY(oat_new_matrix(ctx, k, d, &out->d_knots));
+    for (size_t i = 0; i < k * d; i++) {
+      const size_t place = setup->order != NULL ? setup->order[i % k] : i % k;
+      out->d_knots[place * d + i / k] = gradient->z[i];
+    }
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                          int with_gradient, oatgp_evaluation *out) {
+  oat_setup setup = {0};
+  oat_objective *objective = NULL;
+  oat_gradient gradient = {0};
+  oatgp_evaluation result = {0};
+  double value = 0;
+  oatgp_status status = OATGP_OK;
+  oatgp_settings as_they_are = *settings; /* nothing is selected */
+  as_they_are.select = "fixed";
+  as_they_are.jitter = isnan(settings->jitter) ? PLAIN_JITTER : settings->jitter;
+  TRY(oat_setup_make(ctx, data, &as_they_are, knots, &setup));
+  const oat_objective_config config = oat_setup_objective(&setup);
+  TRY(oat_objective_create(ctx, &config, &objective));
+  if (with_gradient) {
+    TRY(oat_new_matrix(ctx, oat_theta_count(setup.kernel, setup.scaling.d), 1, &gradient.theta));
+    TRY(oat_setup_check_moving(ctx, &setup));
+    if (setup.approx->sparse) {
+      TRY(oat_new_matrix(ctx, setup.k, setup.scaling.d, &gradient.z));
+    }
+  }
+  TRY(oat_objective_settle(ctx, objective, &setup.start, &value, with_gradient ? &gradient : NULL));
+  TRY(describe(ctx, &setup, objective, &gradient, &result));
+  result.objective = oat_setup_objective_value(&setup, value);
+  *out = result;
+  result = (oatgp_evaluation){0};
+done:
+  oatgp_evaluation_clear(&result);
+  free(gradient.theta);
+  free(gradient.z);
+  oat_objective_free(objective);
+  oat_setup_clear(&setup);
+  return status;
+}

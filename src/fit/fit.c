@@ -1,0 +1,345 @@
+/* The fit, from data to model: set up, settle the jitter, search from the start (and from others), keep the best. */
+#include "fit/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/advice.h"
+#include "predict/loo.h"
+#include "objective/sparse.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+#define LOO_LOSS 0.02 /* nats a row that leave-one-out may be worse than a constant's without a word */
+
+/* ---- making and freeing ------------------------------------------------------------------------------------------- */
+
+static void free_trail(oat_trail *trail) {
+  free(trail->history.row);
+  free(trail->selection.row);
+}
+
+static void free_run(oat_fit_run *f) {
+  oat_search_close(&f->search);
+  oat_objective_free(f->objective);
+  oat_setup_clear(&f->setup);
+  free_trail(&f->trail);
+  free_trail(&f->best.trail);
+  double *const arrays[] = {f->start.theta, f->start.z, f->best.point.theta, f->best.point.z, f->positions};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    free(arrays[i]);
+  }
+  free(f->none_free);
+}
+
+static oat_box box_named(const char *name) {
+  return strcmp(name, "none") == 0 ? OAT_BOX_NONE : strcmp(name, "logit") == 0 ? OAT_BOX_LOGIT : OAT_BOX_BOUND;
+}
+
+static oat_optim_settings optimiser_limits(const oat_fit_run *f) {
+  const oatgp_settings *s = f->setup.settings;
+  return (oat_optim_settings){
+      .history = (size_t)s->lbfgs_history,
+      .line_search = (size_t)s->line_search,
+      .decay = s->decay,
+      .epsilon = s->epsilon,
+      .eta = s->eta,
+      .max_iter = (double)s->max_iter,
+      .max_eval = (double)s->max_eval,
+      .obj_tol = s->obj_tol,
+      .grad_tol = s->grad_tol,
+      .patience = (size_t)s->patience,
+      .deadline = s->time_limit > 0 ? f->began + s->time_limit : 0,
+  };
+}
+
+static oat_search_settings search_settings(const oat_fit_run *f) {
+  const oatgp_settings *s = f->setup.settings;
+  const bool grows = f->strategy->grows && f->setup.approx->sparse;
+  return (oat_search_settings){
+      .max_knots = f->setup.capacity,
+      .candidates = (size_t)s->candidates,
+      .first_candidates = (size_t)s->first_candidates,
+      .batch = (size_t)s->batch,
+      .gain_rows = (size_t)s->gain_rows,
+      .subset_rows = (size_t)s->subset_rows,
+      .tol_knot = s->tol_knot,
+      .tol_row = s->tol_row,
+      .move = f->setup.approx->sparse && f->setup.kernel->smooth,
+      .refine = s->refine != 0,
+      .restart_parameters = s->restart_parameters != 0,
+      .condition = s->condition != 0,
+      .guard = s->guard != 0,
+      .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
+      .finish = grows && s->inner_iter < s->max_iter,
+      .surrogate_sigma = s->surrogate_sigma,
+      .surrogate_lengthscale = s->surrogate_lengthscale,
+      .surrogate_jitter = s->surrogate_jitter,
+  };
+}
+
+static oatgp_status make_search(oat_fit_run *f) {
+  const oat_setup *setup = &f->setup;
+  const size_t d = setup->scaling.d, theta = oat_theta_count(setup->kernel, d);
+  oat_search *s = &f->search;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(f->ctx, theta, sizeof *f->none_free, &f->none_free));
+  TRY(oat_new_matrix(f->ctx, theta, 1, &f->start.theta));
+  TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->start.z));
+  TRY(oat_new_matrix(f->ctx, theta, 1, &f->best.point.theta));
+  TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->best.point.z));
+  TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->positions));
+  s->ctx = f->ctx;
+  s->objective = f->objective;
+  s->mapping = (oat_mapping){setup->kernel,         d,          0,          setup->free, 0, box_named(setup->settings->knot_box),
+                             setup->scaling.spread, setup->low, setup->high};
+  s->method = oat_optim_find(setup->settings->optimizer);
+  s->limits = optimiser_limits(f);
+  s->inner = s->limits;
+  s->inner.max_iter = fmin((double)setup->settings->inner_iter, s->limits.max_iter);
+  s->settings = search_settings(f);
+  s->start = &f->start;
+  s->none_free = f->none_free;
+  s->report = oat_fit_report;
+  s->self = f;
+  const oat_trail empty = {{.width = OAT_HISTORY_WIDTH}, {.width = OAT_SELECTION_WIDTH + d}};
+  f->trail = empty;
+  f->best.trail = empty;
+  f->best.value = -HUGE_VAL;
+  TRY(oat_search_open(s));
+done:
+  return status;
+}
+
+/* ---- the starts ------------------------------------------------------------------------------------------------------ */
+
+/* Ends the fit, not only a start of it. */
+static bool ends_all(const oat_fit_run *f) { return f->search.state.stop == OATGP_STOP_TIME || f->search.state.stop == OATGP_STOP_USER; }
+
+/* After one start: counts, and keeps its model if it is the best so far. */
+static void conclude(oat_fit_run *f) {
+  const oat_search_state *state = &f->search.state;
+  f->iterations += state->iterations;
+  f->evaluations += state->evaluations;
+  f->rejected += state->rejected;
+  if (state->value > f->best.value) {
+    const oat_trail trail = f->best.trail;
+    f->best.value = state->value;
+    f->best.k = state->k;
+    f->best.exact = state->exact;
+    f->best.stop = state->stop;
+    oat_search_copy(&f->search, &f->search.point, state->k, &f->best.point);
+    f->best.trail = f->trail;
+    f->trail = trail;
+  } else if (ends_all(f)) {
+    f->best.stop = state->stop;
+  }
+}
+
+/* Puts the search at the beginning of a start. */
+static void begin(oat_fit_run *f) {
+  f->trail.history.count = 0;
+  f->trail.selection.count = 0;
+  f->started = false;
+  f->search.state = (oat_search_state){.phase = OAT_PHASE_PARAMETERS, .rng = f->setup.rng};
+  oat_search_place(&f->search, &f->start, f->setup.k);
+}
+
+/* From the phase that the search is in to the end of this start. One that could not be evaluated is passed over. */
+static oatgp_status run(oat_fit_run *f) {
+  oatgp_status status = f->strategy->run(f->strategy, &f->search);
+  if (status == OATGP_NUMERIC && f->search.state.value == -HUGE_VAL) {
+    status = OATGP_OK;
+  }
+  status = status == OATGP_OK ? f->trouble : status;
+  f->setup.rng = f->search.state.rng;
+  if (status == OATGP_OK) {
+    conclude(f);
+  }
+  return status;
+}
+
+/* Where a factorisation only just went through when the jitter was settled, it may fail at the same start with another rounding error. */
+static oatgp_status run_again_with_jitter(oat_fit_run *f) {
+  oatgp_status status = OATGP_OK;
+  while (status == OATGP_OK && f->best.value == -HUGE_VAL && !ends_all(f) && oat_objective_raise_jitter(f->objective)) {
+    oat_say(f->ctx, OATGP_WARNING, "the start could not be evaluated again: jitter raised to %g for this fit", f->objective->config.jitter);
+    begin(f);
+    status = run(f);
+  }
+  return status;
+}
+
+/* The start, then the further starts. */
+static oatgp_status run_all(oat_fit_run *f, bool resumed) {
+  oatgp_status status = OATGP_OK;
+  if (!resumed) {
+    oat_search_copy(&f->search, &f->setup.start, f->setup.k, &f->start);
+    begin(f);
+  }
+  TRY(run(f));
+  TRY(run_again_with_jitter(f));
+  while (f->restart < (double)f->setup.settings->restarts && !ends_all(f)) {
+    f->restart++;
+    TRY(oat_setup_shake(f->ctx, &f->setup, &f->start));
+    begin(f);
+    TRY(run(f));
+  }
+  if (f->best.value == -HUGE_VAL) {
+    TRY(oat_fail(f->ctx, OATGP_NUMERIC, "the objective could not be evaluated at any start; try other start values"));
+  }
+  oat_fit_tell_end(f);
+done:
+  return status;
+}
+
+/* ---- the fit ------------------------------------------------------------------------------------------------------ */
+
+/* The log's rows become the model's. */
+static double *hand_over(oat_log *log, size_t *count) {
+  double *rows = log->row;
+  *count = log->count;
+  log->row = NULL;
+  return rows;
+}
+
+/* Mean NLP of the rows, each predicted by the mean and the variance of the others, about. */
+static double constant_nlp(const oat_setup *setup) {
+  const double n = (double)setup->rows.n;
+  double mean, sd;
+  oat_mean_sd(setup->rows.n, (oat_column){setup->r, 1}, &mean, &sd);
+  return log(setup->y_scale * sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
+}
+
+/* A model that predicts worse than a constant is no use, whatever its objective. */
+static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model) {
+  const bool plain = f->setup.data->weight == NULL && f->setup.data->noise == NULL;
+  const double nlp = model->number[OAT_NUMBER_LOO_MEAN_NLP], constant = constant_nlp(&f->setup);
+  if (plain && f->setup.rows.n > 2 && isfinite(constant) && nlp > constant + LOO_LOSS) {
+    oat_say(f->ctx, OATGP_WARNING,
+            "rows that are left out are predicted worse than by a constant (mean NLP %.4g, the constant's %.4g): look for outliers in the "
+            "target, or give fewer inputs with --inputs",
+            nlp, constant);
+  }
+}
+
+/* Leave-one-out scores. A model for which they cannot be found is still a model. */
+static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
+  const oatgp_status status = oat_loo_keep(f->ctx, model, &f->setup.rows, f->setup.data, f->objective->config.threads);
+  if (status == OATGP_NUMERIC) {
+    oat_say(f->ctx, OATGP_WARNING, "no leave-one-out scores: %s", f->ctx->error);
+  } else if (status == OATGP_OK) {
+    compare_with_constant(f, model);
+  }
+  return status == OATGP_NUMERIC ? OATGP_OK : status;
+}
+
+/* The exact GP takes the place of the sparse model. */
+static oatgp_status become_exact(oat_fit_run *f) {
+  oat_objective_free(f->objective);
+  f->objective = f->search.objective = NULL;
+  f->setup.approx = oat_approx_find("full");
+  oat_objective_config config = oat_setup_objective(&f->setup);
+  config.memory = INT64_MAX; /* the same matrix has been factorised before */
+  return oat_objective_create(f->ctx, &config, &f->objective);
+}
+
+/* What the full GP has on its diagonal for its rounding is noise in the data's eyes: it becomes a part of tau, so that predictions have it.
+ * With a factor that only just went through, the jitter may have to be raised again. */
+static oatgp_status call_rounding_noise(oat_fit_run *f) {
+  double *theta = f->best.point.theta, *jitter = &f->objective->config.jitter, value;
+  if (f->setup.free[OAT_TAU] && f->setup.rows.noise_scale == NULL && f->setup.rows.noise_add == NULL && f->setup.from == NULL) {
+    theta[OAT_TAU] = hypot(theta[OAT_TAU], sqrt(*jitter) * theta[OAT_SIGMA]);
+    *jitter = 0;
+  }
+  return oat_objective_settle(f->ctx, f->objective, &f->best.point, &value, NULL);
+}
+
+/* From here on the jitter is a number, which the model keeps. */
+static void harden_jitter(oat_fit_run *f) {
+  oat_objective_config *config = &f->objective->config;
+  const double sigma = f->best.point.theta[OAT_SIGMA];
+  config->jitter = oat_jitter_variance(config, &f->best.point) / (sigma * sigma);
+  config->soft = false;
+}
+
+/* The objective for the result. */
+static oatgp_status prepare_result(oat_fit_run *f) {
+  f->setup.k = f->best.k;
+  if (f->best.exact) {
+    const oatgp_status status = become_exact(f);
+    return status == OATGP_OK ? call_rounding_noise(f) : status;
+  }
+  if (!f->setup.approx->sparse) {
+    return call_rounding_noise(f);
+  }
+  oat_objective_resize(f->objective, f->best.k);
+  if (f->objective->config.soft) {
+    harden_jitter(f);
+  }
+  return OATGP_OK;
+}
+
+/* The model at the best point, and how it came about. */
+static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
+  oatgp_model *model = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(prepare_result(f));
+  TRY(oat_model_build(f->ctx, &f->setup, f->objective, &f->best.point, &model));
+  double *number = model->number;
+  number[OAT_NUMBER_ITERATIONS] = f->iterations;
+  number[OAT_NUMBER_EVALUATIONS] = f->evaluations;
+  number[OAT_NUMBER_REJECTED] = f->rejected;
+  number[OAT_NUMBER_STOP] = f->best.stop;
+  model->history = hand_over(&f->best.trail.history, &model->history_count);
+  model->selection = hand_over(&f->best.trail.selection, &model->selection_count);
+  TRY(f->request->unscored ? OATGP_OK : score(f, model));
+  number[OAT_NUMBER_SECONDS] = oat_fit_seconds(f);
+  *out = model;
+  model = NULL;
+done:
+  oatgp_model_free(model);
+  return status;
+}
+
+static oatgp_status check_strategy(const oat_fit_run *f) {
+  const bool moving = f->strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
+  return moving ? oat_setup_check_moving(f->ctx, &f->setup) : OATGP_OK;
+}
+
+/* The jitter is settled at the start as the optimiser will see it: to take logarithms and back costs a rounding error, which
+ * matters when a factorisation only just goes through. */
+static oatgp_status settle(oat_fit_run *f, bool resumed) {
+  oat_search *s = &f->search;
+  const size_t k = f->setup.k;
+  const bool moving = f->strategy->needs_moving && f->setup.approx->sparse;
+  oat_gradient gradient = {s->gradient.theta, moving ? s->gradient.z : NULL};
+  s->mapping.k = k;
+  s->mapping.first = moving ? 0 : k;
+  oat_mapping_pack(&s->mapping, &f->setup.start, s->x);
+  oat_mapping_unpack(&s->mapping, s->x, &f->setup.start);
+  double value;
+  return resumed ? OATGP_OK : oat_objective_settle(f->ctx, f->objective, &f->setup.start, &value, &gradient);
+}
+
+oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out) {
+  oat_fit_run f = {.ctx = ctx, .request = request, .began = oat_seconds(), .saved = oat_seconds()};
+  const bool resumed = *request->settings->resume != '\0';
+  oatgp_status status = OATGP_OK;
+  TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
+                            : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
+  f.strategy = f.setup.strategy;
+  TRY(request->unscored ? OATGP_OK : oat_advise(ctx, &f.setup));
+  TRY(check_strategy(&f));
+  const oat_objective_config config = oat_setup_objective(&f.setup);
+  TRY(oat_objective_create(ctx, &config, &f.objective));
+  TRY(make_search(&f));
+  TRY(settle(&f, resumed)); /* restarts of a resumed fit begin at the same start */
+  TRY(resumed ? oat_checkpoint_read(&f) : OATGP_OK);
+  TRY(run_all(&f, resumed));
+  TRY(make_model(&f, out));
+done:
+  free_run(&f);
+  return status;
+}

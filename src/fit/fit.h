@@ -1,0 +1,63 @@
+/* A fit as it runs: shared by fit.c (the pipeline), events.c (what is told and recorded) and checkpoint.c (what is saved). */
+#ifndef OAT_FIT_H
+#define OAT_FIT_H
+
+#include "knots/strategy.h"
+#include "fit/build.h"
+
+/* Rows of numbers that grow. */
+typedef struct oat_log {
+  double *row;
+  size_t width, count, capacity; /* in rows */
+} oat_log;
+
+enum { OAT_HISTORY_WIDTH = 3 };
+
+/* What was tried, iteration by iteration and knot by knot. */
+typedef struct oat_trail {
+  oat_log history;   /* evaluations, objective, seconds */
+  oat_log selection; /* OAT_SELECTION_WIDTH numbers and the position, see model.h */
+} oat_trail;
+
+/* The best of all starts. */
+typedef struct oat_best {
+  double value;
+  size_t k;
+  bool exact; /* it is the exact GP at the point's parameters */
+  oat_point point;
+  oatgp_stop stop;
+  oat_trail trail;
+} oat_best;
+
+typedef struct oat_fit_run {
+  oatgp_context *ctx;
+  const oat_fit_request *request;
+  oat_setup setup;
+  const oat_strategy *strategy;
+  oat_objective *objective;
+  oat_search search;
+  oat_point start; /* of the present start */
+  bool *none_free;
+  bool started;                                      /* the present start has reported */
+  double began;                                      /* on the clock, earlier parts of a resumed fit taken off */
+  double saved;                                      /* when the checkpoint was written */
+  oatgp_status trouble;                              /* of a report */
+  double restart, iterations, evaluations, rejected; /* the counts: of all starts before this one */
+  oat_best best;
+  oat_trail trail;
+  double *positions;                 /* scratch for events */
+  char fingerprint[OAT_FINGERPRINT]; /* of the data; made for the first checkpoint */
+} oat_fit_run;
+
+/* The search's report: records, tells the monitor, saves the checkpoint when it is due. */
+bool oat_fit_report(void *self, const oat_search *search, oat_search_event event);
+/* Tells the monitor of the end. */
+void oat_fit_tell_end(oat_fit_run *fit);
+double oat_fit_seconds(const oat_fit_run *fit);
+
+/* The fit as it is now, into settings->checkpoint. */
+oatgp_status oat_checkpoint_write(oat_fit_run *fit);
+/* Puts the fit where settings->resume left it; the data and all settings but limits of time must be the same. */
+oatgp_status oat_checkpoint_read(oat_fit_run *fit);
+
+#endif

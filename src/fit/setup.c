@@ -1,0 +1,259 @@
+/* From data and settings to a problem that can be optimised. */
+#include "fit/setup.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/number.h"
+#include "knots/strategy.h"
+#include "model/rows.h"
+#include "fit/start.h"
+#include "objective/sparse.h"
+#include "util/memory.h"
+
+/* ---- the mean ---------------------------------------------------------------------------------------------------- */
+
+static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_mean) {
+  const char *text = setup->settings->mean;
+  setup->mean = data_mean;
+  if (strcmp(text, "mean") == 0) {
+    setup->mean_kind = OAT_MEAN_DATA;
+  } else if (strcmp(text, "fit") == 0) {
+    setup->mean_kind = OAT_MEAN_FIT;
+  } else if (strcmp(text, "linear") == 0) {
+    setup->mean_kind = OAT_MEAN_LINEAR;
+  } else if (oat_is_number(text, strlen(text), &setup->mean)) {
+    setup->mean_kind = OAT_MEAN_VALUE;
+  } else {
+    return oat_fail(ctx, OATGP_ARGUMENT, "mean '%s' is neither a number nor one of mean, fit, linear", text);
+  }
+  return OATGP_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The spread of y about the prior mean; 1 if there is none. */
+static double target_spread(const oatgp_data *data, double centre, double size) {
+  double sum = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    const double r = (data->y[i] - centre) / size;
+    sum += r * r;
+  }
+  const double spread = sqrt(sum / (double)(data->n > 1 ? data->n - 1 : 1)) * size;
+  return spread > 0 ? spread : 1;
+}
+
+static double power_of_two(double x) {
+  int exponent;
+  frexp(x, &exponent);
+  return ldexp(1, exponent - 1);
+}
+
+/* Columns of the mean's basis: none; 1; or 1 and the inputs. */
+static size_t basis_size(const oat_setup *setup) {
+  return setup->mean_kind == OAT_MEAN_LINEAR ? 1 + setup->scaling.d : setup->mean_kind == OAT_MEAN_FIT ? 1 : 0;
+}
+
+static void fill_rows(oat_setup *setup) {
+  const oatgp_data *data = setup->data;
+  const oat_scaling *scaling = &setup->scaling;
+  const oat_model_rows all = {setup->rows, setup->x, setup->r, setup->noise_scale, setup->noise_add};
+  oat_scaling_apply(scaling, scaling->column, data, setup->x);
+  oat_fill_targets(data, scaling, (oat_target){setup->mean, setup->y_scale}, &all);
+}
+
+static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
+  const size_t n = setup->data->n, p = basis_size(setup);
+  if (p >= n && p > 0) {
+    return oat_fail(ctx, OATGP_DATA, "an estimated mean with %zu coefficients needs more than %zu rows, and there are %zu", p, p, n);
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
+  const oatgp_data *data = setup->data;
+  const size_t n = data->n, d = setup->scaling.d, p = basis_size(setup);
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, n, d, &setup->x));
+  TRY(oat_new_matrix(ctx, n, 1 + p, &setup->r));
+  if (data->weight != NULL) {
+    TRY(oat_new_matrix(ctx, n, 1, &setup->noise_scale));
+  }
+  if (data->noise != NULL) {
+    TRY(oat_new_matrix(ctx, n, 1, &setup->noise_add));
+  }
+  setup->rows = (oat_rows){n, d, p, setup->x, setup->r, setup->noise_scale, setup->noise_add};
+  fill_rows(setup);
+done:
+  return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* The full GP has no knots to choose: but for the automatic selection, which finds where its parameters begin, they are optimised from the
+ * start. Where knots were given (by a model, too), nothing is left to choose automatically: they are moved, if the kernel allows that. */
+const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
+  const char *name = setup->settings->select;
+  if (!setup->approx->sparse) {
+    name = strcmp(name, "auto") == 0 && setup->from == NULL ? "auto" : "fixed";
+  } else if (strcmp(name, "auto") == 0 && (setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0')) {
+    name = setup->kernel->smooth ? "simultaneous" : "fixed";
+  }
+  return oat_strategy_find(name);
+}
+
+oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                            oat_setup *setup) {
+  oatgp_status status = OATGP_OK;
+  oat_plain plain = {0};
+  double mean, sd;
+  *setup = (oat_setup){.data = data, .settings = settings, .knots = knots};
+  setup->approx = oat_approx_find(settings->approx);
+  setup->kernel = oat_kernel_find(settings->kernel);
+  setup->strategy = oat_setup_strategy(setup);
+  oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
+  TRY(oat_plain_begin(ctx, &plain));
+  TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
+  oat_mean_sd(data->n, (oat_column){data->y, 1}, &mean, &sd);
+  TRY(read_mean(ctx, setup, mean));
+  const double spread = target_spread(data, setup->mean, power_of_two(fmax(sd, fabs(mean - setup->mean))));
+  setup->y_scale = power_of_two(spread);
+  TRY(check_basis(ctx, setup));
+  TRY(make_rows(ctx, setup));
+  TRY(oat_start_make(ctx, setup, spread));
+done:
+  oat_plain_end(&plain);
+  if (status != OATGP_OK) {
+    oat_setup_clear(setup);
+  }
+  return status;
+}
+
+/* ---- from a model ------------------------------------------------------------------------------------------------ */
+
+/* Rows with the model's scaling, mean and unit. */
+static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
+  oatgp_status status = OATGP_OK;
+  setup->mean_kind = model->p == 0 ? OAT_MEAN_VALUE : model->p == 1 ? OAT_MEAN_FIT : OAT_MEAN_LINEAR;
+  setup->mean = model->number[OAT_NUMBER_MEAN];
+  setup->y_scale = model->number[OAT_NUMBER_Y_SCALE];
+  TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
+  oat_model_copy_scaling(&model->scaling, &setup->scaling);
+  TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(check_basis(ctx, setup));
+  TRY(make_rows(ctx, setup));
+done:
+  return status;
+}
+
+/* The ranges of the inputs, which the box of the knots is made of, may be wider than those of the model's rows. */
+static void widen_ranges(oat_setup *setup) {
+  oat_scaling *scaling = &setup->scaling;
+  for (size_t i = 0; i < setup->rows.n * scaling->d; i++) {
+    const size_t j = i / setup->rows.n;
+    scaling->lowest[j] = fmin(scaling->lowest[j], setup->x[i]);
+    scaling->highest[j] = fmax(scaling->highest[j], setup->x[i]);
+  }
+}
+
+static oatgp_status start_at(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
+  const size_t d = setup->scaling.d;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_start_frame(ctx, setup));
+  memcpy(setup->start.theta, model->theta, oat_theta_count(setup->kernel, d) * sizeof *model->theta);
+  if (setup->approx->sparse) {
+    setup->k = setup->capacity = model->k;
+    TRY(oat_new_matrix(ctx, model->k, d, &setup->start.z));
+    memcpy(setup->start.z, model->z, model->k * d * sizeof *model->z);
+    oat_start_widen(setup);
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
+                             oat_setup *setup) {
+  oatgp_status status = OATGP_OK;
+  *setup = (oat_setup){.data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
+  setup->strategy = oat_setup_strategy(setup);
+  oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
+  TRY(rows_as(ctx, model, setup));
+  widen_ranges(setup);
+  TRY(start_at(ctx, model, setup));
+done:
+  if (status != OATGP_OK) {
+    oat_setup_clear(setup);
+  }
+  return status;
+}
+
+oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start) {
+  size_t found = setup->k;
+  for (size_t i = 0; i < oat_theta_count(setup->kernel, setup->scaling.d); i++) {
+    start->theta[i] = setup->start.theta[i] * (setup->free[i] ? exp(oat_rng_normal(&setup->rng)) : 1);
+  }
+  if (setup->approx->sparse) {
+    memcpy(start->z, setup->start.z, setup->k * setup->scaling.d * sizeof *start->z);
+    if (setup->knots == NULL) {
+      return oat_start_draw(ctx, setup, start->z, &found);
+    }
+  }
+  return OATGP_OK;
+}
+
+/* Relative to sigma^2. A model that the fit goes on from has what its jitter was raised to. */
+static double starting_jitter(const oat_setup *setup, bool soft) {
+  const oatgp_settings *settings = setup->settings;
+  const bool automatic = isnan(settings->jitter);
+  if (setup->from == NULL && !setup->approx->sparse) {
+    return automatic ? oat_full_rounding(setup->rows.n) : 0;
+  }
+  if (setup->from == NULL && settings->jitter_absolute > 0) {
+    return 0;
+  }
+  return soft ? OAT_SOFT_FLOOR : automatic ? OAT_SOFT_SIGMA : settings->jitter;
+}
+
+oat_objective_config oat_setup_objective(const oat_setup *setup) {
+  const oatgp_settings *settings = setup->settings;
+  const bool soft = isnan(settings->jitter) && settings->jitter_absolute == 0 && oat_approx_plain_noise(setup->approx);
+  return (oat_objective_config){
+      .approx = setup->approx,
+      .kernel = setup->kernel,
+      .rows = &setup->rows,
+      .alpha = settings->alpha,
+      .jitter = starting_jitter(setup, soft),
+      .soft = soft,
+      .k = setup->k,
+      .block = (size_t)settings->block,
+      .memory = oat_memory_for(settings, setup->approx->sparse),
+      .threads = (int)settings->threads,
+      .capacity = setup->capacity,
+      .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,
+  };
+}
+
+oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {
+  if (!setup->approx->sparse || setup->kernel->smooth) {
+    return OATGP_OK;
+  }
+  return oat_fail(ctx, OATGP_ARGUMENT,
+                  "kernel %s is not differentiable where two points meet, so its knots cannot be moved by their gradient: "
+                  "use --select fixed, or another kernel",
+                  setup->kernel->name);
+}
+
+double oat_setup_objective_value(const oat_setup *setup, double scaled) { return scaled - (double)setup->rows.n * log(setup->y_scale); }
+
+void oat_setup_clear(oat_setup *setup) {
+  oat_scaling_clear(&setup->scaling);
+  double *const arrays[] = {setup->x,   setup->r,    setup->noise_scale, setup->noise_add,
+                            setup->low, setup->high, setup->start.theta, setup->start.z};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    free(arrays[i]);
+  }
+  free(setup->free);
+  free(setup->order);
+  *setup = (oat_setup){0};
+}

@@ -1,0 +1,54 @@
+/* From data and settings to a problem that can be optimised: scaled rows, the start, what is free. The target is divided by a
+ * power of two near its spread, so that limits and tolerances mean the same in any unit; no digit changes by that. */
+#ifndef OAT_SETUP_H
+#define OAT_SETUP_H
+
+#include "data/scaling.h"
+#include "objective/params.h"
+#include "settings/settings.h"
+#include "util/rng.h"
+
+typedef enum oat_mean_kind { OAT_MEAN_DATA, OAT_MEAN_VALUE, OAT_MEAN_FIT, OAT_MEAN_LINEAR } oat_mean_kind;
+
+typedef struct oat_setup {
+  const oatgp_data *data; /* borrowed */
+  const oatgp_settings *settings;
+  const oat_approx *approx;
+  const oat_kernel *kernel;
+  oat_scaling scaling;
+  oat_mean_kind mean_kind;
+  double mean;    /* subtracted from y before anything is estimated */
+  double y_scale; /* power of two */
+  double *x, *r, *noise_scale, *noise_add;
+  oat_rows rows;
+  double *low, *high; /* d: box of the knots */
+  bool *free;         /* as many as theta */
+  oat_point start;
+  const struct oat_strategy *strategy;
+  size_t k, capacity;      /* knots of the start, and the most that the fit may have */
+  const oatgp_data *knots; /* given by the caller, or NULL */
+  const oatgp_model *from; /* that the fit goes on from, or NULL */
+  size_t *order;           /* of knots that were given, as many: the place that each had there; NULL for others */
+  oat_rng rng;
+} oat_setup;
+
+/* data needs a target. knots may be NULL: then settings->knots says how many and how. */
+oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                            oat_setup *setup);
+/* To fit on from a model: its approx, kernel, scaling, mean and unit, starting where it is. */
+oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
+                             oat_setup *setup);
+/* What finds the knots, of settings, approx, kernel, knots and from alone. */
+const struct oat_strategy *oat_setup_strategy(const oat_setup *setup);
+/* A new start for another try: random parameters around the first ones, knots drawn again. */
+oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start);
+oat_objective_config oat_setup_objective(const oat_setup *setup);
+void oat_setup_clear(oat_setup *setup);
+
+/* An error if the knots cannot be moved by their gradient with this kernel. */
+oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup);
+
+/* The objective in the data's units. */
+double oat_setup_objective_value(const oat_setup *setup, double scaled);
+
+#endif

@@ -1,0 +1,294 @@
+/* Where a fit begins: parameters, which of them are free, knots and their box. */
+#include "fit/start.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/number.h"
+#include "knots/init.h"
+#include "knots/strategy.h"
+#include "util/memory.h"
+
+bool oat_is_number(const char *text, size_t length, double *value) {
+  while (length > 0 && *text == ' ') {
+    text++;
+    length--;
+  }
+  while (length > 0 && text[length - 1] == ' ') {
+    length--;
+  }
+  return oat_read_number(text, length, value) == OAT_NUMBER;
+}
+
+/* Calls visit for each part of a list separated by commas; stops at the first failure. */
+static oatgp_status for_each(const char *list, oatgp_status (*visit)(void *self, const char *part, size_t length), void *self) {
+  oatgp_status status = OATGP_OK;
+  for (const char *part = list; status == OATGP_OK && *list != '\0';) {
+    const size_t length = strcspn(part, ",");
+    status = visit(self, part, length);
+    if (part[length] == '\0') {
+      break;
+    }
+    part += length + 1;
+  }
+  return status;
+}
+
+typedef struct list_reader {
+  oatgp_context *ctx;
+  oat_setup *setup;
+  size_t count;
+} list_reader;
+
+static size_t lengthscale_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d) - OAT_LENGTHSCALE; }
+
+static oatgp_status read_lengthscale(void *self, const char *part, size_t length) {
+  list_reader *reader = self;
+  double value;
+  if (!oat_is_number(part, length, &value) || !(value > 0)) {
+    return oat_fail(reader->ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
+  }
+  if (reader->count < lengthscale_count(reader->setup)) {
+    reader->setup->start.theta[OAT_LENGTHSCALE + reader->count] = value;
+  }
+  reader->count++;
+  return OATGP_OK;
+}
+
+/* One value for all, or one for each. */
+static oatgp_status read_lengthscales(oatgp_context *ctx, oat_setup *setup) {
+  const size_t wanted = lengthscale_count(setup);
+  list_reader reader = {ctx, setup, 0};
+  double *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
+  const oatgp_status status = for_each(setup->settings->lengthscale, read_lengthscale, &reader);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  if (reader.count > 1 && reader.count != wanted) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "%zu lengthscales were given, but kernel %s with %zu inputs has %zu: give that many, or one",
+                    reader.count, setup->kernel->name, setup->scaling.d, wanted);
+  }
+  for (size_t j = 1; reader.count == 1 && j < wanted; j++) {
+    lengthscale[j] = lengthscale[0];
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status read_fixed(void *self, const char *part, size_t length) {
+  static const char *const names[] = {[OAT_SIGMA] = "sigma", [OAT_TAU] = "tau", [OAT_SHAPE] = "shape", [OAT_LENGTHSCALE] = "lengthscale"};
+  list_reader *reader = self;
+  oat_setup *setup = reader->setup;
+  while (length > 0 && *part == ' ') {
+    part++;
+    length--;
+  }
+  while (length > 0 && part[length - 1] == ' ') {
+    length--;
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strlen(names[i]) == length && strncmp(names[i], part, length) == 0) {
+      const size_t end = i < OAT_LENGTHSCALE ? i + 1 : oat_theta_count(setup->kernel, setup->scaling.d);
+      for (size_t j = i; j < end; j++) {
+        setup->free[j] = false;
+      }
+      return OATGP_OK;
+    }
+  }
+  return oat_fail(reader->ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of sigma, tau, lengthscale, shape", (int)length, part);
+}
+
+typedef struct knot_spec {
+  oatgp_status (*place)(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found);
+  size_t k;
+} knot_spec;
+
+/* N, kmeans:N or random:N; the default depends on whether the knots are a start to grow from. */
+static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, knot_spec *spec) {
+  const char *given = setup->settings->knots,
+             *text = *given != '\0'           ? given
+                     : setup->strategy->grows ? "kmeans:5"
+                                              : "kmeans:50",
+             *number = text;
+  double value = 0;
+  spec->place = oat_knots_kmeans;
+  if (strncmp(text, "kmeans:", 7) == 0) {
+    number = text + 7;
+  } else if (strncmp(text, "random:", 7) == 0) {
+    number = text + 7;
+    spec->place = oat_knots_random;
+  }
+  if (!oat_is_number(number, strlen(number), &value) || value < 1 || value > 1e6 || value != floor(value)) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "knots '%s' is neither a number of knots (1 to 1000000), kmeans:N, random:N nor a file", text);
+  }
+  spec->k = (size_t)value;
+  const size_t most = (size_t)setup->settings->max_knots;
+  if (*given == '\0' && setup->strategy->grows && most > 0 && most < spec->k) {
+    spec->k = most;
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
+  const oatgp_settings *settings = setup->settings;
+  const oat_scaling *scaling = &setup->scaling;
+  const size_t d = scaling->d;
+  double *theta = setup->start.theta, mean_spread = 0;
+  for (size_t j = 0; j < d; j++) {
+    mean_spread += scaling->spread[j] / (double)d;
+  }
+  theta[OAT_SIGMA] = settings->sigma > 0 ? settings->sigma / setup->y_scale : spread / setup->y_scale / sqrt(2);
+  theta[OAT_TAU] = settings->tau > 0 ? settings->tau / setup->y_scale : spread / setup->y_scale / sqrt(2);
+  theta[OAT_SHAPE] = settings->shape;
+  for (size_t j = 0; j < lengthscale_count(setup); j++) {
+    theta[OAT_LENGTHSCALE + j] = sqrt((double)d) * (setup->kernel->ard ? scaling->spread[j] : mean_spread);
+  }
+  return read_lengthscales(ctx, setup);
+}
+
+static void start_freedom(oat_setup *setup) {
+  for (size_t i = 0; i < oat_theta_count(setup->kernel, setup->scaling.d); i++) {
+    setup->free[i] = i != OAT_SHAPE || setup->kernel->has_shape;
+  }
+}
+
+static void make_box(oat_setup *setup) {
+  for (size_t j = 0; j < setup->scaling.d; j++) {
+    const double low = setup->scaling.lowest[j], high = setup->scaling.highest[j];
+    setup->low[j] = low - setup->settings->knot_margin * (high - low);
+    setup->high[j] = high + setup->settings->knot_margin * (high - low);
+  }
+}
+
+oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found) {
+  const size_t n = setup->data->n;
+  knot_spec spec = {0};
+  const oatgp_status status = read_knot_spec(ctx, setup, &spec);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  const oat_knot_start start = {{setup->x, n, n}, setup->scaling.d, setup->k, setup->scaling.spread};
+  return spec.place(ctx, &start, &setup->rng, z, found);
+}
+
+/* Moves the first `found` of k knots together. */
+static void shrink_knots(double *z, size_t k, size_t found, size_t d) {
+  for (size_t j = 1; j < d; j++) {
+    memmove(z + j * found, z + j * k, found * sizeof *z);
+  }
+}
+
+static oatgp_status drawn_knots(oatgp_context *ctx, oat_setup *setup) {
+  knot_spec spec = {0};
+  oatgp_status status = OATGP_OK;
+  size_t found = 0;
+  TRY(read_knot_spec(ctx, setup, &spec));
+  setup->k = spec.k < setup->data->n ? spec.k : setup->data->n;
+  TRY(oat_new_matrix(ctx, setup->k, setup->scaling.d, &setup->start.z));
+  TRY(oat_start_draw(ctx, setup, setup->start.z, &found));
+  shrink_knots(setup->start.z, setup->k, found, setup->scaling.d);
+  if (found < spec.k) {
+    oat_say(ctx, OATGP_NOTE, "%zu knots instead of %zu: there are no more different rows", found, spec.k);
+  }
+  setup->k = found;
+done:
+  return status;
+}
+
+static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
+  const oatgp_data *knots = setup->knots;
+  const oat_scaling *scaling = &setup->scaling;
+  if (knots->d != setup->data->d) {
+    return oat_fail(ctx, OATGP_DATA, "the knots have %zu inputs and the data %zu", knots->d, setup->data->d);
+  }
+  setup->k = knots->n;
+  const oatgp_status status = oat_new_matrix(ctx, setup->k, scaling->d, &setup->start.z);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  if (!setup->settings->knots_scaled) {
+    oat_scaling_apply(scaling, scaling->column, knots, setup->start.z);
+    return OATGP_OK;
+  }
+  for (size_t j = 0; j < scaling->d; j++) {
+    const oat_column x = oat_data_input(knots, scaling->column[j]);
+    for (size_t i = 0; i < knots->n; i++) {
+      setup->start.z[i + j * setup->k] = x.a[i * x.step];
+    }
+  }
+  return OATGP_OK;
+}
+
+/* The box reaches as far as the given knots do. */
+void oat_start_widen(oat_setup *setup) {
+  for (size_t i = 0; i < setup->k * setup->scaling.d; i++) {
+    const size_t j = i / setup->k;
+    const double edge = 1e-3 * setup->scaling.spread[j];
+    setup->low[j] = fmin(setup->low[j], setup->start.z[i] - edge);
+    setup->high[j] = fmax(setup->high[j], setup->start.z[i] + edge);
+  }
+}
+
+/* Puts the knots into an order that is good for the factor of Kuu; who gave them will see them in his own. */
+static oatgp_status order_knots(oatgp_context *ctx, oat_setup *setup) {
+  const size_t k = setup->k, d = setup->scaling.d;
+  size_t *order = NULL;
+  double *z = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, k, sizeof *order, &order));
+  TRY(oat_new_matrix(ctx, k, d, &z));
+  TRY(oat_knots_spread(ctx, setup->start.z, k, d, setup->scaling.spread, order));
+  for (size_t i = 0; i < k * d; i++) {
+    z[i] = setup->start.z[order[i % k] + i / k * k];
+  }
+  memcpy(setup->start.z, z, k * d * sizeof *z);
+  if (setup->knots != NULL) {
+    setup->order = order;
+    order = NULL;
+  }
+done:
+  free(order);
+  free(z);
+  return status;
+}
+
+static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
+  const size_t given = (size_t)setup->settings->max_knots, most = given > 0 ? given : setup->strategy->most;
+  const size_t rows = setup->data->n > setup->k ? setup->data->n : setup->k;
+  setup->capacity = !setup->strategy->grows ? setup->k : most < rows ? most : rows;
+  if (setup->k > setup->capacity) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer",
+                    setup->k, most);
+  }
+  return OATGP_OK;
+}
+
+/* Room for the parameters, what is free of them, and the box of the knots. */
+oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
+  const size_t d = setup->scaling.d, count = oat_theta_count(setup->kernel, d);
+  oatgp_status status = OATGP_OK;
+  list_reader reader = {ctx, setup, 0};
+  TRY(oat_new_matrix(ctx, count, 1, &setup->start.theta));
+  TRY(oat_new(ctx, count, sizeof *setup->free, &setup->free));
+  TRY(oat_new_matrix(ctx, d, 1, &setup->low));
+  TRY(oat_new_matrix(ctx, d, 1, &setup->high));
+  start_freedom(setup);
+  TRY(for_each(setup->settings->fix, read_fixed, &reader));
+  make_box(setup);
+done:
+  return status;
+}
+
+oatgp_status oat_start_make(oatgp_context *ctx, oat_setup *setup, double spread) {
+  oatgp_status status = OATGP_OK;
+  TRY(oat_start_frame(ctx, setup));
+  TRY(start_parameters(ctx, setup, spread));
+  if (setup->approx->sparse) {
+    TRY(setup->knots != NULL ? given_knots(ctx, setup) : drawn_knots(ctx, setup));
+    TRY(set_capacity(ctx, setup));
+    TRY(order_knots(ctx, setup));
+    oat_start_widen(setup);
+  }
+done:
+  return status;
+}

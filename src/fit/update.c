@@ -1,0 +1,180 @@
+/* Rows that come after the fit: a sparse model is its sums over the rows, so new rows are added to them and the K x K work is done again. */
+#include "fit/update.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/build.h"
+#include "model/rows.h"
+#include "objective/sparse.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+typedef struct update {
+  oatgp_context *ctx;
+  oatgp_model *model;
+  oat_model_rows seen;      /* the new rows */
+  oat_objective *objective; /* of them */
+} update;
+
+static oatgp_status open_update(update *u, const oatgp_data *data) {
+  const oatgp_model *model = u->model;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_model_rows_make(u->ctx, model, data, &u->seen));
+  const oat_objective_config config = {.approx = model->approx,
+                                       .kernel = model->kernel,
+                                       .rows = &u->seen.rows,
+                                       .alpha = model->number[OAT_NUMBER_ALPHA],
+                                       .k = model->k,
+                                       .threads = u->ctx->threads};
+  TRY(oat_objective_create(u->ctx, &config, &u->objective));
+done:
+  return status;
+}
+
+static void close_update(update *u) {
+  oat_objective_free(u->objective);
+  oat_model_rows_clear(&u->seen);
+}
+
+/* Pass 1 over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
+static oatgp_status add_rows(update *u, double *value) {
+  const oatgp_model *model = u->model;
+  oat_sparse_objective *o = (oat_sparse_objective *)u->objective;
+  const oat_point point = {model->theta, model->z};
+  double rwr = 0;
+  memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
+  const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
+  const oatgp_status status = o->backend_table->pass1(o->backend, &sparse, &o->sums);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < model->sums_count; i++) {
+    o->sums.vwv[i] += model->sums[i];
+  }
+  return oat_sparse_solve(o, model->number[OAT_NUMBER_N] + (double)u->seen.rows.n, &rwr, value);
+}
+
+/* Tells updated models apart, as it does data: from what it was and the new rows. */
+static void chain_fingerprint(oatgp_model *model, const oatgp_data *data, char *text) {
+  const char *before = model->text[OAT_TEXT_FINGERPRINT] != NULL ? model->text[OAT_TEXT_FINGERPRINT] : "";
+  char added[OAT_FINGERPRINT];
+  oat_fingerprint(data, added);
+  const uint64_t hash = oat_hash(oat_hash(OAT_HASH_START, before, strlen(before)), added, strlen(added));
+  snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
+}
+
+/* Nothing can fail any more. The leave-one-out scores and whatever else may be unknown was about the rows of the fit. */
+static void take_over(update *u, double value, char *fingerprint) {
+  oatgp_model *model = u->model;
+  const size_t k = model->k;
+  double *number = model->number;
+  const oat_factors *factors = &u->objective->factors;
+  memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
+  memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
+  memcpy(model->c, factors->c, k * sizeof *model->c);
+  memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
+  number[OAT_NUMBER_N] += (double)u->seen.rows.n;
+  number[OAT_NUMBER_OBJECTIVE] = value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]);
+  for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
+    number[i] = NAN;
+  }
+  free(model->text[OAT_TEXT_FINGERPRINT]);
+  model->text[OAT_TEXT_FINGERPRINT] = fingerprint;
+}
+
+oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
+  update u = {.ctx = ctx, .model = model};
+  char text[OAT_FINGERPRINT], *fingerprint = NULL;
+  double value = NAN;
+  oatgp_status status = OATGP_OK;
+  if (!model->approx->sparse) {
+    return oat_fail(
+        ctx, OATGP_DATA,
+        "the full GP has no sums that rows could be added to: fit it again to all rows (--refit --data OLD), or fit a model that "
+        "keeps to knots (--max-knots K)");
+  }
+  TRY(open_update(&u, data));
+  const oatgp_status added = add_rows(&u, &value);
+  if (added != OATGP_OK || !isfinite(value)) {
+    TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
+  }
+  chain_fingerprint(model, data, text);
+  TRY(oat_copy_text(ctx, text, &fingerprint));
+  take_over(&u, value, fingerprint);
+  TRY(oat_model_finish(ctx, model));
+done:
+  close_update(&u);
+  return status;
+}
+
+/* ---- fitting on ------------------------------------------------------------------------------------------------------ */
+
+/* The settings of the model's fit, from the lines kept with it; the texts point into `lines`, which is cut up. Settings that this version
+ * does not know are passed over. */
+static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *settings) {
+  oatgp_status status = OATGP_OK;
+  for (char *line = lines; line != NULL && *line != '\0' && status != OATGP_MEMORY;) {
+    char *end = strchr(line, '\n'), *equals = strstr(line, " = ");
+    if (end != NULL) {
+      *end = '\0';
+    }
+    if (equals != NULL && (end == NULL || equals < end) && strncmp(line, "preset ", 7) != 0) {
+      *equals = '\0';
+      status = oatgp_settings_set(ctx, settings, line, equals + 3);
+    }
+    line = end != NULL ? end + 1 : NULL;
+  }
+  return status == OATGP_MEMORY ? status : OATGP_OK;
+}
+
+/* What the model is comes from the model, how it is improved from the caller. */
+static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
+  const double *number = model->number;
+  const bool moves =
+      model->kernel->smooth && (merged->refine || (strcmp(merged->select, "fixed") != 0 && strcmp(merged->select, "variance") != 0));
+  merged->approx = model->approx->name;
+  merged->kernel = model->kernel->name;
+  merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;
+  merged->jitter = number[OAT_NUMBER_JITTER];
+  merged->jitter_absolute = number[OAT_NUMBER_JITTER_ABSOLUTE];
+  merged->select = moves ? "simultaneous" : "fixed";
+  merged->refine = 0;
+  merged->restarts = 0;
+  merged->checkpoint = "";
+  merged->resume = "";
+  merged->optimizer = given->optimizer;
+  merged->max_iter = given->max_iter;
+  merged->max_eval = given->max_eval;
+  merged->obj_tol = given->obj_tol;
+  merged->patience = given->patience;
+  merged->grad_tol = given->grad_tol;
+  merged->time_limit = given->time_limit;
+  merged->threads = given->threads;
+  merged->memory = given->memory;
+  merged->block = given->block;
+}
+
+oatgp_status oat_refit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out) {
+  const oatgp_model *from = request->from;
+  oat_fit_request again = *request;
+  oatgp_settings merged;
+  char *lines = NULL;
+  oatgp_model *model = NULL;
+  oatgp_status status = OATGP_OK;
+  oatgp_settings_default(&merged);
+  TRY(oat_copy_text(ctx, from->text[OAT_TEXT_SETTINGS], &lines));
+  TRY(read_lines(ctx, lines, &merged));
+  merge(from, request->settings, &merged);
+  again.settings = &merged;
+  TRY(oat_fit(ctx, &again, &model));
+  TRY(oat_copy_text(ctx, from->text[OAT_TEXT_SETTINGS], &model->text[OAT_TEXT_SETTINGS]));
+  *out = model;
+  model = NULL;
+done:
+  oatgp_model_free(model);
+  free(lines);
+  return status;
+}

@@ -1,0 +1,109 @@
+/* The posterior of averages of f over groups of points, from averaged kernel values alone: with kbar_g the mean of k(Z, x) over the points of
+ * group g, v = L^-1 kbar_g and u = LB^-1 v,
+ *   mean = average of the prior mean + u . c,
+ *   variance = average of k(x, x') over the group - |v|^2 + |u|^2, the first two as the model predicts (see predict.c).
+ * O(rows x (knots + group) x d + groups x knots^2). */
+#include "predict/average.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "model/rows.h"
+#include "util/memory.h"
+
+typedef struct averaging {
+  const oatgp_model *model;
+  oat_sparse sparse;
+  size_t size, groups;
+  const double *x; /* scaled rows, column-major */
+  double *k, *work, *prior, *prior_mean;
+  oat_view v; /* groups x knots: averages of k(x, Z) */
+} averaging;
+
+static double mean_of(size_t n, const double *values) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += values[i];
+  }
+  return sum / (double)n;
+}
+
+static oatgp_status average_kernels(oatgp_context *ctx, averaging *a) {
+  const oatgp_model *model = a->model;
+  const size_t n = a->size * a->groups, widest = a->size > model->k ? a->size : model->k;
+  const oat_points knots = {model->z, model->k, model->k};
+  oatgp_status status;
+  TRY(oat_new_matrix(ctx, a->size, widest, &a->k));
+  TRY(oat_new_matrix(ctx, oat_kernel_work(a->size, widest, model->d), 1, &a->work));
+  TRY(oat_new_matrix(ctx, a->groups, 1, &a->prior));
+  TRY(oat_new_matrix(ctx, a->groups, model->k, &a->v.a));
+  a->v = (oat_view){a->v.a, a->groups, model->k, a->groups};
+  for (size_t g = 0; g < a->groups; g++) {
+    const oat_points points = {a->x + g * a->size, a->size, n};
+    oat_kernel_cross(&a->sparse.cov, points, points, a->k, a->size, a->work);
+    a->prior[g] = mean_of(a->size * a->size, a->k);
+    oat_kernel_cross(&a->sparse.cov, points, knots, a->k, a->size, a->work);
+    for (size_t c = 0; c < model->k; c++) {
+      a->v.a[g + c * a->groups] = mean_of(a->size, a->k + c * a->size);
+    }
+  }
+done:
+  return status;
+}
+
+static double row_square(oat_view v, size_t row) {
+  double sum = 0;
+  for (size_t c = 0; c < v.columns; c++) {
+    sum += v.a[row + c * v.ld] * v.a[row + c * v.ld];
+  }
+  return sum;
+}
+
+/* prior <- what the knots leave of the prior variance; v becomes L^-1 kbar and then LB^-1 of that. */
+static void condition(averaging *a) {
+  const oatgp_model *model = a->model;
+  oat_solve_right(model->l, model->k, OAT_TRANSPOSED, a->v);
+  for (size_t g = 0; g < a->groups; g++) {
+    a->prior[g] = model->approx->residual == OAT_RESIDUAL_FULL ? fmax(a->prior[g] - row_square(a->v, g), 0) : 0;
+  }
+  if (model->approx->sparse) {
+    oat_solve_right(model->lb, model->k, OAT_TRANSPOSED, a->v);
+  }
+}
+
+static void fill(const averaging *a, const oat_averages *out) {
+  const oatgp_model *model = a->model;
+  const double scale = model->number[OAT_NUMBER_Y_SCALE];
+  for (size_t g = 0; g < a->groups; g++) {
+    double pull = 0;
+    for (size_t c = 0; c < model->k; c++) {
+      pull += a->v.a[g + c * a->groups] * model->c[c];
+    }
+    out->mean[g] = mean_of(a->size, a->prior_mean + g * a->size) + scale * pull;
+    out->sd[g] = scale * sqrt(a->prior[g] + (model->approx->sparse ? row_square(a->v, g) : 0));
+  }
+}
+
+oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
+                                  const oat_averages *out) {
+  averaging a = {.model = model, .sparse = oat_model_sparse(model), .size = size, .groups = data->n / size};
+  double *x = NULL;
+  oatgp_status status;
+  TRY(oat_model_inputs(ctx, model, data, &x));
+  a.x = x;
+  TRY(oat_new_matrix(ctx, data->n, 1, &a.prior_mean));
+  oat_model_prior_mean(model, data->n, x, a.prior_mean);
+  TRY(average_kernels(ctx, &a));
+  condition(&a);
+  fill(&a, out);
+done:
+  free(x);
+  free(a.k);
+  free(a.work);
+  free(a.prior);
+  free(a.prior_mean);
+  free(a.v.a);
+  return status;
+}

@@ -1,0 +1,19 @@
+/* Settings as a table: read, checked and written by name. The public functions on them are in settings.c, too. */
+#ifndef OAT_SETTINGS_H
+#define OAT_SETTINGS_H
+
+#include "util/context.h"
+
+/* Bytes to keep between passes, unless --memory says more: a fit stays within a gigabyte beyond its data. */
+#define OAT_CACHE ((int64_t)512 << 20)
+
+enum { OAT_LONGEST_SETTING = 32 }; /* name, with the zero at its end */
+
+/* Whether the setting, which is one of the verb's, has another value than in `base`. */
+bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb);
+/* All settings as lines "name = value", as a config file has them. */
+oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *settings, char **out);
+/* Bytes: what --memory says; else OAT_CACHE for a sparse model and half of the machine's for the full GP. */
+int64_t oat_memory_for(const oatgp_settings *settings, bool sparse);
+
+#endif

@@ -1,0 +1,147 @@
+/* The bytes of a file or of standard input. zlib reads plain files as they are, so that there is one way for both. */
+#include "tables/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/memory.h"
+
+enum { CHUNK = 1 << 18, ZLIB_BUFFER = 1 << 17, LONGEST_NAME = 200, LONGEST_READ = 1 << 30 };
+
+static void set_name(oat_source *source, const char *path) {
+  const size_t length = strlen(path);
+  if (strcmp(path, "-") == 0) {
+    snprintf(source->name, sizeof source->name, "standard input");
+  } else if (length > LONGEST_NAME) {
+    snprintf(source->name, sizeof source->name, "...%s", path + length - LONGEST_NAME);
+  } else {
+    snprintf(source->name, sizeof source->name, "%s", path);
+  }
+}
+
+static oatgp_status cannot_read(oatgp_context *ctx, const oat_source *source, int error) {
+  return oat_fail(ctx, OATGP_READ, "cannot read '%s': %s", source->name, strerror(error));
+}
+
+static oatgp_status open_file(oatgp_context *ctx, const char *path, oat_source *source) {
+  const int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return cannot_read(ctx, source, errno);
+  }
+  struct stat info;
+  oatgp_status status = OATGP_OK;
+  if (fstat(descriptor, &info) != 0) {
+    status = cannot_read(ctx, source, errno);
+  } else if (S_ISDIR(info.st_mode)) {
+    status = cannot_read(ctx, source, EISDIR);
+  } else {
+    source->size = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size : 0;
+    source->file = gzdopen(descriptor, "rb");
+    status = source->file != NULL ? OATGP_OK : oat_no_memory(ctx, ZLIB_BUFFER);
+  }
+  if (status != OATGP_OK) {
+    close(descriptor);
+  }
+  return status;
+}
+
+oatgp_status oat_source_open(oatgp_context *ctx, const char *path, oat_source *source) {
+  oatgp_status status = OATGP_OK;
+  *source = (oat_source){0};
+  set_name(source, path);
+  TRY(open_file(ctx, path, source));
+  gzbuffer(source->file, ZLIB_BUFFER);
+  TRY(oat_source_need(ctx, source, CHUNK - 1));
+done:
+  if (status != OATGP_OK) {
+    oat_source_close(source);
+  }
+  return status;
+}
+
+/* After a read that gave fewer bytes than asked for: the end of the file or an error? */
+static oatgp_status check_end(oatgp_context *ctx, const oat_source *source, int read_error) {
+  int code = Z_OK;
+  gzerror(source->file, &code);
+  switch (code) {
+    case Z_OK:
+    case Z_STREAM_END:
+      return OATGP_OK;
+    case Z_ERRNO:
+      return cannot_read(ctx, source, read_error);
+    case Z_MEM_ERROR:
+      return oat_no_memory(ctx, ZLIB_BUFFER);
+    case Z_BUF_ERROR:
+      return oat_fail(ctx, OATGP_READ, "'%s' is truncated: its gzip data end too early; get the file again", source->name);
+    default:
+      return oat_fail(ctx, OATGP_READ, "'%s' is damaged: its gzip data cannot be unpacked; get the file again", source->name);
+  }
+}
+
+/* Moves the bytes not yet used to the front and makes room for so many in all, with one byte for the 0. */
+static oatgp_status make_room(oatgp_context *ctx, oat_source *source, size_t bytes) {
+  const size_t unread = source->end - source->begin;
+  if (source->window != NULL) {
+    memmove(source->window, source->window + source->begin, unread);
+  }
+  source->offset += source->begin;
+  source->begin = 0;
+  source->end = unread;
+  return oat_grow(ctx, bytes + 1, 1, &source->capacity, &source->window);
+}
+
+static oatgp_status fill(oatgp_context *ctx, oat_source *source) {
+  const size_t room = source->capacity - 1 - source->end;
+  const unsigned wanted = room < LONGEST_READ ? (unsigned)room : LONGEST_READ;
+  errno = 0;
+  const int got = gzread(source->file, source->window + source->end, wanted);
+  const int read_error = errno;
+  source->end += got > 0 ? (size_t)got : 0;
+  source->window[source->end] = '\0';
+  if (got >= 0 && (unsigned)got == wanted) {
+    return OATGP_OK;
+  }
+  source->at_end = true;
+  return check_end(ctx, source, read_error);
+}
+
+/* Bytes of the file as it is stored, packed or not, that have been read; of a pipe, bytes that came out of it. */
+static size_t bytes_read(const oat_source *source) {
+  const z_off_t stored = source->size > 0 ? gzoffset(source->file) : -1;
+  if (stored < 0) {
+    return (size_t)source->offset + source->end;
+  }
+  return (size_t)stored < source->size ? (size_t)stored : source->size;
+}
+
+double oat_source_share(const oat_source *source) {
+  if (source->at_end) {
+    return 1;
+  }
+  return source->size > 0 ? (double)bytes_read(source) / (double)source->size : NAN;
+}
+
+oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes) {
+  oatgp_status status = OATGP_OK;
+  while (source->end - source->begin < bytes && !source->at_end) {
+    TRY(make_room(ctx, source, bytes));
+    TRY(fill(ctx, source));
+    oat_tell_progress(ctx, "reading", bytes_read(source), source->size);
+  }
+done:
+  return status;
+}
+
+void oat_source_close(oat_source *source) {
+  if (source->file != NULL) {
+    gzclose_r(source->file);
+  }
+  free(source->window);
+  *source = (oat_source){0};
+}

@@ -1,0 +1,235 @@
+/* Text tables: header or not, and rows into the table.
+ *
+ * A step reads several parts of the window side by side, as if each line end where a part begins were the end of a record and as if
+ * nothing new were to be learnt about the columns before it. Then it goes through the parts in their order and keeps those for which that
+ * was so; the next step begins with the first for which it was not. That one has nothing before it to be wrong about, knows its line
+ * numbers, and if it fails, its is the first error of the file. So what comes out is what one thread gives that reads record by record. */
+#include "tables/csv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/threads.h"
+
+enum { PART_BYTES = 1 << 18, PARTS_PER_THREAD = 32, MOST_PARTS = 128 };
+
+/* ---- the first record ---------------------------------------------------------------------------------------------- */
+
+static oat_kind kind_of(const oat_cell *cell) {
+  double value;
+  return cell->escaped ? OAT_TEXT : oat_read_number(cell->text, cell->length, &value);
+}
+
+/* Whether the present record is a header by its looks. A doubtful one, with text and numbers, is worth a warning. */
+static bool looks_like_header(oatgp_context *ctx, const oat_records *records) {
+  size_t texts = 0, numbers = 0;
+  for (size_t k = 0; k < records->count; k++) {
+    const oat_kind kind = kind_of(&records->cells[k]);
+    texts += kind == OAT_TEXT;
+    numbers += kind == OAT_NUMBER || kind == OAT_INFINITE;
+  }
+  if (texts > 0 && numbers > 0) {
+    oat_say(ctx, OATGP_WARNING,
+            "%s, line %zu: taken as a header, although %zu of its %zu cells are numbers; settle it with --header yes or no",
+            records->source->name, records->number, numbers, records->count);
+  }
+  return texts > 0;
+}
+
+static oatgp_status set_layout(oatgp_context *ctx, const oat_records *records, bool header, oat_layout *layout) {
+  oat_piece *names = NULL;
+  oatgp_status status = OATGP_OK;
+  if (header) {
+    TRY(oat_new(ctx, records->count, sizeof *names, &names));
+    for (size_t k = 0; k < records->count; k++) {
+      const oat_cell *cell = &records->cells[k];
+      names[k] = (oat_piece){cell->text, cell->escaped ? oat_cell_unescape(cell, cell->length, cell->text) : cell->length};
+    }
+  }
+  TRY(oat_layout_set(ctx, layout, records->count, names));
+done:
+  free(names);
+  return status;
+}
+
+/* Goes to the first record, reading on where it does not end within the window. */
+static oatgp_status find_first(oatgp_context *ctx, oat_csv *csv) {
+  oat_source *source = csv->source;
+  oatgp_status status = OATGP_OK;
+  oat_found found = OAT_BLANK_LINE;
+  oat_records_begin(&csv->records, 1);
+  while (found != OAT_RECORD) {
+    if (csv->records.at == source->window + source->end && source->at_end) {
+      return oat_fail(ctx, OATGP_DATA, "'%s' is empty", source->name);
+    }
+    TRY(oat_records_next(ctx, &csv->records, &found));
+    source->begin = (size_t)((found == OAT_RECORD ? csv->records.start : csv->records.at) - source->window);
+    if (found == OAT_CUT_OFF) {
+      size_t bytes = 0;
+      TRY(oat_records_longer(ctx, &csv->records, &bytes));
+      TRY(oat_source_need(ctx, source, bytes));
+      oat_records_begin(&csv->records, csv->records.line);
+    }
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_csv_open(oatgp_context *ctx, oat_source *source, const char *header, oat_csv *csv, oat_layout *layout) {
+  oatgp_status status = OATGP_OK;
+  *csv = (oat_csv){.source = source, .part_bytes = PART_BYTES, .width = 1};
+  csv->records = (oat_records){.source = source, .form = &csv->form};
+  *layout = (oat_layout){.file = source->name, .unit = "line"};
+  TRY(oat_form_find(ctx, source, &csv->form));
+  TRY(find_first(ctx, csv));
+  const bool has_header = strcmp(header, "auto") == 0 ? looks_like_header(ctx, &csv->records) : strcmp(header, "yes") == 0;
+  TRY(set_layout(ctx, &csv->records, has_header, layout));
+  if (has_header) {
+    source->begin = (size_t)(csv->records.at - source->window);
+  } else {
+    csv->records.line = csv->records.number;
+  }
+done:
+  return status;
+}
+
+void oat_csv_free(oat_csv *csv) {
+  for (size_t i = 0; i < csv->part_count; i++) {
+    oat_part_free(&csv->part[i]);
+  }
+  free(csv->part);
+  free(csv->series_of);
+  oat_records_free(&csv->records);
+  *csv = (oat_csv){0};
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status find_series(oatgp_context *ctx, oat_csv *csv, const oat_table *table) {
+  const size_t columns = table->layout->columns;
+  const oatgp_status status = oat_new(ctx, columns, sizeof *csv->series_of, &csv->series_of);
+  if (status == OATGP_OK) {
+    for (size_t c = 0; c < columns; c++) {
+      csv->series_of[c] = OAT_NOT_USED;
+    }
+    for (size_t k = 0; k < table->count; k++) {
+      csv->series_of[table->series[k].column] = k;
+    }
+  }
+  return status;
+}
+
+/* One thread need not read side by side; for several, steps are long, as each begins with reading that only one of them does. */
+static size_t most_parts(const oatgp_context *ctx) {
+  const size_t threads = (size_t)oat_lane_threads(ctx->threads), parts = PARTS_PER_THREAD * threads;
+  return threads == 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
+}
+
+static oatgp_status make_parts(oatgp_context *ctx, oat_csv *csv, const oat_table *table) {
+  oatgp_status status = OATGP_OK;
+  TRY(find_series(ctx, csv, table));
+  TRY(oat_new(ctx, most_parts(ctx), sizeof *csv->part, &csv->part));
+  csv->part_count = most_parts(ctx);
+done:
+  return status;
+}
+
+/* The beginning of the line after so many bytes; the end of the window if there is none. */
+static char *next_line(const oat_source *source, size_t bytes) {
+  const size_t visible = source->end - source->begin;
+  char *from = source->window + source->begin + (bytes < visible ? bytes : visible), *end = source->window + source->end;
+  char *line_end = memchr(from, '\n', (size_t)(end - from));
+  return line_end != NULL ? line_end + 1 : end;
+}
+
+/* Lays out the parts of a step and returns their number. */
+static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *table, size_t *count) {
+  const oat_source *source = csv->source;
+  char *from = source->window + source->begin;
+  oatgp_status status = OATGP_OK;
+  for (*count = 0; *count < csv->width && (*count == 0 || from < source->window + source->end); ++*count) {
+    oat_part *part = &csv->part[*count];
+    TRY(oat_part_begin(ctx, part, table));
+    part->series_of = csv->series_of;
+    part->records.source = source;
+    part->records.form = &csv->form;
+    part->records.at = from;
+    part->records.line = csv->records.line;
+    part->stop = from = next_line(source, (*count + 1) * csv->part_bytes);
+  }
+done:
+  return status;
+}
+
+static void read_parts(const oatgp_context *ctx, const oat_csv *csv, size_t count) {
+  const locale_t plain = uselocale((locale_t)0);
+#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (count > 1)
+  for (size_t i = 0; i < count; i++) {
+    const locale_t before = uselocale(plain);
+    oat_part_read(&csv->part[i]);
+    uselocale(before);
+  }
+}
+
+/* Keeps the parts, from the first on, that were read under the right premises, and returns how many they are. */
+static size_t accept(oat_csv *csv, oat_table *table, size_t count) {
+  const size_t base = csv->records.line;
+  size_t accepted = 0;
+  bool right = true;
+  while (right && accepted < count && csv->part[accepted].status == OATGP_OK) {
+    const oat_part *part = &csv->part[accepted++];
+    right = part->records.at == part->stop && !oat_part_has_learnt(part, table);
+    oat_part_tell(part, csv->records.line - base, table);
+    csv->records.line += part->records.line - base;
+    csv->source->begin = (size_t)(part->records.at - csv->source->window);
+  }
+  return accepted;
+}
+
+static oatgp_status append(oatgp_context *ctx, const oat_csv *csv, oat_table *table, size_t count) {
+  size_t rows = 0;
+  for (size_t i = 0; i < count; i++) {
+    csv->part[i].first = table->rows + rows;
+    rows += csv->part[i].rows;
+  }
+  const oatgp_status status = oat_table_reserve(ctx, table, rows);
+  if (status != OATGP_OK) {
+    return status;
+  }
+#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(static) if (count > 1)
+  for (size_t i = 0; i < count; i++) {
+    oat_part_copy(&csv->part[i], table);
+  }
+  table->rows += rows;
+  return status;
+}
+
+/* What the next step needs: as many bytes as its parts have, or more than there are if not even one record ends within the window. */
+static oatgp_status plan(oatgp_context *ctx, oat_csv *csv, bool moved) {
+  csv->needed = csv->width * csv->part_bytes;
+  return moved ? OATGP_OK : oat_records_longer(ctx, &csv->records, &csv->needed);
+}
+
+oatgp_status oat_csv_more(oatgp_context *ctx, oat_csv *csv, oat_table *table, bool *more) {
+  oat_source *source = csv->source;
+  oatgp_status status = OATGP_OK;
+  size_t count = 0;
+  if (csv->part == NULL) {
+    TRY(make_parts(ctx, csv, table));
+  }
+  TRY(oat_source_need(ctx, source, csv->needed));
+  TRY(split(ctx, csv, table, &count));
+  read_parts(ctx, csv, count);
+  if (csv->part[0].status != OATGP_OK) {
+    return oat_fail(ctx, csv->part[0].status, "%s", csv->part[0].ctx.error);
+  }
+  const size_t before = source->begin, accepted = accept(csv, table, count);
+  TRY(append(ctx, csv, table, accepted));
+  /* The rows that decide what a column holds are counted from the first, so they are read by one. */
+  csv->width = table->looking || accepted < count ? 1 : 2 * csv->width < csv->part_count ? 2 * csv->width : csv->part_count;
+  *more = source->begin < source->end || !source->at_end;
+  TRY(*more ? plan(ctx, csv, source->begin > before) : OATGP_OK);
+done:
+  return status;
+}

@@ -1,0 +1,361 @@
+/* Reads .npy, format versions 1 to 3: magic bytes, version, length of the header, the header (a Python dictionary as text),
+ * then the values. */
+#include "tables/npy.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/shown.h"
+#include "util/memory.h"
+
+#define MAGIC "\x93NUMPY"
+
+enum { MAGIC_SIZE = 6, LONGEST_HEADER = 1 << 16, MOST_DIMENSIONS = 32, LONGEST_TYPE = 16, STEP_BYTES = 1 << 20 };
+
+bool oat_npy_is(const oat_source *source) {
+  return source->end - source->begin >= MAGIC_SIZE && memcmp(source->window + source->begin, MAGIC, MAGIC_SIZE) == 0;
+}
+
+/* ---- the header: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), } ---------------------------------- */
+
+typedef struct npy_header {
+  const char *at, *end;
+  char type[LONGEST_TYPE];
+  bool fortran;
+  bool has_type, has_order, has_shape;
+  size_t dimensions, shape[MOST_DIMENSIONS];
+} npy_header;
+
+static void skip_blanks(npy_header *header) {
+  while (header->at < header->end && (*header->at == ' ' || *header->at == '\n' || *header->at == '\t')) {
+    header->at++;
+  }
+}
+
+/* Steps over the text if it comes next. */
+static bool accept(npy_header *header, const char *text) {
+  const size_t length = strlen(text);
+  skip_blanks(header);
+  if ((size_t)(header->end - header->at) < length || memcmp(header->at, text, length) != 0) {
+    return false;
+  }
+  header->at += length;
+  return true;
+}
+
+static bool parse_type(npy_header *header) {
+  if (!accept(header, "'")) {
+    return false;
+  }
+  const char *close = memchr(header->at, '\'', (size_t)(header->end - header->at));
+  const size_t length = close != NULL ? (size_t)(close - header->at) : LONGEST_TYPE;
+  if (length >= LONGEST_TYPE) {
+    return false;
+  }
+  memcpy(header->type, header->at, length);
+  header->type[length] = '\0';
+  header->at = close + 1;
+  return header->has_type = true;
+}
+
+static bool parse_order(npy_header *header) {
+  header->fortran = accept(header, "True");
+  return header->has_order = header->fortran || accept(header, "False");
+}
+
+static bool parse_size(npy_header *header, size_t *size) {
+  skip_blanks(header);
+  const char *start = header->at;
+  *size = 0;
+  for (; header->at < header->end && *header->at >= '0' && *header->at <= '9'; header->at++) {
+    if (*size > SIZE_MAX / 10 - 1) {
+      return false;
+    }
+    *size = *size * 10 + (size_t)(*header->at - '0');
+  }
+  return header->at > start;
+}
+
+static bool parse_shape(npy_header *header) {
+  if (!accept(header, "(")) {
+    return false;
+  }
+  while (!accept(header, ")")) {
+    if (header->dimensions == MOST_DIMENSIONS || !parse_size(header, &header->shape[header->dimensions])) {
+      return false;
+    }
+    header->dimensions++;
+    accept(header, "L"); /* written by Python 2 */
+    if (!accept(header, ",")) {
+      return accept(header, ")") && (header->has_shape = true);
+    }
+  }
+  return header->has_shape = true;
+}
+
+/* One key with its value. */
+static bool parse_entry(npy_header *header) {
+  static const struct {
+    const char *key;
+    bool (*parse)(npy_header *);
+  } entries[] = {{"'descr'", parse_type}, {"'fortran_order'", parse_order}, {"'shape'", parse_shape}};
+  for (size_t k = 0; k < sizeof entries / sizeof *entries; k++) {
+    if (accept(header, entries[k].key)) {
+      return accept(header, ":") && entries[k].parse(header);
+    }
+  }
+  return false;
+}
+
+static bool parse_header(npy_header *header) {
+  bool more = accept(header, "{");
+  while (more && !accept(header, "}")) {
+    if (!parse_entry(header)) {
+      return false;
+    }
+    more = accept(header, ",");
+    if (!more && !accept(header, "}")) {
+      return false;
+    }
+  }
+  return header->has_type && header->has_order && header->has_shape;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+static oatgp_status damaged(oatgp_context *ctx, const oat_source *source, const char *how) {
+  return oat_fail(ctx, OATGP_READ, "'%s' is damaged: %s; write the .npy file again", source->name, how);
+}
+
+/* Makes so many bytes visible. */
+static oatgp_status need(oatgp_context *ctx, oat_source *source, size_t bytes) {
+  oatgp_status status = oat_source_need(ctx, source, bytes);
+  if (status == OATGP_OK && source->end - source->begin < bytes) {
+    status = damaged(ctx, source, "it ends within its header");
+  }
+  return status;
+}
+
+static uint64_t read_bytes(const char *bytes, size_t size, bool big_endian) {
+  const unsigned char *byte = (const unsigned char *)bytes;
+  uint64_t value = 0;
+  for (size_t i = 0; i < size; i++) {
+    value = value << 8 | byte[big_endian ? i : size - 1 - i];
+  }
+  return value;
+}
+
+/* Steps over magic bytes, version and length; then the header is visible. */
+static oatgp_status find_header(oatgp_context *ctx, oat_source *source, size_t *length) {
+  oatgp_status status = OATGP_OK;
+  TRY(need(ctx, source, MAGIC_SIZE + 2));
+  const unsigned version = (unsigned char)source->window[source->begin + MAGIC_SIZE];
+  const size_t length_size = version == 1 ? 2 : 4;
+  if (version < 1 || version > 3) {
+    return oat_fail(ctx, OATGP_DATA, "'%s' has version %u of the .npy format; versions 1 to 3 can be read", source->name, version);
+  }
+  source->begin += MAGIC_SIZE + 2;
+  TRY(need(ctx, source, length_size));
+  *length = (size_t)read_bytes(source->window + source->begin, length_size, false);
+  source->begin += length_size;
+  if (*length > LONGEST_HEADER) {
+    return damaged(ctx, source, "its header is longer than 65536 bytes");
+  }
+  TRY(need(ctx, source, *length));
+done:
+  return status;
+}
+
+static oatgp_status set_type(oatgp_context *ctx, const char *type, oat_npy *npy) {
+  static const char *const known[] = {"b1", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    const bool one_byte = known[k][1] == '1';
+    if (type[0] != '\0' && strcmp(type + 1, known[k]) == 0 && (type[0] == '<' || type[0] == '>' || (type[0] == '|' && one_byte))) {
+      npy->kind = known[k][0];
+      npy->size = (size_t)(known[k][1] - '0');
+      npy->big_endian = type[0] == '>';
+      return OATGP_OK;
+    }
+  }
+  return oat_fail(ctx, OATGP_DATA, "'%s' holds values of the type '%s'; real numbers (f4, f8), integers and bool can be read",
+                  npy->source->name, oat_show_text(type).text);
+}
+
+static oatgp_status set_shape(oatgp_context *ctx, const npy_header *header, oat_npy *npy) {
+  const char *file = npy->source->name;
+  if (header->dimensions < 1 || header->dimensions > 2) {
+    return oat_fail(ctx, OATGP_DATA, "'%s' holds an array of %zu dimensions; one (a column) or two (a matrix) are needed", file,
+                    header->dimensions);
+  }
+  npy->rows = header->shape[0];
+  npy->columns = header->dimensions == 2 ? header->shape[1] : 1;
+  if (npy->rows == 0 || npy->columns == 0) {
+    return oat_fail(ctx, OATGP_DATA, "'%s' is empty: its array is %zu x %zu", file, npy->rows, npy->columns);
+  }
+  if (npy->rows > SIZE_MAX / npy->columns / npy->size) {
+    return damaged(ctx, npy->source, "no memory could hold the array that its header describes");
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_npy_open(oatgp_context *ctx, oat_source *source, oat_npy *npy, oat_layout *layout) {
+  oatgp_status status = OATGP_OK;
+  size_t length = 0;
+  *npy = (oat_npy){.source = source};
+  *layout = (oat_layout){.file = source->name, .unit = "row"};
+  TRY(find_header(ctx, source, &length));
+  npy_header header = {.at = source->window + source->begin, .end = source->window + source->begin + length};
+  if (!parse_header(&header)) {
+    return damaged(ctx, source, "its header is not that of a plain array");
+  }
+  source->begin += length;
+  npy->fortran = header.fortran;
+  TRY(set_type(ctx, header.type, npy));
+  TRY(set_shape(ctx, &header, npy));
+  TRY(oat_layout_set(ctx, layout, npy->columns, NULL));
+done:
+  return status;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+static double decode_real(uint64_t bits, size_t size) {
+  double wide;
+  if (size == sizeof wide) {
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+  }
+  float narrow;
+  const uint32_t low = (uint32_t)bits;
+  memcpy(&narrow, &low, sizeof narrow);
+  return (double)narrow;
+}
+
+/* Two's complement without leaving what C defines. */
+static double decode_signed(uint64_t bits, size_t size) {
+  const uint64_t sign = UINT64_C(1) << (8 * size - 1);
+  const uint64_t magnitude = (bits & sign) != 0 ? (~bits & (sign - 1)) + 1 : bits;
+  return (bits & sign) != 0 ? -(double)magnitude : (double)magnitude;
+}
+
+static double decode(const oat_npy *npy, const char *bytes) {
+  if (npy->kind == 'f' && npy->size == sizeof(double) && !npy->big_endian) {
+    return decode_real(read_bytes(bytes, sizeof(double), false), sizeof(double)); /* sizes that the compiler sees make this one load */
+  }
+  const uint64_t bits = read_bytes(bytes, npy->size, npy->big_endian);
+  switch (npy->kind) {
+    case 'f':
+      return decode_real(bits, npy->size);
+    case 'i':
+      return decode_signed(bits, npy->size);
+    case 'b':
+      return bits != 0 ? 1 : 0;
+    default:
+      return (double)bits;
+  }
+}
+
+static oatgp_status put_value(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *at) {
+  if (oat_series_takes(series, at->value)) {
+    *at->slot = at->value;
+    return OATGP_OK;
+  }
+  oat_entry entry = *at;
+  entry.kind = isnan(at->value) ? OAT_MISSING : isinf(at->value) ? OAT_INFINITE : OAT_NUMBER;
+  return oat_table_put(ctx, table, series, &entry);
+}
+
+static oatgp_status truncated(oatgp_context *ctx, const oat_npy *npy) {
+  const size_t visible = (npy->source->end - npy->source->begin) / npy->size;
+  return oat_fail(ctx, OATGP_READ,
+                  "'%s' is truncated: its header promises %zu x %zu values, but it ends after %zu; write the .npy file again",
+                  npy->source->name, npy->rows, npy->columns, npy->done + visible);
+}
+
+static void step_over(oat_npy *npy, size_t count) {
+  npy->source->begin += count * npy->size;
+  npy->done += count;
+}
+
+/* Row after row: as many whole rows as are visible. */
+static oatgp_status put_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+  const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns;
+  oat_source *source = npy->source;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_source_need(ctx, source, row_bytes > STEP_BYTES ? row_bytes : STEP_BYTES));
+  const size_t visible = (source->end - source->begin) / row_bytes, rows = visible < left ? visible : left;
+  TRY(rows > 0 ? oat_table_reserve(ctx, table, rows) : truncated(ctx, npy));
+  for (size_t i = 0; i < rows; i++, table->rows++) {
+    const char *bytes = source->window + source->begin;
+    for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
+      oat_series *series = npy->series_of[c];
+      if (series != NULL) {
+        const oat_entry entry = {.slot = &series->values[table->rows], .place = npy->done / npy->columns + 1, .value = decode(npy, bytes)};
+        TRY(put_value(ctx, table, series, &entry));
+      }
+    }
+    step_over(npy, npy->columns);
+  }
+done:
+  return status;
+}
+
+/* Values of one column from row `first` on; there are rows only when all columns are in. */
+static oatgp_status put_run(oatgp_context *ctx, const oat_npy *npy, const oat_table *table, oat_series *series, size_t count) {
+  const size_t first = npy->done % npy->rows;
+  const char *bytes = npy->source->window + npy->source->begin;
+  oatgp_status status = oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values);
+  for (size_t i = 0; i < count && status == OATGP_OK; i++, bytes += npy->size) {
+    const oat_entry entry = {.slot = &series->values[first + i], .place = first + i + 1, .value = decode(npy, bytes)};
+    status = put_value(ctx, table, series, &entry);
+  }
+  return status;
+}
+
+/* Column after column, all of them. */
+static oatgp_status put_columns(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+  oat_source *source = npy->source;
+  oatgp_status status = OATGP_OK;
+  while (npy->done < npy->rows * npy->columns) {
+    TRY(oat_source_need(ctx, source, STEP_BYTES));
+    const size_t visible = (source->end - source->begin) / npy->size, left = npy->rows - npy->done % npy->rows;
+    const size_t count = visible < left ? visible : left;
+    oat_series *series = npy->series_of[npy->done / npy->rows];
+    TRY(count > 0 ? OATGP_OK : truncated(ctx, npy));
+    TRY(series != NULL ? put_run(ctx, npy, table, series, count) : OATGP_OK);
+    step_over(npy, count);
+  }
+  table->rows = npy->rows;
+done:
+  return status;
+}
+
+static oatgp_status check_end(oatgp_context *ctx, oat_source *source) {
+  const oatgp_status status = oat_source_need(ctx, source, 1);
+  return status == OATGP_OK && source->end > source->begin ? damaged(ctx, source, "it has more bytes than its header promises") : status;
+}
+
+oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bool *more) {
+  oatgp_status status = OATGP_OK;
+  if (npy->series_of == NULL) {
+    TRY(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
+    for (size_t k = 0; k < table->count; k++) {
+      oat_series *series = &table->series[k];
+      series->content = series->content == OAT_CONTENT_OPEN ? OAT_CONTENT_UNSEEN : series->content; /* there is no text to look for */
+      npy->series_of[series->column] = series;
+    }
+    table->looking = false;
+  }
+  TRY(npy->fortran ? put_columns(ctx, npy, table) : put_rows(ctx, npy, table));
+  *more = npy->done < npy->rows * npy->columns;
+  TRY(*more ? OATGP_OK : check_end(ctx, npy->source));
+done:
+  return status;
+}
+
+void oat_npy_free(oat_npy *npy) {
+  free(npy->series_of);
+  *npy = (oat_npy){0};
+}

@@ -1,0 +1,96 @@
+/* Reading a file: open it, see what columns it has, choose some, fill a table, make data of it. */
+#include "tables/reader.h"
+
+#include <string.h>
+
+#include "tables/roles.h"
+
+static const char *or_default(const char *choice, const char *value) { return choice != NULL ? choice : value; }
+
+static oatgp_status open_file(oatgp_context *ctx, const char *path, const oat_columns *wanted, const oatgp_settings *settings,
+                              oat_reader *reader) {
+  oatgp_status status = OATGP_OK;
+  TRY(oat_source_open(ctx, path, &reader->source));
+  reader->is_npy = oat_npy_is(&reader->source);
+  TRY(reader->is_npy ? oat_npy_open(ctx, &reader->source, &reader->npy, &reader->layout)
+                     : oat_csv_open(ctx, &reader->source, or_default(settings->header, "auto"), &reader->csv, &reader->layout));
+  TRY(oat_table_open(ctx, &reader->layout, &reader->table));
+  reader->table.drop = strcmp(or_default(settings->missing, "error"), "drop") == 0;
+  TRY(wanted != NULL ? oat_select_like(ctx, wanted, &reader->table) : oat_select_by_settings(ctx, settings, &reader->table));
+done:
+  return status;
+}
+
+oatgp_status oat_reader_open(oatgp_context *ctx, const char *path, const oat_columns *wanted, const oatgp_settings *settings,
+                             oat_reader *reader) {
+  *reader = (oat_reader){.settled = wanted != NULL, .more = true};
+  oat_plain plain;
+  oatgp_status status = oat_plain_begin(ctx, &plain);
+  if (status == OATGP_OK) {
+    status = open_file(ctx, path, wanted, settings, reader);
+    oat_plain_end(&plain);
+  }
+  return status;
+}
+
+void oat_reader_close(oat_reader *reader) {
+  oat_table_free(&reader->table);
+  oat_layout_free(&reader->layout);
+  oat_npy_free(&reader->npy);
+  oat_csv_free(&reader->csv);
+  oat_source_close(&reader->source);
+}
+
+/* After the last row. */
+static oatgp_status finish(oatgp_context *ctx, oat_reader *reader) {
+  oat_table *table = &reader->table;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_table_check(ctx, table, reader->rows));
+  TRY(oat_table_drop(ctx, table));
+  if (table->dropped == reader->rows) {
+    return oat_fail(ctx, OATGP_DATA, "'%s' has no rows left: each of its %zu rows has a missing value in a column that is used",
+                    reader->layout.file, reader->rows);
+  }
+  if (table->dropped > 0) {
+    oat_say(ctx, OATGP_NOTE, "'%s': dropped %zu of %zu rows, which have missing values", reader->layout.file, table->dropped, reader->rows);
+  }
+done:
+  return status;
+}
+
+/* One step of the file's own reader. */
+static oatgp_status read_on(oatgp_context *ctx, oat_reader *reader) {
+  oat_table *table = &reader->table;
+  const size_t before = table->rows;
+  oatgp_status status = OATGP_OK;
+  TRY(reader->is_npy ? oat_npy_more(ctx, &reader->npy, table, &reader->more) : oat_csv_more(ctx, &reader->csv, table, &reader->more));
+  reader->rows += table->rows - before;
+  if (reader->settled) {
+    TRY(oat_table_drop(ctx, table));
+  }
+  TRY(reader->more ? OATGP_OK : finish(ctx, reader));
+done:
+  return status;
+}
+
+oatgp_status oat_reader_next(oatgp_context *ctx, oat_reader *reader, size_t rows, oatgp_data **out) {
+  oat_table *table = &reader->table;
+  oat_plain plain;
+  oatgp_data *data = NULL;
+  oatgp_status status = oat_plain_begin(ctx, &plain);
+  while (status == OATGP_OK && reader->more && table->rows < rows) {
+    status = read_on(ctx, reader);
+  }
+  if (status == OATGP_OK && table->rows > 0) {
+    status = oat_table_to_data(ctx, table, rows < table->rows ? rows : table->rows, &data);
+  }
+  if (status == OATGP_OK) {
+    if (data != NULL) {
+      data->dropped = table->dropped - reader->reported;
+      reader->reported = table->dropped;
+    }
+    *out = data;
+  }
+  oat_plain_end(&plain);
+  return status;
+}

@@ -1,0 +1,220 @@
+/* Which columns of a file are used: as the settings say, or those of earlier data. */
+#include "tables/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/shown.h"
+#include "util/memory.h"
+
+static bool is_given(const char *text) { return text != NULL && text[0] != '\0'; }
+
+/* ---- by settings -------------------------------------------------------------------------------------------------- */
+
+static oatgp_status use_typed(oatgp_context *ctx, oat_table *table, oat_role role, const char *what, const char *typed) {
+  size_t column = 0;
+  const oatgp_status status = oat_layout_require(ctx, table->layout, what, typed, &column);
+  return status != OATGP_OK ? status : oat_table_use(ctx, table, column, role, true);
+}
+
+/* Cuts the next piece off a list with commas, without the blanks around it. */
+static char *next_piece(char **rest) {
+  char *piece = *rest;
+  char *comma = strchr(piece, ',');
+  *rest = comma != NULL ? comma + 1 : NULL;
+  char *end = comma != NULL ? comma : piece + strlen(piece);
+  while (piece < end && *piece == ' ') {
+    piece++;
+  }
+  while (piece < end && end[-1] == ' ') {
+    end--;
+  }
+  *end = '\0';
+  return piece;
+}
+
+static oatgp_status use_list(oatgp_context *ctx, oat_table *table, const char *inputs) {
+  char *copy = NULL;
+  oatgp_status status = oat_copy_text(ctx, inputs, &copy);
+  for (char *rest = copy; status == OATGP_OK && rest != NULL;) {
+    const char *piece = next_piece(&rest);
+    status = piece[0] != '\0'
+                 ? use_typed(ctx, table, OAT_INPUT, "inputs", piece)
+                 : oat_fail(ctx, OATGP_ARGUMENT, "inputs '%s' has an empty name between its commas", oat_show_text(inputs).text);
+  }
+  free(copy);
+  return status;
+}
+
+static oatgp_status use_others(oatgp_context *ctx, oat_table *table) {
+  oatgp_status status = OATGP_OK;
+  for (size_t k = 0; k < table->layout->columns && status == OATGP_OK; k++) {
+    status = table->used[k] ? OATGP_OK : oat_table_use(ctx, table, k, OAT_INPUT, false);
+  }
+  return status;
+}
+
+oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *settings, oat_table *table) {
+  const struct {
+    oat_role role;
+    const char *what, *typed;
+  } single[] = {{OAT_TARGET, "target", settings->target},
+                {OAT_WEIGHT, "weights", settings->weights},
+                {OAT_NOISE, "noise variance", settings->noise_variance}};
+  oatgp_status status = OATGP_OK;
+  table->free_inputs = true;
+  for (size_t k = 0; k < sizeof single / sizeof *single; k++) {
+    if (is_given(single[k].typed)) {
+      TRY(use_typed(ctx, table, single[k].role, single[k].what, single[k].typed));
+    }
+  }
+  TRY(is_given(settings->inputs) ? use_list(ctx, table, settings->inputs) : use_others(ctx, table));
+done:
+  return status;
+}
+
+/* ---- like earlier data -------------------------------------------------------------------------------------------- */
+
+static bool all_named(const oat_layout *layout, const oat_columns *wanted) {
+  size_t column;
+  bool all = true;
+  for (size_t j = 0; j < wanted->d && all; j++) {
+    all = oat_layout_find(layout, wanted->names[j], &column) > 0;
+  }
+  return all;
+}
+
+static oatgp_status use_by_name(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
+  oatgp_status status = OATGP_OK;
+  for (size_t j = 0; j < wanted->d; j++) {
+    size_t column = 0;
+    const size_t found = oat_layout_find(table->layout, wanted->names[j], &column);
+    TRY(found == 1 ? OATGP_OK : oat_layout_not_one(ctx, table->layout, "inputs", wanted->names[j], found));
+    TRY(oat_table_use(ctx, table, column, OAT_INPUT, true));
+  }
+done:
+  return status;
+}
+
+/* Input j is the column positions[j], from 1, or column j + 1 when positions is NULL. */
+static oatgp_status use_by_place(oatgp_context *ctx, const oat_columns *wanted, const size_t *positions, oat_table *table) {
+  oatgp_status status = OATGP_OK;
+  for (size_t j = 0; j < wanted->d; j++) {
+    TRY(oat_table_use(ctx, table, positions != NULL ? positions[j] - 1 : j, OAT_INPUT, true));
+  }
+done:
+  return status;
+}
+
+static bool same_places(const oat_layout *layout, const oat_columns *wanted) {
+  bool same = wanted->positions != NULL && wanted->columns == layout->columns;
+  for (size_t j = 0; same && j < wanted->d; j++) {
+    same = wanted->positions[j] >= 1 && wanted->positions[j] <= layout->columns;
+  }
+  return same;
+}
+
+static oatgp_status names_not_found(oatgp_context *ctx, const oat_layout *layout, const oat_columns *wanted) {
+  oat_list missing = {{0}, 0, 0, 0}, present = {{0}, 0, 0, 0};
+  size_t column, count = 0;
+  for (size_t j = 0; j < wanted->d; j++) {
+    if (oat_layout_find(layout, wanted->names[j], &column) == 0) {
+      oat_list_add(&missing, wanted->names[j]);
+      count++;
+    }
+  }
+  for (size_t k = 0; k < layout->columns; k++) {
+    oat_list_add(&present, layout->names[k]);
+  }
+  return oat_fail(ctx, OATGP_DATA, "'%s' has no column for %zu of the %zu inputs: %s; it has %s; give its columns the inputs' names%s",
+                  layout->file, count, wanted->d, oat_list_end(&missing), oat_list_end(&present),
+                  wanted->header ? "" : ", or remove the header");
+}
+
+static oatgp_status places_not_found(oatgp_context *ctx, const oat_layout *layout, const oat_columns *wanted) {
+  if (wanted->columns > wanted->d) {
+    return oat_fail(ctx, OATGP_DATA,
+                    "the number of columns of '%s', which has no header, is %zu; it needs the %zu inputs in order, or the %zu columns of "
+                    "the file that the inputs are from",
+                    layout->file, layout->columns, wanted->d, wanted->columns);
+  }
+  return oat_fail(ctx, OATGP_DATA, "the number of columns of '%s', which has no header, is %zu; it needs exactly the %zu inputs in order",
+                  layout->file, layout->columns, wanted->d);
+}
+
+static oatgp_status use_inputs(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
+  const oat_layout *layout = table->layout;
+  const bool in_order = layout->columns == wanted->d;
+  if (layout->header && all_named(layout, wanted)) {
+    return use_by_name(ctx, wanted, table);
+  }
+  if (layout->header) {
+    return in_order && !wanted->header ? use_by_place(ctx, wanted, NULL, table) : names_not_found(ctx, layout, wanted);
+  }
+  if (same_places(layout, wanted)) {
+    return use_by_place(ctx, wanted, wanted->positions, table);
+  }
+  return in_order ? use_by_place(ctx, wanted, NULL, table) : places_not_found(ctx, layout, wanted);
+}
+
+/* Whether the columns of the file are those of earlier data by their places, and this place is known. */
+static bool is_placed(const oat_layout *layout, const oat_columns *wanted, size_t position) {
+  return !layout->header && same_places(layout, wanted) && position >= 1 && position <= layout->columns;
+}
+
+static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
+  const oat_layout *layout = table->layout;
+  const bool needed = wanted->need_target > 0;
+  size_t column = 0;
+  if (wanted->need_target < 0) {
+    return OATGP_OK;
+  }
+  if (!is_given(wanted->target)) {
+    return needed ? oat_fail(ctx, OATGP_ARGUMENT, "a target is needed; name its column with --target") : OATGP_OK;
+  }
+  if (layout->columns == wanted->d) {
+    return needed ? oat_fail(ctx, OATGP_DATA, "every column of '%s' is an input, so that there is no target '%s'", layout->file,
+                             oat_show_text(wanted->target).text)
+                  : OATGP_OK;
+  }
+  if (is_placed(layout, wanted, wanted->target_position)) {
+    return oat_table_use(ctx, table, wanted->target_position - 1, OAT_TARGET, true);
+  }
+  const size_t found = oat_layout_look_up(layout, wanted->target, &column);
+  if (found == 0 && !needed) {
+    return OATGP_OK;
+  }
+  return found == 1 ? oat_table_use(ctx, table, column, OAT_TARGET, true)
+                    : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
+}
+
+/* A column that each row's noise comes from; predictions can do without, as the row's noise is then that of the model. */
+static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role role, const char *name, size_t place) {
+  const char *what = role == OAT_WEIGHT ? "weights" : "noise variance";
+  size_t column = 0;
+  if (is_given(name) && place > 0) {
+    return oat_table_use(ctx, table, place - 1, role, true);
+  }
+  const bool has_room = table->layout->columns > table->count; /* else names like V2 mean other columns than in training */
+  const size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
+  if (is_given(name) && found == 0) {
+    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows count as rows without", table->layout->file, oat_show_text(name).text,
+            what);
+  }
+  return found == 0   ? OATGP_OK
+         : found == 1 ? oat_table_use(ctx, table, column, role, true)
+                      : oat_layout_not_one(ctx, table->layout, what, name, found);
+}
+
+oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
+  oatgp_status status = OATGP_OK;
+  table->names = wanted->names;
+  TRY(use_inputs(ctx, wanted, table));
+  TRY(use_target(ctx, wanted, table));
+  const size_t weight = is_placed(table->layout, wanted, wanted->weight_position) ? wanted->weight_position : 0;
+  const size_t noise = is_placed(table->layout, wanted, wanted->noise_position) ? wanted->noise_position : 0;
+  TRY(use_if_there(ctx, table, OAT_WEIGHT, wanted->weight_name, weight));
+  TRY(use_if_there(ctx, table, OAT_NOISE, wanted->noise_name, noise));
+done:
+  return status;
+}
