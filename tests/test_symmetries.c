@@ -1,5 +1,6 @@
 /* What a change of the data does to a model, through the public functions: other units, a linear trend, repeated rows, noise that
  * is known, inputs that say the same. */
+#include "rows/layout.h"
 #include "dense.h"
 #include "fixed_fits.h"
 

@@ -8,7 +8,12 @@
 /* Plain calloc: without a context there is nowhere to put the sentence of oat_new. */
 oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_context)); }
 
-void oatgp_context_free(oatgp_context *ctx) { free(ctx); }
+void oatgp_context_free(oatgp_context *ctx) {
+  if (ctx != NULL) {
+    oat_context_drop(ctx);
+    free(ctx);
+  }
+}
 
 const char *oatgp_last_error(const oatgp_context *ctx) { return ctx != NULL ? ctx->error : ""; }
 

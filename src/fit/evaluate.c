@@ -18,7 +18,7 @@ static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const o
   out->sigma = theta[OAT_SIGMA] * unit;
   out->tau = theta[OAT_TAU] * unit;
   out->shape = theta[OAT_SHAPE];
-  out->mean = setup->mean + (setup->rows.p > 0 ? unit * objective->factors.coefficient[0] : 0);
+  out->mean = setup->mean + (oat_rows_basis(setup->rows) > 0 ? unit * objective->factors.coefficient[0] : 0);
   out->jitter = objective->config.jitter;
   out->inputs = d;
   out->knots = k;

@@ -90,9 +90,10 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       model->k,
                       model->l,
                       model->theta[OAT_TAU],
-                      0,
+                      model->number[OAT_NUMBER_ALPHA],
                       false,
-                      false};
+                      false,
+                      0};
 }
 
 /* L L^T = K + jitter + noise, c = L^-1 r */
@@ -129,17 +130,19 @@ oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
   return model->approx->sparse ? OATGP_OK : factorise_full(ctx, model);
 }
 
-void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean) {
+oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean) {
   const double scale = model->number[OAT_NUMBER_Y_SCALE];
   const double constant = model->number[OAT_NUMBER_MEAN] + (model->p > 0 ? scale * model->coefficient[0] : 0);
-  for (size_t i = 0; i < n; i++) {
-    mean[i] = constant;
-  }
-  for (size_t j = 1; j < model->p; j++) {
-    const double *input = x + (j - 1) * n, middle = model->scaling.middle[j - 1];
-    const double slope = scale * model->coefficient[j] / model->scaling.spread[j - 1];
-    for (size_t i = 0; i < n; i++) {
-      mean[i] += slope * (input[i] - middle);
+  double *slope = NULL;
+  oatgp_status status = OATGP_OK;
+  if (model->p > 1) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &slope));
+    for (size_t j = 0; j < model->d; j++) {
+      slope[j] = scale * model->coefficient[1 + j] / model->scaling.spread[j];
     }
   }
+  oat_rows_plane(rows, constant, slope, model->scaling.middle, mean);
+done:
+  free(slope);
+  return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rows/layout.h"
 #include "linalg/linalg.h"
 #include "objective/objective.h"
 #include "util/memory.h"

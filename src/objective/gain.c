@@ -22,12 +22,12 @@ typedef struct bench {
 
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
-  const size_t width = 1 + config->rows->p;
-  return m * (2 * config->capacity + 2 + width) + width * (width + 2) + oat_kernel_work(m, config->capacity, config->rows->d);
+  const size_t width = 1 + oat_rows_basis(config->rows);
+  return m * (2 * config->capacity + 2 + width) + width * (width + 2) + oat_kernel_work(m, config->capacity, oat_rows_inputs(config->rows));
 }
 
 static bench lay_out(const oat_objective *objective, size_t m, double *work) {
-  const size_t k = objective->config.k, width = 1 + objective->config.rows->p;
+  const size_t k = objective->config.k, width = 1 + oat_rows_basis(objective->config.rows);
   bench b = {.v = work};
   b.s2 = b.v + m * k;
   b.ee = b.s2 + m;
@@ -63,7 +63,7 @@ typedef struct border {
 } border;
 
 static border border_of(const oat_sparse_objective *o, const bench *b, size_t m, size_t i) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows);
   const double s = sqrt(b->s2[i]), *u = b->ve + i * k, aa = b->ee[i] / b->s2[i];
   const double gamma = sqrt(fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1)), trace = o->base.config.approx->trace ? 0.5 * aa : 0;
   for (size_t l = 0; l <= p; l++) {
@@ -79,7 +79,7 @@ static border border_of(const oat_sparse_objective *o, const bench *b, size_t m,
 
 /* The factor of A; a basis that is singular to rounding is taken as one that stays. */
 static void factorise_basis(const oat_sparse_objective *o, bench *b) {
-  const size_t p = o->base.config.rows->p;
+  const size_t p = oat_rows_basis(o->base.config.rows);
   memcpy(b->factor, o->basis, p * p * sizeof *b->factor);
   if (p > 0 && oat_cholesky(p, b->factor) != 0) {
     for (size_t i = 0; i < p * p; i++) {
@@ -94,7 +94,7 @@ static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat
   whiten(&o->base, sparse, candidates, delta, b);
   factorise_basis(o, b);
   oat_candidates sums = {candidates, b->v, b->ee, b->er, b->ve};
-  const oatgp_status status = o->backend_table->weigh(o->backend, sparse, &sums);
+  const oatgp_status status = o->device->table->gains(o->device, sparse, &sums);
   oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k});
   return status;
 }
@@ -141,7 +141,7 @@ static void grow_factor(double *l, size_t k, const double *row, double scale, do
 
 /* The new row of LB^-1 V W R; the mean's coefficients move by -c* A^-1 h / shrink, and c with them. */
 static void grow_right_sides(oat_sparse_objective *o, const bench *b, const border *new) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p, n = k + 1;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), n = k + 1;
   for (size_t l = p + 1; l-- > 0;) {
     memmove(o->c_all + l * n, o->c_all + l * k, k * sizeof *o->c_all);
     o->c_all[k + l * n] = b->row[l];
@@ -174,6 +174,7 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   grow_factor(o->lb, k, b.ve, 1 / new.s, new.gamma);
   grow_right_sides(o, &b, &new);
   *gain = new.gain;
+  o->stamp++;
   objective->table->resize(objective, k + 1);
   return OATGP_OK;
 }

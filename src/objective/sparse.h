@@ -7,8 +7,8 @@
 /* Arrays are laid out for the capacity; each is used with leading dimension k. */
 typedef struct oat_sparse_objective {
   oat_objective base;
-  const oat_backend_table *backend_table;
-  oat_backend *backend;
+  oat_device *device;
+  uint64_t stamp; /* of the latest point */
   double *arena;                     /* everything below */
   double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
   double *slope;                     /* k x k: phi' of the kernel between knots */

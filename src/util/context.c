@@ -21,6 +21,13 @@ oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes) {
   return oat_fail(ctx, OATGP_MEMORY, "out of memory: could not get %zu bytes", bytes);
 }
 
+void oat_context_drop(oatgp_context *ctx) {
+  if (ctx->kept.object != NULL) {
+    ctx->kept.close(ctx->kept.object);
+    ctx->kept.object = NULL;
+  }
+}
+
 void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) {
   if (ctx->message == NULL) {
     return;
