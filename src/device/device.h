@@ -59,6 +59,10 @@ typedef struct oat_sums {
 
 enum { OAT_LOG_LAMBDA, OAT_PENALTY, OAT_G_OVER_N, OAT_SUM_W, OAT_SCALARS };
 
+/* How many doubles the sums of k knots and a basis of p columns take, and the sums laid over a block of as many. */
+size_t oat_sums_count(size_t k, size_t p);
+oat_sums oat_sums_over(double *block, size_t k, size_t p);
+
 /* What pass 2 needs of the K x K work between the passes. Collapsed (alpha = 0 and noise proportional to tau^2): the rows'
  * terms have closed sums, and dKfu = diag(w) (V product + r le^T). */
 typedef struct oat_adjoint {
@@ -76,6 +80,10 @@ typedef struct oat_gradient_sums {
   double *s;                  /* k x k: sum dv_i v_i^T; not collapsed only */
   double dg, dn;              /* sum dg_i; sum dn_i tau^2 noise_scale_i; not collapsed only */
 } oat_gradient_sums;
+
+/* The same for k knots in d dimensions, with all parts. */
+size_t oat_gradient_sums_count(size_t k, size_t d);
+oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d);
 
 /* Prediction from K x K factors: v = L^-1 k(Z, x), u = LB^-1 v, or u = v where lb is NULL (the full GP, with Z the training
  * rows and L the factor of K + noise). Each output has as many values as there are rows, or is NULL. */

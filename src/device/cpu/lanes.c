@@ -72,8 +72,8 @@ done:
 }
 
 static oatgp_status make_lane(oatgp_context *ctx, oat_backend *backend, oat_lane *l) {
-  const size_t k = backend->max_knots, d = backend->rows.d, width = 1 + backend->rows.p;
-  const size_t first = k * width + width * width + OAT_SCALARS, second = d + k * d;
+  const size_t k = backend->max_knots, d = backend->rows.d;
+  const size_t first = oat_sums_count(k, backend->rows.p), second = oat_gradient_sums_count(k, d);
   oatgp_status status = OATGP_OK;
   l->backend = backend;
   TRY(oat_new_matrix(ctx, backend->block, k, &l->v));
@@ -85,7 +85,7 @@ static oatgp_status make_lane(oatgp_context *ctx, oat_backend *backend, oat_lane
     TRY(oat_new_matrix(ctx, backend->block, k, &l->slope));
     TRY(oat_new_matrix(ctx, backend->block, k, &l->t));
     TRY(oat_new_matrix(ctx, backend->block, OAT_CPU_PANEL, &l->panel));
-    TRY(oat_new_matrix(ctx, k * k + (first > second ? first : second), 1, &l->sums));
+    TRY(oat_new_matrix(ctx, first > second ? first : second, 1, &l->sums));
   }
 done:
   return status;

@@ -99,12 +99,6 @@ static void pass1_lane(oat_lane *l, size_t index, const oat_sparse *sparse, oat_
   }
 }
 
-/* The same shape as `sums`, in the memory of a lane. */
-static oat_sums sums_of(const oat_lane *l, const oat_sums *sums) {
-  double *base = l->sums;
-  return (oat_sums){sums->count, base, base + (sums->vwr - sums->vwv), base + (sums->rwr - sums->vwv), base + (sums->scalar - sums->vwv)};
-}
-
 /* Of vwv the lower triangle. */
 static void add_lane(const oat_lane *l, oat_sums *sums) {
   const size_t square = (size_t)(sums->vwr - sums->vwv), k = l->backend->kuu.k;
@@ -120,7 +114,7 @@ oatgp_status oat_cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oat_s
   backend->done = 0;
 #pragma omp parallel for num_threads(oat_cpu_threads(backend)) schedule(static, 1)
   for (size_t i = 0; i < backend->lanes; i++) {
-    oat_sums own = sums_of(&backend->lane[i], sums);
+    oat_sums own = oat_sums_over(backend->lane[i].sums, sparse->k, backend->rows.p);
     pass1_lane(&backend->lane[i], i, sparse, &own);
   }
   memcpy(sums->vwv, backend->lane[0].sums, sums->count * sizeof(double));

@@ -118,11 +118,9 @@ static void pass2_lane(oat_lane *l, size_t index, const oat_sparse *sparse, cons
 }
 
 static oat_gradient_sums gradient_sums_of(const oat_lane *l, const oat_gradient_sums *sums) {
-  const double *from = sums->kernel.log_lengthscale;
-  oat_gradient_sums own = *sums;
-  own.kernel.log_lengthscale = l->sums;
-  own.kernel.z = sums->kernel.z != NULL ? l->sums + (sums->kernel.z - from) : NULL;
-  own.s = l->sums + (sums->s - from);
+  oat_gradient_sums own = oat_gradient_sums_over(l->sums, l->backend->kuu.k, l->backend->rows.d);
+  own.count = sums->count;
+  own.kernel.z = sums->kernel.z != NULL ? own.kernel.z : NULL;
   return own;
 }
 
