@@ -276,6 +276,19 @@ static void other_rows_are_refused(void **state) {
   free_problem(&p);
 }
 
+/* As a damaged file could have them. */
+static void broken_sums_are_refused(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 50, 1, 0.2, 20);
+  s->settings.knots = "6";
+  s->settings.mean = "linear";
+  oatgp_model *model = must_fit(s, data, NULL);
+  oat_sums_over(model->sums, model->k, model->p).rwr[5] = NAN; /* the slope's column with the constant's */
+  expect_sentence(s, OATGP_NUMERIC, oatgp_loo(s->ctx, model, data, NULL, NULL), "normal equations of the mean");
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
 /* A sparse model does not care for the order of its rows. */
 static void rows_may_come_in_another_order(void **state) {
   scratch *s = *state;
@@ -430,6 +443,7 @@ int main(void) {
       WITH_SCRATCH(progress_is_told),
       WITH_SCRATCH(files_keep_the_scores),
       WITH_SCRATCH(other_rows_are_refused),
+      WITH_SCRATCH(broken_sums_are_refused),
       WITH_SCRATCH(rows_may_come_in_another_order),
       WITH_SCRATCH(as_many_folds_as_rows_leave_one_out),
       WITH_SCRATCH(every_row_is_in_one_fold),

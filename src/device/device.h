@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "kernel/kernel.h"
+#include "linalg/gls.h"
 #include "rows/rows.h"
 
 /* Where rows are worked on. */
@@ -59,6 +60,10 @@ typedef struct oat_sums {
 
 enum { OAT_LOG_LAMBDA, OAT_PENALTY, OAT_G_OVER_N, OAT_SUM_W, OAT_SCALARS };
 
+/* How many doubles the sums of k knots and a basis of p columns take, and the sums laid over a block of as many. */
+size_t oat_sums_count(size_t k, size_t p);
+oat_sums oat_sums_over(double *block, size_t k, size_t p);
+
 /* What the gradient needs of the K x K work. Collapsed (alpha = 0 and noise proportional to tau^2): the rows' terms have closed sums,
  * and dKfu = diag(w) (V product + r le^T). */
 typedef struct oat_adjoint {
@@ -76,6 +81,10 @@ typedef struct oat_gradient_sums {
   double *s;                  /* k x k: sum dv_i v_i^T; not collapsed only */
   double dg, dn;              /* sum dg_i; sum dn_i tau^2 noise_scale_i; not collapsed only */
 } oat_gradient_sums;
+
+/* The same for k knots in d dimensions, with all parts. */
+size_t oat_gradient_sums_count(size_t k, size_t d);
+oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d);
 
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate that the
  * knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block that starts at ee. */
@@ -103,8 +112,7 @@ typedef struct oat_left_out {
   const double *c;           /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
   size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
   const double *coefficient; /* p */
-  const double *root;        /* p: and the p x p factor of the scaled normal equations, for 1 + p columns */
-  const double *factor;
+  const oat_gls *gls;        /* their normal equations; NULL for one column */
   bool explained; /* the variance has what the knots explain alone (dic) */
   double *error;  /* a value for each row, or NULL: y - mean */
   double *variance;

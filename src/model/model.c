@@ -45,8 +45,6 @@ done:
   return status;
 }
 
-size_t oat_model_sums(size_t k, size_t p) { return k * k + k * (1 + p) + (1 + p) * (1 + p) + OAT_SCALARS; }
-
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   const size_t d = model->d, k = model->k, p = model->p, theta = oat_theta_count(model->kernel, d);
   oatgp_status status = OATGP_OK;
@@ -63,7 +61,7 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   }
   if (model->approx->sparse) {
     TRY(oat_new_matrix(ctx, k, k, &model->lb));
-    model->sums_count = oat_model_sums(k, p);
+    model->sums_count = oat_sums_count(k, p);
     TRY(oat_new_matrix(ctx, model->sums_count, 1, &model->sums));
   } else {
     TRY(oat_new_matrix(ctx, k, 1, &model->r));

@@ -92,8 +92,6 @@ struct oatgp_model {
   double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
 };
 
-/* How many sums of pass 1 a sparse model with k knots and p coefficients keeps. */
-size_t oat_model_sums(size_t k, size_t p);
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model);
 /* Checks and makes what is derived: slopes and, for the full GP, its factor. The same after a fit and after loading. */

@@ -8,6 +8,7 @@
 
 #include "rows/layout.h"
 #include "linalg/linalg.h"
+#include "linalg/gls.h"
 #include "objective/objective.h"
 #include "util/memory.h"
 
@@ -25,7 +26,9 @@ typedef struct full_objective {
   double *panel, *cross, *slope; /* n x PANEL each: dF/dK, and of the kernel k and phi' */
   double *c_all;                 /* n x (1 + p): L^-1 R */
   double *c, *a;                 /* n: L^-1 r, K^-1 r */
-  double *gram, *coefficient;
+  double *gram, *coefficient;    /* (1 + p) square: R^T K^-1 R; p */
+  double *gls_room, *row;        /* row: p, of K^-1 H */
+  oat_gls gls;                   /* of gram */
   double *work;
 } full_objective;
 
@@ -33,7 +36,8 @@ static full_objective *own(oat_objective *objective) { return (full_objective *)
 
 static void full_destroy(oat_objective *objective) {
   full_objective *o = own(objective);
-  double *const blocks[] = {o->k, o->panel, o->cross, o->slope, o->c_all, o->c, o->a, o->gram, o->coefficient, o->work};
+  double *const blocks[] = {o->k, o->panel, o->cross,       o->slope,    o->c_all, o->c,
+                            o->a, o->gram,  o->coefficient, o->gls_room, o->row,   o->work};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
     free(blocks[i]);
   }
@@ -69,9 +73,12 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   TRY(oat_new_matrix(ctx, n, width, &o->c_all));
   TRY(oat_new_matrix(ctx, n, 1, &o->c));
   TRY(oat_new_matrix(ctx, n, 1, &o->a));
-  TRY(oat_new_matrix(ctx, width, 2 * width, &o->gram));
+  TRY(oat_new_matrix(ctx, width, width, &o->gram));
+  TRY(oat_new_matrix(ctx, oat_gls_room(config->rows->p), 1, &o->gls_room));
+  TRY(oat_new_matrix(ctx, config->rows->p, 1, &o->row));
   TRY(oat_new_matrix(ctx, width, 1, &o->coefficient));
   TRY(oat_new_matrix(ctx, oat_kernel_work(n, PANEL, config->rows->d), 1, &o->work));
+  o->gls = oat_gls_over(o->gls_room, config->rows->p);
   o->base.factors = (oat_factors){n, o->k, NULL, o->c, o->coefficient, NULL};
   *out = &o->base;
   return OATGP_OK;
@@ -114,14 +121,19 @@ static oatgp_status solve_right_sides(full_objective *o) {
   memcpy(o->c_all, rows->r, n * width * sizeof *o->c_all);
   oat_solve_left(o->k, n, OAT_PLAIN, all);
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(o->gram, width));
-  const oatgp_status status = oat_gls(rows->p, o->gram, o->gram, o->coefficient);
+  const oatgp_status status = oat_gls_factorise(&o->gls, o->gram, o->gram);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  memcpy(o->coefficient, o->gram + 1, rows->p * sizeof *o->coefficient);
+  oat_gls_solve(&o->gls, o->coefficient);
   memcpy(o->c, o->c_all, n * sizeof *o->c);
-  for (size_t j = 0; status == OATGP_OK && j < rows->p; j++) {
+  for (size_t j = 0; j < rows->p; j++) {
     for (size_t i = 0; i < n; i++) {
       o->c[i] -= o->coefficient[j] * o->c_all[i + (1 + j) * n];
     }
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* panel = dF/dK for the lower triangle of these columns, twice off the diagonal and nothing above it. */
@@ -187,16 +199,15 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
 
 double oat_full_left_out(const oat_objective *objective) {
   const full_objective *o = (const full_objective *)objective;
-  const size_t n = objective->config.rows->n, p = objective->config.rows->p, width = 1 + p;
-  const double *root = o->gram, *factor = o->gram + width * width; /* as oat_gls leaves them */
-  double sum = 0, *work = o->panel;
+  const size_t n = objective->config.rows->n, p = objective->config.rows->p;
+  double sum = 0;
   for (size_t i = 0; i < n; i++) {
     const double precision = o->k[i * (n + 1)];
     for (size_t j = 0; j < p; j++) {
-      work[j] = o->c_all[i + (1 + j) * n] / root[j];
+      o->row[j] = o->c_all[i + (1 + j) * n];
     }
-    oat_solve_left(factor, p, OAT_PLAIN, (oat_view){work, p, 1, p});
-    const double left = fmax(1 - oat_dot(p, work, work) / precision, DBL_EPSILON), error = o->a[i] / left; /* times the precision */
+    const double left = fmax(1 - oat_gls_quadratic(&o->gls, o->row, o->row) / precision, DBL_EPSILON), error = o->a[i] / left;
+    /* `error` is that times the precision */
     sum += 0.5 * (log(precision / OAT_TWO_PI) - error * error / precision);
   }
   return sum;

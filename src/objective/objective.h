@@ -91,7 +91,8 @@ size_t oat_gain_work(const oat_objective *objective, size_t m);
 /* For any sparse model: sets `gain` to -HUGE_VAL for the candidates that sit on a knot in that sense, to 0 for the others. O(K^2 m). */
 void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
 /* Adds the last knot of the point, which has one more than the latest evaluation, to the factors: one new row each for L, LB and c,
- * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot. */
+ * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot, or if the
+ * normal equations of the mean cannot be factorised with it: the factors are then as before. */
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
 /* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails, raises the
  * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
@@ -109,11 +110,5 @@ static inline double oat_full_rounding(size_t n) { return 2 * sqrt((double)n) * 
 /* One rung of that ladder. False at its top. */
 bool oat_objective_raise_jitter(oat_objective *objective);
 void oat_objective_free(oat_objective *objective);
-
-/* Generalised least squares for the mean's basis, shared by the two: given gram = R^T S^-1 R of R = [r, H], (1 + p) square,
- * finds the coefficients; gram is destroyed, with as much scratch behind it. `size` has, on the diagonal of a matrix of the same
- * shape (it may be gram), how large the sums were of which gram is the difference. A nearly singular basis is regularised at
- * rounding level. */
-oatgp_status oat_gls(size_t p, double *gram, const double *size, double *coefficient);
 
 #endif

@@ -13,6 +13,8 @@
 #include "objective/sparse.h"
 #include "util/memory.h"
 
+#define MOST_ROUNDINGS 64 /* rounding errors of B that may be added to its diagonal */
+
 static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_objective *)objective; }
 
 static void sparse_destroy(oat_objective *objective) {
@@ -31,37 +33,33 @@ static double *take(double *base, size_t *used, size_t count) {
 
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
-  const size_t k = o->base.config.k, d = oat_rows_inputs(o->base.config.rows), width = 1 + oat_rows_basis(o->base.config.rows);
-  o->sums.count = k * k + k * width + width * width + OAT_SCALARS;
-  o->sums.vwr = o->sums.vwv + k * k;
-  o->sums.rwr = o->sums.vwr + k * width;
-  o->sums.scalar = o->sums.rwr + width * width;
-  o->gradient_sums.count = d + k * d + k * k;
-  o->gradient_sums.kernel.z = o->gradient_sums.kernel.log_lengthscale + d;
-  o->gradient_sums.s = o->gradient_sums.kernel.z + k * d;
+  const oat_rows *rows = o->base.config.rows;
+  o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, oat_rows_basis(rows));
+  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.log_lengthscale, o->base.config.k, oat_rows_inputs(rows));
 }
 
 /* Lays the arena out for the capacity; called once to measure and once to place. */
 static size_t lay_out(oat_sparse_objective *o, double *base) {
-  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), width = 1 + oat_rows_basis(o->base.config.rows), kk = k * k;
+  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   size_t used = 0;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
-    *squares[i] = take(base, &used, kk);
+    *squares[i] = take(base, &used, k * k);
   }
   double **const vectors[] = {&o->rhs, &o->c, &o->e, &o->le};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     *vectors[i] = take(base, &used, k);
   }
   o->c_all = take(base, &used, k * width);
-  o->gram = take(base, &used, 2 * width * width);
+  o->gram = take(base, &used, width * width);
+  o->gls_room = take(base, &used, oat_gls_room(p));
   o->coefficient = take(base, &used, width);
-  o->basis = take(base, &used, width * width);
+  o->mix = take(base, &used, width);
   o->z_grad = take(base, &used, k * d);
   o->room = take(base, &used, oat_triangle_room(k));
   o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
-  o->sums.vwv = take(base, &used, kk + k * width + width * width + OAT_SCALARS);
-  o->gradient_sums.kernel.log_lengthscale = take(base, &used, d + k * d + kk);
+  o->sums.vwv = take(base, &used, oat_sums_count(k, p));
+  o->gradient_sums.kernel.log_lengthscale = take(base, &used, oat_gradient_sums_count(k, d));
   return used;
 }
 
@@ -80,6 +78,7 @@ static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config
   o->base.config.capacity = config->capacity > config->k ? config->capacity : config->k;
   TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
   lay_out(o, o->arena);
+  o->gls = oat_gls_over(o->gls_room, oat_rows_basis(config->rows));
   shape_sums(o);
   const oat_device_config device = {o->base.config.capacity, config->block, config->memory, config->where, true};
   TRY(oat_device_open(ctx, &device, &o->device));
@@ -120,19 +119,10 @@ static oatgp_status factorise_b(oat_sparse_objective *o) {
     o->b[i * (k + 1)] += 1;
     largest = fmax(largest, o->b[i * (k + 1)]);
   }
-  double floor = 0;
-  for (int attempt = 0; attempt < 8; attempt++) {
-    memcpy(o->lb, o->b, k * k * sizeof *o->b);
-    for (size_t i = 0; i < k; i++) {
-      o->lb[i * (k + 1)] += floor;
-    }
-    o->base.pivot = oat_cholesky(k, o->lb);
-    if (o->base.pivot == 0) {
-      return OATGP_OK;
-    }
-    floor = fmax(2 * floor, (double)k * DBL_EPSILON * largest);
-  }
-  return OATGP_NUMERIC;
+  const double rounding = (double)k * DBL_EPSILON * largest;
+  const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 2, .most = MOST_ROUNDINGS * rounding};
+  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb).pivot;
+  return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
 /* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c for the
@@ -144,14 +134,13 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   oat_solve_left(o->lb, k, OAT_PLAIN, all);
   memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
-  for (size_t i = 0; i < p * p; i++) {
-    o->basis[i] = o->gram[1 + i % p + (1 + i / p) * width];
-  }
-  const oatgp_status status = oat_gls(p, o->gram, o->sums.rwr, o->coefficient);
+  const oatgp_status status = oat_gls_factorise(&o->gls, o->gram, o->sums.rwr);
   if (status != OATGP_OK) {
     return status;
   }
-  double *mix = o->gram; /* [1, -coefficient] */
+  memcpy(o->coefficient, o->gram + 1, p * sizeof *o->coefficient);
+  oat_gls_solve(&o->gls, o->coefficient);
+  double *mix = o->mix;
   mix[0] = 1;
   for (size_t j = 0; j < p; j++) {
     mix[1 + j] = -o->coefficient[j];

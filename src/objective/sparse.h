@@ -2,6 +2,7 @@
 #ifndef OAT_SPARSE_H
 #define OAT_SPARSE_H
 
+#include "linalg/gls.h"
 #include "objective/objective.h"
 
 /* Arrays are laid out for the capacity; each is used with leading dimension k. */
@@ -14,9 +15,11 @@ typedef struct oat_sparse_objective {
   double *slope;                     /* k x k: phi' of the kernel between knots */
   double *room;                      /* of the triangle of L */
   double *c_all;                     /* k x (1 + p): LB^-1 vwr */
-  double *gram;                      /* 2 of (1 + p) square */
+  double *gram;                      /* (1 + p) square: R^T S^-1 R */
+  double *gls_room;                  /* of gls */
+  oat_gls gls;                       /* of gram */
   double *coefficient;               /* p */
-  double *basis;                     /* p x p: H^T S^-1 H of the mean's basis H */
+  double *mix;                       /* 1 + p: [1, -coefficient] */
   double *rhs, *c, *e, *le;          /* k each */
   double *z_grad;                    /* k x d */
   double *kernel_work;

@@ -19,18 +19,20 @@
 
 #include "linalg/linalg.h"
 #include "model/rows.h"
+#include "linalg/gls.h"
 #include "predict/score.h"
 #include "util/memory.h"
 
 enum { PANEL = 64 };    /* columns of the full GP's inverse at a time */
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
 
-/* The mean's basis H: gram = R^T S^-1 R, and the factor of its part without r, scaled to a unit diagonal. */
+/* The mean's basis H. */
 typedef struct basis {
-  size_t p, width;
+  size_t p, width; /* width: 1 + p */
   const double *coefficient;
-  double *gram, *size;   /* width x width; size: how large the sums were of which gram is the difference */
-  double *root, *factor; /* p, p x p */
+  double *gram; /* width x width: R^T S^-1 R */
+  double *room;
+  oat_gls gls; /* of gram */
 } basis;
 
 typedef struct leaving {
@@ -52,27 +54,17 @@ static oatgp_status make_basis(oatgp_context *ctx, const oatgp_model *model, bas
   b->width = 1 + model->p;
   b->coefficient = model->coefficient;
   TRY(oat_new_matrix(ctx, b->width, b->width, &b->gram));
-  TRY(oat_new_matrix(ctx, b->width, b->width, &b->size));
-  TRY(oat_new_matrix(ctx, b->p, 1, &b->root));
-  TRY(oat_new_matrix(ctx, b->p, b->p, &b->factor));
+  TRY(oat_new_matrix(ctx, oat_gls_room(b->p), 1, &b->room));
+  b->gls = oat_gls_over(b->room, b->p);
 done:
   return status;
 }
 
-/* With a ridge at rounding level, raised until the factorisation goes through, as the coefficients were found. */
-static void factorise_basis(basis *b) {
-  const size_t p = b->p, step = b->width + 1;
-  for (size_t j = 0; j < p; j++) {
-    b->root[j] = sqrt(fmax(b->gram[(j + 1) * step], DBL_EPSILON * b->size[(j + 1) * step]));
+static oatgp_status factorise_basis(leaving *l, const double *size) {
+  if (oat_gls_factorise(&l->basis.gls, l->basis.gram, size) == OATGP_OK) {
+    return OATGP_OK;
   }
-  double ridge = 1e-13 * (double)p;
-  do {
-    for (size_t i = 0; i < p * p; i++) {
-      const size_t row = i % p, column = i / p;
-      b->factor[i] = row == column ? 1 + ridge : b->gram[row + 1 + (column + 1) * b->width] / (b->root[row] * b->root[column]);
-    }
-    ridge *= 10;
-  } while (oat_cholesky(p, b->factor) != 0 && ridge < 1e4);
+  return oat_fail(l->ctx, OATGP_NUMERIC, "leave-one-out needs the normal equations of the mean, which could not be factorised");
 }
 
 /* y - mean, from the errors of the columns of R; work has p numbers. Where 1 - t is nothing but the ridge, a coefficient cannot be estimated
@@ -81,14 +73,11 @@ static double error_without(const basis *b, const double *e, double kappa, doubl
   double error = e[0];
   for (size_t j = 0; j < b->p; j++) {
     error -= b->coefficient[j] * e[1 + j];
-    work[j] = e[1 + j] / b->root[j];
   }
   if (b->p == 0) {
     return error;
   }
-  oat_solve_left(b->factor, b->p, OAT_PLAIN, (oat_view){work, b->p, 1, b->p});
-  const double left = 1 - kappa * oat_dot(b->p, work, work);
-  return error / fmax(left, DBL_EPSILON);
+  return error / fmax(1 - kappa * oat_gls_quadratic(&b->gls, e + 1, work), DBL_EPSILON);
 }
 
 /* ---- sparse models --------------------------------------------------------------------------------------------------- */
@@ -97,16 +86,15 @@ static double error_without(const basis *b, const double *e, double kappa, doubl
 static oatgp_status prepare_sparse(leaving *l) {
   const oatgp_model *model = l->model;
   const size_t k = model->k, width = l->basis.width;
-  const double *vwr = model->sums + k * k, *rwr = vwr + k * width;
+  const oat_sums sums = oat_sums_over(model->sums, k, model->p);
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(l->ctx, k, width, &l->c_all));
   const oat_view all = {l->c_all, k, width, k};
-  memcpy(l->c_all, vwr, k * width * sizeof *vwr);
+  memcpy(l->c_all, sums.vwr, k * width * sizeof *l->c_all);
   oat_solve_left(model->lb, k, OAT_PLAIN, all);
-  memcpy(l->basis.gram, rwr, width * width * sizeof *rwr);
-  memcpy(l->basis.size, rwr, width * width * sizeof *rwr);
+  memcpy(l->basis.gram, sums.rwr, width * width * sizeof *l->basis.gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(l->basis.gram, width));
-  factorise_basis(&l->basis);
+  TRY(factorise_basis(l, sums.rwr));
 done:
   return status;
 }
@@ -119,7 +107,7 @@ static oatgp_status refuse_rows(oatgp_context *ctx, const char *why) {
 static oatgp_status recognise(const leaving *l, const oat_left_out *found) {
   const oatgp_model *model = l->model;
   const size_t k = model->k;
-  const double rwr = model->sums[k * k + k * l->basis.width], explained = oat_dot(k, l->c_all, l->c_all);
+  const double rwr = *oat_sums_over(model->sums, k, model->p).rwr, explained = oat_dot(k, l->c_all, l->c_all);
   if (!(fabs(found->squares - rwr) <= OTHER_ROWS * rwr)) {
     return refuse_rows(l->ctx, "their targets or weights differ");
   }
@@ -137,8 +125,7 @@ static oatgp_status leave_sparse(leaving *l) {
                       .c = l->c_all,
                       .columns = l->basis.width,
                       .coefficient = model->coefficient,
-                      .root = l->basis.root,
-                      .factor = l->basis.factor,
+                      .gls = &l->basis.gls,
                       .explained = model->approx->residual == OAT_RESIDUAL_NONE,
                       .error = l->out->error,
                       .variance = l->out->sd};
@@ -225,8 +212,7 @@ static oatgp_status leave_full(leaving *l) {
   memcpy(l->c_all, l->rows->r, n * width * sizeof *l->c_all);
   oat_solve_left(model->l, n, OAT_PLAIN, all);
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(l->basis.gram, width));
-  memcpy(l->basis.size, l->basis.gram, width * width * sizeof *l->basis.gram);
-  factorise_basis(&l->basis);
+  TRY(factorise_basis(l, l->basis.gram));
   oat_solve_left(model->l, n, OAT_TRANSPOSED, all);
   TRY(inverse_diagonal(l, kappa));
   for (size_t i = 0; i < n; i++) {
@@ -240,7 +226,7 @@ done:
 /* ---- the whole ------------------------------------------------------------------------------------------------------- */
 
 static void free_leaving(leaving *l) {
-  double *const arrays[] = {l->basis.gram, l->basis.size, l->basis.root, l->basis.factor, l->c_all, l->buffer};
+  double *const arrays[] = {l->basis.gram, l->basis.room, l->c_all, l->buffer};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

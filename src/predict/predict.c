@@ -12,8 +12,6 @@
 #include "util/memory.h"
 #include "util/rng.h"
 
-enum { MOST_LIFTS = 40 }; /* of the diagonal of a covariance: more than it takes from 1e-20 to 1e-4 */
-
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
 /* Prior variance that the knots leave, and the variance of what they explain. */
@@ -226,7 +224,7 @@ done:
  * variance, the covariance has the rounding error of that, which may be larger than itself. Where the
  * prior has none, the factor is 0. */
 static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double prior, double *l) {
-  double largest = 0, lift = 0;
+  double largest = 0;
   if (prior == 0) {
     memset(l, 0, n * n * sizeof *l);
     return OATGP_OK;
@@ -234,15 +232,9 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
   for (size_t i = 0; i < n; i++) {
     largest = fmax(largest, covariance[i * (n + 1)]);
   }
-  for (int tries = 0; tries < MOST_LIFTS && lift <= 1e-4 * prior; tries++) {
-    memcpy(l, covariance, n * n * sizeof *l);
-    for (size_t i = 0; i < n; i++) {
-      l[i * (n + 1)] += lift;
-    }
-    if (oat_cholesky(n, l) == 0) {
-      return OATGP_OK;
-    }
-    lift = fmax(10 * lift, fmax(1e-14 * largest, 1e-20 * prior));
+  const oat_lifts lifts = {.plain = true, .least = fmax(1e-14 * largest, 1e-20 * prior), .factor = 10, .most = 1e-4 * prior};
+  if (oat_cholesky_lifted(n, covariance, &lifts, l).pivot == 0) {
+    return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_NUMERIC,
                   "the posterior covariance of the %zu rows could not be factorised for draws, even with 1e-4 of the prior variance added",

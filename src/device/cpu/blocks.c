@@ -90,8 +90,7 @@ done:
 
 /* V and slopes of all rows are kept when they fit the budget; without them the gradient makes them again. */
 static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
-  const size_t k = cpu->config.max_knots, d = cpu->rows->d, width = 1 + cpu->rows->p;
-  const size_t first = k * width + width * width + OAT_SCALARS, second = d + k * d;
+  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
   const double bytes = 2 * (double)cpu->rows->n * (double)k * sizeof(double);
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, cpu->lanes, sizeof *cpu->lane, &cpu->lane));
@@ -99,7 +98,7 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
     TRY(make_lane(ctx, cpu, &cpu->lane[i]));
   }
   if (cpu->config.fits) {
-    cpu->stride = k * k + (first > second ? first : second);
+    cpu->stride = sums > slopes ? sums : slopes;
     TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
   }
   if (bytes <= (double)cpu->config.memory) {

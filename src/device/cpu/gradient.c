@@ -108,13 +108,11 @@ static void add_block(void *self, size_t lane, size_t item) {
 }
 
 /* Empty sums in the memory of a lane, with the shape of those that are asked for. */
-static oat_gradient_sums sums_of(const oat_cpu *cpu, size_t lane, const oat_gradient_sums *shape) {
-  const double *from = shape->kernel.log_lengthscale;
-  double *base = cpu->sums + lane * cpu->stride;
+static oat_gradient_sums sums_of(const job *j, size_t lane, const oat_gradient_sums *shape) {
+  double *base = j->cpu->sums + lane * j->cpu->stride;
+  oat_gradient_sums own = oat_gradient_sums_over(base, j->sparse->k, j->cpu->rows->d);
   memset(base, 0, shape->count * sizeof *base);
-  oat_gradient_sums own = {.count = shape->count, .s = base + (shape->s - from)};
-  own.kernel.log_lengthscale = base;
-  own.kernel.z = shape->kernel.z != NULL ? base + (shape->kernel.z - from) : NULL;
+  own.kernel.z = shape->kernel.z != NULL ? own.kernel.z : NULL;
   return own;
 }
 
@@ -123,7 +121,7 @@ oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse,
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .sparse = sparse, .adjoint = adjoint};
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
-    j.own[lane] = sums_of(cpu, lane, out);
+    j.own[lane] = sums_of(&j, lane, out);
   }
   oat_loop loop = oat_cpu_loop(cpu, "gradient", add_block, &j);
   loop.backwards = true;

@@ -37,13 +37,8 @@ static double error_without(const oat_left_out *out, size_t p, double *e, double
   double error = e[0];
   for (size_t i = 0; i < p; i++) {
     error -= out->coefficient[i] * e[1 + i];
-    e[1 + i] /= out->root[i];
   }
-  if (p == 0) {
-    return error;
-  }
-  oat_solve_left(out->factor, p, OAT_PLAIN, (oat_view){e + 1, p, 1, p});
-  return error / fmax(1 - kappa * oat_dot(p, e + 1, e + 1), DBL_EPSILON);
+  return error / fmax(1 - kappa * oat_gls_quadratic(out->gls, e + 1, e + 1), DBL_EPSILON);
 }
 
 /* y - mean of row i; `fit` has what the model makes of each column, n apart, and `e` room for as many. */

@@ -7,15 +7,10 @@
 typedef struct job {
   oat_cpu *cpu;
   const oat_sparse *sparse;
-  const oat_sums *shape;
 } job;
 
-/* The sums of a lane, with the shape of those that are asked for. */
 static oat_sums sums_of(const job *j, size_t lane) {
-  const oat_sums *shape = j->shape;
-  double *base = j->cpu->sums + lane * j->cpu->stride;
-  return (oat_sums){shape->count, base, base + (shape->vwr - shape->vwv), base + (shape->rwr - shape->vwv),
-                    base + (shape->scalar - shape->vwv)};
+  return oat_sums_over(j->cpu->sums + lane * j->cpu->stride, j->sparse->k, j->cpu->rows->p);
 }
 
 /* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. */
@@ -115,7 +110,7 @@ static void add_block(void *self, size_t lane, size_t item) {
 
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  job j = {cpu, sparse, out};
+  job j = {cpu, sparse};
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
   const oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);
