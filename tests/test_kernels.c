@@ -472,6 +472,25 @@ static void positive_definite(void **state) {
   }
 }
 
+/* k(x, x) as the matrix has it, and the mean of that over the points. */
+static void diagonal(void **state) {
+  (void)state;
+  enum { N = 9 };
+  for (size_t t = 0; oat_kernel_at(t / 3) != NULL; t++) {
+    pair *p = make_pair(oat_kernel_at(t / 3), N, 1, 1 + t % 3, 90 + t);
+    double k[N * N], prior[N + 1] = {[N] = -7}, sum = 0;
+    oat_kernel_cross(&p->cov, p->x, p->x, k, N, p->work);
+    oat_kernel_diagonal(&p->cov, p->x, prior);
+    for (size_t i = 0; i < N; i++) {
+      assert_true(prior[i] == k[i * (N + 1)]);
+      sum += prior[i];
+    }
+    assert_true(prior[N] == -7);
+    assert_near(oat_kernel_share(&p->cov, p->x, 0.3), 0.3 * sum / N, 1e-15);
+    free_pair(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(registry),
@@ -489,6 +508,7 @@ int main(void) {
       cmocka_unit_test(adjoint_of_far_clusters),
       cmocka_unit_test(far_from_origin),
       cmocka_unit_test(positive_definite),
+      cmocka_unit_test(diagonal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ typedef struct oat_sparse {
   bool slopes; /* a pass 2 will follow: pass 1 may keep what that needs */
 } oat_sparse;
 
+static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
+
 /* Sums of pass 1. The arrays are one block of `count` doubles that starts at vwv. */
 typedef struct oat_sums {
   size_t count;

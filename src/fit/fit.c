@@ -259,8 +259,9 @@ static oatgp_status call_rounding_noise(oat_fit_run *f) {
 /* From here on the jitter is a number, which the model keeps. */
 static void harden_jitter(oat_fit_run *f) {
   oat_objective_config *config = &f->objective->config;
-  const double sigma = f->best.point.theta[OAT_SIGMA];
-  config->jitter = oat_jitter_variance(config, &f->best.point) / (sigma * sigma);
+  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, f->best.point.theta);
+  const oat_points z = {f->best.point.z, f->best.k, f->best.k};
+  config->jitter = oat_jitter_variance(config, &cov, z, f->best.point.theta[OAT_TAU]) / oat_kernel_share(&cov, z, 1);
   config->soft = false;
 }
 

@@ -57,6 +57,11 @@ typedef struct oat_kernel_gradient {
   double *z;               /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
 
+/* prior[i] = k(x_i, x_i). */
+void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior);
+/* A share of the prior variance: share times the mean of k(z, z) over the points, for jitters and thresholds. */
+double oat_kernel_share(const oat_covariance *cov, oat_points z, double share);
+
 /* Doubles of scratch that the functions below need for so many points x and z. */
 static inline size_t oat_kernel_work(size_t n, size_t m, size_t d) { return n * (d + 5) + m * (2 * d + 1) + 4 * d; }
 

@@ -137,6 +137,18 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
   }
 }
 
+void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior) {
+  for (size_t i = 0; i < x.n; i++) {
+    prior[i] = cov->sigma * cov->sigma;
+  }
+}
+
+/* Of a stationary kernel no point matters. */
+double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
+  (void)z;
+  return share * cov->sigma * cov->sigma;
+}
+
 /* ---- its adjoint ------------------------------------------------------------------------------------------------------ */
 
 static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,

@@ -100,7 +100,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
   const oat_points x = {model->z, n, n};
-  const double sigma = model->theta[OAT_SIGMA];
+  const double jitter = oat_kernel_share(&cov, x, model->number[OAT_NUMBER_JITTER]);
   double *work = NULL;
   const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, n, model->d), 1, &work);
   if (status != OATGP_OK) {
@@ -109,7 +109,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   oat_kernel_cross(&cov, x, x, model->l, n, work);
   free(work);
   for (size_t i = 0; i < n; i++) {
-    model->l[i * (n + 1)] += model->number[OAT_NUMBER_JITTER] * sigma * sigma + model->noise[i];
+    model->l[i * (n + 1)] += jitter + model->noise[i];
   }
   const size_t pivot = oat_cholesky(n, model->l);
   if (pivot != 0) {

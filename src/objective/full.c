@@ -99,9 +99,9 @@ static void build(full_objective *o, const oat_covariance *cov, const oat_point 
     oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
     tell(o, BUILT * (double)(first + columns) / (double)n);
   }
+  const double jitter = oat_kernel_share(cov, rows_from(rows, 0, n), o->base.config.jitter);
   for (size_t i = 0; i < n; i++) {
-    o->k[i * (n + 1)] +=
-        o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + oat_noise_variance(rows, point->theta[OAT_TAU], i);
+    o->k[i * (n + 1)] += jitter + oat_noise_variance(rows, point->theta[OAT_TAU], i);
   }
 }
 
@@ -161,7 +161,7 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
     oat_kernel_cross_adjoint(cov, x, z, o->panel, o->slope, height, o->work, &sums);
     tell(o, INVERTED + (1 - INVERTED) * (double)(first + columns) / (double)n);
   }
-  const double sigma2 = point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+  const double sigma2 = oat_kernel_share(cov, rows_from(rows, 0, n), 1);
   gradient->theta[OAT_SIGMA] = 2 * (d_sigma2 + o->base.config.jitter * sigma2 * d_diagonal);
   gradient->theta[OAT_SHAPE] = sums.log_shape;
   gradient->theta[OAT_TAU] = 2 * point->theta[OAT_TAU] * point->theta[OAT_TAU] * d_noise;

@@ -15,10 +15,12 @@ static double residual(const oat_rows *rows, const double *coefficient, size_t i
   return r;
 }
 
-/* The log density of a row: fit = u . c, q = |v|^2, u2 = |u|^2. */
-static double density(const oat_sparse_objective *o, const oat_sparse *sparse, size_t i, double fit, double q, double u2) {
+/* The log density of row i, whose k(x, x) is prior[i]. */
+static double density(const oat_sparse_objective *o, const oat_sparse *sparse, size_t i, const double *prior,
+                      const oat_row_predictions *at) {
   const oat_rows *rows = o->base.config.rows;
-  const double noise = oat_noise_variance(rows, sparse->tau, i), g = fmax(sparse->cov.sigma * sparse->cov.sigma - q, 0);
+  const double fit = at->mean[i], q = at->q[i], u2 = at->u2[i];
+  const double noise = oat_noise_variance(rows, sparse->tau, i), g = fmax(prior[i] - q, 0);
   const double w = 1 / (noise + sparse->alpha * g), leave = fmax(1 - w * u2, 1 / (1 + w * q));
   const double error = (residual(rows, o->coefficient, i) - fit) / leave;
   const double variance = u2 / leave + noise + (o->base.config.approx->residual == OAT_RESIDUAL_NONE ? 0 : g);
@@ -32,11 +34,13 @@ oatgp_status oat_objective_left_out(oatgp_context *ctx, oat_objective *objective
   double *work = NULL;
   oatgp_status status = OATGP_OK;
   *sum = 0;
-  TRY(oat_new_matrix(ctx, n, 3, &work));
+  TRY(oat_new_matrix(ctx, n, 4, &work));
   const oat_row_predictions out = {work, work + n, work + 2 * n};
   TRY(o->backend_table->predict(o->backend, &sparse, o->lb, o->c, &out));
+  double *prior = work + 3 * n;
+  oat_kernel_diagonal(&sparse.cov, (oat_points){objective->config.rows->x, n, n}, prior);
   for (size_t i = 0; i < n; i++) {
-    *sum += density(o, &sparse, i, out.mean[i], out.q[i], out.u2[i]);
+    *sum += density(o, &sparse, i, prior, &out);
   }
 done:
   free(work);

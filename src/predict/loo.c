@@ -98,13 +98,18 @@ static double error_without(const basis *b, const double *e, double kappa, doubl
 
 /* ---- sparse models --------------------------------------------------------------------------------------------------- */
 
-/* One row, given q = |v|^2, s = |u|^2 and fit = R^T W V^T B^-1 v in e, which becomes the errors. leave is at least 1 / (1 + w q), which it
+/* k(x, x), |v|^2 and |u|^2 of a row. */
+typedef struct row_squares {
+  double prior, q, s;
+} row_squares;
+
+/* One row, given fit = R^T W V^T B^-1 v in e, which becomes the errors. leave is at least 1 / (1 + w q), which it
  * would be if there were no other row. */
-static void leave_row(leaving *l, size_t i, double q, double s, double *e, double *work) {
+static void leave_row(leaving *l, size_t i, row_squares of, double *e, double *work) {
   const oatgp_model *model = l->model;
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
-  const double noise = oat_noise_variance(l->rows, model->theta[OAT_TAU], i), g = fmax(sigma * sigma - q, 0);
-  const double w = 1 / (noise + model->number[OAT_NUMBER_ALPHA] * g), leave = fmax(1 - w * s, 1 / (1 + w * q));
+  const double unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double noise = oat_noise_variance(l->rows, model->theta[OAT_TAU], i), g = fmax(of.prior - of.q, 0);
+  const double w = 1 / (noise + model->number[OAT_NUMBER_ALPHA] * g), leave = fmax(1 - w * of.s, 1 / (1 + w * of.q));
   l->fit[i] = e[0];
   l->weight[i] = w;
   for (size_t j = 0; j < l->basis.width; j++) {
@@ -112,17 +117,20 @@ static void leave_row(leaving *l, size_t i, double q, double s, double *e, doubl
   }
   const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : g;
   l->out->error[i] = unit * error_without(&l->basis, e, w * leave, work);
-  l->out->sd[i] = unit * sqrt(s / leave + left + noise);
+  l->out->sd[i] = unit * sqrt(of.s / leave + left + noise);
 }
 
 static void leave_block(leaving *l, size_t first, double *buffer) {
   const oatgp_model *model = l->model;
   const oat_rows *rows = l->rows;
   const size_t k = model->k, width = l->basis.width, n = rows->n - first < l->block ? rows->n - first : l->block;
-  double *q = buffer + l->block * k, *s = q + l->block, *fits = s + l->block, *e = fits + l->block * width, *work = e + width;
+  double *q = buffer + l->block * k, *s = q + l->block, *prior = s + l->block, *fits = prior + l->block;
+  double *e = fits + l->block * width, *work = e + width;
+  const oat_points x = {rows->x + first, n, rows->n};
   const oat_view v = {buffer, n, k, n};
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
-  oat_kernel_cross(&cov, (oat_points){rows->x + first, n, rows->n}, (oat_points){model->z, k, k}, v.a, v.ld, work);
+  oat_kernel_diagonal(&cov, x, prior);
+  oat_kernel_cross(&cov, x, (oat_points){model->z, k, k}, v.a, v.ld, work);
   oat_triangle_solve(&l->l, OAT_TRANSPOSED, v);
   oat_row_squares(n, k, v.a, v.ld, q);
   oat_triangle_solve(&l->lb, OAT_TRANSPOSED, v);
@@ -132,7 +140,7 @@ static void leave_block(leaving *l, size_t first, double *buffer) {
     for (size_t j = 0; j < width; j++) {
       e[j] = fits[i + j * n];
     }
-    leave_row(l, first + i, q[i], s[i], e, work);
+    leave_row(l, first + i, (row_squares){prior[i], q[i], s[i]}, e, work);
   }
 }
 
@@ -158,7 +166,7 @@ static oatgp_status prepare_sparse(leaving *l, size_t threads) {
   l->block = oat_model_block(model);
   const size_t blocks = (n + l->block - 1) / l->block, work = oat_kernel_work(l->block, k, model->d);
   l->lanes = blocks < threads ? blocks : threads;
-  l->stride = l->block * (k + 2 + width) + width + (work > l->basis.p ? work : l->basis.p);
+  l->stride = l->block * (k + 3 + width) + width + (work > l->basis.p ? work : l->basis.p);
   TRY(oat_new_matrix(l->ctx, l->lanes, l->stride, &l->buffer));
   TRY(oat_new_matrix(l->ctx, k, width, &l->c_all));
   TRY(oat_new_matrix(l->ctx, 2 * oat_triangle_room(k), 1, &l->room));
@@ -255,8 +263,10 @@ static oatgp_status inverse_diagonal(leaving *l, double *kappa) {
 
 static void leave_full_row(leaving *l, size_t i, double kappa, double *e) {
   const oatgp_model *model = l->model;
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
-  const double jitter = model->number[OAT_NUMBER_JITTER] * sigma * sigma;
+  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
+  const oat_points rows = {model->z, model->k, model->k};
+  const double unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double jitter = oat_kernel_share(&cov, rows, model->number[OAT_NUMBER_JITTER]);
   for (size_t j = 0; j < l->basis.width; j++) {
     e[j] = l->c_all[i + j * l->rows->n] / kappa;
   }

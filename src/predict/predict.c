@@ -15,12 +15,16 @@
 
 enum { MOST_LIFTS = 40 }; /* of the diagonal of a covariance: more than it takes from 1e-20 to 1e-4 */
 
+static double prior_variance(const oatgp_model *model) {
+  const oat_sparse sparse = oat_model_sparse(model);
+  return oat_kernel_share(&sparse.cov, oat_sparse_knots(&sparse), 1);
+}
+
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
-/* Prior variance that the knots leave, and the variance of what they explain. */
-static double latent_variance(const oatgp_model *model, double q, double u2) {
-  const double sigma = model->theta[OAT_SIGMA];
-  const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : fmax(sigma * sigma - q, 0);
+/* What the knots leave of the prior variance, and the variance of what they explain. */
+static double latent_variance(const oatgp_model *model, double prior, double q, double u2) {
+  const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : fmax(prior - q, 0);
   return left + (model->approx->sparse ? u2 : 0);
 }
 
@@ -43,9 +47,10 @@ static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model,
   const oat_row_predictions out = {pull, q, u2};
   TRY(table->predict(backend, &sparse, model->lb, model->c, &out));
   oat_model_prior_mean(model, n, x, mean);
+  oat_kernel_diagonal(&sparse.cov, (oat_points){x, n, n}, variance);
   for (size_t i = 0; i < n; i++) {
     mean[i] += model->number[OAT_NUMBER_Y_SCALE] * pull[i];
-    variance[i] = latent_variance(model, q[i], u2[i]);
+    variance[i] = latent_variance(model, variance[i], q[i], u2[i]);
   }
 done:
   table->close(backend);
@@ -190,20 +195,20 @@ oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, dou
 
 /* ---- jointly ------------------------------------------------------------------------------------------------------- */
 
-/* covariance <- K** - V V^T + U U^T, with the middle as the model says; v is n x k and is used up. */
+/* covariance, which is K**, <- K** - V V^T + U U^T, with the middle as the model says; v is n x k and is used up. */
 static void join(const oatgp_model *model, size_t n, oat_view v, oat_view covariance) {
   const oat_residual residual = model->approx->residual;
-  const double sigma = model->theta[OAT_SIGMA];
   if (residual == OAT_RESIDUAL_FULL) {
     oat_gemm(-1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, covariance);
   } else {
-    memset(covariance.a, 0, n * n * sizeof(double));
-    for (size_t i = 0; residual == OAT_RESIDUAL_DIAGONAL && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
+      const double prior = covariance.a[i * (n + 1)];
       double q = 0;
       for (size_t c = 0; c < v.columns; c++) {
         q += v.a[i + c * v.ld] * v.a[i + c * v.ld];
       }
-      covariance.a[i * (n + 1)] = fmax(sigma * sigma - q, 0);
+      memset(covariance.a + i * n, 0, n * sizeof(double));
+      covariance.a[i * (n + 1)] = residual == OAT_RESIDUAL_DIAGONAL ? fmax(prior - q, 0) : 0;
     }
   }
   if (model->approx->sparse) {
@@ -254,7 +259,8 @@ done:
 
 /* A covariance has the square of the target's unit, and so a smaller range. */
 static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE], prior = sigma * sigma * unit * unit;
+  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double prior = prior_variance(model) * unit * unit;
   if (isfinite(prior) && prior >= DBL_MIN / DBL_EPSILON) {
     return OATGP_OK;
   }
@@ -308,7 +314,6 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples) {
   const size_t n = data->n;
-  const double sigma = model->theta[OAT_SIGMA];
   double *mean = NULL, *covariance = NULL, *l = NULL, *draw = NULL;
   oat_rng rng;
   oatgp_status status = OATGP_OK;
@@ -321,7 +326,7 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
   const oatgp_prediction out = {mean, NULL, NULL};
   TRY(oat_predict(ctx, model, data, &out));
   TRY(join_rows(ctx, model, data, covariance));
-  TRY(factorise_posterior(ctx, n, covariance, sigma * sigma, l));
+  TRY(factorise_posterior(ctx, n, covariance, prior_variance(model), l));
   for (size_t s = 0; s < count; s++) {
     for (size_t i = 0; i < n; i++) {
       draw[i] = oat_rng_normal(&rng);

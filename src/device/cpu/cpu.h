@@ -7,7 +7,7 @@
 #include "device/device.h"
 #include "linalg/linalg.h"
 
-enum { OAT_CPU_ROW_VECTORS = 5, OAT_CPU_PANEL = 128, OAT_CPU_MOST_LANES = 16 }; /* panel: candidates at a time */
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_MOST_LANES = 16 }; /* panel: candidates at a time */
 
 /* Where one thread works: its own buffers and sums. Rows are dealt out to lanes block by block, in a way that depends on the data and the
  * number of knots alone, and the lanes' sums are added in their order: so the number of threads changes no bit. */
@@ -68,8 +68,10 @@ bool oat_cpu_uniform(const oat_rows *rows);
 /* y += x */
 void oat_cpu_add(size_t n, const double *x, double *y);
 
+/* k(x_i, x_i) of the block's rows, in row[5]. */
+const double *oat_cpu_prior(oat_lane *l, const oat_sparse *sparse, const oat_block *b);
 /* g_i is never negative but for rounding. */
-static inline double oat_cpu_residual(const oat_sparse *sparse, double q) { return fmax(sparse->cov.sigma * sparse->cov.sigma - q, 0); }
+static inline double oat_cpu_residual(double prior, double q) { return fmax(prior - q, 0); }
 
 /* ---- pass1.c, pass2.c, weigh.c ---------------------------------------------------------------------------------------- */
 

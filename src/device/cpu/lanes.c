@@ -154,6 +154,12 @@ void oat_cpu_keep_v(oat_backend *backend, const oat_sparse *sparse) {
   backend->slopes = sparse->slopes;
 }
 
+const double *oat_cpu_prior(oat_lane *l, const oat_sparse *sparse, const oat_block *b) {
+  const oat_points x = {l->backend->rows.x + b->first, b->n, l->backend->rows.n};
+  oat_kernel_diagonal(&sparse->cov, x, l->row[5]);
+  return l->row[5];
+}
+
 void oat_cpu_weights(oat_lane *l, const oat_sparse *sparse, const oat_block *b) {
   for (size_t i = 0; i < b->n; i++) {
     l->row[1][i] = 1 / oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i);

@@ -19,22 +19,24 @@ static void add_noise_scalars(oat_lane *l, const oat_sparse *sparse, const oat_b
   }
 }
 
-/* For alpha = 0, at the end: sum g_i / n_i = sigma^2 sum w_i - trace of sum w_i v_i v_i^T, never negative but for rounding. */
+/* For alpha = 0, at the end: sum g_i / n_i = k(x, x) sum w_i - trace of sum w_i v_i v_i^T, never negative but for
+ * rounding. All kernels are stationary: k(x, x) is the same for all rows. */
 static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
+  const double prior = oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1);
   double *scalar = sums->scalar, trace = 0;
   for (size_t i = 0; i < sparse->k; i++) {
     trace += sums->vwv[i * (sparse->k + 1)];
   }
-  scalar[OAT_G_OVER_N] = fmax(sparse->cov.sigma * sparse->cov.sigma * scalar[OAT_SUM_W] - trace, 0);
+  scalar[OAT_G_OVER_N] = fmax(prior * scalar[OAT_SUM_W] - trace, 0);
   scalar[OAT_PENALTY] = sparse->trace ? -0.5 * scalar[OAT_G_OVER_N] : 0;
 }
 
 /* For alpha > 0: w_i of the block's rows, and the scalar sums. */
 static void add_scalars(oat_lane *l, const oat_sparse *sparse, const oat_block *b, double *scalar) {
-  const double alpha = sparse->alpha;
+  const double alpha = sparse->alpha, *prior = oat_cpu_prior(l, sparse, b);
   for (size_t i = 0; i < b->n; i++) {
     const double n = oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i);
-    const double g = oat_cpu_residual(sparse, b->q[i]), lambda = n + alpha * g;
+    const double g = oat_cpu_residual(prior[i], b->q[i]), lambda = n + alpha * g;
     l->row[1][i] = 1 / lambda;
     scalar[OAT_LOG_LAMBDA] += log(lambda);
     scalar[OAT_PENALTY] -= (1 - alpha) / (2 * alpha) * log1p(alpha * g / n);

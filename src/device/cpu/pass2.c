@@ -41,9 +41,10 @@ static void collapsed_block(oat_lane *l, const oat_sparse *sparse, const oat_adj
 /* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
 static void row_adjoints(oat_lane *l, const oat_sparse *sparse, const oat_block *b, const double *vbv, oat_gradient_sums *sums) {
   double *w = l->row[1], *r = l->row[2], *ve = l->row[3], *dg = l->row[4];
-  const double alpha = sparse->alpha, tau2 = sparse->tau * sparse->tau;
+  const double alpha = sparse->alpha, tau2 = sparse->tau * sparse->tau, *prior = oat_cpu_prior(l, sparse, b);
   for (size_t i = 0; i < b->n; i++) {
-    const double n = oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i), g = oat_cpu_residual(sparse, b->q[i]);
+    const double n = oat_noise_variance(&l->backend->rows, sparse->tau, b->first + i);
+    const double g = oat_cpu_residual(prior[i], b->q[i]);
     const double lambda = n + alpha * g, rest = r[i] - ve[i];
     w[i] = 1 / lambda;
     const double d_lambda = -0.5 * w[i] * (1 - w[i] * (vbv[i] + rest * rest));
