@@ -71,7 +71,7 @@ typedef struct oat_adjoint {
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
 } oat_adjoint;
 
-/* Sums of pass 2. The arrays are one block of `count` doubles that starts at kernel.log_lengthscale; collapsed it ends before s. */
+/* Sums of pass 2. The arrays are one block of `count` doubles that starts at kernel.theta; collapsed it ends before s. */
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */

@@ -66,7 +66,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
       .subset_rows = (size_t)s->subset_rows,
       .tol_knot = s->tol_knot,
       .tol_row = s->tol_row,
-      .move = f->setup.approx->sparse && f->setup.kernel->smooth,
+      .move = f->setup.approx->sparse && f->setup.kernel->profile->smooth,
       .refine = s->refine != 0,
       .restart_parameters = s->restart_parameters != 0,
       .condition = s->condition != 0,

@@ -19,9 +19,9 @@ void oatgp_model_free(oatgp_model *model) {
   }
   free(model->names);
   oat_scaling_clear(&model->scaling);
-  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,      model->lb,
-                            model->c,         model->coefficient, model->sums,  model->r,      model->noise,
-                            model->history,   model->selection,   model->order, model->slopes, model->lengthscales};
+  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,     model->lb,
+                            model->c,         model->coefficient, model->sums,  model->r,     model->noise,
+                            model->history,   model->selection,   model->order, model->slopes};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -57,7 +57,6 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   TRY(oat_new_matrix(ctx, k, k, &model->l));
   TRY(oat_new_matrix(ctx, k, 1, &model->c));
   TRY(oat_new_matrix(ctx, p, 1, &model->coefficient));
-  TRY(oat_new_matrix(ctx, theta - OAT_LENGTHSCALE, 1, &model->lengthscales));
   if (p > 1) {
     TRY(oat_new_matrix(ctx, d, 1, &model->slopes));
   }
@@ -121,8 +120,6 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
-  memcpy(model->lengthscales, model->theta + OAT_LENGTHSCALE,
-         (oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE) * sizeof *model->lengthscales);
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }

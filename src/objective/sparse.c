@@ -34,12 +34,13 @@ static double *take(double *base, size_t *used, size_t count) {
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
   const size_t k = o->base.config.k, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p;
+  const size_t theta = oat_theta_count(o->base.config.kernel, d);
   o->sums.count = k * k + k * width + width * width + OAT_SCALARS;
   o->sums.vwr = o->sums.vwv + k * k;
   o->sums.rwr = o->sums.vwr + k * width;
   o->sums.scalar = o->sums.rwr + width * width;
-  o->gradient_sums.count = d + k * d + k * k;
-  o->gradient_sums.kernel.z = o->gradient_sums.kernel.log_lengthscale + d;
+  o->gradient_sums.count = theta + k * d + k * k;
+  o->gradient_sums.kernel.z = o->gradient_sums.kernel.theta + theta;
   o->gradient_sums.s = o->gradient_sums.kernel.z + k * d;
 }
 
@@ -63,7 +64,7 @@ static size_t lay_out(oat_sparse_objective *o, double *base) {
   o->room = take(base, &used, oat_triangle_room(k));
   o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
   o->sums.vwv = take(base, &used, kk + k * width + width * width + OAT_SCALARS);
-  o->gradient_sums.kernel.log_lengthscale = take(base, &used, d + k * d + kk);
+  o->gradient_sums.kernel.theta = take(base, &used, oat_theta_most(d) + k * d + kk);
   return used;
 }
 
@@ -262,7 +263,6 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   const jitter_slopes slopes = slopes_of_jitter(config, &cov, point);
   const double d_jitter = trace(k, o->s);
   oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, o->slope, k, o->kernel_work, &part);
-  total->log_shape = part.log_shape;
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
@@ -301,10 +301,9 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }
   const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
+  memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
   gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg;
-  gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
   gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
-  memcpy(gradient->theta + OAT_LENGTHSCALE, sums.kernel.log_lengthscale, (sparse->cov.kernel->ard ? d : 1) * sizeof(double));
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);
   }

@@ -73,7 +73,7 @@ done:
 
 static oatgp_status make_lane(oatgp_context *ctx, oat_backend *backend, oat_lane *l) {
   const size_t k = backend->max_knots, d = backend->rows.d, width = 1 + backend->rows.p;
-  const size_t first = k * width + width * width + OAT_SCALARS, second = d + k * d;
+  const size_t first = k * width + width * width + OAT_SCALARS, second = oat_theta_most(d) + k * d;
   oatgp_status status = OATGP_OK;
   l->backend = backend;
   TRY(oat_new_matrix(ctx, backend->block, k, &l->v));

@@ -93,8 +93,7 @@ static void general_block(oat_lane *l, const oat_sparse *sparse, const oat_adjoi
 }
 
 static void clear_gradient(oat_gradient_sums *sums) {
-  memset(sums->kernel.log_lengthscale, 0, sums->count * sizeof(double));
-  sums->kernel.log_shape = 0;
+  memset(sums->kernel.theta, 0, sums->count * sizeof(double));
   sums->dg = 0;
   sums->dn = 0;
 }
@@ -119,9 +118,9 @@ static void pass2_lane(oat_lane *l, size_t index, const oat_sparse *sparse, cons
 }
 
 static oat_gradient_sums gradient_sums_of(const oat_lane *l, const oat_gradient_sums *sums) {
-  const double *from = sums->kernel.log_lengthscale;
+  const double *from = sums->kernel.theta;
   oat_gradient_sums own = *sums;
-  own.kernel.log_lengthscale = l->sums;
+  own.kernel.theta = l->sums;
   own.kernel.z = sums->kernel.z != NULL ? l->sums + (sums->kernel.z - from) : NULL;
   own.s = l->sums + (sums->s - from);
   return own;
@@ -137,8 +136,7 @@ oatgp_status oat_cpu_pass2(oat_backend *backend, const oat_sparse *sparse, const
   }
   clear_gradient(sums);
   for (size_t i = 0; i < backend->lanes; i++) {
-    oat_cpu_add(sums->count, backend->lane[i].sums, sums->kernel.log_lengthscale);
-    sums->kernel.log_shape += own[i].kernel.log_shape;
+    oat_cpu_add(sums->count, backend->lane[i].sums, sums->kernel.theta);
     sums->dg += own[i].dg;
     sums->dn += own[i].dn;
   }
