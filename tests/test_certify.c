@@ -541,7 +541,7 @@ static void products_and_solves(void **state) {
     const oat_points x = {seen->x, n, n}, knots = {model->z, model->k, model->k};
     real *k = dense_cross(&config.sparse.cov, x, x), *kuf = dense_cross(&config.sparse.cov, knots, x), *a = dense_new(model->k, n);
     real *kuu = dense_cross(&config.sparse.cov, knots, knots);
-    const real jitter = (real)model->number[OAT_NUMBER_JITTER] * config.sparse.cov.sigma * config.sparse.cov.sigma;
+    const real sigma = model->theta[OAT_SIGMA], jitter = model->number[OAT_NUMBER_JITTER] * sigma * sigma;
     dense_add_diagonal(model->k, kuu, jitter);
     dense_cholesky(model->k, kuu);
     memcpy(a, kuf, model->k * n * sizeof *a);

@@ -142,8 +142,8 @@ static double sum(size_t n, const double *x) {
 }
 
 double oat_traces_lost(const oat_system *s) {
-  const double sigma = s->config.sparse.cov.sigma;
-  return VARIANCE_ROUNDING * sigma * sigma * sum(s->config.rows->n, s->w);
+  const oat_points x = {s->config.rows->x, s->config.rows->n, s->config.rows->n};
+  return oat_kernel_share(&s->config.sparse.cov, x, VARIANCE_ROUNDING) * sum(s->config.rows->n, s->w);
 }
 
 bool oat_traces_sum(oat_system *s, oat_traces_work *work, double trace, oat_traces *out) {

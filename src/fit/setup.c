@@ -77,7 +77,7 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   if (!setup->approx->sparse) {
     name = strcmp(name, "auto") == 0 && setup->from == NULL ? "auto" : "fixed";
   } else if (strcmp(name, "auto") == 0 && (setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0')) {
-    name = setup->kernel->smooth ? "simultaneous" : "fixed";
+    name = setup->kernel->profile->smooth ? "simultaneous" : "fixed";
   }
   return oat_strategy_find(name);
 }
@@ -204,7 +204,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
 }
 
 oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {
-  if (!setup->approx->sparse || setup->kernel->smooth) {
+  if (!setup->approx->sparse || setup->kernel->profile->smooth) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT,

@@ -89,7 +89,7 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
-  double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
+  double *slopes; /* for the user: made by oat_model_finish */
 };
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
