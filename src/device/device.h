@@ -164,6 +164,7 @@ struct oat_device_table {
 /* ---- the registry ------------------------------------------------------------------------------------------------------------ */
 
 const oat_device_table *oat_device_at(size_t index); /* NULL past the end */
+const char *oat_device_names(void);                  /* of all, for people */
 /* Opens the device of that name; "auto" is the first that there is. */
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
 void oat_device_close(oat_device *device); /* may be NULL */
