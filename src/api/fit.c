@@ -61,12 +61,3 @@ oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oa
 done:
   return status;
 }
-
-void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
-  if (evaluation != NULL) {
-    free(evaluation->lengthscales);
-    free(evaluation->d_log_lengthscales);
-    free(evaluation->d_knots);
-    *evaluation = (oatgp_evaluation){0};
-  }
-}

@@ -77,3 +77,12 @@ done:
   oat_setup_clear(&setup);
   return status;
 }
+
+void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
+  if (evaluation != NULL) {
+    free(evaluation->lengthscales);
+    free(evaluation->d_log_lengthscales);
+    free(evaluation->d_knots);
+    *evaluation = (oatgp_evaluation){0};
+  }
+}

@@ -134,7 +134,9 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples);
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd);
+/* The knots of a sparse model in the order that the user sees, in the data's units, and the posterior of f there: into
+ * whichever of these is not NULL. */
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
 oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
 
 #endif

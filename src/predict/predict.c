@@ -178,10 +178,35 @@ oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const 
   return predict_rows(ctx, model, data, &(spreads){out->mean, out->sd_latent, out->sd, as_sd});
 }
 
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
-  const oatgp_status status = predict_points(ctx, model, model->k, model->z, mean, sd);
-  for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
-    sd[i] = as_sd(sd[i], model->number[OAT_NUMBER_Y_SCALE]);
+/* The place of knot i among those that the user sees. */
+static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
+
+static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+  double *means = NULL, *variances = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, model->k, 1, &means));
+  TRY(oat_new_matrix(ctx, model->k, 1, &variances));
+  TRY(predict_points(ctx, model, model->k, model->z, means, variances));
+  for (size_t i = 0; i < model->k; i++) {
+    if (mean != NULL) {
+      mean[knot_place(model, i)] = means[i];
+    }
+    if (sd != NULL) {
+      sd[knot_place(model, i)] = as_sd(variances[i], model->number[OAT_NUMBER_Y_SCALE]);
+    }
+  }
+done:
+  free(means);
+  free(variances);
+  return status;
+}
+
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
+  const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+  for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
+    for (size_t j = 0; j < model->d; j++) {
+      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+    }
   }
   return status;
 }
