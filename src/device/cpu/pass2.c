@@ -34,7 +34,7 @@ static void collapsed_block(oat_lane *l, const oat_sparse *sparse, const oat_adj
   }
   oat_gemm(common, oat_as_const(b->v), OAT_PLAIN, oat_const_square(adjoint->product, sparse->k), OAT_PLAIN, 1, t);
   for (size_t c = 0; !uniform && c < t.columns; c++) {
-    oat_weigh(b->n, w, t.a + c * t.ld);
+    oat_multiply_each(b->n, w, t.a + c * t.ld);
   }
 }
 
