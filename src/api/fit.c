@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "data/data.h"
-#include "model/model.h"
+#include "fit/request.h"
 
 enum { LONGEST_PATH = 4096 };
 #define LARGEST_TARGET 1e301 /* room for what predictions are made of, such as several times sigma */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "fit/request.h"
 #include "fit/setup.h"
 #include "util/memory.h"
 

@@ -8,6 +8,7 @@
 
 #include "linalg/linalg.h"
 #include "model/rows.h"
+#include "predict/predict.h"
 #include "util/machine.h"
 #include "util/memory.h"
 #include "util/rng.h"

@@ -6,6 +6,7 @@
 
 #include "data/data.h"
 #include "predict/metrics.h"
+#include "predict/predict.h"
 #include "report/chart.h"
 #include "util/memory.h"
 

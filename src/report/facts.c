@@ -7,6 +7,7 @@
 
 #include "data/data.h"
 #include "predict/loo.h"
+#include "predict/predict.h"
 #include "model/rows.h"
 #include "predict/score.h"
 #include "plot/svg.h"
