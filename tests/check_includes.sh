@@ -17,7 +17,7 @@ find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk "$layers"'
     return found
   }
 
-  function is_public() { return path ~ /^(oatgp\.h|oatgp_settings\.def|oatgp_status\.def)$/ }
+  function is_public() { return path ~ /^(oatgp\.h|oatgp_(kernels|settings|status)\.def)$/ }
 
   function check_command() {
     if (!is_public() && path != "oatgp_commit.h" && (path ~ /\// || !is_file("cli/" path))) {

@@ -1,5 +1,6 @@
 /* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
  * small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
+#include "rows/layout.h"
 #include "fits.h"
 #include "knots/subset.h"
 
@@ -341,7 +342,7 @@ static void rows_left_out(void **state) {
     }
     const oat_rows rows = {.n = n, .d = 1, .p = p, .x = data->x, .r = r};
     const oat_objective_config config = {
-        .approx = oat_approx_find("full"), .kernel = oat_kernel_find("se-ard"), .rows = &rows, .memory = INT64_MAX, .threads = 1};
+        .approx = oat_approx_find("full"), .kernel = oat_kernel_find("se-ard"), .rows = &rows, .memory = INT64_MAX};
     oat_objective *objective = NULL;
     double value, slopes[4];
     oat_gradient gradient = {slopes, NULL};

@@ -1,5 +1,6 @@
 /* The bracket of the log evidence against dense formulas: it holds for every kernel, model, mean and row noise however early it is stopped,
  * and at the end its quadratic term is exact. The matrix-free system against its matrices. */
+#include "rows/layout.h"
 #include "dense.h"
 #include "fits.h"
 #include "model/rows.h"
@@ -110,9 +111,9 @@ static double *residuals_of(const oatgp_model *model, const oat_rows *rows) {
 }
 
 static truth find_truth(scratch *s, const oatgp_model *model, const oatgp_data *data) {
-  oat_model_rows seen = {0};
-  must(s, oat_model_rows_make(s->ctx, model, data, &seen));
-  oat_rows rows = seen.rows;
+  oat_rows *seen = NULL;
+  must(s, oat_model_rows(s->ctx, model, data, &seen));
+  oat_rows rows = *seen;
   double *r = residuals_of(model, &rows);
   rows.p = 0;
   rows.r = r;
@@ -132,7 +133,7 @@ static truth find_truth(scratch *s, const oatgp_model *model, const oatgp_data *
   dense_free(&dtc);
   dense_free(&vfe);
   free(r);
-  oat_model_rows_clear(&seen);
+  oat_rows_free(seen);
   return t;
 }
 
@@ -526,10 +527,10 @@ static void products_and_solves(void **state) {
     oatgp_data *data = make_rows(s, n, WEIGHTS | VARIANCES, 21);
     fix_everything(s, "rq-ard", "mean");
     oatgp_model *model = must_fit(s, data, NULL);
-    oat_model_rows seen = {0};
-    must(s, oat_model_rows_make(s->ctx, model, data, &seen));
+    oat_rows *seen = NULL;
+    must(s, oat_model_rows(s->ctx, model, data, &seen));
     int left = 1 << 30;
-    const oat_system_config config = {&seen.rows, oat_model_sparse(model), model->lb, 2, i % 2 == 0 ? 1 << 20 : 0, go_on, &left};
+    const oat_system_config config = {&*seen, oat_model_sparse(model), model->lb, 2, i % 2 == 0 ? 1 << 20 : 0, go_on, &left};
     oat_system system = {0};
     must(s, oat_system_open(s->ctx, &config, &system));
     double *p = calloc(3 * n, sizeof *p), *y = p + n, *z = y + n;
@@ -537,17 +538,17 @@ static void products_and_solves(void **state) {
       p[j] = sin((double)(3 * j));
     }
     assert_true(oat_system_product(&system, p, y));
-    const oat_points x = {seen.x, n, n}, knots = {model->z, model->k, model->k};
+    const oat_points x = {seen->x, n, n}, knots = {model->z, model->k, model->k};
     real *k = dense_cross(&config.sparse.cov, x, x), *kuf = dense_cross(&config.sparse.cov, knots, x), *a = dense_new(model->k, n);
     real *kuu = dense_cross(&config.sparse.cov, knots, knots);
-    const real jitter = (real)model->number[OAT_NUMBER_JITTER] * config.sparse.cov.sigma * config.sparse.cov.sigma;
+    const real sigma = model->theta[OAT_SIGMA], jitter = model->number[OAT_NUMBER_JITTER] * sigma * sigma;
     dense_add_diagonal(model->k, kuu, jitter);
     dense_cholesky(model->k, kuu);
     memcpy(a, kuf, model->k * n * sizeof *a);
     dense_solve(model->k, kuu, a, n);
     oat_system_solve_sparse(&system, p, z);
     for (size_t row = 0; row < n; row++) {
-      const real noise = oat_noise_variance(&seen.rows, config.sparse.tau, row);
+      const real noise = oat_noise_variance(&*seen, config.sparse.tau, row);
       real product = noise * p[row], back = noise * z[row];
       for (size_t j = 0; j < n; j++) {
         product += k[row + j * n] * p[j];
@@ -565,7 +566,7 @@ static void products_and_solves(void **state) {
     free(a);
     free(p);
     oat_system_close(&system);
-    oat_model_rows_clear(&seen);
+    oat_rows_free(seen);
     oatgp_model_free(model);
     oatgp_data_free(data);
   }

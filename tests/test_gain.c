@@ -1,4 +1,5 @@
 /* The exact gain of a candidate knot against the difference of two evaluations, for every kernel and every model with alpha = 0. */
+#include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
 

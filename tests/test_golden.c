@@ -1,4 +1,5 @@
 /* Objective and gradient against tests/data/golden/oatgp.json: oatgp's own definitions by dense formulas and complex steps. */
+#include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
 

@@ -1,5 +1,6 @@
 /* What must not matter beyond rounding: the size of row blocks, the cache, the order of rows and knots, the number of threads.
  * And what must not matter at all: evaluating the same point twice. */
+#include "rows/layout.h"
 #include "linalg/linalg.h"
 #include "problem.h"
 

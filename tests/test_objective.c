@@ -1,4 +1,5 @@
 /* Values of the objective: against dense formulas and the full GP, and the identities between models, noises and means. */
+#include "rows/layout.h"
 #include "dense.h"
 #include "problem.h"
 

@@ -1,5 +1,6 @@
 /* Predictions through the public functions: against tests/data/golden/oatgp.json, against dense formulas for every kernel and
  * model, against the full GP, and what belongs together: variances, covariances, draws and knots. */
+#include "rows/layout.h"
 #include "dense.h"
 #include "fixed_fits.h"
 #include "linalg/linalg.h"

@@ -17,6 +17,7 @@
  * x = 0, where the lower bound is already above the evidence lower bound F of vfe: that is the same with t in place of N log(1 + t / N).
  *
  * F = log p(y) - KL(q || posterior) for the variational posterior q, so KL <= upper - F. */
+#include "rows/layout.h"
 #include "certify/certify.h"
 
 #include <math.h>
@@ -37,9 +38,8 @@
 typedef struct run {
   oatgp_context *ctx;
   const oat_certify_request *request;
-  oat_model_rows all;       /* with the basis of the mean */
-  double *r;                /* n: residual from the prior mean, the estimated part too */
-  oat_rows rows;            /* with that residual */
+  oat_rows *all;            /* with the basis of the mean */
+  oat_rows *rows;           /* with all of the prior mean taken off, the estimated part too */
   oat_objective *objective; /* vfe */
   oat_objective *exact;     /* the full GP, or NULL */
   oat_system system;
@@ -66,12 +66,12 @@ static oatgp_status make_objective(const run *f, const oat_approx *approx, bool 
   const oat_objective_config config = {
       .approx = approx,
       .kernel = model->kernel,
-      .rows = &f->rows,
+      .rows = f->rows,
       .alpha = model->number[OAT_NUMBER_ALPHA],
       .jitter = jitter ? model->number[OAT_NUMBER_JITTER] : 0,
       .k = model->k,
       .memory = approx->sparse ? 0 : oat_memory_for(f->request->settings, false), /* one evaluation has no use for what it could keep */
-      .threads = (int)f->request->settings->threads,
+      .where = {f->request->settings->device, (int)f->request->settings->threads},
       .jitter_absolute = jitter ? model->number[OAT_NUMBER_JITTER_ABSOLUTE] / unit / unit : 0,
   };
   return oat_objective_create(f->ctx, &config, out);
@@ -86,7 +86,7 @@ static oatgp_status evaluate(const run *f, oat_objective *objective, double *val
     return oat_fail(f->ctx, status, "%s has no finite value at the model's parameters (pivot %zu)", objective->config.approx->name,
                     objective->pivot);
   }
-  *value -= (double)f->rows.n * log(model->number[OAT_NUMBER_Y_SCALE]);
+  *value -= (double)f->rows->n * log(model->number[OAT_NUMBER_Y_SCALE]);
   return OATGP_OK;
 }
 
@@ -103,12 +103,12 @@ done:
 /* The model's own objective says whether these are the rows that it was fitted to. */
 static oatgp_status check_data(const run *f, double own) {
   const double known = f->request->model->number[OAT_NUMBER_OBJECTIVE];
-  if (!(fabs(own - known) <= SAME_DATA * ((double)f->rows.n + fabs(known)))) {
+  if (!(fabs(own - known) <= SAME_DATA * ((double)f->rows->n + fabs(known)))) {
     oat_say(
         f->ctx, OATGP_WARNING,
         "with these %zu rows the model's objective is %.8g and not %.8g: they are not those that it was fitted to, and the bounds are for "
         "the posterior that these would give",
-        f->rows.n, own, known);
+        f->rows->n, own, known);
   }
   return OATGP_OK;
 }
@@ -117,17 +117,8 @@ static oatgp_status check_data(const run *f, double own) {
 static oatgp_status take_rows(run *f) {
   const oatgp_model *model = f->request->model;
   oatgp_status status = OATGP_OK;
-  TRY(oat_model_rows_make(f->ctx, model, f->request->data, &f->all));
-  f->rows = f->all.rows;
-  TRY(oat_new_matrix(f->ctx, f->rows.n, 1, &f->r));
-  for (size_t i = 0; i < f->rows.n; i++) {
-    f->r[i] = f->all.r[i];
-    for (size_t j = 0; j < model->p; j++) {
-      f->r[i] -= model->coefficient[j] * f->all.r[i + (1 + j) * f->rows.n];
-    }
-  }
-  f->rows.p = 0;
-  f->rows.r = f->r;
+  TRY(oat_model_rows(f->ctx, model, f->request->data, &f->all));
+  TRY(oat_rows_less_mean(f->ctx, f->all, model->coefficient, &f->rows));
 done:
   return status;
 }
@@ -140,7 +131,7 @@ static void tighten(run *f) {
   c->upper = f->base - (f->q_low + f->gap.low) / 2;
   c->lower = fmax(f->base - (f->q_high + f->gap.high) / 2, c->elbo);
   c->kl_at_most = fmax(c->upper - c->elbo, 0);
-  c->kl_per_row = c->kl_at_most / (double)f->rows.n;
+  c->kl_per_row = c->kl_at_most / (double)f->rows->n;
   c->seconds = oat_seconds() - f->began;
 }
 
@@ -156,8 +147,8 @@ static void tighten_quadratic(run *f, double q) {
 static void precondition(run *f) {
   double whole = 0;
   oat_system_solve_sparse(&f->system, f->e, f->z);
-  f->ez = oat_dot(f->rows.n, f->e, f->z);
-  for (size_t i = 0; i < f->rows.n; i++) {
+  f->ez = oat_dot(f->rows->n, f->e, f->z);
+  for (size_t i = 0; i < f->rows->n; i++) {
     whole += f->system.w[i] * f->e[i] * f->e[i];
   }
   f->rest = fmin(fmax(f->ez, 0) + ROUNDING * whole, whole);
@@ -200,7 +191,7 @@ static oatgp_stop reason_to_stop(run *f) {
 
 /* x and e one step further along p. */
 static void step(run *f, double length) {
-  for (size_t i = 0; i < f->rows.n; i++) {
+  for (size_t i = 0; i < f->rows->n; i++) {
     f->x[i] += length * f->p[i];
     f->e[i] -= length * f->cp[i];
   }
@@ -209,7 +200,7 @@ static void step(run *f, double length) {
 /* Iterates until there is a reason to stop. q(x) = r . x + e . x for e = r - C x; once rounding keeps it from rising, twice in a row,
  * nothing more is to be had. */
 static oatgp_stop iterate(run *f) {
-  const size_t n = f->rows.n;
+  const size_t n = f->rows->n;
   double q = 0;
   int idle = 0;
   oatgp_stop stop = reason_to_stop(f);
@@ -222,7 +213,7 @@ static oatgp_stop iterate(run *f) {
       return OATGP_STOP_STALLED;
     }
     step(f, before / curvature);
-    q = oat_dot(n, f->r, f->x) + oat_dot(n, f->e, f->x);
+    q = oat_dot(n, f->rows->r, f->x) + oat_dot(n, f->e, f->x);
     precondition(f);
     f->result.iterations++;
     tighten_quadratic(f, q);
@@ -243,7 +234,7 @@ static double most_iterations(const run *f) {
   const double condition = 1 + f->trace, rate = (sqrt(condition) - 1) / (sqrt(condition) + 1);
   const double wanted = log(2 * condition * f->rest / f->request->settings->tol);
   const double enough = wanted > 0 ? ceil(wanted / -(2 * log(rate))) : 0;
-  return fmin(fmin(fmax(enough, 1), (double)f->rows.n), (double)f->request->settings->max_iter);
+  return fmin(fmin(fmax(enough, 1), (double)f->rows->n), (double)f->request->settings->max_iter);
 }
 
 static void say_cost(run *f) {
@@ -255,7 +246,7 @@ static void say_cost(run *f) {
   f->result.seconds_per_iteration = each;
   oat_say(f->ctx, OATGP_NOTE,
           "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s",
-          f->rows.n, each, most, each * most, more, f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "");
+          f->rows->n, each, most, each * most, more, f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
@@ -264,7 +255,7 @@ static oatgp_status make_vectors(run *f) {
   double **const vectors[] = {&f->x, &f->e, &f->z, &f->p, &f->cp};
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-    TRY(oat_new_matrix(f->ctx, f->rows.n, 1, vectors[i]));
+    TRY(oat_new_matrix(f->ctx, f->rows->n, 1, vectors[i]));
   }
 done:
   return status;
@@ -274,7 +265,7 @@ done:
 static oatgp_status begin(run *f) {
   const oatgp_model *model = f->request->model;
   const oatgp_settings *settings = f->request->settings;
-  const size_t n = f->rows.n;
+  const size_t n = f->rows->n;
   oatgp_status status = OATGP_OK;
   TRY(make_objective(f, oat_approx_find("vfe"), true, &f->objective));
   TRY(evaluate(f, f->objective, &f->result.elbo));
@@ -283,14 +274,14 @@ static oatgp_status begin(run *f) {
   f->trace = scalar[OAT_G_OVER_N];
   f->base = -0.5 * ((double)n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
             (double)n * log(model->number[OAT_NUMBER_Y_SCALE]);
-  oat_system_config config = {&f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, oat_memory_for(settings, true), ask,
+  oat_system_config config = {f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, oat_memory_for(settings, true), ask,
                               f};
   config.sparse.l = factors->l;
   TRY(oat_system_open(f->ctx, &config, &f->system));
   f->gap.high = (double)n * log1p((f->trace + oat_traces_lost(&f->system)) / (double)n);
   TRY(make_vectors(f));
   for (size_t i = 0; i < n; i++) {
-    f->e[i] = f->r[i];
+    f->e[i] = f->rows->r[i];
   }
   precondition(f);
   for (size_t i = 0; i < n; i++) {
@@ -304,7 +295,7 @@ done:
 
 /* For the traces of the determinant: two arrays of rows x knots, if they may be had. */
 static oatgp_status open_traces(run *f) {
-  const double n = (double)f->rows.n, k = (double)f->request->model->k, bytes = (2 * n * k + oat_traces_room(&f->system)) * sizeof(double);
+  const double n = (double)f->rows->n, k = (double)f->request->model->k, bytes = (2 * n * k + oat_traces_room(&f->system)) * sizeof(double);
   const bool fits = f->system.v != NULL && bytes <= (double)oat_memory_for(f->request->settings, true);
   return f->request->settings->determinant && fits ? oat_traces_open(f->ctx, &f->system, &f->traces) : OATGP_OK;
 }
@@ -319,7 +310,7 @@ static void tighten_determinant(run *f) {
     f->result.stop = f->user_stopped ? OATGP_STOP_USER : OATGP_STOP_TIME;
     return;
   }
-  const oat_determinant found = oat_determinant_bounds(f->rows.n, &traces);
+  const oat_determinant found = oat_determinant_bounds(f->rows->n, &traces);
   f->gap.low = fmax(f->gap.low, found.low);
   f->gap.high = fmin(f->gap.high, found.high);
   tighten(f);
@@ -400,8 +391,9 @@ static void free_run(run *f) {
   oat_system_close(&f->system);
   oat_objective_free(f->objective);
   oat_objective_free(f->exact);
-  oat_model_rows_clear(&f->all);
-  double *const arrays[] = {f->r, f->x, f->e, f->z, f->p, f->cp};
+  oat_rows_free(f->rows);
+  oat_rows_free(f->all);
+  double *const arrays[] = {f->x, f->e, f->z, f->p, f->cp};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

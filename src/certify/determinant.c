@@ -2,6 +2,7 @@
  *
  * With G = K - Q and P^-1 = D^-1 - U^T U, U = LB^-1 V D^-1, and T = G U^T, which is made block by block and not kept:
  *   tr P^-1 G = tr D^-1 G - tr U T,   tr (P^-1 G)^2 = sum G_ij^2 / (n_i n_j) - 2 sum |T_i|^2 / n_i + |U T|^2 */
+#include "rows/layout.h"
 #include "certify/determinant.h"
 
 #include <math.h>
@@ -141,8 +142,8 @@ static double sum(size_t n, const double *x) {
 }
 
 double oat_traces_lost(const oat_system *s) {
-  const double sigma = s->config.sparse.cov.sigma;
-  return VARIANCE_ROUNDING * sigma * sigma * sum(s->config.rows->n, s->w);
+  const oat_points x = {s->config.rows->x, s->config.rows->n, s->config.rows->n};
+  return oat_kernel_share(&s->config.sparse.cov, x, VARIANCE_ROUNDING) * sum(s->config.rows->n, s->w);
 }
 
 bool oat_traces_sum(oat_system *s, oat_traces_work *work, double trace, oat_traces *out) {

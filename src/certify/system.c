@@ -1,4 +1,5 @@
 /* The linear system behind the exact evidence, without its matrix. */
+#include "rows/layout.h"
 #include "certify/system.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Greedy variance. */
+#include "rows/layout.h"
 #include "knots/greedy.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static oatgp_status make_pivots(oat_search *s, size_t k, pivots *p) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, k), .d = rows->d, .k = k, .threads = s->objective->config.threads};
+  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, k), .d = rows->d, .k = k, .threads = s->objective->config.where.threads};
   p->work_size = oat_kernel_work(CHUNK, 1, p->d);
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
@@ -91,11 +92,10 @@ static void eliminate(pivots *p, const oat_covariance *cov, size_t pivot, size_t
 
 /* Chooses rows as knots of the point; returns how many. */
 static size_t choose(const oat_search *s, pivots *p, const oat_covariance *cov, oat_point *point) {
-  const double least = fmax(oat_soft_variance(point), ROUNDING * cov->sigma * cov->sigma);
+  const oat_points rows = {p->x, p->n, p->n};
+  const double least = fmax(oat_soft_variance(cov, rows, point->theta[OAT_TAU]), oat_kernel_share(cov, rows, ROUNDING));
   size_t found = 0;
-  for (size_t i = 0; i < p->n; i++) {
-    p->left[i] = cov->sigma * cov->sigma;
-  }
+  oat_kernel_diagonal(cov, rows, p->left);
   for (; found < p->k && (found == 0 || !oat_search_late(s, 0)); found++) {
     size_t pivot = 0;
     for (size_t i = 1; i < p->n; i++) {

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define OAT_TWO_PI 6.283185307179586476925
+
 enum { OAT_LARGEST_SIDE = 46340 }; /* of a square matrix: an int can count its elements */
 
 typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;

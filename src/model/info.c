@@ -8,6 +8,7 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
     return;
   }
   const double *number = model->number, unit = number[OAT_NUMBER_Y_SCALE];
+  const oat_theta_fields at = oat_theta_named(model->kernel, model->d, model->theta, unit);
   *info = (oatgp_model_info){
       .version = text_of(model, OAT_TEXT_VERSION),
       .approx = model->approx->name,
@@ -23,9 +24,9 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .noise_variance = text_of(model, OAT_TEXT_NOISE),
       .alpha = number[OAT_NUMBER_ALPHA],
       .objective = number[OAT_NUMBER_OBJECTIVE],
-      .sigma = model->theta[OAT_SIGMA] * unit,
-      .tau = model->theta[OAT_TAU] * unit,
-      .shape = model->theta[OAT_SHAPE],
+      .sigma = at.sigma,
+      .tau = at.tau,
+      .shape = at.shape,
       .jitter = number[OAT_NUMBER_JITTER],
       .seconds = number[OAT_NUMBER_SECONDS],
       .mean = number[OAT_NUMBER_MEAN] + (model->p > 0 ? unit * model->coefficient[0] : 0),
@@ -33,8 +34,8 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .n = (size_t)number[OAT_NUMBER_N],
       .d = model->d,
       .knots = model->approx->sparse ? model->k : 0,
-      .lengthscale_count = oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE,
-      .lengthscales = model->lengthscales,
+      .lengthscale_count = at.lengthscale_count,
+      .lengthscales = at.lengthscales,
       .input_centre = model->scaling.centre,
       .input_scale = model->scaling.scale,
       .iterations = (int64_t)number[OAT_NUMBER_ITERATIONS],

@@ -19,9 +19,9 @@ void oatgp_model_free(oatgp_model *model) {
   }
   free(model->names);
   oat_scaling_clear(&model->scaling);
-  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,      model->lb,
-                            model->c,         model->coefficient, model->sums,  model->r,      model->noise,
-                            model->history,   model->selection,   model->order, model->slopes, model->lengthscales};
+  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,     model->lb,
+                            model->c,         model->coefficient, model->sums,  model->r,     model->noise,
+                            model->history,   model->selection,   model->order, model->slopes};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -55,7 +55,6 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   TRY(oat_new_matrix(ctx, k, k, &model->l));
   TRY(oat_new_matrix(ctx, k, 1, &model->c));
   TRY(oat_new_matrix(ctx, p, 1, &model->coefficient));
-  TRY(oat_new_matrix(ctx, theta - OAT_LENGTHSCALE, 1, &model->lengthscales));
   if (p > 1) {
     TRY(oat_new_matrix(ctx, d, 1, &model->slopes));
   }
@@ -88,9 +87,10 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       model->k,
                       model->l,
                       model->theta[OAT_TAU],
-                      0,
+                      model->number[OAT_NUMBER_ALPHA],
                       false,
-                      false};
+                      false,
+                      0};
 }
 
 /* L L^T = K + jitter + noise, c = L^-1 r */
@@ -98,7 +98,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
   const oat_points x = {model->z, n, n};
-  const double sigma = model->theta[OAT_SIGMA];
+  const double jitter = oat_kernel_share(&cov, x, model->number[OAT_NUMBER_JITTER]);
   double *work = NULL;
   const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, n, model->d), 1, &work);
   if (status != OATGP_OK) {
@@ -107,7 +107,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   oat_kernel_cross(&cov, x, x, model->l, n, work);
   free(work);
   for (size_t i = 0; i < n; i++) {
-    model->l[i * (n + 1)] += model->number[OAT_NUMBER_JITTER] * sigma * sigma + model->noise[i];
+    model->l[i * (n + 1)] += jitter + model->noise[i];
   }
   const size_t pivot = oat_cholesky(n, model->l);
   if (pivot != 0) {
@@ -119,25 +119,25 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
-  memcpy(model->lengthscales, model->theta + OAT_LENGTHSCALE,
-         (oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE) * sizeof *model->lengthscales);
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }
   return model->approx->sparse ? OATGP_OK : factorise_full(ctx, model);
 }
 
-void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean) {
+oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean) {
   const double scale = model->number[OAT_NUMBER_Y_SCALE];
   const double constant = model->number[OAT_NUMBER_MEAN] + (model->p > 0 ? scale * model->coefficient[0] : 0);
-  for (size_t i = 0; i < n; i++) {
-    mean[i] = constant;
-  }
-  for (size_t j = 1; j < model->p; j++) {
-    const double *input = x + (j - 1) * n, middle = model->scaling.middle[j - 1];
-    const double slope = scale * model->coefficient[j] / model->scaling.spread[j - 1];
-    for (size_t i = 0; i < n; i++) {
-      mean[i] += slope * (input[i] - middle);
+  double *slope = NULL;
+  oatgp_status status = OATGP_OK;
+  if (model->p > 1) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &slope));
+    for (size_t j = 0; j < model->d; j++) {
+      slope[j] = scale * model->coefficient[1 + j] / model->scaling.spread[j];
     }
   }
+  oat_rows_plane(rows, constant, slope, model->scaling.middle, mean);
+done:
+  free(slope);
+  return status;
 }

@@ -89,7 +89,7 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
-  double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
+  double *slopes; /* for the user: made by oat_model_finish */
 };
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
@@ -100,11 +100,15 @@ oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model);
 oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d);
 /* All but the columns; both have the same d. */
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to);
-/* The prior mean at scaled points (n x d, column-major), in the data's units. */
-void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean);
+/* The prior mean at rows, in the data's units. */
+oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean);
 /* Rows that are predicted together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
 static inline size_t oat_model_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
+/* A device that predicts with the model. */
+static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
+  return (oat_device_config){.max_knots = model->k, .block = oat_model_block(model), .where = where};
+}
 /* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
 

@@ -2,11 +2,7 @@
 #ifndef OAT_APPROX_H
 #define OAT_APPROX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-/* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
-typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDUAL_FULL } oat_residual;
+#include "device/device.h"
 
 typedef struct oat_approx {
   const char *name;

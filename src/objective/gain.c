@@ -21,12 +21,12 @@ typedef struct bench {
 
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
-  const size_t width = 1 + config->rows->p;
-  return m * (2 * config->capacity + 2 + width) + 2 * width + oat_kernel_work(m, config->capacity, config->rows->d);
+  const size_t width = 1 + oat_rows_basis(config->rows);
+  return m * (2 * config->capacity + 2 + width) + 2 * width + oat_kernel_work(m, config->capacity, oat_rows_inputs(config->rows));
 }
 
 static bench lay_out(const oat_objective *objective, size_t m, double *work) {
-  const size_t k = objective->config.k, width = 1 + objective->config.rows->p;
+  const size_t k = objective->config.k, width = 1 + oat_rows_basis(objective->config.rows);
   bench b = {.v = work};
   b.s2 = b.v + m * k;
   b.ee = b.s2 + m;
@@ -41,12 +41,11 @@ static bench lay_out(const oat_objective *objective, size_t m, double *work) {
 /* v of every candidate and s*^2. */
 static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
   const size_t m = candidates.n, k = objective->config.k;
-  const double sigma2 = sparse->cov.sigma * sparse->cov.sigma;
-  const oat_points z = {sparse->z, k, sparse->ldz};
-  oat_kernel_cross(&sparse->cov, candidates, z, b->v, m, b->kernel);
+  oat_kernel_cross(&sparse->cov, candidates, oat_sparse_knots(sparse), b->v, m, b->kernel);
   oat_solve_right(sparse->l, k, OAT_TRANSPOSED, (oat_view){b->v, m, k, m});
+  oat_kernel_diagonal(&sparse->cov, candidates, b->s2);
   for (size_t i = 0; i < m; i++) {
-    b->s2[i] = sigma2 + delta;
+    b->s2[i] += delta;
   }
   for (size_t c = 0; c < k; c++) {
     for (size_t i = 0; i < m; i++) {
@@ -61,7 +60,7 @@ typedef struct border {
 } border;
 
 static border border_of(const oat_sparse_objective *o, const bench *b, size_t m, size_t i) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows);
   const double s = sqrt(b->s2[i]), *u = b->ve + i * k, aa = b->ee[i] / b->s2[i];
   const double gamma = sqrt(fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1)), trace = o->base.config.approx->trace ? 0.5 * aa : 0;
   for (size_t l = 0; l <= p; l++) {
@@ -77,36 +76,42 @@ static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat
   const size_t k = o->base.config.k;
   whiten(&o->base, sparse, candidates, delta, b);
   oat_candidates sums = {candidates, b->v, b->ee, b->er, b->ve};
-  const oatgp_status status = o->backend_table->weigh(o->backend, sparse, &sums);
+  const oatgp_status status = o->device->table->gains(o->device, sparse, &sums);
   oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k});
   return status;
 }
 
+static double jitter_of(const oat_objective_config *config, const oat_sparse *sparse) {
+  return oat_jitter_variance(config, &sparse->cov, oat_sparse_knots(sparse), sparse->tau);
+}
+
 /* Whether a candidate whose variance given the knots, with the jitter, is s2 sits on a knot: it is explained to the jitter and, if that is
  * soft, to a small part of the noise. */
-static bool coincident(const oat_objective_config *config, const oat_point *point, double s2, double delta) {
-  const double sigma = point->theta[OAT_SIGMA];
-  return !(s2 - delta > delta + (config->soft ? oat_soft_variance(point) : COINCIDENT * sigma * sigma));
+static bool coincident(const oat_objective_config *config, const oat_sparse *sparse, double s2, double delta) {
+  const oat_points z = oat_sparse_knots(sparse);
+  const double least = config->soft ? oat_soft_variance(&sparse->cov, z, sparse->tau) : oat_kernel_share(&sparse->cov, z, COINCIDENT);
+  return !(s2 - delta > delta + least);
 }
 
 void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
   const oat_sparse sparse = oat_sparse_at((oat_sparse_objective *)objective, point, objective->config.k);
-  const double delta = oat_jitter_variance(&objective->config, point);
+  const double delta = jitter_of(&objective->config, &sparse);
   bench b = lay_out(objective, candidates.n, work);
   whiten(objective, &sparse, candidates, delta, &b);
   for (size_t i = 0; i < candidates.n; i++) {
-    gain[i] = coincident(&objective->config, point, b.s2[i], delta) ? -HUGE_VAL : 0;
+    gain[i] = coincident(&objective->config, &sparse, b.s2[i], delta) ? -HUGE_VAL : 0;
   }
 }
 
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
-  const double delta = oat_jitter_variance(&objective->config, point);
+  const double delta = jitter_of(&objective->config, &sparse);
   bench b = lay_out(objective, candidates.n, work);
   const oatgp_status status = weigh(o, &sparse, candidates, delta, &b);
   for (size_t i = 0; status == OATGP_OK && i < candidates.n; i++) {
-    gain[i] = coincident(&objective->config, point, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
+    const bool sits_on_a_knot = coincident(&objective->config, &sparse, b.s2[i], delta);
+    gain[i] = sits_on_a_knot ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
   }
   return status;
 }
@@ -135,7 +140,7 @@ static oatgp_status grow_gram(oat_sparse_objective *o, const bench *b) {
 
 /* The new row of LB^-1 V W R; the mean's coefficients move by -c* A^-1 h / shrink, and c with them. */
 static void grow_right_sides(oat_sparse_objective *o, const bench *b, const border *new) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p, n = k + 1;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), n = k + 1;
   for (size_t l = p + 1; l-- > 0;) {
     memmove(o->c_all + l * n, o->c_all + l * k, k * sizeof *o->c_all);
     o->c_all[k + l * n] = b->row[l];
@@ -153,11 +158,11 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const size_t k = objective->config.k;
   const oat_sparse sparse = oat_sparse_at(o, point, k + 1);
-  const double delta = oat_jitter_variance(&objective->config, point);
+  const double delta = jitter_of(&objective->config, &sparse);
   const oat_points added = {point->z + k, 1, k + 1};
   bench b = lay_out(objective, 1, work);
   const oatgp_status status = weigh(o, &sparse, added, delta, &b);
-  if (status != OATGP_OK || coincident(&objective->config, point, b.s2[0], delta)) {
+  if (status != OATGP_OK || coincident(&objective->config, &sparse, b.s2[0], delta)) {
     return status != OATGP_OK ? status : OATGP_NUMERIC;
   }
   const border new = border_of(o, &b, 1, 0);
@@ -168,6 +173,7 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   grow_factor(o->lb, k, b.ve, 1 / new.s, new.gamma);
   grow_right_sides(o, &b, &new);
   *gain = new.gain;
+  o->stamp++;
   objective->table->resize(objective, k + 1);
   return OATGP_OK;
 }

@@ -30,8 +30,8 @@ static bool all_finite(size_t n, const double *x) {
 }
 
 static bool gradient_finite(const oat_objective_config *config, const oat_gradient *gradient) {
-  return all_finite(oat_theta_count(config->kernel, config->rows->d), gradient->theta) &&
-         (gradient->z == NULL || all_finite(config->k * config->rows->d, gradient->z));
+  return all_finite(oat_theta_count(config->kernel, oat_rows_inputs(config->rows)), gradient->theta) &&
+         (gradient->z == NULL || all_finite(config->k * oat_rows_inputs(config->rows), gradient->z));
 }
 
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {

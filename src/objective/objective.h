@@ -8,10 +8,8 @@
 #include <math.h>
 
 #include "device/device.h"
+#include "linalg/linalg.h"
 #include "objective/approx.h"
-
-/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */
-enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
 
 /* Where to evaluate: all positive parameters, and k x d knots, column-major. */
 typedef struct oat_point {
@@ -23,16 +21,6 @@ typedef struct oat_gradient {
   double *theta, *z;
 } oat_gradient;
 
-#define OAT_TWO_PI 6.283185307179586476925
-
-/* The covariance at theta. */
-static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){kernel, d, theta[OAT_SIGMA], theta[OAT_SHAPE], theta + OAT_LENGTHSCALE};
-}
-
-/* Length of theta. */
-static inline size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
-
 typedef struct oat_objective_config {
   const oat_approx *approx;
   const oat_kernel *kernel;
@@ -42,7 +30,7 @@ typedef struct oat_objective_config {
   size_t k, block;
   int64_t memory;
   size_t capacity;        /* most knots it can be resized to; 0 = k */
-  int threads;            /* of the passes over the rows; 0 stands for 1 */
+  oat_where where;
   double jitter_absolute; /* added to Kuu as it is; sparse only */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
 } oat_objective_config;
@@ -101,7 +89,7 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
                                   oat_gradient *gradient);
 /* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all others (the
  * coefficients of a mean as they are). O(N K^2). */
-oatgp_status oat_objective_left_out(oatgp_context *ctx, oat_objective *objective, const oat_point *point, double *sum);
+oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
 /* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
  * coefficients of a mean as they are). O(n). */
 double oat_full_left_out(const oat_objective *objective);

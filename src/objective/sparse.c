@@ -19,9 +19,7 @@ static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_
 
 static void sparse_destroy(oat_objective *objective) {
   oat_sparse_objective *o = own(objective);
-  if (o->backend != NULL) {
-    o->backend_table->close(o->backend);
-  }
+  oat_device_close(o->device);
   free(o->arena);
   free(o);
 }
@@ -36,13 +34,13 @@ static double *take(double *base, size_t *used, size_t count) {
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
   const oat_rows *rows = o->base.config.rows;
-  o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, rows->p);
-  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.log_lengthscale, o->base.config.k, rows->d);
+  o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, oat_rows_basis(rows));
+  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, o->base.config.k, oat_rows_inputs(rows));
 }
 
 /* Lays the arena out for the capacity; called once to measure and once to place. */
 static size_t lay_out(oat_sparse_objective *o, double *base) {
-  const size_t k = o->base.config.capacity, d = o->base.config.rows->d, p = o->base.config.rows->p, width = 1 + p;
+  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   size_t used = 0;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
@@ -61,7 +59,7 @@ static size_t lay_out(oat_sparse_objective *o, double *base) {
   o->room = take(base, &used, oat_triangle_room(k));
   o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
   o->sums.vwv = take(base, &used, oat_sums_count(k, p));
-  o->gradient_sums.kernel.log_lengthscale = take(base, &used, oat_gradient_sums_count(k, d));
+  o->gradient_sums.kernel.theta = take(base, &used, oat_gradient_sums_count(k, d));
   return used;
 }
 
@@ -78,14 +76,13 @@ static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config
   o->base.table = &oat_objective_sparse;
   o->base.config = *config;
   o->base.config.capacity = config->capacity > config->k ? config->capacity : config->k;
-  o->backend_table = &oat_backend_cpu;
   TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
   lay_out(o, o->arena);
-  o->gls = oat_gls_over(o->gls_room, config->rows->p);
+  o->gls = oat_gls_over(o->gls_room, oat_rows_basis(config->rows));
   shape_sums(o);
-  const oat_backend_config backend_config = {o->base.config.capacity, config->block, config->memory, config->threads, false};
-  TRY(o->backend_table->open(ctx, &backend_config, &o->backend));
-  TRY(o->backend_table->load_rows(ctx, o->backend, config->rows));
+  const oat_device_config device = {o->base.config.capacity, config->block, config->memory, config->where, true};
+  TRY(oat_device_open(ctx, &device, &o->device));
+  TRY(o->device->table->load(ctx, o->device, config->rows));
   o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
   *out = &o->base;
   return OATGP_OK;
@@ -103,10 +100,11 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
 /* L L^T = K(Z, Z) + jitter I */
 static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
-  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
-  oat_kernel_cross_slopes(&cov, knots_of(config, point), knots_of(config, point), o->l, o->slope, config->k, o->kernel_work);
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
+  const oat_points z = knots_of(config, point);
+  oat_kernel_cross_slopes(&cov, z, z, o->l, o->slope, config->k, o->kernel_work);
   for (size_t i = 0; i < config->k; i++) {
-    o->l[i * (config->k + 1)] += oat_jitter_variance(config, point);
+    o->l[i * (config->k + 1)] += oat_jitter_variance(config, &cov, z, point->theta[OAT_TAU]);
   }
   o->base.pivot = oat_cholesky(config->k, o->l);
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
@@ -131,7 +129,7 @@ static oatgp_status factorise_b(oat_sparse_objective *o) {
 /* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c for the
  * residual y - m - H coefficient; returns sum w r^2 of that residual. */
 static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p, width = 1 + p;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   const oat_view all = {o->c_all, k, width, k};
   memcpy(o->c_all, o->sums.vwr, k * width * sizeof *o->c_all);
   oat_solve_left(o->lb, k, OAT_PLAIN, all);
@@ -230,8 +228,8 @@ typedef struct jitter_slopes {
   double log_sigma, log_tau;
 } jitter_slopes;
 
-static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_point *point) {
-  const double h = config->soft ? oat_soft_variance(point) : 0, tau = point->theta[OAT_TAU];
+static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_covariance *cov, const oat_point *point) {
+  const double tau = point->theta[OAT_TAU], h = config->soft ? oat_soft_variance(cov, knots_of(config, point), tau) : 0;
   const double log_tau = h > 0 ? 2 * h * (h / (OAT_SOFT_TAU * tau * tau)) : 0;
   return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
 }
@@ -240,17 +238,16 @@ static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const 
  * both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, since V is free of it but for L. */
 static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
-  const size_t k = config->k, count = k * config->rows->d;
-  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
+  const size_t k = config->k, count = k * oat_rows_inputs(config->rows);
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
   const double scaled = trace(k, o->s);
   oat_kernel_gradient part = *total;
   part.z = total->z != NULL ? o->z_grad : NULL;
   memset(o->z_grad, 0, count * sizeof *o->z_grad);
   cholesky_adjoint(o, l);
-  const jitter_slopes slopes = slopes_of_jitter(config, point);
+  const jitter_slopes slopes = slopes_of_jitter(config, &cov, point);
   const double d_jitter = trace(k, o->s);
   oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, o->slope, k, o->kernel_work, &part);
-  total->log_shape = part.log_shape;
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
@@ -261,13 +258,13 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
 static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, double rwr) {
   const size_t k = o->base.config.k;
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
-  return (double)k - trace(k, o->binv) - (double)o->base.config.rows->n + quadratic + (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
+  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic + (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
                                   oat_gradient *gradient) {
-  const size_t k = sparse->k, d = o->base.config.rows->d;
-  const bool collapsed = sparse->alpha == 0 && o->base.config.rows->noise_add == NULL;
+  const size_t k = sparse->k, d = oat_rows_inputs(o->base.config.rows);
+  const bool collapsed = sparse->alpha == 0 && !oat_rows_known_noise(o->base.config.rows);
   const double gamma = sparse->trace ? 1 : 0;
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
@@ -278,7 +275,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     collapsed_product(o, &l, gamma);
   }
   const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
-  const oatgp_status status = o->backend_table->pass2(o->backend, sparse, &adjoint, &sums);
+  const oatgp_status status = o->device->table->gradient_sums(o->device, sparse, &adjoint, &sums);
   if (status != OATGP_OK) {
     return status;
   }
@@ -289,10 +286,9 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }
   const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
-  gradient->theta[OAT_SIGMA] = kuu.log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
-  gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
+  memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
+  gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg;
   gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
-  memcpy(gradient->theta + OAT_LENGTHSCALE, sums.kernel.log_lengthscale, (sparse->cov.kernel->ard ? d : 1) * sizeof(double));
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);
   }
@@ -303,7 +299,7 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
   const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
   const double alpha = approx->power ? config->alpha : approx->alpha;
-  return (oat_sparse){oat_covariance_at(config->kernel, config->rows->d, point->theta),
+  return (oat_sparse){oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta),
                       config->k,
                       point->z,
                       ldz,
@@ -311,7 +307,8 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
                       point->theta[OAT_TAU],
                       alpha,
                       approx->trace,
-                      false};
+                      false,
+                      o->stamp};
 }
 
 oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, double *value) {
@@ -329,13 +326,14 @@ done:
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
+  o->stamp++;
   oat_sparse sparse = oat_sparse_at(o, point, config->k);
   double rwr = 0;
-  sparse.slopes = gradient != NULL;
+  sparse.gradient = gradient != NULL;
   oatgp_status status = OATGP_OK;
   TRY(factorise_kuu(o, point));
-  TRY(o->backend_table->pass1(o->backend, &sparse, &o->sums));
-  TRY(oat_sparse_solve(o, (double)config->rows->n, &rwr, value));
+  TRY(o->device->table->sums(o->device, &sparse, &o->sums));
+  TRY(oat_sparse_solve(o, (double)oat_rows_total(config->rows), &rwr, value));
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));
   }

@@ -14,7 +14,12 @@
 /* Plain calloc: without a context there is nowhere to put the sentence of oat_new. */
 oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_context)); }
 
-void oatgp_context_free(oatgp_context *ctx) { free(ctx); }
+void oatgp_context_free(oatgp_context *ctx) {
+  if (ctx != NULL) {
+    oat_context_drop(ctx);
+    free(ctx);
+  }
+}
 
 const char *oatgp_last_error(const oatgp_context *ctx) { return ctx != NULL ? ctx->error : ""; }
 
@@ -57,6 +62,13 @@ oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *forma
 
 oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes) {
   return oat_fail(ctx, OATGP_MEMORY, "out of memory: could not get %zu bytes", bytes);
+}
+
+void oat_context_drop(oatgp_context *ctx) {
+  if (ctx->kept.object != NULL) {
+    ctx->kept.close(ctx->kept.object);
+    ctx->kept.object = NULL;
+  }
 }
 
 void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) {

@@ -1,5 +1,5 @@
 /* Generalised least squares for the basis of an estimated mean. */
-#include "objective/gls.h"
+#include "linalg/gls.h"
 
 #include <float.h>
 #include <math.h>
