@@ -224,6 +224,7 @@ typedef struct oatgp_event {
   const double *positions; /* added x inputs: the new knots in the data's units */
   int64_t candidates;      /* looked at for the proposal */
   double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
+  size_t max_knots;        /* in any event: most knots of a fit that grows; 0 if the number of knots does not change */
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */

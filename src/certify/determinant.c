@@ -67,7 +67,7 @@ static void make_u(const oat_system *s, const oat_traces_work *work, size_t lane
     memcpy(u.a, v.a, v.rows * v.columns * sizeof *u.a);
     oat_solve_right(s->config.lb, v.columns, OAT_TRANSPOSED, u);
     for (size_t c = 0; c < u.columns; c++) {
-      oat_weigh(u.rows, s->w + block * BLOCK, u.a + c * u.ld);
+      oat_multiply_each(u.rows, s->w + block * BLOCK, u.a + c * u.ld);
     }
   }
 }

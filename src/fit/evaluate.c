@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "fit/request.h"
 #include "fit/setup.h"
 #include "util/memory.h"
 
@@ -79,4 +79,13 @@ done:
   oat_objective_free(objective);
   oat_setup_clear(&setup);
   return status;
+}
+
+void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
+  if (evaluation != NULL) {
+    free(evaluation->lengthscales);
+    free(evaluation->d_log_lengthscales);
+    free(evaluation->d_knots);
+    *evaluation = (oatgp_evaluation){0};
+  }
 }

@@ -8,6 +8,7 @@
 
 #include "linalg/linalg.h"
 #include "model/rows.h"
+#include "predict/predict.h"
 #include "util/machine.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -151,16 +152,39 @@ oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const 
   return predict_rows(ctx, model, data, &(spreads){out->mean, out->sd_latent, out->sd, as_sd});
 }
 
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+/* The place of knot i among those that the user sees. */
+static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
+
+static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+  double *means = NULL, *variances = NULL;
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
-  TRY(predict_points(ctx, model, rows, mean, sd));
+  TRY(oat_new_matrix(ctx, model->k, 1, &means));
+  TRY(oat_new_matrix(ctx, model->k, 1, &variances));
+  TRY(predict_points(ctx, model, rows, means, variances));
   for (size_t i = 0; i < model->k; i++) {
-    sd[i] = as_sd(sd[i], model->number[OAT_NUMBER_Y_SCALE]);
+    if (mean != NULL) {
+      mean[knot_place(model, i)] = means[i];
+    }
+    if (sd != NULL) {
+      sd[knot_place(model, i)] = as_sd(variances[i], model->number[OAT_NUMBER_Y_SCALE]);
+    }
   }
 done:
   oat_rows_free(rows);
+  free(means);
+  free(variances);
+  return status;
+}
+
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
+  const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+  for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
+    for (size_t j = 0; j < model->d; j++) {
+      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+    }
+  }
   return status;
 }
 

@@ -35,7 +35,7 @@ static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, o
   }
   oat_gemm(common, oat_as_const(b->v), OAT_PLAIN, oat_const_square(j->adjoint->product, t.columns), OAT_PLAIN, 1, t);
   for (size_t c = 0; !uniform && c < t.columns; c++) {
-    oat_weigh(t.rows, w, t.a + c * t.ld);
+    oat_multiply_each(t.rows, w, t.a + c * t.ld);
   }
 }
 
