@@ -1,38 +1,9 @@
 /* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
  * small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
-#include "fits.h"
 #include "knots/subset.h"
+#include "watch.h"
 
 #define NO_SUBSET 1000 /* subset_rows of which all of these data have their exact GP */
-
-typedef struct watch {
-  size_t calls, subsets, smallest, kept, dropped, refinements;
-  size_t stop_at_call; /* 0: never */
-  oatgp_event_kind stop_at;
-  bool stops_at_kind;
-} watch;
-
-static int observe(void *user, const oatgp_event *event) {
-  watch *w = user;
-  w->calls++;
-  if (event->kind == OATGP_EVENT_SUBSET) {
-    w->subsets++;
-    w->smallest = w->smallest == 0 || event->rows < w->smallest ? event->rows : w->smallest;
-  }
-  w->kept += event->kind == OATGP_EVENT_KEPT;
-  w->dropped += event->kind == OATGP_EVENT_DROPPED;
-  w->refinements += event->kind == OATGP_EVENT_REFINE;
-  return (w->stops_at_kind && event->kind == w->stop_at) || (w->stop_at_call > 0 && w->calls >= w->stop_at_call);
-}
-
-static oatgp_model *fit_watched(scratch *s, const oatgp_data *data, watch *w) {
-  oatgp_model *model = NULL;
-  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, observe, w, &model));
-  double *all = must_predict(s, model, data);
-  expect_sane_predictions(all, oatgp_data_rows(data));
-  free(all);
-  return model;
-}
 
 static oatgp_model_info fit_info(scratch *s, const oatgp_data *data, watch *w) {
   oatgp_model *model = fit_watched(s, data, w);
@@ -84,7 +55,7 @@ static void few_rows_reach_the_evidence(void **state) {
     assert_true(info.objective <= evidence + 1e-6);
     assert_true(info.objective >= evidence - tolerances[i] * n - 1e-3);
     assert_true(info.knots > before && info.knots < 60);
-    assert_true(w.subsets > 0 && w.refinements == 0);
+    assert_true(w.seen[OATGP_EVENT_SUBSET] > 0 && w.seen[OATGP_EVENT_REFINE] == 0);
     assert_int_equal(w.smallest, oatgp_data_rows(data));
     before = info.knots;
   }
@@ -101,7 +72,7 @@ static void many_rows_double_until_nothing_is_gained(void **state) {
   const oatgp_model_info info = fit_info(s, data, &w);
   assert_true(info.stop == OATGP_STOP_TOL_ROW || info.stop == OATGP_STOP_CANDIDATES);
   assert_int_equal(w.smallest, 150);
-  assert_true(w.kept >= 1 && w.refinements == 1);
+  assert_true(w.seen[OATGP_EVENT_KEPT] >= 1 && w.seen[OATGP_EVENT_REFINE] == 1);
   assert_true(info.knots >= 8 && info.knots < 120);
   assert_true(info.objective >= exact_evidence(s, data) - 0.01 * 600);
   oatgp_data_free(data);
@@ -118,7 +89,7 @@ static void most_knots_are_a_limit(void **state) {
     const oatgp_model_info info = fit_info(s, data, &w);
     assert_int_equal(info.stop, OATGP_STOP_MAX_KNOTS);
     assert_int_equal(info.knots, 20);
-    assert_int_equal(w.refinements, 1);
+    assert_int_equal(w.seen[OATGP_EVENT_REFINE], 1);
   }
   oatgp_data_free(data);
 }
@@ -169,7 +140,7 @@ static void resumed_it_is_the_same(void **state) {
     s->settings.checkpoint = s->settings.resume = "";
     oatgp_model *model = fit_watched(s, data, &whole);
     for (size_t at = 1; at < whole.calls; at += whole.calls / (under_valgrind() ? 3 : 8) + 1) {
-      watch w = {.stop_at_call = at};
+      watch w = {.stop_after = at};
       s->settings.checkpoint = s->path;
       s->settings.resume = "";
       oatgp_model_free(fit_watched(s, data, &w));
@@ -313,7 +284,7 @@ static void refined_if_asked_for(void **state) {
   const double before = fit_info(s, data, &plain).objective;
   s->settings.refine = 1;
   const oatgp_model_info info = fit_info(s, data, &refined);
-  assert_true(plain.refinements == 0 && refined.refinements == 1);
+  assert_true(plain.seen[OATGP_EVENT_REFINE] == 0 && refined.seen[OATGP_EVENT_REFINE] == 1);
   assert_true(info.objective > before);
   assert_int_equal(info.stop, OATGP_STOP_EVIDENCE);
   oatgp_data_free(data);
@@ -347,8 +318,8 @@ static void rows_left_out(void **state) {
     oat_gradient gradient = {slopes, NULL};
     must(s, oat_objective_create(s->ctx, &config, &objective));
     must(s, oat_objective_evaluate(objective, &(oat_point){theta, NULL}, &value, &gradient));
-    assert_near(value, info.objective, 1e-9 * fabs(value));
-    assert_near(-oat_full_left_out(objective) / (double)n, info.loo_mean_nlp, 1e-9);
+    assert_nats(value, info.objective, 1e-9);
+    assert_nats(-oat_full_left_out(objective) / (double)n, info.loo_mean_nlp, 1e-9);
     oat_objective_free(objective);
     oatgp_model_free(model);
     free(r);

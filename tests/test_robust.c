@@ -416,7 +416,7 @@ static void expect_jitter_in_use(scratch *s, const oatgp_data *data, const oatgp
   settings.jitter = info.jitter;
   must(s, oatgp_evaluate(s->ctx, data, &settings, given, 0, &e));
   assert_true(e.jitter == info.jitter);
-  assert_near(e.objective, info.objective, 1e-6);
+  assert_nats(e.objective, info.objective, 1e-9);
   oatgp_evaluation_clear(&e);
   oatgp_data_free(given);
   free(knots);
