@@ -75,27 +75,6 @@ static const char *const kernels[] = {"se-ard", "matern52-ard", "se", "matern32-
 
 /* ---- against the exact GP ---------------------------------------------------------------------------------------------- */
 
-/* The best of three starts of the full GP, each optimised from there alone. */
-static double exact_from_starts(scratch *s, const oatgp_data *data) {
-  static const char *const lengthscales[] = {"", "0.4", "4"};
-  static const double noise[] = {0, 0.05, 0.2};
-  const oatgp_settings before = s->settings;
-  double best = -HUGE_VAL;
-  for (size_t i = 0; i < LENGTH(noise); i++) {
-    oatgp_model *model = NULL;
-    s->settings.approx = "full";
-    s->settings.select = "fixed";
-    s->settings.lengthscale = lengthscales[i];
-    s->settings.tau = noise[i];
-    if (oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model) == OATGP_OK) {
-      best = fmax(best, info_of(model).objective);
-    }
-    oatgp_model_free(model);
-  }
-  s->settings = before;
-  return best;
-}
-
 /* Nobody has to check: a default fit that is not near the exact GP says so. */
 static void near_the_exact_gp_or_it_says_so(void **state) {
   scratch *s = *state;
