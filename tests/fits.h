@@ -90,6 +90,7 @@ static inline double *must_predict(scratch *s, const oatgp_model *model, const o
   return all;
 }
 
+/* Variances that are numbers, and no smaller with the noise than without. */
 static inline void expect_sane_predictions(const double *all, size_t n) {
   for (size_t i = 0; i < n; i++) {
     assert_true(isfinite(all[i]));
@@ -98,11 +99,25 @@ static inline void expect_sane_predictions(const double *all, size_t n) {
   }
 }
 
+/* The rows of a fit are predicted no worse than by their average: smoothing only takes away from what is left of it. */
+static inline void expect_better_than_average(const oatgp_data *data, const double *prediction) {
+  double average = 0, left = 0, spread = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    average += data->y[i] / (double)data->n;
+  }
+  for (size_t i = 0; i < data->n; i++) { /* their squares may leave the range of a double */
+    left = hypot(left, data->y[i] - prediction[i]);
+    spread = hypot(spread, data->y[i] - average);
+  }
+  assert_true(left <= spread * (1 + 1e-9) + 1e-14 * fabs(average));
+}
+
 /* Fits, predicts at the training rows, and checks that all numbers make sense. Returns the model. */
 static inline oatgp_model *fit_sanely(scratch *s, const oatgp_data *data, const oatgp_data *knots) {
   oatgp_model *model = must_fit(s, data, knots);
   double *all = must_predict(s, model, data);
   expect_sane_predictions(all, oatgp_data_rows(data));
+  expect_better_than_average(data, all);
   assert_true(isfinite(info_of(model).objective));
   free(all);
   return model;

@@ -202,8 +202,8 @@ static void given_knots_are_moved(void **state) {
   oatgp_data_free(data);
 }
 
-/* Every kernel, sparse model and mean. A few iterations go most of the way from a constant to the function and the noise
- * that the rows were made of. */
+/* Every kernel, sparse model and mean. A few iterations go most of the way from a constant to the function and the
+ * noise that the rows were made of. */
 static void everything_can_be_selected_automatically(void **state) {
   scratch *s = *state;
   static const char *const models[] = {"vfe", "dic", "dtc", "fic", "fitc", "pep"};
@@ -258,8 +258,9 @@ static void nothing_but_noise(void **state) {
   oatgp_data_free(data);
 }
 
-/* An optimum that was not reached says nothing of noise. However early a fit ends, and with however few knots, it predicts
- * new rows no worse than a constant does. A model that is no bound comes near the evidence; it is told when it is above. */
+/* An optimum that was not reached says nothing of noise. However early a fit ends, and with however few knots, it
+ * predicts new rows no worse than a constant does. A model that is no bound comes near the evidence; it is told when it
+ * is above. */
 static void signal_is_not_called_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;

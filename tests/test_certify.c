@@ -304,7 +304,9 @@ static void a_singular_matrix_leaves_the_bounds(void **state) {
   oatgp_model *model = must_fit(s, data, NULL);
   s->settings.exact = 1;
   const oatgp_certificate c = must_certify(s, model, data, 0.01, 5);
-  assert_true(isnan(c.exact) && isfinite(c.elbo) && isfinite(c.lower) && isfinite(c.upper) && c.lower <= c.upper);
+  assert_true(isnan(c.exact));
+  assert_near(c.elbo, info_of(model).objective, 1e-12);                           /* -5e20: a number after all */
+  assert_true(c.upper <= -80 * (log(s->settings.tau) + 0.5 * log(2 * acos(-1)))); /* noise alone, at its middle */
   assert_non_null(strstr(s->said, "the exact log evidence cannot be computed: "));
   oatgp_model_free(model);
   oatgp_data_free(once);
@@ -390,6 +392,7 @@ static void it_ends_as_it_is_told(void **state) {
   c = must_certify(s, model, data, 0, 100000);
   assert_int_equal(c.stop, OATGP_STOP_STALLED);
   assert_true(c.iterations < 1000);
+  const oatgp_certificate best = c;
   watcher w = {.stop_at = 4};
   must(s, oatgp_certify(s->ctx, model, data, &s->settings, watch, &w, &c));
   assert_int_equal(c.stop, OATGP_STOP_USER);
@@ -399,7 +402,7 @@ static void it_ends_as_it_is_told(void **state) {
   s->settings.exact = 1;
   c = must_certify(s, model, data, 0, 1000);
   assert_int_equal(c.stop, OATGP_STOP_TIME);
-  assert_true(c.iterations == 0 && isfinite(c.upper) && isnan(c.exact));
+  assert_true(c.iterations == 0 && c.lower <= best.lower && best.upper <= c.upper && isnan(c.exact));
   assert_non_null(strstr(s->said, "the time limit may end it before"));
   oatgp_model_free(model);
   oatgp_data_free(data);

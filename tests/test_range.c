@@ -18,7 +18,7 @@ static oatgp_data *in_unit(scratch *s, double unit) {
 
 static void expect_multiple(size_t n, const double *values, double unit, const double *expected, double tolerance) {
   for (size_t i = 0; i < n; i++) {
-    assert_true(isfinite(values[i]) && values[i] != 0);
+    assert_true(values[i] != 0);
     assert_near(values[i] / unit, expected[i], tolerance);
   }
 }

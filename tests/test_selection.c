@@ -135,7 +135,7 @@ static void refinement_raises_the_objective(void **state) {
   assert_true(info_of(refined).objective > info_of(plain).objective);
   s->settings.restart_parameters = 1;
   oatgp_model *restarted = fit_watched(s, data, &w);
-  assert_true(isfinite(info_of(restarted).objective));
+  assert_true(info_of(restarted).objective > info_of(plain).objective); /* from wherever, knots that move gain */
   oatgp_model_free(plain);
   oatgp_model_free(refined);
   oatgp_model_free(restarted);
