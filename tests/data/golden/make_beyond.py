@@ -4,8 +4,8 @@
   python3 make_beyond.py           writes it again
   python3 make_beyond.py --check   writes nothing; says how far the file is from what would be written; fails if too far
 
-Dense formulas on the inputs of make.py, gradients by complex steps. The jitter is relative and on Kuu alone. The bound of
-a likelihood is at its optimum over q(u) = N(m, S), u whitened, where its gradient in m and S vanishes.
+Dense formulas on the inputs of make.py, gradients by complex steps. The jitter is relative and on Kuu alone. The bound
+of a likelihood is at its optimum over q(u) = N(m, S), u whitened, where its gradient in m and S vanishes.
 """
 import math
 import sys
@@ -323,7 +323,7 @@ def regress(inner, cross, rows):
 
 
 def chain(p, kind, sets):
-    """Q, what is left of K and the noise, the unit lower matrix of the regressions, and the variances of their errors."""
+    """Q, what is left of K and the noise, the unit lower matrix of the regressions, the variances of their errors."""
     sigma2, _, _, q = blocks(p, kind)
     left = sigma2 * correlation(kind, X, X, np.exp(p["log_lengthscales"])) - q + np.exp(2 * p["log_tau"]) * np.eye(N)
     unit, errors = np.eye(N, dtype=left.dtype), np.diag(left).copy()
