@@ -549,7 +549,8 @@ static dense_system dense_system_of(const oatgp_model *model, const oat_rows *ro
 }
 
 /* What there is to know at x, given e: z = P^-1 e, too. */
-static void check_iterate(const dense_system *d, const double *r, const real *x, const real *e, const oat_iterate *at, real *z) {
+static void check_iterate(const dense_system *d, const double *r, const real *x, const real *e, const oat_iterate *at,
+                          real *z) {
   real q = 0, ez = 0, whole = 0;
   memcpy(z, e, d->n * sizeof *z);
   dense_solve(d->n, d->p_factor, z, 1);
@@ -612,9 +613,13 @@ static void products_and_solves(void **state) {
     oat_rows *seen = NULL;
     must(s, oat_model_rows(s->ctx, model, data, &seen));
     int left = 1 << 30;
-    const oat_device_config config = {
-        .max_knots = model->k, .block = 256, .memory = i % 2 == 0 ? 1 << 20 : 0, .where = {.threads = 2}, .system = true};
-    oat_system system = {.sparse = oat_model_sparse(model), .lb = model->lb, .ask = go_on, .asker = &left, .traces = true};
+    const oat_device_config config = {.max_knots = model->k,
+                                      .block = 256,
+                                      .memory = i % 2 == 0 ? 1 << 20 : 0,
+                                      .where = {.threads = 2},
+                                      .system = true};
+    oat_system system = {
+        .sparse = oat_model_sparse(model), .lb = model->lb, .ask = go_on, .asker = &left, .traces = true};
     oat_device *device = NULL;
     oat_iterate at;
     oat_trace_sums sums;

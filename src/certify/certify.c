@@ -134,8 +134,8 @@ static void tighten(run *f) {
   c->seconds = oat_seconds() - f->began;
 }
 
-/* From the present x. e . P^-1 e is a difference of sums up to e . D^-1 e; their rounding error is added, and the first of them is a
- * bound too. */
+/* From the present x. e . P^-1 e is a difference of sums up to e . D^-1 e; their rounding error is added, and the first
+ * of them is a bound too. */
 static void tighten_quadratic(run *f) {
   const oat_iterate *at = &f->at;
   f->rest = fmin(fmax(at->ez, 0) + ROUNDING * at->whole, at->whole);
@@ -179,44 +179,37 @@ static oatgp_stop reason_to_stop(run *f) {
   return f->result.iterations >= settings->max_iter ? OATGP_STOP_ITERATIONS : OATGP_STOP_NONE;
 }
 
-/* One iteration; `turn` is how much of the direction before is in the next. OATGP_STOPPED: there is none any more, and *stop may say
- * why. */
-static oatgp_status iterate_once(run *f, double *turn, oatgp_stop *stop) {
+/* Iterates until there is a reason to stop. Once rounding keeps q(x) from rising, twice in a row, nothing more is to be
+ * had. */
+static oatgp_status iterate(run *f, oatgp_stop *stop) {
   const oat_device_table *table = f->device->table;
-  const double before = f->at.ez;
-  double curvature;
   oatgp_status status = OATGP_OK;
-  TRY(table->system_product(f->device, *turn, &curvature));
-  if (!(curvature > 0) || !(before > 0)) {
-    *stop = OATGP_STOP_STALLED;
-    return OATGP_STOPPED;
+  double turn = 0, curvature;
+  int idle = 0;
+  for (*stop = reason_to_stop(f); *stop == OATGP_STOP_NONE; *stop = reason_to_stop(f)) {
+    const double before = f->at.ez, q_before = f->at.q;
+    status = table->system_product(f->device, turn, &curvature);
+    if (status == OATGP_STOPPED) {
+      status = OATGP_OK;
+      continue;
+    }
+    TRY(status);
+    if (!(curvature > 0) || !(before > 0)) {
+      *stop = OATGP_STOP_STALLED;
+      break;
+    }
+    TRY(table->system_step(f->device, before / curvature, &f->at));
+    turn = f->at.ez / before;
+    f->result.iterations++;
+    tighten_quadratic(f);
+    idle = f->at.q > q_before ? 0 : idle + 1;
+    if (idle == 2) {
+      *stop = OATGP_STOP_STALLED;
+      break;
+    }
   }
-  TRY(table->system_step(f->device, before / curvature, &f->at));
-  *turn = f->at.ez / before;
-  f->result.iterations++;
-  tighten_quadratic(f);
 done:
   return status;
-}
-
-/* Iterates until there is a reason to stop. q(x) = r . x + e . x for e = r - C x; once rounding keeps it from rising, twice in a row,
- * nothing more is to be had. */
-static oatgp_status iterate(run *f, oatgp_stop *stop) {
-  oatgp_status status = OATGP_OK;
-  double turn = 0;
-  int idle = 0;
-  for (*stop = reason_to_stop(f); *stop == OATGP_STOP_NONE;) {
-    const double q = f->at.q;
-    status = iterate_once(f, &turn, stop);
-    if (status != OATGP_OK && status != OATGP_STOPPED) {
-      return status;
-    }
-    idle = status == OATGP_STOPPED || f->at.q > q ? 0 : idle + 1;
-    if (*stop == OATGP_STOP_NONE) {
-      *stop = idle == 2 ? OATGP_STOP_STALLED : reason_to_stop(f);
-    }
-  }
-  return OATGP_OK;
 }
 
 /* How many iterations are enough for `tol`, at worst: P^-1 C has its eigenvalues between 1 and 1 + t, and the error of conjugate gradients
@@ -239,10 +232,11 @@ static oatgp_status say_cost(run *f) {
     snprintf(more, sizeof more, "; then about %.2g s for the determinant", traces);
   }
   const double most = most_iterations(f);
+  const char *limit = f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "";
   f->result.seconds_per_iteration = each;
   oat_say(f->ctx, OATGP_NOTE,
-          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s", f->n, each,
-          most, each * most, more, f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "");
+          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s",
+          f->n, each, most, each * most, more, limit);
   return OATGP_OK;
 }
 

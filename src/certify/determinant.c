@@ -12,10 +12,11 @@
 double oat_traces_lost(double sigma, double weights) { return VARIANCE_ROUNDING * sigma * sigma * weights; }
 
 oat_traces oat_traces_from(const oat_trace_sums *sums, double trace, double lost) {
+  const double square = sums->square;
   return (oat_traces){.first = trace - sums->ut,
-                      .second = sums->square - 2 * sums->tw + sums->ut_squares,
+                      .second = square - 2 * sums->tw + sums->ut_squares,
                       .first_error = ROUNDING * trace + lost,
-                      .second_error = ROUNDING * (sums->square + sums->ut_squares) + lost * (2 * sqrt(sums->square) + lost)};
+                      .second_error = ROUNDING * (square + sums->ut_squares) + lost * (2 * sqrt(square) + lost)};
 }
 
 /* The largest sum of log(1 + x) over n numbers from 0 to `most` whose sum and sum of squares are given: some are `most`, the others equal.

@@ -28,7 +28,7 @@ typedef struct oat_device_config {
   size_t block;     /* rows at a time; 0: chosen by the device */
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
   oat_where where;
-  bool fits; /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
   bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
   bool system; /* will be asked for system_open; `block` must be given */
 } oat_device_config;
@@ -128,9 +128,10 @@ typedef struct oat_group_averages {
   double *k;     /* groups x k, column-major: the averages of k(x, Z) */
 } oat_group_averages;
 
-/* ---- the exact GP ---------------------------------------------------------------------------------------------------------- */
+/* ---- the exact GP ------------------------------------------------------------------------------------------------ */
 
-/* The covariance of the rows at one point: S = K + D, D = n_i + jitter on the diagonal; S = L L^T. R = [r, H], H the mean's basis. */
+/* The covariance of the rows at one point: S = K + D, D = n_i + jitter on the diagonal; S = L L^T. R = [r, H], H the
+ * mean's basis. */
 typedef struct oat_exact {
   oat_covariance cov;
   double tau, jitter;
@@ -158,9 +159,10 @@ typedef struct oat_exact_rows {
   double *precision; /* n: the diagonal of S^-1 */
 } oat_exact_rows;
 
-/* ---- the system behind the exact evidence ------------------------------------------------------------------------------------ */
+/* ---- the system behind the exact evidence ------------------------------------------------------------------------ */
 
-/* C = K + D over all rows, D their noise variances, and its sparse approximation P = Q + D, Q = V^T V. The matrix C is never whole. */
+/* C = K + D over all rows, D their noise variances, and its sparse approximation P = Q + D, Q = V^T V. C is never kept
+ * as a whole. */
 typedef struct oat_system {
   oat_sparse sparse;
   const double *lb;         /* factor of B = I + V D^-1 V^T */
@@ -217,16 +219,19 @@ struct oat_device_table {
   /* The posterior covariance of the rows, n x n; lb NULL for the full GP. Allocates. */
   oatgp_status (*joint)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
 
-  /* The exact GP, in one n x n matrix that stays in the device. OATGP_NUMERIC (no sentence is stored): S has a pivot. N^3 / 3. */
+  /* The exact GP, in one n x n matrix that stays in the device. OATGP_NUMERIC (no sentence is stored): there is a pivot
+   * that is not positive. N^3 / 3. */
   oatgp_status (*exact_sums)(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
   /* After exact_sums: |L^-1 (r - H coefficient)|^2. */
   oatgp_status (*exact_quadratic)(oat_device *device, const double *coefficient, double *quadratic);
   /* After exact_quadratic at the same point. 2 N^3 / 3. */
   oatgp_status (*exact_gradient)(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
-  /* After exact_gradient: the sum of the log densities of each row given all others, the mean's coefficients estimated without it. */
+  /* After exact_gradient: the sum of the log densities of each row given all others, with the mean's coefficients
+   * estimated without it; gls is of the gram of exact_sums. */
   oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, double *density);
   /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
-  oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+  oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
+                         size_t *pivot);
   /* From such a factor. Allocates. N^3. */
   oatgp_status (*exact_rows)(oat_device *device, const double *l, const oat_exact_rows *out);
 
@@ -238,7 +243,7 @@ struct oat_device_table {
   oatgp_status (*system_step)(oat_device *device, double length, oat_iterate *out);
   /* If there are traces. OATGP_STOPPED as above. N^2 K. */
   oatgp_status (*system_traces)(oat_device *device, oat_trace_sums *out);
-  /* About how many seconds a product and the traces take, from a small part of each; 0 for traces that there are not. */
+  /* About how many seconds a product and the traces take, from a small part of each. Traces that are not there: 0. */
   oatgp_status (*system_cost)(oat_device *device, double *product, double *traces);
 };
 

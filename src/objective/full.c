@@ -1,7 +1,7 @@
 /* The full GP: F = log N(y; m, K + noise), its own objective by a Cholesky factorisation of the N x N matrix.
  *
- * The device has the matrix and the derivative in it; here are the value, the mean's coefficients and the chain rule of the
- * parameters. O(N^3) time, one N x N matrix. */
+ * The device has the matrix and the derivative in it; here are the value, the mean's coefficients and the chain rule of
+ * the parameters. O(N^3) time, one N x N matrix. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,8 @@ static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat
 static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   full_objective *o = own(objective);
   const double sigma = point->theta[OAT_SIGMA];
-  const oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, oat_rows_inputs(objective->config.rows), point->theta),
+  const size_t d = oat_rows_inputs(objective->config.rows);
+  const oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, d, point->theta),
                            .tau = point->theta[OAT_TAU],
                            .jitter = objective->config.jitter * sigma * sigma,
                            .gradient = gradient != NULL};

@@ -46,7 +46,7 @@ typedef struct oat_objective_config {
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
 } oat_objective_config;
 
-/* What prediction needs of the latest evaluation, borrowed from the objective. The full GP has the coefficients alone. */
+/* What prediction needs of the latest evaluation, borrowed from the objective. The full GP has coefficients alone. */
 typedef struct oat_factors {
   size_t k;
   const double *l;           /* factor of Kuu */
@@ -101,8 +101,8 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
 /* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all others (the
  * coefficients of a mean as they are). O(N K^2). */
 oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
-/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
- * coefficients of a mean as they are). O(n). */
+/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row given all others, with
+ * the coefficients of a mean estimated without it. O(n). */
 oatgp_status oat_full_left_out(oat_objective *objective, double *sum);
 /* The full GP's jitter in a fit: the rounding error that its factor has anyway. Without it, data with next to no noise get parameters
  * at which predictions are rounding errors that look exact. */

@@ -184,7 +184,8 @@ oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse
   const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
   const size_t n = rows.n, k = sparse->k;
   double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : cpu->lane[lane].v;
-  const oat_cpu_block b = {rows, {v, n, k, n}, cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope};
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope;
+  const oat_cpu_block b = {rows, {v, n, k, n}, slope};
   if (!is_cached(cpu, sparse)) {
     make_v(cpu, lane, sparse, &b);
   }

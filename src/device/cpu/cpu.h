@@ -120,7 +120,8 @@ oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_
 oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
 oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density);
-oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
+                            size_t *pivot);
 oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_exact_rows *out);
 oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out);
 oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *curvature);

@@ -13,7 +13,7 @@
 #define FACTORISED 0.35
 #define INVERTED 0.95
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 void oat_cpu_free_exact(oat_cpu *cpu) {
   free(cpu->exact.s);
@@ -42,7 +42,7 @@ done:
   return status;
 }
 
-/* ---- columns of the matrix ------------------------------------------------------------------------------------------------ */
+/* ---- columns of the matrix --------------------------------------------------------------------------------------- */
 
 /* Some columns of the lower triangle: those of the rows z, from the first of them down. */
 typedef struct columns {
@@ -82,7 +82,7 @@ static void solve_right_sides(const oat_cpu *cpu, const double *l, double *solve
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(gram, width));
 }
 
-/* ---- the value ------------------------------------------------------------------------------------------------------------- */
+/* ---- the value --------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out) {
   const oat_cpu *cpu = oat_cpu_of(device);
@@ -116,7 +116,7 @@ oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficie
   return OATGP_OK;
 }
 
-/* ---- the gradient ---------------------------------------------------------------------------------------------------------- */
+/* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
 /* panel = dF/dS for the lower triangle of these columns, twice off the diagonal and nothing above it. */
 static void fill_panel(const oat_cpu *cpu, const columns *at) {
@@ -163,7 +163,7 @@ oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, 
   return OATGP_OK;
 }
 
-/* ---- rows left out --------------------------------------------------------------------------------------------------------- */
+/* ---- rows left out ----------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density) {
   const oat_cpu *cpu = oat_cpu_of(device);
@@ -175,8 +175,9 @@ oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, doub
     for (size_t j = 0; j < cpu->rows->p; j++) {
       e->basis[j] = e->solved[i + (1 + j) * n];
     }
-    const double left = fmax(1 - oat_gls_quadratic(gls, e->basis, e->basis) / precision, DBL_EPSILON), error = e->a[i] / left;
-    *density += 0.5 * (log(precision / OAT_TWO_PI) - error * error / precision); /* `error` is that times the precision */
+    const double left = fmax(1 - oat_gls_quadratic(gls, e->basis, e->basis) / precision, DBL_EPSILON);
+    const double error = e->a[i] / left; /* times the precision */
+    *density += 0.5 * (log(precision / OAT_TWO_PI) - error * error / precision);
   }
   return OATGP_OK;
 }
@@ -212,9 +213,10 @@ oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_e
   return status;
 }
 
-/* ---- the factor alone ------------------------------------------------------------------------------------------------------ */
+/* ---- the factor alone -------------------------------------------------------------------------------------------- */
 
-oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot) {
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
+                            size_t *pivot) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n;
   double *work = NULL;

@@ -1,8 +1,8 @@
 /* The system behind the exact evidence: products with C = K + D, and P^-1 by the Woodbury identity,
  *   P^-1 u = D^-1 u - D^-1 V^T B^-1 V D^-1 u.
  *
- * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers and one for each lane, and N x K for V if
- * the budget allows. */
+ * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers, one for each lane, and
+ * N x K for V if the budget allows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static double *lane_y(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane
 
 static double *lane_t(const oat_cpu *cpu, size_t lane) { return lane_y(cpu, lane) + cpu->rows->n; }
 
-/* ---- C p --------------------------------------------------------------------------------------------------------------- */
+/* ---- C p --------------------------------------------------------------------------------------------------------- */
 
 static size_t tiles_of(const oat_cpu *cpu) { return cpu->blocks * (cpu->blocks + 1) / 2; }
 
@@ -96,7 +96,7 @@ oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *tr
   return OATGP_OK;
 }
 
-/* ---- P^-1 e ------------------------------------------------------------------------------------------------------------- */
+/* ---- P^-1 e ------------------------------------------------------------------------------------------------------ */
 
 /* D^-1 u goes to z, and V D^-1 u to the sums of the lane. */
 static void gather(void *self, size_t lane, size_t item) {
@@ -158,7 +158,7 @@ oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate 
   return OATGP_OK;
 }
 
-/* ---- making and freeing -------------------------------------------------------------------------------------------------- */
+/* ---- making and freeing ------------------------------------------------------------------------------------------ */
 
 void oat_cpu_free_system(oat_cpu *cpu) {
   free(cpu->system.room);

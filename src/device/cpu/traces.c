@@ -1,7 +1,8 @@
 /* The traces of P^-1 G and of its square, G = K - Q, as sums over tiles: with U and T of device.h
  *   tr P^-1 G = tr D^-1 G - tr U T,   tr (P^-1 G)^2 = sum G_ij^2 / (n_i n_j) - 2 sum |T_i|^2 / n_i + |U T|^2
  *
- * T = G U^T is made block by block and not kept. A lane has whole rows of tiles. Memory: N x K for U besides V, which must be kept. */
+ * T = G U^T is made block by block and not kept. A lane has whole rows of tiles. Memory: N x K for U, besides V, which
+ * must be kept. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -35,7 +36,7 @@ static oat_view u_of(const oat_cpu *cpu, const oat_cpu_block *b) {
   return (oat_view){cpu->system.u + b->rows.first * b->v.columns, b->rows.n, b->v.columns, b->rows.n};
 }
 
-/* ---- U ------------------------------------------------------------------------------------------------------------------- */
+/* ---- U ----------------------------------------------------------------------------------------------------------- */
 
 static void make_u(void *self, size_t lane, size_t item) {
   const oat_cpu *cpu = self;
@@ -65,7 +66,7 @@ done:
   return status;
 }
 
-/* ---- the sums -------------------------------------------------------------------------------------------------------------- */
+/* ---- the sums ---------------------------------------------------------------------------------------------------- */
 
 /* G of blocks i and j in V's place, its squares, and T of block i. */
 static void add_products(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i, const oat_cpu_block *j) {
@@ -140,7 +141,8 @@ oatgp_status oat_cpu_system_traces(oat_device *device, oat_trace_sums *out) {
 
 double oat_cpu_traces_cost(oat_cpu *cpu) {
   const double blocks = (double)cpu->blocks;
-  const size_t width = cpu->blocks < PROBED ? cpu->blocks : PROBED, height = cpu->blocks < cpu->lanes ? cpu->blocks : cpu->lanes;
+  const size_t width = cpu->blocks < PROBED ? cpu->blocks : PROBED;
+  const size_t height = cpu->blocks < cpu->lanes ? cpu->blocks : cpu->lanes;
   if (cpu->system.u == NULL) {
     return 0;
   }
