@@ -103,7 +103,7 @@ static oatgp_status optimise(oat_search *s, const oat_rows *rows, double iterati
   t->at.evidence = t->at.left_out = -HUGE_VAL;
   oat_gradient gradient = {sub.gradient.theta, NULL};
   if (oat_objective_evaluate(sub.objective, &sub.point, &t->at.evidence, &gradient) == OATGP_OK) {
-    t->at.left_out = oat_full_left_out(sub.objective);
+    TRY(oat_full_left_out(sub.objective, &t->at.left_out));
   }
   s->state.stop = oat_search_halted(&sub) ? sub.state.stop : s->state.stop;
 done:

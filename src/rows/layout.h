@@ -54,10 +54,4 @@ static inline double oat_block_noise(const oat_row_block *b, double tau, size_t 
   return tau * tau * oat_block_noise_scale(b, i) + (b->noise_add != NULL ? b->noise_add[i] : 0);
 }
 
-static inline double oat_noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
-
-static inline double oat_noise_variance(const oat_rows *rows, double tau, size_t i) {
-  return tau * tau * oat_noise_scale(rows, i) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
-}
-
 #endif

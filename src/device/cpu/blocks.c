@@ -23,6 +23,9 @@ static size_t choose_block(size_t wanted, size_t n) {
  * memory. */
 static size_t choose_lanes(const oat_cpu *cpu) {
   const size_t n = cpu->rows->n, k = cpu->config.max_knots;
+  if (cpu->config.system) { /* they share tiles between two blocks */
+    return oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2);
+  }
   const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
   size_t lanes = OAT_MOST_LANES;
   while (lanes > 1 && (lanes > cpu->blocks || (lanes * 2 * k > n && cpu->config.fits) || lanes * each > LANE_DOUBLES)) {
@@ -47,6 +50,8 @@ static void free_lanes(oat_cpu *cpu) {
   free(cpu->cache);
   cpu->lane = NULL;
   cpu->sums = cpu->cache = NULL;
+  oat_cpu_free_exact(cpu);
+  oat_cpu_free_system(cpu);
 }
 
 void oat_cpu_close(oat_device *device) {
@@ -72,9 +77,10 @@ done:
 }
 
 static oatgp_status make_lane(oatgp_context *ctx, const oat_cpu *cpu, oat_cpu_lane *l) {
-  const size_t k = cpu->config.max_knots, widest = k > OAT_CPU_PANEL ? k : OAT_CPU_PANEL;
+  const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
+  const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, cpu->block, k, &l->v));
+  TRY(oat_new_matrix(ctx, cpu->block, wide, &l->v));
   TRY(oat_new_matrix(ctx, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1, &l->work));
   for (int i = 0; i < OAT_CPU_ROW_VECTORS; i++) {
     TRY(oat_new_matrix(ctx, cpu->block, 1, &l->row[i]));
@@ -88,21 +94,31 @@ done:
   return status;
 }
 
-/* V and slopes of all rows are kept when they fit the budget; without them the gradient makes them again. */
-static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
+/* Doubles of a lane's sums. */
+static size_t choose_stride(const oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
-  const double bytes = 2 * (double)cpu->rows->n * (double)k * sizeof(double);
+  return cpu->config.system ? cpu->rows->n + k : !cpu->config.fits ? 0 : sums > slopes ? sums : slopes;
+}
+
+/* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
+static size_t cached_parts(const oat_cpu *cpu) { return cpu->config.fits ? 2 : 1; }
+
+/* V and slopes of all rows are kept when they fit the budget; without them they are made again. */
+static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
+  const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, cpu->lanes, sizeof *cpu->lane, &cpu->lane));
   for (size_t i = 0; i < cpu->lanes; i++) {
     TRY(make_lane(ctx, cpu, &cpu->lane[i]));
   }
-  if (cpu->config.fits) {
-    cpu->stride = sums > slopes ? sums : slopes;
-    TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
-  }
+  cpu->stride = choose_stride(cpu);
+  TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
   if (bytes <= (double)cpu->config.memory) {
-    cpu->cache = malloc(2 * cpu->rows->n * k * sizeof(double) + 1);
+    cpu->cache = malloc(parts * cpu->rows->n * k * sizeof(double) + 1);
+  }
+  if (cpu->config.exact) {
+    TRY(oat_cpu_make_exact(ctx, cpu));
   }
 done:
   if (status != OATGP_OK) {
@@ -166,8 +182,9 @@ static bool is_cached(const oat_cpu *cpu, const oat_sparse *sparse) {
 oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item) {
   const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
   const size_t n = rows.n, k = sparse->k;
-  double *v = cpu->cache != NULL ? cpu->cache + 2 * rows.first * k : cpu->lane[lane].v;
-  const oat_cpu_block b = {rows, {v, n, k, n}, cpu->cache != NULL ? v + n * k : cpu->lane[lane].slope};
+  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : cpu->lane[lane].v;
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope;
+  const oat_cpu_block b = {rows, {v, n, k, n}, slope};
   if (!is_cached(cpu, sparse)) {
     make_v(cpu, lane, sparse, &b);
   }
@@ -187,6 +204,25 @@ void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
 const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
   oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
   return cpu->lane[lane].row[5];
+}
+
+typedef struct job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+} job;
+
+static void make_block(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+}
+
+void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
+  if (cpu->cache != NULL) {
+    job j = {cpu, sparse};
+    const oat_loop loop = oat_cpu_loop(cpu, NULL, make_block, &j);
+    oat_loop_run(&loop);
+    oat_cpu_keep_v(cpu, sparse);
+  }
 }
 
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
