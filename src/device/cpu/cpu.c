@@ -17,4 +17,9 @@ const oat_device_table oat_device_cpu = {
     .left_out = oat_cpu_left_out,
     .averages = oat_cpu_averages,
     .joint = oat_cpu_joint,
+    .pivots_begin = oat_cpu_pivots_begin,
+    .pivots_next = oat_cpu_pivots_next,
+    .pivots_end = oat_cpu_pivots_end,
+    .nearest = oat_cpu_nearest,
+    .centres = oat_cpu_centres,
 };

@@ -80,5 +80,10 @@ oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const d
 oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_left_out *out);
 oatgp_status oat_cpu_averages(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
 oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
+oatgp_status oat_cpu_pivots_begin(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);
+oatgp_status oat_cpu_pivots_next(oat_pivots *pivots, oat_pivot *out);
+void oat_cpu_pivots_end(oat_pivots *pivots);
+oatgp_status oat_cpu_nearest(oat_device *device, oat_nearest *out);
+oatgp_status oat_cpu_centres(oat_device *device, const size_t *which, size_t k, double *size, double *mean);
 
 #endif
