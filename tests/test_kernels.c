@@ -77,7 +77,7 @@ static void parameters(void **state) {
     assert_true(!shaped || strncmp(kernel->name, "se", 2) != 0);
     assert_int_equal(oat_theta_count(kernel, D), ard ? 6 : 4);
     for (size_t i = 0; i < oat_theta_count(kernel, D); i++) {
-      const oat_parameter p = oat_parameter_at(kernel, D, i);
+      const oat_parameter p = oat_parameter_at(kernel, i);
       const double unit[] = {2, 2, 1, ard ? 1 : 3, 2, 6}, start[] = {sqrt(2), sqrt(2), 1, sqrt(3) * unit[3], sqrt(12), sqrt(108)};
       assert_string_equal(p.name, names[i]);
       assert_true(is_setting(p.name));
@@ -410,7 +410,7 @@ static double check_adjoint(pair *p) {
   oat_kernel_gradient gradient = {d_theta, p->kernel->profile->smooth ? d_z : no_z};
   run_adjoint(p, &gradient);
   for (size_t j = 0; j < count; j++) {
-    const bool own = oat_parameter_at(p->kernel, d, j).unit != OAT_UNIT_TARGET; /* sigma and tau are for the caller */
+    const bool own = oat_parameter_at(p->kernel, j).unit != OAT_UNIT_TARGET; /* sigma and tau are for the caller */
     worst = worse_of(worst, relative_error(d_theta[j] - 1, own ? contract_difference(p, &p->theta[j], true) : 0));
   }
   for (size_t i = 0; i < size; i++) {
