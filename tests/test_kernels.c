@@ -205,7 +205,7 @@ static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
   oat_rng_seed(&rng, 22 + n);
   fill_distances(&rng, n, s);
   const oat_profile_at at = {1, shape};
-  kernel->profile->profile(n, at, s, phi);
+  kernel->profile->values(n, at, s, phi);
   kernel->profile->slopes(n, at, s, again, d_s, d_shape);
   for (size_t i = 0; i < n; i++) {
     const real exact = kernel->profile->formula(s[i], shape);
@@ -215,7 +215,7 @@ static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
   for (size_t i = 0; i < n; i++) {
     assert_near(again[i], 4 * phi[i], 1e-15);
   }
-  kernel->profile->profile(n, at, s, s); /* in place */
+  kernel->profile->values(n, at, s, s); /* in place */
   assert_memory_equal(s, phi, n * sizeof *s);
   assert_true(n == 0 || phi[0] == 1);
   return worst;
@@ -245,7 +245,7 @@ static double profile_difference(const oat_kernel *kernel, double shape, double 
     for (int side = -1; side <= 1; side += 2) {
       const double factor = exp(side * m * step), at = derivative == 0 ? s * factor : s;
       double phi = 0;
-      kernel->profile->profile(1, (oat_profile_at){1, derivative == 1 ? shape * factor : shape}, &at, &phi);
+      kernel->profile->values(1, (oat_profile_at){1, derivative == 1 ? shape * factor : shape}, &at, &phi);
       sum += side * stencil[m - 1] * phi;
     }
   }
@@ -283,8 +283,8 @@ static void rq_limit(void **state) {
   (void)state;
   const double s[] = {0, 1e-3, 0.5, 2, 30};
   double rq[LENGTH(s)], se[LENGTH(s)];
-  oat_kernel_find("rq")->profile->profile(LENGTH(s), (oat_profile_at){1, 1e12}, s, rq);
-  oat_kernel_find("se")->profile->profile(LENGTH(s), (oat_profile_at){1, 1}, s, se);
+  oat_kernel_find("rq")->profile->values(LENGTH(s), (oat_profile_at){1, 1e12}, s, rq);
+  oat_kernel_find("se")->profile->values(LENGTH(s), (oat_profile_at){1, 1}, s, se);
   for (size_t i = 0; i < LENGTH(s); i++) {
     assert_near(rq[i], se[i], 1e-10);
   }

@@ -94,7 +94,7 @@ static void fill_column(const curve *phi, size_t n, const double *s, double *k, 
   if (slope != NULL) {
     phi->profile->slopes(n, phi->at, s, k, slope, NULL);
   } else {
-    phi->profile->profile(n, phi->at, s, k);
+    phi->profile->values(n, phi->at, s, k);
   }
 }
 
