@@ -6,7 +6,7 @@
 
 /* What a monitor saw. */
 typedef struct watch {
-  size_t proposals, kept, dropped, refinements, calls, stop_after;
+  size_t proposals, kept, dropped, refinements, calls, stop_after, max_knots;
   double last_kept, best_kept;
   bool monotone, ordered, pending;
 } watch;
@@ -14,6 +14,7 @@ typedef struct watch {
 static int observe(void *user, const oatgp_event *event) {
   watch *w = user;
   w->calls++;
+  w->max_knots = event->max_knots;
   if (event->kind == OATGP_EVENT_PROPOSAL) {
     w->ordered = w->ordered && !w->pending;
     w->pending = true;
@@ -70,6 +71,27 @@ static void every_strategy_with_every_model(void **state) {
       assert_true(info.objective >= info.history[1] - 1e-9);
       oatgp_model_free(model);
     }
+  }
+  oatgp_data_free(data);
+}
+
+/* The monitor hears how many knots a fit may grow to, and nothing of that where their number stays. */
+static void monitors_hear_of_the_most_knots(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  static const struct {
+    const char *select, *knots, *approx;
+    size_t most;
+  } cases[] = {{"oat-gain", "3", "vfe", 9}, {"auto", "", "vfe", 9},          {"auto", "3", "vfe", 0},
+               {"variance", "3", "vfe", 0}, {"simultaneous", "3", "vfe", 0}, {"auto", "", "full", 0}};
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    watch w = fresh;
+    small_settings(s);
+    s->settings.select = cases[i].select;
+    s->settings.knots = cases[i].knots;
+    s->settings.approx = cases[i].approx;
+    oatgp_model_free(fit_watched(s, data, &w));
+    assert_int_equal(w.max_knots, cases[i].most);
   }
   oatgp_data_free(data);
 }
@@ -498,6 +520,7 @@ static void preset_of_the_paper(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(every_strategy_with_every_model),
+      WITH_SCRATCH(monitors_hear_of_the_most_knots),
       WITH_SCRATCH(exponential_kernel_does_not_move_knots),
       WITH_SCRATCH(knots_are_kept_by_the_rule),
       WITH_SCRATCH(batches),

@@ -64,7 +64,7 @@ static problem change_units(const units *u, uint64_t seed) {
 static void set_units(scratch *s, const oat_kernel *kernel, variant v, const problem *p, char text[256]) {
   fix_everything(s, kernel, v, p, text);
   s->settings.scale = 1;
-  s->settings.mean = kernel->ard ? "mean" : kernel->has_shape ? "linear" : "fit";
+  s->settings.mean = kernel->ard ? "mean" : kernel->profile->has_shape ? "linear" : "fit";
 }
 
 /* Objective and gradient. */
@@ -104,7 +104,7 @@ static double check_predictions(scratch *s, const units *u, const problem *befor
 static double check_units(scratch *s, const units *u, const oat_kernel *kernel, variant v, row_noise noise) {
   char text[256];
   problem p = make_problem(ROWS, INPUTS, KNOTS, 122), q = change_units(u, 122);
-  const bool with_gradient = kernel->smooth || !v.approx->sparse;
+  const bool with_gradient = kernel->profile->smooth || !v.approx->sparse;
   set_units(s, kernel, v, &p, text);
   oatgp_evaluation before = evaluate(s, &p, noise, with_gradient);
   set_units(s, kernel, v, &q, text);

@@ -49,6 +49,8 @@ typedef struct oat_sparse {
   uint64_t stamp; /* tells points apart: the same stamp, the same numbers above. 0: like no other */
 } oat_sparse;
 
+static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
+
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
 /* The arrays are one block of `count` doubles that starts at vwv. */
@@ -76,7 +78,7 @@ typedef struct oat_adjoint {
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
 } oat_adjoint;
 
-/* The arrays are one block of `count` doubles that starts at kernel.log_lengthscale; collapsed it ends before s. */
+/* The arrays are one block of `count` doubles that starts at kernel.theta; collapsed it ends before s. */
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
@@ -104,7 +106,7 @@ typedef struct oat_candidates {
  * rows and L the factor of K + noise). Each output has as many values as there are rows, or is NULL. */
 typedef struct oat_row_predictions {
   double *mean; /* u . c, without the prior mean */
-  double *q;    /* |v|^2 */
+  double *left; /* k(x, x) - |v|^2, not below 0: what the knots leave of the prior variance */
   double *u2;   /* |u|^2 */
 } oat_row_predictions;
 
@@ -130,11 +132,12 @@ typedef struct oat_group_averages {
 
 /* ---- the exact GP ------------------------------------------------------------------------------------------------ */
 
-/* The covariance of the rows at one point: S = K + D, D = n_i + jitter on the diagonal; S = L L^T. R = [r, H], H the
- * mean's basis. */
+/* The covariance of the rows at one point: S = K + J + diag(n_i), J the jitter on the diagonal; S = L L^T. R = [r, H], H
+ * the mean's basis. */
 typedef struct oat_exact {
   oat_covariance cov;
-  double tau, jitter;
+  double tau;
+  double jitter; /* share of the prior variance */
   bool gradient; /* exact_gradient will follow: progress is told of both together */
 } oat_exact;
 
@@ -147,8 +150,7 @@ typedef struct oat_exact_sums {
 /* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
 typedef struct oat_exact_gradient {
   oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
-  double sigma2;              /* sum dF/dS_ij K_ij */
-  double diagonal;            /* sum dF/dS_ii */
+  double signal;              /* sum dF/dS_ij (K + J)_ij */
   double noise;               /* sum dF/dS_ii noise_scale_i */
 } oat_exact_gradient;
 
@@ -250,6 +252,7 @@ struct oat_device_table {
 /* ---- the registry ------------------------------------------------------------------------------------------------------------ */
 
 const oat_device_table *oat_device_at(size_t index); /* NULL past the end */
+const char *oat_device_names(void);                  /* of all, for people */
 /* Opens the device of that name; "auto" is the first that there is. */
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
 void oat_device_close(oat_device *device); /* may be NULL */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fit/build.h"
+#include "knots/strategy.h"
 #include "model/rows.h"
 #include "objective/sparse.h"
 #include "util/hash.h"
@@ -133,8 +134,7 @@ static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *
 /* What the model is comes from the model, how it is improved from the caller. */
 static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
   const double *number = model->number;
-  const bool moves =
-      model->kernel->smooth && (merged->refine || (strcmp(merged->select, "fixed") != 0 && strcmp(merged->select, "variance") != 0));
+  const bool moves = model->kernel->profile->smooth && (merged->refine || oat_strategy_find(merged->select)->moves);
   merged->approx = model->approx->name;
   merged->kernel = model->kernel->name;
   merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;

@@ -92,11 +92,10 @@ static void eliminate(pivots *p, const oat_covariance *cov, size_t pivot, size_t
 
 /* Chooses rows as knots of the point; returns how many. */
 static size_t choose(const oat_search *s, pivots *p, const oat_covariance *cov, oat_point *point) {
-  const double least = fmax(oat_soft_variance(point), ROUNDING * cov->sigma * cov->sigma);
+  const oat_points rows = {p->x, p->n, p->n};
+  const double least = fmax(oat_soft_variance(cov, rows, point->theta[OAT_TAU]), oat_kernel_share(cov, rows, ROUNDING));
   size_t found = 0;
-  for (size_t i = 0; i < p->n; i++) {
-    p->left[i] = cov->sigma * cov->sigma;
-  }
+  oat_kernel_diagonal(cov, rows, p->left);
   for (; found < p->k && (found == 0 || !oat_search_late(s, 0)); found++) {
     size_t pivot = 0;
     for (size_t i = 1; i < p->n; i++) {

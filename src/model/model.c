@@ -19,9 +19,9 @@ void oatgp_model_free(oatgp_model *model) {
   }
   free(model->names);
   oat_scaling_clear(&model->scaling);
-  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,      model->lb,
-                            model->c,         model->coefficient, model->sums,  model->r,      model->noise,
-                            model->history,   model->selection,   model->order, model->slopes, model->lengthscales};
+  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,     model->lb,
+                            model->c,         model->coefficient, model->sums,  model->r,     model->noise,
+                            model->history,   model->selection,   model->order, model->slopes};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -55,7 +55,6 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   TRY(oat_new_matrix(ctx, k, k, &model->l));
   TRY(oat_new_matrix(ctx, k, 1, &model->c));
   TRY(oat_new_matrix(ctx, p, 1, &model->coefficient));
-  TRY(oat_new_matrix(ctx, theta - OAT_LENGTHSCALE, 1, &model->lengthscales));
   if (p > 1) {
     TRY(oat_new_matrix(ctx, d, 1, &model->slopes));
   }
@@ -94,9 +93,8 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       0};
 }
 
-/* L L^T = K + jitter + noise, by a device with the model's rows. */
-static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const double *diagonal, size_t *pivot) {
-  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
+/* L L^T = K and the diagonal in c, by a device with the model's rows. */
+static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const oat_covariance *cov, size_t *pivot) {
   const oat_device_config config = {.where = oat_where_of(ctx)};
   oat_rows *rows = NULL;
   oat_device *device = NULL;
@@ -104,22 +102,23 @@ static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const
   TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
   TRY(oat_device_open(ctx, &config, &device));
   TRY(device->table->load(ctx, device, rows));
-  TRY(device->table->factor(device, &cov, diagonal, model->l, pivot));
+  TRY(device->table->factor(device, cov, model->c, model->l, pivot));
 done:
   oat_device_close(device);
   oat_rows_free(rows);
   return status;
 }
 
-/* The same, and c = L^-1 r. */
+/* L L^T = K + jitter + noise, c = L^-1 r */
 static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
-  const double sigma = model->theta[OAT_SIGMA];
+  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
+  const double jitter = oat_kernel_share(&cov, (oat_points){model->z, n, n}, model->number[OAT_NUMBER_JITTER]);
   size_t pivot = 0;
   for (size_t i = 0; i < n; i++) {
-    model->c[i] = model->number[OAT_NUMBER_JITTER] * sigma * sigma + model->noise[i];
+    model->c[i] = jitter + model->noise[i];
   }
-  const oatgp_status status = factorise_rows(ctx, model, model->c, &pivot);
+  const oatgp_status status = factorise_rows(ctx, model, &cov, &pivot);
   if (pivot != 0) {
     return oat_fail(ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)", n, pivot);
   }
@@ -131,8 +130,6 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
-  memcpy(model->lengthscales, model->theta + OAT_LENGTHSCALE,
-         (oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE) * sizeof *model->lengthscales);
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }

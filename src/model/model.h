@@ -89,7 +89,7 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
-  double *slopes, *lengthscales; /* for the user: made by oat_model_finish */
+  double *slopes; /* for the user: made by oat_model_finish */
 };
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
@@ -112,33 +112,10 @@ static inline oat_device_config oat_model_device(const oatgp_model *model, oat_w
 /* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
 
-/* A fit, as the public function got it; settings_text has all settings as lines. */
-typedef struct oat_fit_request {
-  const oatgp_data *data;
-  const oatgp_settings *settings;
-  const oatgp_data *knots; /* or NULL */
-  oatgp_monitor_fn monitor;
-  void *user;
-  const char *settings_text;
-  const oatgp_model *from; /* a model to begin with, or NULL */
-  bool unscored;           /* one of many: no advice before it and no leave-one-out scores at the end */
-} oat_fit_request;
-
-/* The stages, called by the public functions after they have checked their arguments. */
-oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
-oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                          int with_gradient, oatgp_evaluation *out);
+/* The model file, on disk and in memory. */
 oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path);
 oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out);
 oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out);
 oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out);
-oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
-oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out);
-oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
-oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
-oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
-                                 double *samples);
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd);
-oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
 
 #endif

@@ -85,24 +85,20 @@ done:
 }
 
 static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat_gradient *gradient) {
-  const oat_covariance *cov = &exact->cov;
-  const double sigma2 = cov->sigma * cov->sigma;
-  oat_exact_gradient sums = {.kernel = {.log_lengthscale = gradient->theta + OAT_LENGTHSCALE}};
-  memset(sums.kernel.log_lengthscale, 0, (cov->kernel->ard ? cov->d : 1) * sizeof(double));
+  oat_exact_gradient sums = {.kernel = {.theta = gradient->theta}};
+  memset(gradient->theta, 0, oat_theta_count(o->base.config.kernel, exact->cov.d) * sizeof *gradient->theta);
   const oatgp_status status = o->device->table->exact_gradient(o->device, exact, &sums);
-  gradient->theta[OAT_SIGMA] = 2 * (sums.sigma2 + o->base.config.jitter * sigma2 * sums.diagonal);
-  gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
+  gradient->theta[OAT_SIGMA] = 2 * sums.signal;
   gradient->theta[OAT_TAU] = 2 * exact->tau * exact->tau * sums.noise;
   return status;
 }
 
 static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   full_objective *o = own(objective);
-  const double sigma = point->theta[OAT_SIGMA];
   const size_t d = oat_rows_inputs(objective->config.rows);
   const oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, d, point->theta),
                            .tau = point->theta[OAT_TAU],
-                           .jitter = objective->config.jitter * sigma * sigma,
+                           .jitter = objective->config.jitter,
                            .gradient = gradient != NULL};
   const oatgp_status status = find_value(o, &exact, value);
   return status == OATGP_OK && gradient != NULL ? differentiate(o, &exact, gradient) : status;

@@ -11,9 +11,6 @@
 #include "linalg/linalg.h"
 #include "objective/approx.h"
 
-/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */
-enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
-
 /* Where to evaluate: all positive parameters, and k x d knots, column-major. */
 typedef struct oat_point {
   double *theta, *z;
@@ -23,14 +20,6 @@ typedef struct oat_point {
 typedef struct oat_gradient {
   double *theta, *z;
 } oat_gradient;
-
-/* The covariance at theta. */
-static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){kernel, d, theta[OAT_SIGMA], theta[OAT_SHAPE], theta + OAT_LENGTHSCALE};
-}
-
-/* Length of theta. */
-static inline size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
 
 typedef struct oat_objective_config {
   const oat_approx *approx;

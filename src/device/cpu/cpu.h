@@ -10,7 +10,7 @@
 #include "rows/layout.h"
 
 /* panel: candidates at a time; columns: those of an n x n matrix at a time */
-enum { OAT_CPU_ROW_VECTORS = 5, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
 
 /* Where one thread works. */
 typedef struct oat_cpu_lane {
@@ -93,8 +93,10 @@ void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse);
 /* w_i = 1 / n_i of the block's rows into row[1], for alpha = 0. */
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 
+/* k(x_i, x_i) of the block's rows, in row[5]. */
+const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 /* g_i is never negative but for rounding. */
-static inline double oat_cpu_residual(const oat_sparse *sparse, double q) { return fmax(sparse->cov.sigma * sparse->cov.sigma - q, 0); }
+static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 
 /* The memory of these two. Both are freed with the lanes. */
 oatgp_status oat_cpu_make_exact(oatgp_context *ctx, oat_cpu *cpu);

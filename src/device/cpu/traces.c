@@ -45,7 +45,7 @@ static void make_u(void *self, size_t lane, size_t item) {
   memcpy(u.a, b.v.a, u.rows * u.columns * sizeof *u.a);
   oat_solve_right(cpu->system.given.lb, u.columns, OAT_TRANSPOSED, u);
   for (size_t c = 0; c < u.columns; c++) {
-    oat_weigh(u.rows, cpu->system.w + b.rows.first, u.a + c * u.ld);
+    oat_multiply_each(u.rows, cpu->system.w + b.rows.first, u.a + c * u.ld);
   }
 }
 
