@@ -30,7 +30,7 @@ typedef struct oat_device_config {
   oat_where where;
   bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
   bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system; /* will be asked for system_open; `block` must be given */
+  bool system; /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */

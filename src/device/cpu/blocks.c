@@ -97,7 +97,8 @@ done:
 /* Doubles of a lane's sums. */
 static size_t choose_stride(const oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
-  return cpu->config.system ? cpu->rows->n + k : !cpu->config.fits ? 0 : sums > slopes ? sums : slopes;
+  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
+  return fits > system ? fits : system;
 }
 
 /* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
