@@ -40,7 +40,7 @@ static void close_update(update *u) {
   oat_rows_free(u->seen);
 }
 
-/* Pass 1 over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
+/* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
 static oatgp_status add_rows(update *u, double *value) {
   const oatgp_model *model = u->model;
   oat_sparse_objective *o = (oat_sparse_objective *)u->objective;

@@ -82,7 +82,7 @@ struct oatgp_model {
   double *order;       /* k: the place of each knot in the order that the user sees; NULL if it is this one */
   double *l, *lb, *c;  /* factors; lb NULL for the full GP */
   double *coefficient; /* p */
-  double *sums;        /* sums of pass 1, NULL for the full GP */
+  double *sums;        /* over its rows (oat_sums), NULL for the full GP */
   size_t sums_count;
   double *r, *noise; /* full GP only, n: residual and the row's noise variance, scaled */
   double *history;   /* history_count x 3 */
@@ -109,7 +109,7 @@ static inline size_t oat_model_block(const oatgp_model *model) { return model->k
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
   return (oat_device_config){.max_knots = model->k, .block = oat_model_block(model), .where = where};
 }
-/* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
+/* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
 
 /* The model file, on disk and in memory. */

@@ -42,7 +42,7 @@ typedef struct oat_factors {
   const double *lb;          /* factor of B */
   const double *c;           /* LB^-1 b */
   const double *coefficient; /* p coefficients of the mean's basis */
-  const oat_sums *sums;
+  const oat_sums *sums;      /* over the rows, NULL for full */
 } oat_factors;
 
 typedef struct oat_objective oat_objective;

@@ -1,8 +1,8 @@
-/* The objective of every sparse model, by two passes over the rows (backend.h) with K x K work between and after them.
+/* The objective of every sparse model, by two passes over the rows (device.h: sums and gradient sums) with K x K work between and after them.
  *
  *   B = I + sum w v v^T,  LB LB^T = B,  b = sum w v r,  c = LB^-1 b,  e = B^-1 b
  *   F = -N/2 log 2 pi - 1/2 sum log lambda - sum log diag LB - 1/2 sum w r^2 + 1/2 |c|^2 + penalty
- * The gradient is by adjoints: dKfu row by row in pass 2, dKuu through the Cholesky factor from S = sum dv v^T.
+ * The gradient is by adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv v^T.
  * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
 #include <float.h>
 #include <math.h>

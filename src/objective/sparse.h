@@ -46,7 +46,7 @@ static inline double oat_jitter_variance(const oat_objective_config *config, con
   return oat_kernel_share(cov, z, config->jitter) + config->jitter_absolute + soft;
 }
 
-/* The model at a point, for the backend; ldz is the leading dimension of the point's knots. */
+/* The model at a point, for the device; ldz is the leading dimension of the point's knots. */
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz);
 
 /* Between the passes: the factors of B, the coefficients of the mean and the value for n rows that have the sums. *rwr is the sum of w r^2 of
