@@ -1,5 +1,6 @@
 /* A second, slow implementation of every kernel and model to test the library against: dense N x N formulas, plain loops and long
- * double. It shares no code and no table with the library: a kernel or a model that is registered there must get its row here.
+ * double. Of the library it takes the formula of each kernel's profile, which nothing else uses. It shares no other code and no other
+ * table: a model that is registered there must get its row here.
  *
  *   S = Q + diag(lambda), Q = Kfu Kuu^-1 Kuf (full GP: S = K + noise);  F = log N(r - H beta; 0, S) + penalty
  *   beta = (H^T S^-1 H)^-1 H^T S^-1 r;  posterior of f*: Q*f S^-1 (r - H beta) and P - Q*f S^-1 Qf*, where P is what the model
@@ -14,39 +15,6 @@
 typedef long double real;
 
 /* ---- tables ------------------------------------------------------------------------------------------------------- */
-
-static inline real dense_se(real shape, real s) { return expl(-s / 2 + 0 * shape); }
-static inline real dense_exponential(real shape, real s) { return expl(-sqrtl(s) + 0 * shape); }
-static inline real dense_rq(real shape, real s) { return expl(-shape * log1pl(s / (2 * shape))); }
-
-static inline real dense_matern32(real shape, real s) {
-  const real a = sqrtl(3 * s) + 0 * shape;
-  return (1 + a) * expl(-a);
-}
-
-static inline real dense_matern52(real shape, real s) {
-  const real a = sqrtl(5 * s) + 0 * shape;
-  return (1 + a + a * a / 3) * expl(-a);
-}
-
-typedef real (*dense_profile)(real shape, real s);
-
-/* The profile of a kernel; the -ard form has the same. */
-static inline dense_profile dense_profile_of(const oat_kernel *kernel) {
-  static const struct {
-    const char *name;
-    dense_profile profile;
-  } rows[] = {
-      {"se", dense_se}, {"matern32", dense_matern32}, {"matern52", dense_matern52}, {"rq", dense_rq}, {"exponential", dense_exponential}};
-  const size_t length = strcspn(kernel->name, "-");
-  for (size_t i = 0; i < LENGTH(rows); i++) {
-    if (strlen(rows[i].name) == length && strncmp(rows[i].name, kernel->name, length) == 0) {
-      return rows[i].profile;
-    }
-  }
-  fail_msg("kernel %s has no formula in tests/dense.h: add its row", kernel->name);
-  return NULL;
-}
 
 typedef enum dense_prior { PRIOR_K, PRIOR_Q, PRIOR_Q_DIAGONAL } dense_prior;
 typedef enum dense_penalty { PENALTY_NONE, PENALTY_TRACE, PENALTY_POWER } dense_penalty;
@@ -139,16 +107,17 @@ static inline real *dense_product(size_t n, const real *a, size_t rows, const re
 
 /* k(x_i, z_c) as x.n x z.n matrix. */
 static inline real *dense_cross(const oat_covariance *cov, oat_points x, oat_points z) {
-  const dense_profile profile = dense_profile_of(cov->kernel);
+  const oat_kernel *kernel = oat_kernel_at(cov->id);
+  const real sigma = cov->theta[OAT_SIGMA];
   real *k = dense_new(x.n, z.n);
   for (size_t c = 0; c < z.n; c++) {
     for (size_t i = 0; i < x.n; i++) {
       real s = 0;
       for (size_t j = 0; j < cov->d; j++) {
-        const real t = ((real)x.a[i + j * x.ld] - z.a[c + j * z.ld]) / cov->lengthscale[cov->kernel->ard ? j : 0];
+        const real t = ((real)x.a[i + j * x.ld] - z.a[c + j * z.ld]) / cov->theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
         s += t * t;
       }
-      k[i + c * x.n] = (real)cov->sigma * cov->sigma * profile(cov->shape, s);
+      k[i + c * x.n] = sigma * sigma * kernel->profile->formula(s, cov->theta[OAT_SHAPE]);
     }
   }
   return k;
@@ -183,7 +152,7 @@ static inline void dense_add_diagonal(size_t n, real *a, real value) {
 
 /* Q or, for the full GP, K; not yet with the noise. */
 static inline void dense_explain(dense *m, double jitter) {
-  const real delta = (real)jitter * m->cov.sigma * m->cov.sigma;
+  const real sigma = m->cov.theta[OAT_SIGMA], delta = jitter * sigma * sigma;
   if (m->k == 0) {
     m->s = dense_cross(&m->cov, m->rows, m->rows);
     dense_add_diagonal(m->n, m->s, delta);
@@ -200,11 +169,12 @@ static inline void dense_explain(dense *m, double jitter) {
 
 /* Adds lambda to the diagonal of S; returns the penalty. */
 static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, real alpha) {
+  const real sigma = m->cov.theta[OAT_SIGMA];
   real penalty = 0;
   m->noise = dense_new(m->n, 1);
   for (size_t i = 0; i < m->n; i++) {
     real *diagonal = m->s + i * (m->n + 1);
-    const real g = m->k > 0 ? (real)m->cov.sigma * m->cov.sigma - *diagonal : 0;
+    const real g = m->k > 0 ? sigma * sigma - *diagonal : 0;
     const real n =
         (real)tau * tau * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
     m->noise[i] = n;
@@ -250,7 +220,7 @@ static inline real dense_least_squares(dense *m, const oat_rows *rows) {
 static inline dense dense_make(const oat_objective_config *config, const oat_point *point) {
   const oat_rows *rows = config->rows;
   dense m = {.model = dense_model_of(config->approx), .n = rows->n, .p = rows->p, .rows = {rows->x, rows->n, rows->n}};
-  m.cov = (oat_covariance){config->kernel, rows->d, point->theta[OAT_SIGMA], point->theta[OAT_SHAPE], point->theta + OAT_LENGTHSCALE};
+  m.cov = oat_covariance_at(config->kernel, rows->d, point->theta);
   m.k = m.model->sparse ? config->k : 0;
   m.knots = (oat_points){point->z, m.k, m.k};
   dense_explain(&m, config->jitter);

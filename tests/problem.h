@@ -127,7 +127,9 @@ typedef struct outcome {
   size_t count; /* length of the gradient */
 } outcome;
 
-static inline bool has_knot_gradient(const oat_objective_config *config) { return config->approx->sparse && config->kernel->smooth; }
+static inline bool has_knot_gradient(const oat_objective_config *config) {
+  return config->approx->sparse && config->kernel->profile->smooth;
+}
 
 static inline outcome evaluate_objective(oat_objective *objective, const oat_point *point) {
   const oat_objective_config *config = &objective->config;

@@ -43,7 +43,7 @@ static real *transpose(size_t rows, size_t columns, const real *a) {
 static real pull_on_knot(const dense *m, oat_points x, const real *adjoint, size_t c, size_t j) {
   const oat_points z = {m->knots.a + c, 1, m->knots.ld};
   real *k = dense_cross(&m->cov, x, z), sum = 0;
-  const real l = m->cov.lengthscale[j];
+  const real l = m->cov.theta[OAT_LENGTHSCALE + j];
   for (size_t i = 0; i < x.n; i++) {
     sum += adjoint[i] * k[i] * ((real)x.a[i + j * x.ld] - z.a[j * z.ld]) / (l * l);
   }
@@ -94,7 +94,8 @@ static real power_iteration(size_t k, const real *matrix, const real *factor) {
 static double condition(const oat_objective_config *config, const oat_point *point) {
   dense m = dense_make(config, point);
   real *kuu = dense_cross(&m.cov, m.knots, m.knots);
-  dense_add_diagonal(m.k, kuu, (real)config->jitter * m.cov.sigma * m.cov.sigma);
+  const real sigma = m.cov.theta[OAT_SIGMA];
+  dense_add_diagonal(m.k, kuu, config->jitter * sigma * sigma);
   const real largest = power_iteration(m.k, kuu, NULL), inverse = power_iteration(m.k, NULL, m.kuu);
   free(kuu);
   dense_free(&m);
@@ -113,7 +114,10 @@ static void copy_knot(const problem *p, size_t from, double *z, size_t to) {
 
 /* Each time the knot with the largest variance given those before it, beginning with `first`. */
 static void spread_knots(const problem *p, size_t first, double *z) {
-  const oat_covariance cov = {oat_kernel_find("se-ard"), p->d, 1, 1, p->theta + OAT_LENGTHSCALE};
+  double theta[MAX_THETA];
+  memcpy(theta, p->theta, sizeof theta);
+  theta[OAT_SIGMA] = 1;
+  const oat_covariance cov = oat_covariance_at(oat_kernel_find("se-ard"), p->d, theta);
   const oat_points points = {p->z, KNOTS, KNOTS};
   real *k = dense_cross(&cov, points, points);
   bool taken[KNOTS] = {false};

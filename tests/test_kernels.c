@@ -54,6 +54,42 @@ static void choices_are_registered(void **state) {
   }
 }
 
+/* ---- parameters --------------------------------------------------------------------------------------------------- */
+
+static bool is_setting(const char *name) {
+  bool found = false;
+  for (size_t i = 0; oatgp_setting_at(i) != NULL; i++) {
+    found = found || strcmp(oatgp_setting_at(i)->name, name) == 0;
+  }
+  return found;
+}
+
+/* Each place of theta: its name, which is that of a setting, its input, its unit as a number and its start. */
+static void parameters(void **state) {
+  (void)state;
+  enum { D = 3 };
+  const oat_units units = {2, D, (const double[D]){1, 2, 6}};
+  static const char *const names[] = {"sigma", "tau", "shape", "lengthscale", "lengthscale", "lengthscale"};
+  for (size_t t = 0; oat_kernel_at(t) != NULL; t++) {
+    const oat_kernel *kernel = oat_kernel_at(t);
+    const bool shaped = kernel->profile->has_shape, ard = strstr(kernel->name, "-ard") != NULL;
+    assert_true(shaped || strncmp(kernel->name, "rq", 2) != 0);
+    assert_true(!shaped || strncmp(kernel->name, "se", 2) != 0);
+    assert_int_equal(oat_theta_count(kernel, D), ard ? 6 : 4);
+    for (size_t i = 0; i < oat_theta_count(kernel, D); i++) {
+      const oat_parameter p = oat_parameter_at(kernel, D, i);
+      const double unit[] = {2, 2, 1, ard ? 1 : 3, 2, 6}, start[] = {sqrt(2), sqrt(2), 1, sqrt(3) * unit[3], sqrt(12), sqrt(108)};
+      assert_string_equal(p.name, names[i]);
+      assert_true(is_setting(p.name));
+      assert_true(p.input == (ard && i > 2 ? i - 3 : OAT_ALL_INPUTS));
+      assert_true(p.used == (i != 2 || shaped));
+      assert_near(oat_parameter_unit(&p, &units), unit[i], 1e-15);
+      assert_near(oat_parameter_start(&p, &units), start[i], 1e-15);
+      assert_true(0 < p.low && p.low < 1 && p.high > 1);
+    }
+  }
+}
+
 /* ---- the exponential function ------------------------------------------------------------------------------------- */
 
 /* Error in units of the last place of the nearest double. */
@@ -169,17 +205,17 @@ static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
   oat_rng_seed(&rng, 22 + n);
   fill_distances(&rng, n, s);
   const oat_profile_at at = {1, shape};
-  kernel->profile(n, at, s, phi);
-  kernel->slopes(n, at, s, again, d_s, d_shape);
+  kernel->profile->profile(n, at, s, phi);
+  kernel->profile->slopes(n, at, s, again, d_s, d_shape);
   for (size_t i = 0; i < n; i++) {
-    const real exact = dense_profile_of(kernel)(shape, s[i]);
+    const real exact = kernel->profile->formula(s[i], shape);
     worst = worse_of(worst, worse_of(profile_error(phi[i], exact), profile_error(again[i], exact)));
   }
-  kernel->slopes(n, (oat_profile_at){4, shape}, s, again, d_s, NULL);
+  kernel->profile->slopes(n, (oat_profile_at){4, shape}, s, again, d_s, NULL);
   for (size_t i = 0; i < n; i++) {
     assert_near(again[i], 4 * phi[i], 1e-15);
   }
-  kernel->profile(n, at, s, s); /* in place */
+  kernel->profile->profile(n, at, s, s); /* in place */
   assert_memory_equal(s, phi, n * sizeof *s);
   assert_true(n == 0 || phi[0] == 1);
   return worst;
@@ -209,7 +245,7 @@ static double profile_difference(const oat_kernel *kernel, double shape, double 
     for (int side = -1; side <= 1; side += 2) {
       const double factor = exp(side * m * step), at = derivative == 0 ? s * factor : s;
       double phi = 0;
-      kernel->profile(1, (oat_profile_at){1, derivative == 1 ? shape * factor : shape}, &at, &phi);
+      kernel->profile->profile(1, (oat_profile_at){1, derivative == 1 ? shape * factor : shape}, &at, &phi);
       sum += side * stencil[m - 1] * phi;
     }
   }
@@ -228,14 +264,14 @@ static void slopes(void **state) {
     const oat_kernel *kernel = oat_kernel_at(i);
     double worst = 0;
     for (size_t a = 0; a < LENGTH(shapes); a++) {
-      kernel->slopes(LONGEST, (oat_profile_at){1, shapes[a]}, s, phi, d_s, d_shape);
-      assert_true(isfinite(d_s[0]));
-      assert_true(!kernel->smooth || fabs(d_s[0] - d_s[1]) <= 1e-6 * fabs(d_s[0]));
+      kernel->profile->slopes(LONGEST, (oat_profile_at){1, shapes[a]}, s, phi, d_s, d_shape);
+      assert_true(d_s[0] <= 0 && d_s[0] >= -1.5); /* matern32 is the steepest at 0 */
+      assert_true(!kernel->profile->smooth || fabs(d_s[0] - d_s[1]) <= 1e-6 * fabs(d_s[0]));
       for (size_t l = 1; l < LONGEST; l++) {
         worst = worse_of(worst, fabs(s[l] * d_s[l] - profile_difference(kernel, shapes[a], s[l], 0)));
-        worst = kernel->has_shape ? worse_of(worst, fabs(d_shape[l] - profile_difference(kernel, shapes[a], s[l], 1))) : worst;
+        worst = kernel->profile->has_shape ? worse_of(worst, fabs(d_shape[l] - profile_difference(kernel, shapes[a], s[l], 1))) : worst;
       }
-      assert_true(!kernel->has_shape || d_shape[0] == 0);
+      assert_true(!kernel->profile->has_shape || d_shape[0] == 0);
     }
     print_message("%-12s: slopes within %.1e of differences\n", kernel->name, worst);
     assert_true(worst <= 1e-10);
@@ -247,8 +283,8 @@ static void rq_limit(void **state) {
   (void)state;
   const double s[] = {0, 1e-3, 0.5, 2, 30};
   double rq[LENGTH(s)], se[LENGTH(s)];
-  oat_kernel_find("rq")->profile(LENGTH(s), (oat_profile_at){1, 1e12}, s, rq);
-  oat_kernel_find("se")->profile(LENGTH(s), (oat_profile_at){1, 1}, s, se);
+  oat_kernel_find("rq")->profile->profile(LENGTH(s), (oat_profile_at){1, 1e12}, s, rq);
+  oat_kernel_find("se")->profile->profile(LENGTH(s), (oat_profile_at){1, 1}, s, se);
   for (size_t i = 0; i < LENGTH(s); i++) {
     assert_near(rq[i], se[i], 1e-10);
   }
@@ -259,7 +295,8 @@ static void rq_limit(void **state) {
 /* Points x and z with leading dimensions of their own, and a random adjoint of their covariance. */
 typedef struct pair {
   oat_covariance cov;
-  double lengthscale[MAX_DIMENSION];
+  const oat_kernel *kernel;
+  double theta[OAT_LENGTHSCALE + MAX_DIMENSION];
   oat_points x, z;
   double *x_values, *z_values, *k, *slope, *g, *work;
   size_t ldk;
@@ -286,8 +323,12 @@ static pair *make_pair(const oat_kernel *kernel, size_t n, size_t k, size_t d, u
   p->work = random_doubles(&rng, oat_kernel_work(n, n > k ? n : k, d));
   p->x = (oat_points){p->x_values, n, n + 2};
   p->z = (oat_points){p->z_values, k, k + 1};
-  fill_uniform(&rng, d, 0.7, 1.4, p->lengthscale);
-  p->cov = (oat_covariance){kernel, d, 1.3, 0.8, p->lengthscale};
+  p->theta[OAT_SIGMA] = 1.3;
+  p->theta[OAT_TAU] = NAN; /* no kernel looks at the noise */
+  p->theta[OAT_SHAPE] = 0.8;
+  fill_uniform(&rng, d, 0.7, 1.4, p->theta + OAT_LENGTHSCALE);
+  p->kernel = kernel;
+  p->cov = oat_covariance_at(kernel, d, p->theta);
   return p;
 }
 
@@ -357,25 +398,24 @@ static void run_adjoint(pair *p, oat_kernel_gradient *gradient) {
 
 /* The adjoint adds to sums that start at 1; returns the largest error. */
 static double check_adjoint(pair *p) {
-  const size_t d = p->cov.d, scales = p->cov.kernel->ard ? d : 1, size = p->z.ld * d;
-  double d_scales[MAX_DIMENSION], *d_z = calloc(size, sizeof *d_z), *no_z = NULL, worst = 0;
+  const size_t d = p->cov.d, count = oat_theta_count(p->kernel, d), size = p->z.ld * d;
+  double d_theta[OAT_LENGTHSCALE + MAX_DIMENSION], *d_z = calloc(size, sizeof *d_z), *no_z = NULL, worst = 0;
   assert_non_null(d_z);
   for (size_t i = 0; i < size; i++) {
     d_z[i] = 1;
   }
-  for (size_t j = 0; j < scales; j++) {
-    d_scales[j] = 1;
+  for (size_t j = 0; j < count; j++) {
+    d_theta[j] = 1;
   }
-  oat_kernel_gradient gradient = {1, d_scales, p->cov.kernel->smooth ? d_z : no_z};
+  oat_kernel_gradient gradient = {d_theta, p->kernel->profile->smooth ? d_z : no_z};
   run_adjoint(p, &gradient);
-  const double d_shape = p->cov.kernel->has_shape ? contract_difference(p, &p->cov.shape, true) : 0;
-  worst = worse_of(worst, relative_error(gradient.log_shape - 1, d_shape));
-  for (size_t j = 0; j < scales; j++) {
-    worst = worse_of(worst, relative_error(d_scales[j] - 1, contract_difference(p, &p->lengthscale[j], true)));
+  for (size_t j = 0; j < count; j++) {
+    const bool own = oat_parameter_at(p->kernel, d, j).unit != OAT_UNIT_TARGET; /* sigma and tau are for the caller */
+    worst = worse_of(worst, relative_error(d_theta[j] - 1, own ? contract_difference(p, &p->theta[j], true) : 0));
   }
   for (size_t i = 0; i < size; i++) {
     const bool point = i % p->z.ld < p->z.n;
-    const double expected = point && p->cov.kernel->smooth ? contract_difference(p, &p->z_values[i], false) : 0;
+    const double expected = point && p->kernel->profile->smooth ? contract_difference(p, &p->z_values[i], false) : 0;
     worst = worse_of(worst, relative_error(d_z[i] - 1, expected));
   }
   free(d_z);
@@ -418,14 +458,14 @@ static void adjoint_of_symmetric(void **state) {
   enum { K = 5, D = 2 };
   for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
     pair *p = make_pair(oat_kernel_at(i), K, K, D, 40 + i);
-    double d_z[(K + 1) * D] = {0}, d_scales[D] = {0};
+    double d_z[(K + 1) * D] = {0}, d_theta[OAT_LENGTHSCALE + D] = {0};
     p->x = p->z;
     for (size_t c = 0; c < K * K; c++) {
       p->g[c % K + c / K * p->ldk] = p->g[c / K + c % K * p->ldk];
     }
-    oat_kernel_gradient gradient = {0, d_scales, d_z};
+    oat_kernel_gradient gradient = {d_theta, d_z};
     run_adjoint(p, &gradient);
-    for (size_t c = 0; p->cov.kernel->smooth && c < K * D; c++) {
+    for (size_t c = 0; p->kernel->profile->smooth && c < K * D; c++) {
       const size_t at = c % K + c / K * p->z.ld;
       assert_near(2 * d_z[at], contract_difference(p, &p->z_values[at], false), 1e-9);
     }
@@ -462,7 +502,7 @@ static void positive_definite(void **state) {
     oat_kernel_cross(&p->cov, p->x, p->x, k, N, p->work);
     for (size_t i = 0; i < N * N; i++) {
       assert_true(k[i] == k[i % N * N + i / N]);
-      assert_true(k[i] > 0 && k[i] <= p->cov.sigma * p->cov.sigma);
+      assert_true(k[i] > 0 && k[i] <= p->theta[OAT_SIGMA] * p->theta[OAT_SIGMA]);
     }
     for (size_t i = 0; i < N; i++) {
       k[i * (N + 1)] += 1e-12;
@@ -472,10 +512,30 @@ static void positive_definite(void **state) {
   }
 }
 
+/* k(x, x) as the matrix has it, and the mean of that over the points. */
+static void diagonal(void **state) {
+  (void)state;
+  enum { N = 9 };
+  for (size_t t = 0; oat_kernel_at(t / 3) != NULL; t++) {
+    pair *p = make_pair(oat_kernel_at(t / 3), N, 1, 1 + t % 3, 90 + t);
+    double k[N * N], prior[N + 1] = {[N] = -7}, sum = 0;
+    oat_kernel_cross(&p->cov, p->x, p->x, k, N, p->work);
+    oat_kernel_diagonal(&p->cov, p->x, prior);
+    for (size_t i = 0; i < N; i++) {
+      assert_true(prior[i] == k[i * (N + 1)]);
+      sum += prior[i];
+    }
+    assert_true(prior[N] == -7);
+    assert_near(oat_kernel_share(&p->cov, p->x, 0.3), 0.3 * sum / N, 1e-15);
+    free_pair(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(registry),
       cmocka_unit_test(choices_are_registered),
+      cmocka_unit_test(parameters),
       cmocka_unit_test(exp_accuracy),
       cmocka_unit_test(exp_edges),
       cmocka_unit_test(exp_twice),
@@ -489,6 +549,7 @@ int main(void) {
       cmocka_unit_test(adjoint_of_far_clusters),
       cmocka_unit_test(far_from_origin),
       cmocka_unit_test(positive_definite),
+      cmocka_unit_test(diagonal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

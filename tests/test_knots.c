@@ -81,7 +81,7 @@ static void normal_numbers_are_normal(void **state) {
   oat_rng_seed(&rng, 11);
   for (size_t i = 0; i < DRAWS; i++) {
     const double z = oat_rng_normal(&rng);
-    assert_true(isfinite(z));
+    assert_true(fabs(z) < 9); /* the logarithm of 2^-53 allows no more than 8.6 */
     for (int k = 1; k < 5; k++) {
       moment[k] += pow(z, k) / DRAWS;
     }

@@ -1,6 +1,7 @@
 /* What the library was built with and has found here. */
 #include <zlib.h>
 
+#include "device/device.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
 #include "oat_config.h"
@@ -17,7 +18,7 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"zlib", zlib_name}, {"compiler", compiler_name},
+    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"devices", oat_device_names}, {"zlib", zlib_name}, {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {

@@ -67,7 +67,7 @@ static void make_u(const oat_system *s, const oat_traces_work *work, size_t lane
     memcpy(u.a, v.a, v.rows * v.columns * sizeof *u.a);
     oat_solve_right(s->config.lb, v.columns, OAT_TRANSPOSED, u);
     for (size_t c = 0; c < u.columns; c++) {
-      oat_weigh(u.rows, s->w + block * BLOCK, u.a + c * u.ld);
+      oat_multiply_each(u.rows, s->w + block * BLOCK, u.a + c * u.ld);
     }
   }
 }
@@ -142,8 +142,8 @@ static double sum(size_t n, const double *x) {
 }
 
 double oat_traces_lost(const oat_system *s) {
-  const double sigma = s->config.sparse.cov.sigma;
-  return VARIANCE_ROUNDING * sigma * sigma * sum(s->config.rows->n, s->w);
+  const oat_points x = {s->config.rows->x, s->config.rows->n, s->config.rows->n};
+  return oat_kernel_share(&s->config.sparse.cov, x, VARIANCE_ROUNDING) * sum(s->config.rows->n, s->w);
 }
 
 bool oat_traces_sum(oat_system *s, oat_traces_work *work, double trace, oat_traces *out) {

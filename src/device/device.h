@@ -47,6 +47,8 @@ typedef struct oat_sparse {
   uint64_t stamp; /* tells points apart: the same stamp, the same numbers above. 0: like no other */
 } oat_sparse;
 
+static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
+
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
 /* The arrays are one block of `count` doubles that starts at vwv. */
@@ -74,7 +76,7 @@ typedef struct oat_adjoint {
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
 } oat_adjoint;
 
-/* The arrays are one block of `count` doubles that starts at kernel.log_lengthscale; collapsed it ends before s. */
+/* The arrays are one block of `count` doubles that starts at kernel.theta; collapsed it ends before s. */
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
@@ -102,7 +104,7 @@ typedef struct oat_candidates {
  * rows and L the factor of K + noise). Each output has as many values as there are rows, or is NULL. */
 typedef struct oat_row_predictions {
   double *mean; /* u . c, without the prior mean */
-  double *q;    /* |v|^2 */
+  double *left; /* k(x, x) - |v|^2, not below 0: what the knots leave of the prior variance */
   double *u2;   /* |u|^2 */
 } oat_row_predictions;
 
@@ -196,6 +198,7 @@ struct oat_device_table {
 /* ---- the registry ------------------------------------------------------------------------------------------------------------ */
 
 const oat_device_table *oat_device_at(size_t index); /* NULL past the end */
+const char *oat_device_names(void);                  /* of all, for people */
 /* Opens the device of that name; "auto" is the first that there is. */
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
 void oat_device_close(oat_device *device); /* may be NULL */

@@ -1,4 +1,5 @@
 /* All devices, the one to prefer first. */
+#include <stdio.h>
 #include <string.h>
 
 #include "device/device.h"
@@ -9,6 +10,8 @@ static const oat_device_table *const devices[] = {&oat_device_cpu};
 
 const oat_device_table *oat_device_at(size_t index) { return index < sizeof devices / sizeof *devices ? devices[index] : NULL; }
 
+const char *oat_device_names(void) { return "cpu"; }
+
 static const oat_device_table *find(const char *name) {
   for (size_t i = 0; oat_device_at(i) != NULL; i++) {
     if (strcmp(name, "auto") == 0 || strcmp(name, devices[i]->name) == 0) {
@@ -18,10 +21,23 @@ static const oat_device_table *find(const char *name) {
   return NULL;
 }
 
+static oatgp_status no_device(oatgp_context *ctx, const char *name) {
+  return oat_fail(ctx, OATGP_ARGUMENT, "there is no device '%s': take auto or one that oatgp --version lists", name);
+}
+
+oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name) {
+  OAT_NEED_CONTEXT(ctx);
+  if (name == NULL || find(name) == NULL) {
+    return no_device(ctx, name != NULL ? name : "");
+  }
+  snprintf(ctx->device, sizeof ctx->device, "%s", name);
+  return OATGP_OK;
+}
+
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out) {
   const char *name = config->where.device != NULL ? config->where.device : "auto";
   const oat_device_table *table = find(name);
-  return table != NULL ? table->open(ctx, config, out) : oat_fail(ctx, OATGP_ARGUMENT, "there is no device '%s'", name);
+  return table != NULL ? table->open(ctx, config, out) : no_device(ctx, name);
 }
 
 void oat_device_close(oat_device *device) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "fit/request.h"
 #include "fit/setup.h"
 #include "util/memory.h"
 
@@ -12,25 +12,28 @@
 /* Derivatives and parameters as the user sees them; knots become row-major. */
 static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective, const oat_gradient *gradient,
                              oatgp_evaluation *out) {
-  const size_t d = setup->scaling.d, k = setup->k, count = oat_theta_count(setup->kernel, d) - OAT_LENGTHSCALE;
-  const double *theta = setup->start.theta, unit = setup->y_scale;
+  const size_t d = setup->scaling.d, k = setup->k;
+  const double unit = setup->y_scale;
+  const oat_theta_fields at = oat_theta_named(setup->kernel, d, setup->start.theta, unit);
+  const size_t bytes = at.lengthscale_count * sizeof(double);
   oatgp_status status = OATGP_OK;
-  out->sigma = theta[OAT_SIGMA] * unit;
-  out->tau = theta[OAT_TAU] * unit;
-  out->shape = theta[OAT_SHAPE];
+  out->sigma = at.sigma;
+  out->tau = at.tau;
+  out->shape = at.shape;
   out->mean = setup->mean + (oat_rows_basis(setup->rows) > 0 ? unit * objective->factors.coefficient[0] : 0);
   out->jitter = objective->config.jitter;
   out->inputs = d;
   out->knots = k;
-  out->lengthscale_count = count;
-  TRY(oat_new_matrix(ctx, count, 1, &out->lengthscales));
-  TRY(oat_new_matrix(ctx, count, 1, &out->d_log_lengthscales));
-  memcpy(out->lengthscales, theta + OAT_LENGTHSCALE, count * sizeof(double));
+  out->lengthscale_count = at.lengthscale_count;
+  TRY(oat_new_matrix(ctx, at.lengthscale_count, 1, &out->lengthscales));
+  TRY(oat_new_matrix(ctx, at.lengthscale_count, 1, &out->d_log_lengthscales));
+  memcpy(out->lengthscales, at.lengthscales, bytes);
   if (gradient->theta != NULL) {
-    out->d_log_sigma = gradient->theta[OAT_SIGMA];
-    out->d_log_tau = gradient->theta[OAT_TAU];
-    out->d_log_shape = gradient->theta[OAT_SHAPE];
-    memcpy(out->d_log_lengthscales, gradient->theta + OAT_LENGTHSCALE, count * sizeof(double));
+    const oat_theta_fields slope = oat_theta_named(setup->kernel, d, gradient->theta, 1);
+    out->d_log_sigma = slope.sigma;
+    out->d_log_tau = slope.tau;
+    out->d_log_shape = slope.shape;
+    memcpy(out->d_log_lengthscales, slope.lengthscales, bytes);
   }
   if (gradient->z != NULL) {
     TRY(oat_new_matrix(ctx, k, d, &out->d_knots));
@@ -76,4 +79,13 @@ done:
   oat_objective_free(objective);
   oat_setup_clear(&setup);
   return status;
+}
+
+void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
+  if (evaluation != NULL) {
+    free(evaluation->lengthscales);
+    free(evaluation->d_log_lengthscales);
+    free(evaluation->d_knots);
+    *evaluation = (oatgp_evaluation){0};
+  }
 }

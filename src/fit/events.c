@@ -80,8 +80,12 @@ done:
 
 /* ---- the monitor ------------------------------------------------------------------------------------------------------ */
 
+static oat_theta_fields named(const oat_fit_run *f, const double *theta) {
+  return oat_theta_named(f->setup.kernel, f->setup.scaling.d, theta, f->setup.y_scale);
+}
+
 static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_event_kind kind) {
-  const double unit = f->setup.y_scale, *theta = s->optim != NULL ? s->trial.theta : s->point.theta;
+  const oat_theta_fields at = named(f, s->optim != NULL ? s->trial.theta : s->point.theta);
   return (oatgp_event){
       .kind = kind,
       .restart = (int64_t)f->restart,
@@ -92,14 +96,15 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
       .best = oat_setup_objective_value(&f->setup, best_now(f)),
       .gradient = s->derivative,
       .seconds = oat_fit_seconds(f),
-      .sigma = theta[OAT_SIGMA] * unit,
-      .tau = theta[OAT_TAU] * unit,
-      .shape = theta[OAT_SHAPE],
-      .lengthscale_count = oat_theta_count(f->setup.kernel, f->setup.scaling.d) - OAT_LENGTHSCALE,
-      .lengthscales = theta + OAT_LENGTHSCALE,
+      .sigma = at.sigma,
+      .tau = at.tau,
+      .shape = at.shape,
+      .lengthscale_count = at.lengthscale_count,
+      .lengthscales = at.lengthscales,
       .knots = s->objective->config.approx->sparse ? s->state.k : 0,
       .inputs = f->setup.scaling.d,
       .rows = oat_rows_total(f->setup.rows),
+      .max_knots = f->strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
   };
 }
 
@@ -121,15 +126,15 @@ static bool tell_knots(oat_fit_run *f, oatgp_event_kind kind) {
 
 void oat_fit_tell_end(oat_fit_run *f) {
   oatgp_event event = basic_event(f, &f->search, OATGP_EVENT_END);
-  const double unit = f->setup.y_scale;
+  const oat_theta_fields at = named(f, f->best.point.theta);
   event.iteration = (int64_t)f->iterations;
   event.evaluations = (int64_t)f->evaluations;
   event.rejected = (int64_t)f->rejected;
   event.objective = event.best = oat_setup_objective_value(&f->setup, f->best.value);
-  event.sigma = f->best.point.theta[OAT_SIGMA] * unit;
-  event.tau = f->best.point.theta[OAT_TAU] * unit;
-  event.shape = f->best.point.theta[OAT_SHAPE];
-  event.lengthscales = f->best.point.theta + OAT_LENGTHSCALE;
+  event.sigma = at.sigma;
+  event.tau = at.tau;
+  event.shape = at.shape;
+  event.lengthscales = at.lengthscales;
   event.knots = f->setup.approx->sparse && !f->best.exact ? f->best.k : 0;
   event.stop = oatgp_stop_word(f->best.stop);
   tell(f, &event);

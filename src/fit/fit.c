@@ -66,7 +66,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
       .subset_rows = (size_t)s->subset_rows,
       .tol_knot = s->tol_knot,
       .tol_row = s->tol_row,
-      .move = f->setup.approx->sparse && f->setup.kernel->smooth,
+      .move = f->setup.approx->sparse && f->setup.kernel->profile->smooth,
       .refine = s->refine != 0,
       .restart_parameters = s->restart_parameters != 0,
       .condition = s->condition != 0,
@@ -260,8 +260,9 @@ static oatgp_status call_rounding_noise(oat_fit_run *f) {
 /* From here on the jitter is a number, which the model keeps. */
 static void harden_jitter(oat_fit_run *f) {
   oat_objective_config *config = &f->objective->config;
-  const double sigma = f->best.point.theta[OAT_SIGMA];
-  config->jitter = oat_jitter_variance(config, &f->best.point) / (sigma * sigma);
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), f->best.point.theta);
+  const oat_points z = {f->best.point.z, f->best.k, f->best.k};
+  config->jitter = oat_jitter_variance(config, &cov, z, f->best.point.theta[OAT_TAU]) / oat_kernel_share(&cov, z, 1);
   config->soft = false;
 }
 

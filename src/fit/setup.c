@@ -73,13 +73,12 @@ static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
 /* The full GP has no knots to choose: but for the automatic selection, which finds where its parameters begin, they are optimised from the
  * start. Where knots were given (by a model, too), nothing is left to choose automatically: they are moved, if the kernel allows that. */
 const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
-  const char *name = setup->settings->select;
+  const oat_strategy *asked = oat_strategy_find(setup->settings->select);
+  const bool given = setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0';
   if (!setup->approx->sparse) {
-    name = strcmp(name, "auto") == 0 && setup->from == NULL ? "auto" : "fixed";
-  } else if (strcmp(name, "auto") == 0 && (setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0')) {
-    name = setup->kernel->smooth ? "simultaneous" : "fixed";
+    return asked->automatic && setup->from == NULL ? asked : oat_strategy_find("fixed");
   }
-  return oat_strategy_find(name);
+  return asked->automatic && given ? oat_strategy_find(setup->kernel->profile->smooth ? "simultaneous" : "fixed") : asked;
 }
 
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -204,7 +203,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
 }
 
 oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {
-  if (!setup->approx->sparse || setup->kernel->smooth) {
+  if (!setup->approx->sparse || setup->kernel->profile->smooth) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT,

@@ -2,12 +2,14 @@
 #include "fit/start.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text/number.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
+#include "settings/settings.h"
 #include "util/memory.h"
 
 bool oat_is_number(const char *text, size_t length, double *value) {
@@ -41,7 +43,11 @@ typedef struct list_reader {
   size_t count;
 } list_reader;
 
-static size_t lengthscale_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d) - OAT_LENGTHSCALE; }
+static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d); }
+
+static oat_parameter parameter_at(const oat_setup *setup, size_t place) { return oat_parameter_at(setup->kernel, setup->scaling.d, place); }
+
+static size_t lengthscale_count(const oat_setup *setup) { return theta_count(setup) - OAT_LENGTHSCALE; }
 
 static oatgp_status read_lengthscale(void *self, const char *part, size_t length) {
   list_reader *reader = self;
@@ -75,10 +81,24 @@ static oatgp_status read_lengthscales(oatgp_context *ctx, oat_setup *setup) {
   return OATGP_OK;
 }
 
+/* The names of the parameters, each once, with commas between them. */
+static void list_names(const oat_setup *setup, size_t size, char *text) {
+  const char *last = "";
+  size_t used = 0;
+  text[0] = '\0';
+  for (size_t i = 0; i < theta_count(setup) && used < size; i++) {
+    const char *name = parameter_at(setup, i).name;
+    if (strcmp(name, last) != 0) {
+      used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name);
+      last = name;
+    }
+  }
+}
+
 static oatgp_status read_fixed(void *self, const char *part, size_t length) {
-  static const char *const names[] = {[OAT_SIGMA] = "sigma", [OAT_TAU] = "tau", [OAT_SHAPE] = "shape", [OAT_LENGTHSCALE] = "lengthscale"};
   list_reader *reader = self;
   oat_setup *setup = reader->setup;
+  bool found = false;
   while (length > 0 && *part == ' ') {
     part++;
     length--;
@@ -86,16 +106,16 @@ static oatgp_status read_fixed(void *self, const char *part, size_t length) {
   while (length > 0 && part[length - 1] == ' ') {
     length--;
   }
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strlen(names[i]) == length && strncmp(names[i], part, length) == 0) {
-      const size_t end = i < OAT_LENGTHSCALE ? i + 1 : oat_theta_count(setup->kernel, setup->scaling.d);
-      for (size_t j = i; j < end; j++) {
-        setup->free[j] = false;
-      }
-      return OATGP_OK;
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    const char *name = parameter_at(setup, i).name;
+    if (strlen(name) == length && strncmp(name, part, length) == 0) {
+      setup->free[i] = false;
+      found = true;
     }
   }
-  return oat_fail(reader->ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of sigma, tau, lengthscale, shape", (int)length, part);
+  char names[100];
+  list_names(setup, sizeof names, names);
+  return found ? OATGP_OK : oat_fail(reader->ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of %s", (int)length, part, names);
 }
 
 typedef struct knot_spec {
@@ -129,26 +149,21 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
   return OATGP_OK;
 }
 
+/* By the settings that have the parameters' names, where they say something; lengthscales are a list of numbers. */
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
-  const oatgp_settings *settings = setup->settings;
-  const oat_scaling *scaling = &setup->scaling;
-  const size_t d = scaling->d;
-  double *theta = setup->start.theta, mean_spread = 0;
-  for (size_t j = 0; j < d; j++) {
-    mean_spread += scaling->spread[j] / (double)d;
-  }
-  theta[OAT_SIGMA] = settings->sigma > 0 ? settings->sigma / setup->y_scale : spread / setup->y_scale / sqrt(2);
-  theta[OAT_TAU] = settings->tau > 0 ? settings->tau / setup->y_scale : spread / setup->y_scale / sqrt(2);
-  theta[OAT_SHAPE] = settings->shape;
-  for (size_t j = 0; j < lengthscale_count(setup); j++) {
-    theta[OAT_LENGTHSCALE + j] = sqrt((double)d) * (setup->kernel->ard ? scaling->spread[j] : mean_spread);
+  const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    const oat_parameter parameter = parameter_at(setup, i);
+    const double given = oat_setting_real(setup->settings, parameter.name);
+    const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
+    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(&parameter, &units);
   }
   return read_lengthscales(ctx, setup);
 }
 
 static void start_freedom(oat_setup *setup) {
-  for (size_t i = 0; i < oat_theta_count(setup->kernel, setup->scaling.d); i++) {
-    setup->free[i] = i != OAT_SHAPE || setup->kernel->has_shape;
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    setup->free[i] = parameter_at(setup, i).used;
   }
 }
 
@@ -264,7 +279,7 @@ static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
 
 /* Room for the parameters, what is free of them, and the box of the knots. */
 oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
-  const size_t d = setup->scaling.d, count = oat_theta_count(setup->kernel, d);
+  const size_t d = setup->scaling.d, count = theta_count(setup);
   oatgp_status status = OATGP_OK;
   list_reader reader = {ctx, setup, 0};
   TRY(oat_new_matrix(ctx, count, 1, &setup->start.theta));

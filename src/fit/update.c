@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fit/build.h"
+#include "knots/strategy.h"
 #include "model/rows.h"
 #include "objective/sparse.h"
 #include "util/hash.h"
@@ -39,7 +40,7 @@ static void close_update(update *u) {
   oat_rows_free(u->seen);
 }
 
-/* Pass 1 over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
+/* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
 static oatgp_status add_rows(update *u, double *value) {
   const oatgp_model *model = u->model;
   oat_sparse_objective *o = (oat_sparse_objective *)u->objective;
@@ -133,8 +134,7 @@ static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *
 /* What the model is comes from the model, how it is improved from the caller. */
 static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
   const double *number = model->number;
-  const bool moves =
-      model->kernel->smooth && (merged->refine || (strcmp(merged->select, "fixed") != 0 && strcmp(merged->select, "variance") != 0));
+  const bool moves = model->kernel->profile->smooth && (merged->refine || oat_strategy_find(merged->select)->moves);
   merged->approx = model->approx->name;
   merged->kernel = model->kernel->name;
   merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;

@@ -1,12 +1,14 @@
 /* Covariance functions k(x, z) = sigma^2 phi(s), s = sum_j ((x_j - z_j) / l_j)^2.
  *
  * A kernel is one file that gives the profile phi and its derivatives over an array of s, and ends with its const
- * table; registry.c lists the tables. Everything else (distances, lengthscales, knots) is shared, in stationary.c. */
+ * table; oatgp_kernels.def lists the files. Everything else (distances, lengthscales, knots) is shared, in stationary.c. */
 #ifndef OAT_KERNEL_H
 #define OAT_KERNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "kernel/parameters.h"
 
 /* The parameters of a profile. */
 typedef struct oat_profile_at {
@@ -17,16 +19,33 @@ typedef struct oat_profile_at {
  * decay is 0 long before, ends growing here. */
 #define OAT_FARTHEST 1e150
 
-typedef struct oat_kernel {
-  const char *name;
-  bool ard;       /* a lengthscale for each input */
+/* What a file of src/kernel ends with. */
+typedef struct oat_profile {
   bool has_shape; /* has the parameter `shape` */
   bool smooth;    /* differentiable where two points meet, so that knots can be moved by their gradient */
+  /* phi as the head of the file has it, for tests */
+  long double (*formula)(long double s, long double shape);
   /* k_i = sigma2 phi(s_i); k may be s */
   void (*profile)(size_t n, oat_profile_at at, const double *s, double *k);
   /* also slope_i = sigma2 d phi / d s (its limit times s must be right at s = 0), and d k / d log shape if has_shape and d_shape is not
    * NULL; none of them is s */
   void (*slopes)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);
+} oat_profile;
+
+/* Names of kernels that a device can copy: the places of the list. */
+typedef enum oat_kernel_id {
+#define OATGP_KERNEL(name) OAT_KERNEL_##name,
+#define OATGP_KERNEL_ARD(name) OAT_KERNEL_##name##_ard,
+#include "oatgp_kernels.def"
+  OAT_KERNELS
+} oat_kernel_id;
+
+/* What is known of a kernel without its parameters. */
+typedef struct oat_kernel {
+  oat_kernel_id id;
+  const char *name;
+  bool ard; /* a lengthscale for each input */
+  const oat_profile *profile;
 } oat_kernel;
 
 /* For kernels whose slopes come with k at no cost: the profile from them. */
@@ -36,13 +55,17 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
 const oat_kernel *oat_kernel_find(const char *name); /* NULL if there is none */
 const oat_kernel *oat_kernel_at(size_t index);       /* NULL past the end */
 
-/* A kernel with its parameters; lengthscale has one element, or d of them for ard. */
+/* A kernel with its parameters: a value that a device can copy, with the oat_theta_count numbers of theta behind it. */
 typedef struct oat_covariance {
-  const oat_kernel *kernel;
+  oat_kernel_id id;
   size_t d;
-  double sigma, shape;
-  const double *lengthscale;
+  const double *theta; /* parameters.h has its places */
 } oat_covariance;
+
+/* The covariance at theta, which is borrowed. */
+static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
+  return (oat_covariance){kernel->id, d, theta};
+}
 
 /* Points, column-major: coordinate j of point i is a[i + j * ld]. */
 typedef struct oat_points {
@@ -52,10 +75,14 @@ typedef struct oat_points {
 
 /* Sums that the adjoint adds to. */
 typedef struct oat_kernel_gradient {
-  double log_shape;
-  double *log_lengthscale; /* as many as lengthscales */
-  double *z;               /* laid out as the points z, or NULL if the derivative in z is not wanted */
+  double *theta; /* derivatives in the logarithms, in the places of theta; nothing is added for sigma and tau */
+  double *z;     /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
+
+/* prior[i] = k(x_i, x_i). */
+void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior);
+/* A share of the prior variance: share times the mean of k(z, z) over the points, for jitters and thresholds. */
+double oat_kernel_share(const oat_covariance *cov, oat_points z, double share);
 
 /* Doubles of scratch that the functions below need for so many points x and z. */
 static inline size_t oat_kernel_work(size_t n, size_t m, size_t d) { return n * (d + 5) + m * (2 * d + 1) + 4 * d; }

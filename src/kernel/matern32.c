@@ -20,5 +20,10 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
 
 static void profile(size_t n, oat_profile_at at, const double *s, double *k) { oat_profile_by_slopes(slopes, n, at, s, k); }
 
-const oat_kernel oat_kernel_matern32 = {"matern32", false, false, true, profile, slopes};
-const oat_kernel oat_kernel_matern32_ard = {"matern32-ard", true, false, true, profile, slopes};
+static long double formula(long double s, long double shape) {
+  (void)shape;
+  const long double a = sqrtl(3 * s);
+  return (1 + a) * expl(-a);
+}
+
+const oat_profile oat_profile_matern32 = {false, true, formula, profile, slopes};

@@ -21,5 +21,10 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
 
 static void profile(size_t n, oat_profile_at at, const double *s, double *k) { oat_profile_by_slopes(slopes, n, at, s, k); }
 
-const oat_kernel oat_kernel_matern52 = {"matern52", false, false, true, profile, slopes};
-const oat_kernel oat_kernel_matern52_ard = {"matern52-ard", true, false, true, profile, slopes};
+static long double formula(long double s, long double shape) {
+  (void)shape;
+  const long double a = sqrtl(5 * s);
+  return (1 + a + a * a / 3) * expl(-a);
+}
+
+const oat_profile oat_profile_matern52 = {false, true, formula, profile, slopes};

@@ -1,5 +1,7 @@
 /* Rational quadratic: phi(s) = (1 + u)^-a, u = s / (2 a), a the shape; towards large a it is the squared exponential.
  * d phi / d s = -phi / (2 (1 + u));  d phi / d log a = a phi (u / (1 + u) - log(1 + u)). */
+#include <math.h>
+
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 #include "oat_config.h"
@@ -26,5 +28,6 @@ static void profile(size_t n, oat_profile_at at, const double *s, double *k) {
   oat_exp(n, -at.shape, at.sigma2, k, k);
 }
 
-const oat_kernel oat_kernel_rq = {"rq", false, true, true, profile, slopes};
-const oat_kernel oat_kernel_rq_ard = {"rq-ard", true, true, true, profile, slopes};
+static long double formula(long double s, long double shape) { return expl(-shape * log1pl(s / (2 * shape))); }
+
+const oat_profile oat_profile_rq = {true, true, formula, profile, slopes};

@@ -1,4 +1,6 @@
 /* Squared exponential: phi(s) = exp(-s / 2). */
+#include <math.h>
+
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 
@@ -9,5 +11,9 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
   oat_exp_twice(n, -0.5, at.sigma2, -0.5 * at.sigma2, s, k, slope);
 }
 
-const oat_kernel oat_kernel_se = {"se", false, false, true, profile, slopes};
-const oat_kernel oat_kernel_se_ard = {"se-ard", true, false, true, profile, slopes};
+static long double formula(long double s, long double shape) {
+  (void)shape;
+  return expl(-s / 2);
+}
+
+const oat_profile oat_profile_se = {false, true, formula, profile, slopes};

@@ -25,7 +25,12 @@ typedef struct frame {
   double largest; /* of the coordinates */
 } frame;
 
-static double lengthscale_of(const oat_covariance *cov, size_t j) { return cov->lengthscale[cov->kernel->ard ? j : 0]; }
+static const oat_kernel *kernel_of(const oat_covariance *cov) { return oat_kernel_at(cov->id); }
+
+/* The place in theta of the lengthscale of an input. */
+static size_t lengthscale_place(const oat_covariance *cov, size_t j) { return OAT_LENGTHSCALE + (kernel_of(cov)->ard ? j : 0); }
+
+static double lengthscale_of(const oat_covariance *cov, size_t j) { return cov->theta[lengthscale_place(cov, j)]; }
 
 static void take_points(frame *f, const oat_covariance *cov, oat_points from, const double *middle, double *to) {
   for (size_t j = 0; j < cov->d; j++) {
@@ -66,20 +71,25 @@ static double *after_frame(double *work, oat_points x, oat_points z, size_t d) {
 
 /* The inputs of x and z with weights 1 / l^2, which go into `weight`. */
 static oat_axes axes_of(const oat_covariance *cov, oat_points x, oat_points z, double *weight) {
-  for (size_t j = 0; j < (cov->kernel->ard ? cov->d : 1); j++) {
-    weight[j] = 1 / (cov->lengthscale[j] * cov->lengthscale[j]);
+  const bool ard = kernel_of(cov)->ard;
+  for (size_t j = 0; j < (ard ? cov->d : 1); j++) {
+    const double l = lengthscale_of(cov, j);
+    weight[j] = 1 / (l * l);
   }
-  return (oat_axes){cov->d, x.a, x.ld, z.a, z.ld, weight, !cov->kernel->ard};
+  return (oat_axes){cov->d, x.a, x.ld, z.a, z.ld, weight, !ard};
 }
 
-static oat_profile_at profile_at(const oat_covariance *cov) { return (oat_profile_at){cov->sigma * cov->sigma, cov->shape}; }
+static double variance_of(const oat_covariance *cov) { return cov->theta[OAT_SIGMA] * cov->theta[OAT_SIGMA]; }
+
+static oat_profile_at profile_at(const oat_covariance *cov) { return (oat_profile_at){variance_of(cov), cov->theta[OAT_SHAPE]}; }
 
 /* k and, if wanted, the slopes, from the squared distances of one column. */
 static void fill_column(const oat_covariance *cov, size_t n, const double *s, double *k, double *slope) {
+  const oat_profile *profile = kernel_of(cov)->profile;
   if (slope != NULL) {
-    cov->kernel->slopes(n, profile_at(cov), s, k, slope, NULL);
+    profile->slopes(n, profile_at(cov), s, k, slope, NULL);
   } else {
-    cov->kernel->profile(n, profile_at(cov), s, k);
+    profile->profile(n, profile_at(cov), s, k);
   }
 }
 
@@ -112,7 +122,7 @@ void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points
   if (z.n >= WORTH_SCALING && x.a != z.a) {
     frame f = frame_of(cov, x, z, work);
     double *s = after_frame(work, x, z, cov->d);
-    if (cov->d >= MANY_INPUTS && cov->kernel->smooth && largest_norm(&f, x.n, cov->d) <= NEAR_SQUARED) {
+    if (cov->d >= MANY_INPUTS && kernel_of(cov)->profile->smooth && largest_norm(&f, x.n, cov->d) <= NEAR_SQUARED) {
       cross_by_product(cov, &f, all, slope, s);
       return;
     }
@@ -137,6 +147,18 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
   }
 }
 
+void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior) {
+  for (size_t i = 0; i < x.n; i++) {
+    prior[i] = variance_of(cov);
+  }
+}
+
+/* Of a stationary kernel no point matters. */
+double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
+  (void)z;
+  return share * cov->theta[OAT_SIGMA] * cov->theta[OAT_SIGMA];
+}
+
 /* ---- its adjoint ------------------------------------------------------------------------------------------------------ */
 
 static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
@@ -146,8 +168,8 @@ static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, con
   for (size_t c = 0; c < z.n; c++) {
     axes.z = z.a + c;
     oat_distances(x.n, &axes, s);
-    cov->kernel->slopes(x.n, profile_at(cov), s, k, slope, d_shape);
-    gradient->log_shape += oat_sum_products(x.n, g + c * ld, d_shape);
+    kernel_of(cov)->profile->slopes(x.n, profile_at(cov), s, k, slope, d_shape);
+    gradient->theta[OAT_SHAPE] += oat_sum_products(x.n, g + c * ld, d_shape);
   }
 }
 
@@ -162,7 +184,7 @@ static void add_by_differences(const oat_covariance *cov, oat_points x, oat_poin
     oat_moments(x.n, &axes, h.a + c * h.ld, first, second);
     for (size_t j = 0; j < d; j++) {
       const size_t l = axes.single ? 0 : j;
-      gradient->log_lengthscale[l] -= 2 * weight[l] * second[j];
+      gradient->theta[OAT_LENGTHSCALE + l] -= 2 * weight[l] * second[j];
       if (gradient->z != NULL) {
         gradient->z[c + j * z.ld] -= 2 * weight[l] * first[j];
       }
@@ -196,12 +218,12 @@ static void add_input(const oat_covariance *cov, const frame *f, size_t j, const
       gradient->z[c + j * z.ld] -= 2 / l * (moment[c] - at[c] * s->over_x[c]);
     }
   }
-  gradient->log_lengthscale[cov->kernel->ard ? j : 0] -= 2 * sum;
+  gradient->theta[lengthscale_place(cov, j)] -= 2 * sum;
 }
 
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient) {
-  if (cov->kernel->has_shape) {
+  if (kernel_of(cov)->profile->has_shape) {
     add_shape(cov, x, z, g, ld, work, gradient);
   }
   const frame f = frame_of(cov, x, z, work);

@@ -31,14 +31,20 @@ done:
   return status;
 }
 
+/* A row is of no use as a knot if no more is left of it than of rounding, or than the jitter of the knots so far. */
+static bool is_explained(const oat_search *s, const oat_covariance *cov, oat_points knots, double left) {
+  return !(left > fmax(oat_soft_variance(cov, knots, s->point.theta[OAT_TAU]), oat_kernel_share(cov, knots, ROUNDING)));
+}
+
 /* Chooses up to k rows as knots of the current model; *found: how many. */
-static oatgp_status choose(const oat_search *s, const oat_device_table *device, oat_pivots *pivots, size_t k, size_t *found) {
-  const double sigma = s->point.theta[OAT_SIGMA], least = fmax(oat_soft_variance(&s->point), ROUNDING * sigma * sigma);
+static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots, size_t k,
+                           size_t *found) {
   oatgp_status status = OATGP_OK;
   for (; *found < k && (*found == 0 || !oat_search_late(s, 0)); ++*found) {
     oat_pivot pivot;
     TRY(device->pivots_next(pivots, &pivot));
-    if (*found > 0 && !(pivot.left > least)) { /* the first is taken even where sigma^2 is out of range */
+    /* the first is taken even where sigma^2 is out of range */
+    if (*found > 0 && is_explained(s, cov, (oat_points){s->point.z, *found, k}, pivot.left)) {
       break;
     }
     for (size_t j = 0; j < s->mapping.d; j++) {
@@ -63,7 +69,7 @@ oatgp_status oat_knots_greedy(oat_search *s, size_t k) {
   TRY(device->table->load(s->ctx, device, sample));
   TRY(device->table->pivots_begin(device, &cov, k, &pivots));
   s->state.k = k;
-  TRY(choose(s, device->table, pivots, k, &found));
+  TRY(choose(s, &cov, device->table, pivots, k, &found));
   oat_search_truncate(s, found);
 done:
   if (device != NULL) {

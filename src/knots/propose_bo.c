@@ -147,4 +147,4 @@ done:
   return status;
 }
 
-const oat_proposal oat_proposal_bo = {"oat-bo", propose};
+const oat_proposal oat_proposal_bo = {.surrogate = true, .propose = propose};

@@ -113,4 +113,4 @@ done:
   return status;
 }
 
-const oat_proposal oat_proposal_gain = {"oat-gain", propose};
+const oat_proposal oat_proposal_gain = {.exact = true, .propose = propose};

@@ -28,4 +28,4 @@ done:
   return status;
 }
 
-const oat_proposal oat_proposal_random = {"oat-rs", propose};
+const oat_proposal oat_proposal_random = {.propose = propose};

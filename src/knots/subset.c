@@ -122,9 +122,16 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
   const size_t count = oat_theta_count(s->mapping.kernel, s->mapping.d);
   memcpy(theta, s->start->theta, count * sizeof *theta);
   theta[OAT_TAU] *= s->mapping.free[OAT_TAU] ? by->tau : 1;
-  for (size_t i = OAT_LENGTHSCALE; i < count; i++) {
-    theta[i] *= s->mapping.free[i] ? by->lengthscale : 1;
+  for (size_t i = 0; i < count; i++) {
+    const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, s->mapping.d, i).unit == OAT_UNIT_INPUT;
+    theta[i] *= stretched ? by->lengthscale : 1;
   }
+}
+
+/* From which value on the parameter of one input says that the input does not matter. */
+static double longest_of(const oat_mapping *mapping, size_t place) {
+  const oat_parameter parameter = oat_parameter_at(mapping->kernel, mapping->d, place);
+  return parameter.input != OAT_ALL_INPUTS ? OAT_LONGEST * mapping->spread[parameter.input] : HUGE_VAL;
 }
 
 /* An input that few rows make nothing of may matter with more, but a lengthscale far beyond the data has no slope to come back by. Returns
@@ -132,8 +139,8 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
 static bool revive(const oat_search *s, double *theta) {
   const oat_mapping *mapping = &s->mapping;
   bool any = false;
-  for (size_t i = OAT_LENGTHSCALE; mapping->kernel->ard && i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    const double longest = OAT_LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
+  for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
+    const double longest = longest_of(mapping, i);
     if (mapping->free[i] && theta[i] > longest) {
       theta[i] = longest;
       any = true;
@@ -147,8 +154,8 @@ static bool revive(const oat_search *s, double *theta) {
 double oat_subset_used(const oat_search *s, const double *theta) {
   const oat_mapping *mapping = &s->mapping;
   double used = 1;
-  for (size_t i = OAT_LENGTHSCALE; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    used += !mapping->kernel->ard || theta[i] < OAT_LONGEST * mapping->spread[i - OAT_LENGTHSCALE];
+  for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
+    used += oat_parameter_at(mapping->kernel, mapping->d, i).unit == OAT_UNIT_INPUT && theta[i] < longest_of(mapping, i);
   }
   return used;
 }

@@ -19,9 +19,9 @@ void oatgp_model_free(oatgp_model *model) {
   }
   free(model->names);
   oat_scaling_clear(&model->scaling);
-  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,      model->lb,
-                            model->c,         model->coefficient, model->sums,  model->r,      model->noise,
-                            model->history,   model->selection,   model->order, model->slopes, model->lengthscales};
+  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,     model->lb,
+                            model->c,         model->coefficient, model->sums,  model->r,     model->noise,
+                            model->history,   model->selection,   model->order, model->slopes};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -55,7 +55,6 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   TRY(oat_new_matrix(ctx, k, k, &model->l));
   TRY(oat_new_matrix(ctx, k, 1, &model->c));
   TRY(oat_new_matrix(ctx, p, 1, &model->coefficient));
-  TRY(oat_new_matrix(ctx, theta - OAT_LENGTHSCALE, 1, &model->lengthscales));
   if (p > 1) {
     TRY(oat_new_matrix(ctx, d, 1, &model->slopes));
   }
@@ -99,7 +98,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
   const oat_points x = {model->z, n, n};
-  const double sigma = model->theta[OAT_SIGMA];
+  const double jitter = oat_kernel_share(&cov, x, model->number[OAT_NUMBER_JITTER]);
   double *work = NULL;
   const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, n, model->d), 1, &work);
   if (status != OATGP_OK) {
@@ -108,7 +107,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   oat_kernel_cross(&cov, x, x, model->l, n, work);
   free(work);
   for (size_t i = 0; i < n; i++) {
-    model->l[i * (n + 1)] += model->number[OAT_NUMBER_JITTER] * sigma * sigma + model->noise[i];
+    model->l[i * (n + 1)] += jitter + model->noise[i];
   }
   const size_t pivot = oat_cholesky(n, model->l);
   if (pivot != 0) {
@@ -120,8 +119,6 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
-  memcpy(model->lengthscales, model->theta + OAT_LENGTHSCALE,
-         (oat_theta_count(model->kernel, model->d) - OAT_LENGTHSCALE) * sizeof *model->lengthscales);
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }

@@ -9,7 +9,7 @@ typedef struct oat_approx {
   bool sparse;  /* has knots */
   bool power;   /* alpha is the setting, not the number below */
   double alpha; /* lambda_i = n_i + alpha g_i */
-  bool trace;   /* penalty -1/2 sum g_i / n_i */
+  bool trace;   /* penalty -1/2 sum g_i / n_i, which makes the objective a lower bound of the log evidence */
   oat_residual residual;
 } oat_approx;
 

@@ -107,9 +107,9 @@ static void build(full_objective *o, const oat_covariance *cov, const oat_point 
     oat_kernel_cross(cov, rows_from(rows, first, n - first), rows_from(rows, first, columns), o->k + first * (n + 1), n, o->work);
     tell(o, BUILT * (double)(first + columns) / (double)n);
   }
+  const double jitter = oat_kernel_share(cov, rows_from(rows, 0, n), o->base.config.jitter);
   for (size_t i = 0; i < n; i++) {
-    o->k[i * (n + 1)] +=
-        o->base.config.jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + oat_noise_variance(rows, point->theta[OAT_TAU], i);
+    o->k[i * (n + 1)] += jitter + oat_noise_variance(rows, point->theta[OAT_TAU], i);
   }
 }
 
@@ -153,8 +153,8 @@ static void fill_panel(full_objective *o, size_t first, size_t columns) {
 static void differentiate(full_objective *o, const oat_covariance *cov, const oat_point *point, oat_gradient *gradient) {
   const oat_rows *rows = o->base.config.rows;
   const size_t n = rows->n;
-  oat_kernel_gradient sums = {0, gradient->theta + OAT_LENGTHSCALE, NULL};
-  memset(sums.log_lengthscale, 0, (cov->kernel->ard ? cov->d : 1) * sizeof(double));
+  oat_kernel_gradient sums = {gradient->theta, NULL};
+  memset(sums.theta, 0, oat_theta_count(o->base.config.kernel, rows->d) * sizeof *sums.theta);
   memcpy(o->a, o->c, n * sizeof *o->a);
   oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->a, n, 1, n});
   oat_solve_left(o->k, n, OAT_TRANSPOSED, (oat_view){o->c_all, n, 1 + rows->p, n}); /* K^-1 R, for oat_full_left_out */
@@ -174,9 +174,8 @@ static void differentiate(full_objective *o, const oat_covariance *cov, const oa
     oat_kernel_cross_adjoint(cov, x, z, o->panel, o->slope, height, o->work, &sums);
     tell(o, INVERTED + (1 - INVERTED) * (double)(first + columns) / (double)n);
   }
-  const double sigma2 = point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
+  const double sigma2 = oat_kernel_share(cov, rows_from(rows, 0, n), 1);
   gradient->theta[OAT_SIGMA] = 2 * (d_sigma2 + o->base.config.jitter * sigma2 * d_diagonal);
-  gradient->theta[OAT_SHAPE] = sums.log_shape;
   gradient->theta[OAT_TAU] = 2 * point->theta[OAT_TAU] * point->theta[OAT_TAU] * d_noise;
 }
 

@@ -41,12 +41,11 @@ static bench lay_out(const oat_objective *objective, size_t m, double *work) {
 /* v of every candidate and s*^2. */
 static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
   const size_t m = candidates.n, k = objective->config.k;
-  const double sigma2 = sparse->cov.sigma * sparse->cov.sigma;
-  const oat_points z = {sparse->z, k, sparse->ldz};
-  oat_kernel_cross(&sparse->cov, candidates, z, b->v, m, b->kernel);
+  oat_kernel_cross(&sparse->cov, candidates, oat_sparse_knots(sparse), b->v, m, b->kernel);
   oat_solve_right(sparse->l, k, OAT_TRANSPOSED, (oat_view){b->v, m, k, m});
+  oat_kernel_diagonal(&sparse->cov, candidates, b->s2);
   for (size_t i = 0; i < m; i++) {
-    b->s2[i] = sigma2 + delta;
+    b->s2[i] += delta;
   }
   for (size_t c = 0; c < k; c++) {
     for (size_t i = 0; i < m; i++) {
@@ -82,31 +81,37 @@ static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat
   return status;
 }
 
+static double jitter_of(const oat_objective_config *config, const oat_sparse *sparse) {
+  return oat_jitter_variance(config, &sparse->cov, oat_sparse_knots(sparse), sparse->tau);
+}
+
 /* Whether a candidate whose variance given the knots, with the jitter, is s2 sits on a knot: it is explained to the jitter and, if that is
  * soft, to a small part of the noise. */
-static bool coincident(const oat_objective_config *config, const oat_point *point, double s2, double delta) {
-  const double sigma = point->theta[OAT_SIGMA];
-  return !(s2 - delta > delta + (config->soft ? oat_soft_variance(point) : COINCIDENT * sigma * sigma));
+static bool coincident(const oat_objective_config *config, const oat_sparse *sparse, double s2, double delta) {
+  const oat_points z = oat_sparse_knots(sparse);
+  const double least = config->soft ? oat_soft_variance(&sparse->cov, z, sparse->tau) : oat_kernel_share(&sparse->cov, z, COINCIDENT);
+  return !(s2 - delta > delta + least);
 }
 
 void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
   const oat_sparse sparse = oat_sparse_at((oat_sparse_objective *)objective, point, objective->config.k);
-  const double delta = oat_jitter_variance(&objective->config, point);
+  const double delta = jitter_of(&objective->config, &sparse);
   bench b = lay_out(objective, candidates.n, work);
   whiten(objective, &sparse, candidates, delta, &b);
   for (size_t i = 0; i < candidates.n; i++) {
-    gain[i] = coincident(&objective->config, point, b.s2[i], delta) ? -HUGE_VAL : 0;
+    gain[i] = coincident(&objective->config, &sparse, b.s2[i], delta) ? -HUGE_VAL : 0;
   }
 }
 
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
-  const double delta = oat_jitter_variance(&objective->config, point);
+  const double delta = jitter_of(&objective->config, &sparse);
   bench b = lay_out(objective, candidates.n, work);
   const oatgp_status status = weigh(o, &sparse, candidates, delta, &b);
   for (size_t i = 0; status == OATGP_OK && i < candidates.n; i++) {
-    gain[i] = coincident(&objective->config, point, b.s2[i], delta) ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
+    const bool sits_on_a_knot = coincident(&objective->config, &sparse, b.s2[i], delta);
+    gain[i] = sits_on_a_knot ? -HUGE_VAL : border_of(o, &b, candidates.n, i).gain;
   }
   return status;
 }
@@ -153,11 +158,11 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const size_t k = objective->config.k;
   const oat_sparse sparse = oat_sparse_at(o, point, k + 1);
-  const double delta = oat_jitter_variance(&objective->config, point);
+  const double delta = jitter_of(&objective->config, &sparse);
   const oat_points added = {point->z + k, 1, k + 1};
   bench b = lay_out(objective, 1, work);
   const oatgp_status status = weigh(o, &sparse, added, delta, &b);
-  if (status != OATGP_OK || coincident(&objective->config, point, b.s2[0], delta)) {
+  if (status != OATGP_OK || coincident(&objective->config, &sparse, b.s2[0], delta)) {
     return status != OATGP_OK ? status : OATGP_NUMERIC;
   }
   const border new = border_of(o, &b, 1, 0);

@@ -11,9 +11,6 @@
 #include "linalg/linalg.h"
 #include "objective/approx.h"
 
-/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */
-enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
-
 /* Where to evaluate: all positive parameters, and k x d knots, column-major. */
 typedef struct oat_point {
   double *theta, *z;
@@ -23,14 +20,6 @@ typedef struct oat_point {
 typedef struct oat_gradient {
   double *theta, *z;
 } oat_gradient;
-
-/* The covariance at theta. */
-static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){kernel, d, theta[OAT_SIGMA], theta[OAT_SHAPE], theta + OAT_LENGTHSCALE};
-}
-
-/* Length of theta. */
-static inline size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
 
 typedef struct oat_objective_config {
   const oat_approx *approx;
@@ -53,7 +42,7 @@ typedef struct oat_factors {
   const double *lb;          /* factor of B, NULL for full */
   const double *c;           /* LB^-1 b, or L^-1 r for full */
   const double *coefficient; /* p coefficients of the mean's basis */
-  const oat_sums *sums;      /* of pass 1, NULL for full */
+  const oat_sums *sums;      /* over the rows, NULL for full */
 } oat_factors;
 
 typedef struct oat_objective oat_objective;

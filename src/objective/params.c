@@ -3,33 +3,9 @@
 
 #include <math.h>
 
-/* A range in units of the target's spread (sigma, tau), of the inputs' (lengthscales), or none (shape). Beyond it the model is
- * one of its limits to all the digits that a prediction has. */
-typedef struct range {
-  double low, high;
-} range;
-
-static const range sigma_range = {1e-5, 1e5}, tau_range = {1e-5, 1e5}, shape_range = {1e-3, 1e5}, lengthscale_range = {1e-3, 1e5};
-
 #define LOGIT_LIMIT 30.0
 #define PARAMETER_SIGN_WEIGHT 0.5
 #define KNOT_SIGN_WEIGHT 1.0
-
-static double mean_spread(const oat_mapping *mapping) {
-  double sum = 0;
-  for (size_t j = 0; j < mapping->d; j++) {
-    sum += mapping->spread[j] / (double)mapping->d;
-  }
-  return sum;
-}
-
-static range range_of(const oat_mapping *mapping, size_t i) {
-  if (i < OAT_LENGTHSCALE) {
-    return i == OAT_SIGMA ? sigma_range : i == OAT_TAU ? tau_range : shape_range;
-  }
-  const double unit = mapping->kernel->ard ? mapping->spread[i - OAT_LENGTHSCALE] : mean_spread(mapping);
-  return (range){unit * lengthscale_range.low, unit * lengthscale_range.high};
-}
 
 static size_t theta_count(const oat_mapping *mapping) { return oat_theta_count(mapping->kernel, mapping->d); }
 
@@ -112,12 +88,14 @@ void oat_mapping_gradient(const oat_mapping *mapping, const double *x, const oat
 }
 
 void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *lower, double *upper, double *sign_weight) {
+  const oat_units units = {1, mapping->d, mapping->spread};
   size_t at = 0;
   for (size_t i = 0; i < theta_count(mapping); i++) {
     if (mapping->free[i]) {
-      const range r = range_of(mapping, i);
-      lower[at] = fmin(log(r.low), x[at]);
-      upper[at] = fmax(log(r.high), x[at]);
+      const oat_parameter parameter = oat_parameter_at(mapping->kernel, mapping->d, i);
+      const double unit = oat_parameter_unit(&parameter, &units);
+      lower[at] = fmin(log(unit * parameter.low), x[at]);
+      upper[at] = fmax(log(unit * parameter.high), x[at]);
       sign_weight[at++] = PARAMETER_SIGN_WEIGHT;
     }
   }

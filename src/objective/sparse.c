@@ -1,8 +1,8 @@
-/* The objective of every sparse model, by two passes over the rows (backend.h) with K x K work between and after them.
+/* The objective of every sparse model, by two passes over the rows (device.h: sums and gradient sums) with K x K work between and after them.
  *
  *   B = I + sum w v v^T,  LB LB^T = B,  b = sum w v r,  c = LB^-1 b,  e = B^-1 b
  *   F = -N/2 log 2 pi - 1/2 sum log lambda - sum log diag LB - 1/2 sum w r^2 + 1/2 |c|^2 + penalty
- * The gradient is by adjoints: dKfu row by row in pass 2, dKuu through the Cholesky factor from S = sum dv v^T.
+ * The gradient is by adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv v^T.
  * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
 #include <float.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static double *take(double *base, size_t *used, size_t count) {
 static void shape_sums(oat_sparse_objective *o) {
   const oat_rows *rows = o->base.config.rows;
   o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, oat_rows_basis(rows));
-  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.log_lengthscale, o->base.config.k, oat_rows_inputs(rows));
+  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, o->base.config.k, oat_rows_inputs(rows));
 }
 
 /* Lays the arena out for the capacity; called once to measure and once to place. */
@@ -59,7 +59,7 @@ static size_t lay_out(oat_sparse_objective *o, double *base) {
   o->room = take(base, &used, oat_triangle_room(k));
   o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
   o->sums.vwv = take(base, &used, oat_sums_count(k, p));
-  o->gradient_sums.kernel.log_lengthscale = take(base, &used, oat_gradient_sums_count(k, d));
+  o->gradient_sums.kernel.theta = take(base, &used, oat_gradient_sums_count(k, d));
   return used;
 }
 
@@ -101,9 +101,10 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
 static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
   const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
-  oat_kernel_cross_slopes(&cov, knots_of(config, point), knots_of(config, point), o->l, o->slope, config->k, o->kernel_work);
+  const oat_points z = knots_of(config, point);
+  oat_kernel_cross_slopes(&cov, z, z, o->l, o->slope, config->k, o->kernel_work);
   for (size_t i = 0; i < config->k; i++) {
-    o->l[i * (config->k + 1)] += oat_jitter_variance(config, point);
+    o->l[i * (config->k + 1)] += oat_jitter_variance(config, &cov, z, point->theta[OAT_TAU]);
   }
   o->base.pivot = oat_cholesky(config->k, o->l);
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
@@ -227,8 +228,8 @@ typedef struct jitter_slopes {
   double log_sigma, log_tau;
 } jitter_slopes;
 
-static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_point *point) {
-  const double h = config->soft ? oat_soft_variance(point) : 0, tau = point->theta[OAT_TAU];
+static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_covariance *cov, const oat_point *point) {
+  const double tau = point->theta[OAT_TAU], h = config->soft ? oat_soft_variance(cov, knots_of(config, point), tau) : 0;
   const double log_tau = h > 0 ? 2 * h * (h / (OAT_SOFT_TAU * tau * tau)) : 0;
   return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
 }
@@ -244,10 +245,9 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   part.z = total->z != NULL ? o->z_grad : NULL;
   memset(o->z_grad, 0, count * sizeof *o->z_grad);
   cholesky_adjoint(o, l);
-  const jitter_slopes slopes = slopes_of_jitter(config, point);
+  const jitter_slopes slopes = slopes_of_jitter(config, &cov, point);
   const double d_jitter = trace(k, o->s);
   oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, o->slope, k, o->kernel_work, &part);
-  total->log_shape = part.log_shape;
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
@@ -286,10 +286,9 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }
   const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
-  gradient->theta[OAT_SIGMA] = kuu.log_sigma + 2 * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] * sums.dg;
-  gradient->theta[OAT_SHAPE] = sums.kernel.log_shape;
+  memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
+  gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg;
   gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
-  memcpy(gradient->theta + OAT_LENGTHSCALE, sums.kernel.log_lengthscale, (sparse->cov.kernel->ard ? d : 1) * sizeof(double));
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);
   }

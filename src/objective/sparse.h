@@ -35,18 +35,18 @@ typedef struct oat_sparse_objective {
 /* Beside it, relative to sigma^2: what a factorisation needs for its rounding. */
 #define OAT_SOFT_FLOOR 1e-13
 
-static inline double oat_soft_variance(const oat_point *point) {
-  const double most = OAT_SOFT_SIGMA * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA];
-  return most / (1 + most / (OAT_SOFT_TAU * point->theta[OAT_TAU] * point->theta[OAT_TAU]));
+static inline double oat_soft_variance(const oat_covariance *cov, oat_points z, double tau) {
+  const double most = oat_kernel_share(cov, z, OAT_SOFT_SIGMA);
+  return most / (1 + most / (OAT_SOFT_TAU * tau * tau));
 }
 
-/* What is added to the diagonal of Kuu. */
-static inline double oat_jitter_variance(const oat_objective_config *config, const oat_point *point) {
-  return config->jitter * point->theta[OAT_SIGMA] * point->theta[OAT_SIGMA] + config->jitter_absolute +
-         (config->soft ? oat_soft_variance(point) : 0);
+/* What is added to the diagonal of Kuu for the knots z. */
+static inline double oat_jitter_variance(const oat_objective_config *config, const oat_covariance *cov, oat_points z, double tau) {
+  const double soft = config->soft ? oat_soft_variance(cov, z, tau) : 0;
+  return oat_kernel_share(cov, z, config->jitter) + config->jitter_absolute + soft;
 }
 
-/* The model at a point, for the backend; ldz is the leading dimension of the point's knots. */
+/* The model at a point, for the device; ldz is the leading dimension of the point's knots. */
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz);
 
 /* Between the passes: the factors of B, the coefficients of the mean and the value for n rows that have the sums. *rwr is the sum of w r^2 of

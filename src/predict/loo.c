@@ -190,8 +190,10 @@ static oatgp_status inverse_diagonal(leaving *l, double *kappa) {
 
 static void leave_full_row(leaving *l, size_t i, double kappa, double *e) {
   const oatgp_model *model = l->model;
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
-  const double jitter = model->number[OAT_NUMBER_JITTER] * sigma * sigma;
+  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
+  const oat_points rows = {model->z, model->k, model->k};
+  const double unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double jitter = oat_kernel_share(&cov, rows, model->number[OAT_NUMBER_JITTER]);
   for (size_t j = 0; j < l->basis.width; j++) {
     e[j] = l->c_all[i + j * l->model->k] / kappa;
   }

@@ -8,17 +8,21 @@
 
 #include "linalg/linalg.h"
 #include "model/rows.h"
+#include "predict/predict.h"
 #include "util/machine.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
+static double prior_variance(const oatgp_model *model) {
+  const oat_sparse sparse = oat_model_sparse(model);
+  return oat_kernel_share(&sparse.cov, oat_sparse_knots(&sparse), 1);
+}
+
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
-/* Prior variance that the knots leave, and the variance of what they explain. */
-static double latent_variance(const oatgp_model *model, double q, double u2) {
-  const double sigma = model->theta[OAT_SIGMA];
-  const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : fmax(sigma * sigma - q, 0);
-  return left + (model->approx->sparse ? u2 : 0);
+/* What the knots leave of the prior variance, and the variance of what they explain. */
+static double latent_variance(const oatgp_model *model, double left, double u2) {
+  return (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : left) + (model->approx->sparse ? u2 : 0);
 }
 
 /* The rows on the device that predicts. */
@@ -33,21 +37,21 @@ static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model,
   const size_t n = oat_rows_total(rows);
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
-  double *q = NULL, *u2 = NULL, *pull = NULL;
+  double *left = NULL, *u2 = NULL, *pull = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, n, 1, &q));
+  TRY(oat_new_matrix(ctx, n, 1, &left));
   TRY(oat_new_matrix(ctx, n, 1, &u2));
   TRY(oat_new_matrix(ctx, n, 1, &pull));
   TRY(load(ctx, model, rows, &device));
-  const oat_row_predictions out = {pull, q, u2};
+  const oat_row_predictions out = {pull, left, u2};
   TRY(device->table->predictions(device, &sparse, model->lb, model->c, &out));
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
   for (size_t i = 0; i < n; i++) {
     mean[i] += model->number[OAT_NUMBER_Y_SCALE] * pull[i];
-    variance[i] = latent_variance(model, q[i], u2[i]);
+    variance[i] = latent_variance(model, left[i], u2[i]);
   }
 done:
-  free(q);
+  free(left);
   free(u2);
   free(pull);
   return status;
@@ -148,16 +152,39 @@ oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const 
   return predict_rows(ctx, model, data, &(spreads){out->mean, out->sd_latent, out->sd, as_sd});
 }
 
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+/* The place of knot i among those that the user sees. */
+static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
+
+static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+  double *means = NULL, *variances = NULL;
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
-  TRY(predict_points(ctx, model, rows, mean, sd));
+  TRY(oat_new_matrix(ctx, model->k, 1, &means));
+  TRY(oat_new_matrix(ctx, model->k, 1, &variances));
+  TRY(predict_points(ctx, model, rows, means, variances));
   for (size_t i = 0; i < model->k; i++) {
-    sd[i] = as_sd(sd[i], model->number[OAT_NUMBER_Y_SCALE]);
+    if (mean != NULL) {
+      mean[knot_place(model, i)] = means[i];
+    }
+    if (sd != NULL) {
+      sd[knot_place(model, i)] = as_sd(variances[i], model->number[OAT_NUMBER_Y_SCALE]);
+    }
   }
 done:
   oat_rows_free(rows);
+  free(means);
+  free(variances);
+  return status;
+}
+
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
+  const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+  for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
+    for (size_t j = 0; j < model->d; j++) {
+      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+    }
+  }
   return status;
 }
 
@@ -196,7 +223,8 @@ done:
 
 /* A covariance has the square of the target's unit, and so a smaller range. */
 static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE], prior = sigma * sigma * unit * unit;
+  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double prior = prior_variance(model) * unit * unit;
   if (isfinite(prior) && prior >= DBL_MIN / DBL_EPSILON) {
     return OATGP_OK;
   }
@@ -244,7 +272,6 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples) {
   const size_t n = data->n;
-  const double sigma = model->theta[OAT_SIGMA];
   double *mean = NULL, *covariance = NULL, *l = NULL, *draw = NULL;
   oat_rng rng;
   oatgp_status status = OATGP_OK;
@@ -257,7 +284,7 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
   const oatgp_prediction out = {mean, NULL, NULL};
   TRY(oat_predict(ctx, model, data, &out));
   TRY(join_rows(ctx, model, data, covariance));
-  TRY(factorise_posterior(ctx, n, covariance, sigma * sigma, l));
+  TRY(factorise_posterior(ctx, n, covariance, prior_variance(model), l));
   for (size_t s = 0; s < count; s++) {
     for (size_t i = 0; i < n; i++) {
       draw[i] = oat_rng_normal(&rng);

@@ -30,6 +30,14 @@ typedef struct row {
   {{#name, kind, 0, value, lowest, highest, choices, verbs, argument, help}, offsetof(oatgp_settings, name)},
 #define COMMAND_ROW(name, kind, value, verbs, argument, help) {{#name, kind, 1, value, 0, 0, NULL, verbs, argument, help}, 0},
 
+/* "|se|se-ard|.." */
+static const char kernel_names[] =
+#define OATGP_KERNEL(name) "|" #name
+#define OATGP_KERNEL_ARD(name) "|" #name "-ard"
+#include "oatgp_kernels.def"
+    ;
+#define OATGP_KERNEL_NAMES (kernel_names + 1)
+
 static const row rows[] = {
 #define OATGP_REAL(name, value, lowest, highest, verbs, argument, help) \
   ROW(name, OATGP_TYPE_REAL, #value, lowest, highest, NULL, verbs, argument, help)
@@ -357,6 +365,15 @@ static double load_number(const oatgp_settings *settings, const row *r) {
   }
   memcpy(&whole, field, sizeof whole);
   return (double)whole;
+}
+
+double oat_setting_real(const oatgp_settings *settings, const char *name) {
+  for (const row *r = rows; r < rows + row_count; r++) {
+    if (r->setting.type == OATGP_TYPE_REAL && !r->setting.in_command_only && strcmp(r->setting.name, name) == 0) {
+      return load_number(settings, r);
+    }
+  }
+  return 0;
 }
 
 static oatgp_status check_text(oatgp_context *ctx, const oatgp_settings *settings, const row *r) {

@@ -37,7 +37,7 @@ libdir=$(dirname "$library")
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
 
-for file in include/oatgp.h include/oatgp_settings.def include/oatgp_status.def bin/oatgp share/man/man1/oatgp.1 share/man/man1/oatgp-fit.1 \
+for file in include/oatgp.h include/oatgp_kernels.def include/oatgp_settings.def include/oatgp_status.def bin/oatgp share/man/man1/oatgp.1 share/man/man1/oatgp-fit.1 \
   share/bash-completion/completions/oatgp share/zsh/site-functions/_oatgp share/fish/vendor_completions.d/oatgp.fish; do
   [ -f "$prefix/$file" ] || fail "$file is not installed"
 done

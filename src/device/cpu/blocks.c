@@ -155,8 +155,7 @@ void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *
 
 /* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
 static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
-  const oat_points z = {sparse->z, sparse->k, sparse->ldz};
-  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, z, b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld, cpu->lane[lane].work);
+  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld, cpu->lane[lane].work);
   oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
 }
 
@@ -183,6 +182,11 @@ const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_blo
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
   cpu->cached = cpu->cache != NULL ? sparse->stamp : 0;
   cpu->slopes = sparse->gradient;
+}
+
+const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
+  oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
+  return cpu->lane[lane].row[5];
 }
 
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {

@@ -9,7 +9,7 @@
 #include "rows/lanes.h"
 #include "rows/layout.h"
 
-enum { OAT_CPU_ROW_VECTORS = 5, OAT_CPU_PANEL = 128 }; /* panel: candidates at a time */
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128 }; /* panel: candidates at a time */
 
 /* Where one thread works. */
 typedef struct oat_cpu_lane {
@@ -66,8 +66,10 @@ void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse);
 /* w_i = 1 / n_i of the block's rows into row[1], for alpha = 0. */
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 
+/* k(x_i, x_i) of the block's rows, in row[5]. */
+const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 /* g_i is never negative but for rounding. */
-static inline double oat_cpu_residual(const oat_sparse *sparse, double q) { return fmax(sparse->cov.sigma * sparse->cov.sigma - q, 0); }
+static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 
 /* ---- one file for each operation, or a few -------------------------------------------------------------------------- */
 

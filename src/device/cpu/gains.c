@@ -11,8 +11,8 @@ typedef struct job {
   oat_cpu *cpu;
   const oat_sparse *sparse;
   oat_candidates *all;
-  size_t first, end;   /* blocks */
-  oat_cpu_block made;  /* the first of them */
+  size_t first, end;  /* blocks */
+  oat_cpu_block made; /* the first of them */
 } job;
 
 /* E of a panel of candidates, then their sums. */
@@ -70,7 +70,9 @@ oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_can
     j.end = j.first + step;
     j.made = oat_cpu_block_of(cpu, 0, sparse, j.first);
     oat_loop_run(&loop);
-    oat_tell_progress(cpu->ctx, "gains", j.made.rows.first + j.made.rows.n, cpu->rows->n);
+    if (step == 1) {
+      oat_tell_progress(cpu->ctx, "gains", j.made.rows.first + j.made.rows.n, cpu->rows->n);
+    }
   }
   return OATGP_OK;
 }

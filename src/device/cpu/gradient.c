@@ -35,17 +35,17 @@ static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, o
   }
   oat_gemm(common, oat_as_const(b->v), OAT_PLAIN, oat_const_square(j->adjoint->product, t.columns), OAT_PLAIN, 1, t);
   for (size_t c = 0; !uniform && c < t.columns; c++) {
-    oat_weigh(t.rows, w, t.a + c * t.ld);
+    oat_multiply_each(t.rows, w, t.a + c * t.ld);
   }
 }
 
 /* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
 static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const double *q, const double *vbv) {
   double *const *row = j->cpu->lane[lane].row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
-  const double alpha = j->sparse->alpha, tau = j->sparse->tau;
+  const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, lane, j->sparse, b);
   oat_gradient_sums *own = &j->own[lane];
   for (size_t i = 0; i < b->n; i++) {
-    const double n = oat_block_noise(b, tau, i), g = oat_cpu_residual(j->sparse, q[i]);
+    const double n = oat_block_noise(b, tau, i), g = oat_cpu_left(prior[i], q[i]);
     const double lambda = n + alpha * g, rest = r[i] - ve[i];
     w[i] = 1 / lambda;
     const double d_lambda = -0.5 * w[i] * (1 - w[i] * (vbv[i] + rest * rest));
@@ -103,8 +103,7 @@ static void add_block(void *self, size_t lane, size_t item) {
   } else {
     general_block(j, lane, &b, t);
   }
-  const oat_points z = {j->sparse->z, j->sparse->k, j->sparse->ldz};
-  oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, z, t.a, b.slope, t.ld, l->work, &j->own[lane].kernel);
+  oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, oat_sparse_knots(j->sparse), t.a, b.slope, t.ld, l->work, &j->own[lane].kernel);
 }
 
 /* Empty sums in the memory of a lane, with the shape of those that are asked for. */
@@ -126,10 +125,9 @@ oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse,
   oat_loop loop = oat_cpu_loop(cpu, "gradient", add_block, &j);
   loop.backwards = true;
   oat_loop_run(&loop);
-  oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->kernel.log_lengthscale);
-  out->kernel.log_shape = out->dg = out->dn = 0;
+  oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->kernel.theta);
+  out->dg = out->dn = 0;
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
-    out->kernel.log_shape += j.own[lane].kernel.log_shape;
     out->dg += j.own[lane].dg;
     out->dn += j.own[lane].dn;
   }

@@ -21,14 +21,14 @@ typedef struct job {
 
 /* One row: what the model makes of it from all others. */
 typedef struct term {
-  double noise, q, s; /* n_i, |v|^2, |u|^2 */
+  double noise, left, s; /* n_i, g_i, |u|^2 */
   double w, leave;
 } term;
 
 /* leave is at least 1 / (1 + w q), which it would be if there were no other row. */
-static term term_of(const job *j, double noise, double q, double s) {
-  const double w = 1 / (noise + j->sparse->alpha * oat_cpu_residual(j->sparse, q));
-  return (term){noise, q, s, w, fmax(1 - w * s, 1 / (1 + w * q))};
+static term term_of(const job *j, double noise, double prior, double q, double s) {
+  const double left = oat_cpu_left(prior, q), w = 1 / (noise + j->sparse->alpha * left);
+  return (term){noise, left, s, w, fmax(1 - w * s, 1 / (1 + w * q))};
 }
 
 /* The mean's coefficients without the row: R^T S^-1 R loses kappa e e^T. Where 1 - t is nothing but the ridge, a coefficient cannot be
@@ -60,7 +60,7 @@ static double error_of(const job *j, const oat_row_block *b, size_t i, const dou
 
 static void leave_row(job *j, size_t lane, const oat_row_block *b, size_t i, const double *fit, const term *t, double *e) {
   const oat_left_out *out = j->out;
-  const double error = error_of(j, b, i, fit, t, e), left = out->explained ? 0 : oat_cpu_residual(j->sparse, t->q);
+  const double error = error_of(j, b, i, fit, t, e), left = out->explained ? 0 : t->left;
   const double variance = t->s / t->leave + left + t->noise;
   double *sums = j->sums + lane * SUMS;
   sums[DENSITY] -= 0.5 * (log(OAT_TWO_PI * variance) + error * error / variance);
@@ -77,13 +77,13 @@ static void leave_block(void *self, size_t lane, size_t item) {
   const oat_cpu *cpu = j->cpu;
   const oat_cpu_block b = oat_cpu_block_of(cpu, lane, j->sparse, item);
   const size_t n = b.rows.n, columns = j->out->columns, k = b.v.columns;
-  const double *q = oat_cpu_squares(cpu, lane, &b);
+  const double *q = oat_cpu_squares(cpu, lane, &b), *prior = oat_cpu_prior(cpu, lane, j->sparse, &b.rows);
   double *s = cpu->lane[lane].row[1], *fit = j->scratch + lane * j->stride, *e = fit + cpu->block * columns;
   oat_triangle_solve(&cpu->b, OAT_TRANSPOSED, b.v);
   oat_row_squares(n, k, b.v.a, b.v.ld, s);
   oat_gemm(1, oat_as_const(b.v), OAT_PLAIN, (oat_const_view){j->out->c, k, columns, k}, OAT_PLAIN, 0, (oat_view){fit, n, columns, n});
   for (size_t i = 0; i < n; i++) {
-    const term t = term_of(j, oat_block_noise(&b.rows, j->sparse->tau, i), q[i], s[i]);
+    const term t = term_of(j, oat_block_noise(&b.rows, j->sparse->tau, i), prior[i], q[i], s[i]);
     leave_row(j, lane, &b.rows, i, fit, &t, e);
   }
 }

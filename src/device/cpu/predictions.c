@@ -1,6 +1,4 @@
 /* Rows as the model predicts them: mean and variance, the mean alone, averages over groups of rows. */
-#include <string.h>
-
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
 
@@ -21,8 +19,11 @@ static void predict_block(void *self, size_t lane, size_t item) {
   const oat_row_predictions *out = j->out;
   const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
   const size_t first = b.rows.first, n = b.rows.n;
-  if (out->q != NULL) {
-    memcpy(out->q + first, oat_cpu_squares(j->cpu, lane, &b), n * sizeof(double));
+  if (out->left != NULL) {
+    const double *prior = oat_cpu_prior(j->cpu, lane, j->sparse, &b.rows), *q = oat_cpu_squares(j->cpu, lane, &b);
+    for (size_t i = 0; i < n; i++) {
+      out->left[first + i] = oat_cpu_left(prior[i], q[i]);
+    }
   }
   if (j->whiten) {
     oat_triangle_solve(&j->cpu->b, OAT_TRANSPOSED, b.v);
@@ -49,7 +50,7 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
 
 /* k(x, Z) of a block, in V's place. */
 static oat_view cross(const job *j, size_t lane, const oat_row_block *b) {
-  const oat_points z = {j->sparse->z, j->sparse->k, j->sparse->ldz};
+  const oat_points z = oat_sparse_knots(j->sparse);
   const oat_view k = {j->cpu->lane[lane].v, b->n, z.n, b->n};
   oat_kernel_cross(&j->sparse->cov, b->x, z, k.a, k.ld, j->cpu->lane[lane].work);
   return k;

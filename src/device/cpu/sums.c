@@ -28,22 +28,25 @@ static void add_noise_scalars(const job *j, size_t lane, const oat_row_block *b,
   }
 }
 
-/* For alpha = 0, at the end: sum g_i / n_i = sigma^2 sum w_i - trace of sum w_i v_i v_i^T, never negative but for rounding. */
+/* For alpha = 0, at the end: sum g_i / n_i = k(x, x) sum w_i - trace of sum w_i v_i v_i^T, never negative but for rounding. All kernels
+ * are stationary: k(x, x) is the same for all rows. */
 static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
+  const double prior = oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1);
   double *scalar = sums->scalar, trace = 0;
   for (size_t i = 0; i < sparse->k; i++) {
     trace += sums->vwv[i * (sparse->k + 1)];
   }
-  scalar[OAT_G_OVER_N] = fmax(sparse->cov.sigma * sparse->cov.sigma * scalar[OAT_SUM_W] - trace, 0);
+  scalar[OAT_G_OVER_N] = fmax(prior * scalar[OAT_SUM_W] - trace, 0);
   scalar[OAT_PENALTY] = sparse->trace ? -0.5 * scalar[OAT_G_OVER_N] : 0;
 }
 
 /* For alpha > 0: w_i of the block's rows, and the scalar sums. */
 static void add_scalars(const job *j, size_t lane, const oat_cpu_block *b, double *scalar) {
   const double alpha = j->sparse->alpha, *q = oat_cpu_squares(j->cpu, lane, b);
+  const double *prior = oat_cpu_prior(j->cpu, lane, j->sparse, &b->rows);
   double *w = j->cpu->lane[lane].row[1];
   for (size_t i = 0; i < b->rows.n; i++) {
-    const double n = oat_block_noise(&b->rows, j->sparse->tau, i), g = oat_cpu_residual(j->sparse, q[i]), lambda = n + alpha * g;
+    const double n = oat_block_noise(&b->rows, j->sparse->tau, i), g = oat_cpu_left(prior[i], q[i]), lambda = n + alpha * g;
     w[i] = 1 / lambda;
     scalar[OAT_LOG_LAMBDA] += log(lambda);
     scalar[OAT_PENALTY] -= (1 - alpha) / (2 * alpha) * log1p(alpha * g / n);

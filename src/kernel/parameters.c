@@ -1,0 +1,52 @@
+/* The table of parameters, see parameters.h. */
+#include "kernel/parameters.h"
+
+#include <math.h>
+
+#include "kernel/kernel.h"
+
+static const oat_parameter kinds[] = {
+    [OAT_SIGMA] = {"sigma", OAT_UNIT_TARGET, OAT_ALL_INPUTS, 1e-5, 1e5, true},
+    [OAT_TAU] = {"tau", OAT_UNIT_TARGET, OAT_ALL_INPUTS, 1e-5, 1e5, true},
+    [OAT_SHAPE] = {"shape", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-3, 1e5, true},
+    [OAT_LENGTHSCALE] = {"lengthscale", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true},
+};
+
+size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
+
+oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t d, size_t place) {
+  oat_parameter parameter = kinds[place < OAT_LENGTHSCALE ? place : OAT_LENGTHSCALE];
+  parameter.used = place != OAT_SHAPE || kernel->profile->has_shape;
+  if (place >= OAT_LENGTHSCALE && kernel->ard && d > 0) {
+    parameter.input = place - OAT_LENGTHSCALE;
+  }
+  return parameter;
+}
+
+static double mean_spread(const oat_units *units) {
+  double sum = 0;
+  for (size_t j = 0; j < units->d; j++) {
+    sum += units->input[j] / (double)units->d;
+  }
+  return sum;
+}
+
+double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units) {
+  if (parameter->unit != OAT_UNIT_INPUT) {
+    return parameter->unit == OAT_UNIT_TARGET ? units->target : 1;
+  }
+  return parameter->input == OAT_ALL_INPUTS ? mean_spread(units) : units->input[parameter->input];
+}
+
+double oat_parameter_start(const oat_parameter *parameter, const oat_units *units) {
+  const double unit = oat_parameter_unit(parameter, units);
+  if (parameter->unit != OAT_UNIT_INPUT) {
+    return parameter->unit == OAT_UNIT_TARGET ? unit / sqrt(2) : 1;
+  }
+  return sqrt((double)units->d) * unit;
+}
+
+oat_theta_fields oat_theta_named(const oat_kernel *kernel, size_t d, const double *theta, double unit) {
+  return (oat_theta_fields){theta[OAT_SIGMA] * unit, theta[OAT_TAU] * unit, theta[OAT_SHAPE], oat_theta_count(kernel, d) - OAT_LENGTHSCALE,
+                            theta + OAT_LENGTHSCALE};
+}

@@ -1,0 +1,54 @@
+/* The parameters of a problem as a table: what is in each place of theta. All are positive, and the optimiser sees their
+ * logarithms. Model files have theta as it is. */
+#ifndef OAT_PARAMETERS_H
+#define OAT_PARAMETERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct oat_kernel;
+
+/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */
+enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
+
+/* What a parameter is measured in. */
+typedef enum oat_unit { OAT_UNIT_NONE, OAT_UNIT_TARGET, OAT_UNIT_INPUT } oat_unit;
+
+#define OAT_ALL_INPUTS ((size_t)-1)
+
+typedef struct oat_parameter {
+  const char *name; /* also that of the setting it starts from */
+  oat_unit unit;
+  size_t input;     /* that it belongs to, or OAT_ALL_INPUTS */
+  double low, high; /* range in its unit: beyond it the model is one of its limits to all the digits of a prediction */
+  bool used;        /* else the kernel does not have it, and it keeps its start value */
+} oat_parameter;
+
+/* Spreads, in the numbers that a fit works with. */
+typedef struct oat_units {
+  double target;
+  size_t d;
+  const double *input; /* d */
+} oat_units;
+
+/* Length of theta, and the most that it is for any kernel. */
+size_t oat_theta_count(const struct oat_kernel *kernel, size_t d);
+static inline size_t oat_theta_most(size_t d) { return OAT_LENGTHSCALE + d; }
+/* What is in a place of theta. */
+oat_parameter oat_parameter_at(const struct oat_kernel *kernel, size_t d, size_t place);
+/* The parameter's unit as a number: the spread of the target, of its input, or the mean of all inputs' spreads. */
+double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units);
+/* Where a fit starts that is told nothing: half of the target's variance is noise, and the rows are about a lengthscale apart. */
+double oat_parameter_start(const oat_parameter *parameter, const oat_units *units);
+
+/* theta, or derivatives in its logarithms, by name, as the public structs have it. */
+typedef struct oat_theta_fields {
+  double sigma, tau, shape;
+  size_t lengthscale_count;
+  const double *lengthscales; /* in theta */
+} oat_theta_fields;
+
+/* What is measured in the target's unit is multiplied by `unit`. */
+oat_theta_fields oat_theta_named(const struct oat_kernel *kernel, size_t d, const double *theta, double unit);
+
+#endif
