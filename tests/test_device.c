@@ -308,7 +308,8 @@ static void state_gradient(world *w, result *out) {
     dn += row.dn * w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
   }
   for (size_t i = 0; i < OAT_LENGTHSCALE + INPUTS; i++) {
-    const bool has = i < oat_theta_count(kernel, INPUTS) && i != OAT_SIGMA && i != OAT_TAU && (i != OAT_SHAPE || kernel->profile->has_shape);
+    const bool has =
+        i < oat_theta_count(kernel, INPUTS) && i != OAT_SIGMA && i != OAT_TAU && (i != OAT_SHAPE || kernel->profile->has_shape);
     put_one(out, has ? slope_in(w, dk, &w->p.theta[i], true) : 0);
   }
   for (size_t i = 0; i < KNOTS * INPUTS; i++) {
@@ -964,7 +965,7 @@ typedef struct operation {
   const char *name;
   oatgp_status (*compute)(world *w, oat_device *device, result *out);
   void (*state)(world *w, result *out); /* what the contract says */
-  bool any_alpha; /* alpha does not matter */
+  bool any_alpha;                       /* alpha does not matter */
   bool system;
 } operation;
 

@@ -20,7 +20,8 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"devices", oat_device_names}, {"zlib", zlib_name}, {"compiler", compiler_name},
+    {"BLAS", oat_blas_name},       {"threads", oat_threads_name}, {"SIMD", oat_simd_name},
+    {"devices", oat_device_names}, {"zlib", zlib_name},           {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {

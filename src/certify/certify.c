@@ -235,8 +235,8 @@ static oatgp_status say_cost(run *f) {
   const char *limit = f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "";
   f->result.seconds_per_iteration = each;
   oat_say(f->ctx, OATGP_NOTE,
-          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s",
-          f->n, each, most, each * most, more, limit);
+          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s", f->n,
+          each, most, each * most, more, limit);
   return OATGP_OK;
 }
 
@@ -251,11 +251,8 @@ static oatgp_status open_system(run *f, const oat_factors *factors) {
                                     .where = {settings->device, (int)settings->threads},
                                     .system = true};
   oatgp_status status = OATGP_OK;
-  f->system = (oat_system){.sparse = oat_model_sparse(f->request->model),
-                           .lb = factors->lb,
-                           .ask = ask,
-                           .asker = f,
-                           .traces = settings->determinant != 0};
+  f->system = (oat_system){
+      .sparse = oat_model_sparse(f->request->model), .lb = factors->lb, .ask = ask, .asker = f, .traces = settings->determinant != 0};
   f->system.sparse.l = factors->l;
   TRY(oat_device_open(f->ctx, &config, &f->device));
   TRY(f->device->table->load(f->ctx, f->device, f->rows));

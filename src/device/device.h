@@ -117,8 +117,8 @@ typedef struct oat_left_out {
   size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
   const double *coefficient; /* p */
   const oat_gls *gls;        /* their normal equations; NULL for one column */
-  bool explained; /* the variance has what the knots explain alone (dic) */
-  double *error;  /* a value for each row, or NULL: y - mean */
+  bool explained;            /* the variance has what the knots explain alone (dic) */
+  double *error;             /* a value for each row, or NULL: y - mean */
   double *variance;
   double density;           /* sums: of the log densities */
   double squares, products; /* sum w r^2; sum w r times what the model makes of r */
@@ -254,8 +254,7 @@ struct oat_device_table {
    * estimated without it; gls is of the gram of exact_sums. */
   oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, double *density);
   /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
-  oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
-                         size_t *pivot);
+  oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
   /* From such a factor. Allocates. N^3. */
   oatgp_status (*exact_rows)(oat_device *device, const double *l, const oat_exact_rows *out);
 

@@ -256,7 +256,8 @@ oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
   TRY(run_heats(s, a, field));
   bool finalist[STARTS];
   for (size_t i = 0; i < STARTS; i++) {
-    finalist[i] = is_finalist(field, i, oat_rows_total(a) == oat_rows_total(s->objective->config.rows) ? STARTS : FINALISTS); /* of all rows: all */
+    finalist[i] =
+        is_finalist(field, i, oat_rows_total(a) == oat_rows_total(s->objective->config.rows) ? STARTS : FINALISTS); /* of all rows: all */
   }
   for (size_t i = 0; i < STARTS; i++) {
     take_if_better(s, &field[i], &best, (double)oat_rows_total(a));

@@ -29,7 +29,7 @@ typedef struct oat_objective_config {
   double jitter;        /* relative to sigma^2, on Kuu (sparse) or on K (full) */
   size_t k, block;
   int64_t memory;
-  size_t capacity;        /* most knots it can be resized to; 0 = k */
+  size_t capacity; /* most knots it can be resized to; 0 = k */
   oat_where where;
   double jitter_absolute; /* added to Kuu as it is; sparse only */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */

@@ -160,6 +160,11 @@ oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *s
                     .self = self};
 }
 
+void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
+  const oat_loop loop = oat_cpu_loop(cpu, what, item, self);
+  oat_loop_run(&loop);
+}
+
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
 
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb) {
@@ -172,7 +177,8 @@ void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *
 
 /* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
 static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
-  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld, cpu->lane[lane].work);
+  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld,
+                          cpu->lane[lane].work);
   oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
 }
 

@@ -76,7 +76,8 @@ typedef struct oat_cpu_block {
 oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
 oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows);
 void oat_cpu_close(oat_device *device);
-/* A loop over all blocks. */
+/* A loop over all blocks: as it is, or to be changed before it runs. */
+void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
 /* At the beginning of what makes V. */
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse);
@@ -122,8 +123,7 @@ oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_
 oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
 oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density);
-oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
-                            size_t *pivot);
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
 oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_exact_rows *out);
 oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out);
 oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *curvature);

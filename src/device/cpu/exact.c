@@ -225,8 +225,7 @@ oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_e
 
 /* ---- the factor alone -------------------------------------------------------------------------------------------- */
 
-oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
-                            size_t *pivot) {
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n;
   double *work = NULL;

@@ -54,8 +54,7 @@ static oat_largest find_largest(oat_pivots *p) {
   for (size_t lane = 0; lane < p->cpu->lanes; lane++) {
     p->best[lane] = oat_largest_none;
   }
-  const oat_loop loop = oat_cpu_loop(p->cpu, NULL, look_at_block, p);
-  oat_loop_run(&loop);
+  oat_cpu_run(p->cpu, NULL, look_at_block, p);
   oat_largest largest = {p->left[0], 0};
   for (size_t lane = 0; lane < p->cpu->lanes; lane++) {
     oat_largest_take(&largest, p->best[lane].value, p->best[lane].at);

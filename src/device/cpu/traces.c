@@ -60,8 +60,7 @@ oatgp_status oat_cpu_make_traces(oat_cpu *cpu) {
   s->trace_stride = stride;
   TRY(oat_new_matrix(cpu->ctx, n, k, &s->u));
   TRY(oat_new_matrix(cpu->ctx, cpu->lanes, stride, &s->traces));
-  const oat_loop loop = oat_cpu_loop(cpu, NULL, make_u, cpu);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, NULL, make_u, cpu);
 done:
   return status;
 }
