@@ -88,6 +88,7 @@ static oatgp_status work(cli *c) {
   oatgp_status status;
   oatgp_context_set_threads(c->ctx, (int)c->settings.threads);
   oatgp_context_set_memory(c->ctx, c->settings.memory);
+  TRY(oatgp_context_set_device(c->ctx, c->settings.device));
   TRY(cli_check_files(c));
   TRY(cli_trace_open(c));
   cli_progress_begin(c);

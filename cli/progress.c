@@ -238,14 +238,13 @@ static void hear(void *user, const char *what, size_t done, size_t total) {
 /* "restart 1, 52/80 knots, iteration 12, objective -1038.99" */
 static void set_state(cli *c, const oatgp_event *event) {
   cli_progress *p = &c->progress;
-  const char *select = c->settings.select;
-  const bool grows = !p->refines && c->settings.max_knots > 0 && (strncmp(select, "oat-", 4) == 0 || strcmp(select, "auto") == 0);
+  const bool grows = !p->refines && c->settings.max_knots > 0 && event->max_knots > 0;
   char restart[40] = "", most[24] = "", knots[64] = "full GP";
   if (event->restart > 0) {
     snprintf(restart, sizeof restart, "restart %" PRId64 ", ", event->restart);
   }
   if (grows) {
-    snprintf(most, sizeof most, "/%" PRId64, c->settings.max_knots);
+    snprintf(most, sizeof most, "/%zu", event->max_knots);
   }
   if (event->kind == OATGP_EVENT_SUBSET) {
     snprintf(knots, sizeof knots, "parameters from the exact GP of %zu rows", event->rows);

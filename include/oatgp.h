@@ -65,6 +65,9 @@ OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
 /* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
+/* Where predictions, scores, leave-one-out and updates work on rows: a name of --device ("auto", the default, is the fastest that there is);
+ * oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if there is no device of that name. */
+OATGP_API oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name);
 /* Bytes that joint covariances and draws may take (default 0: what the machine has free). More is refused before it is allocated. */
 OATGP_API void oatgp_context_set_memory(oatgp_context *ctx, int64_t bytes);
 /* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much of how much.
@@ -223,6 +226,7 @@ typedef struct oatgp_event {
   const double *positions; /* added x inputs: the new knots in the data's units */
   int64_t candidates;      /* looked at for the proposal */
   double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
+  size_t max_knots;        /* in any event: most knots of a fit that grows; 0 if the number of knots does not change */
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */

@@ -9,6 +9,7 @@
 #define TEST_DENSE_H
 
 #include "objective/objective.h"
+#include "rows/layout.h"
 #include "support.h"
 
 typedef long double real;

@@ -38,6 +38,19 @@ static inline oatgp_data *wavy_data(scratch *s, size_t n, size_t d, double noise
   return data;
 }
 
+/* Mean NLP of wavy_data under the wave and the noise that they were made of: no model can expect less. */
+static inline double wavy_nlp(const oatgp_data *data, double noise) {
+  double sum = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    double residual = data->y[i];
+    for (size_t j = 0; j < data->d; j++) {
+      residual -= sin(2 * data->x[i + j * data->n] + (double)j);
+    }
+    sum += 0.5 * (log(2 * acos(-1) * noise * noise) + residual * residual / (noise * noise));
+  }
+  return sum / (double)data->n;
+}
+
 /* One of the data sets that come with the project. */
 static inline oatgp_data *project_data(scratch *s, const char *name, const char *target) {
   char path[1024];
@@ -77,6 +90,7 @@ static inline double *must_predict(scratch *s, const oatgp_model *model, const o
   return all;
 }
 
+/* Variances that are numbers, and no smaller with the noise than without. */
 static inline void expect_sane_predictions(const double *all, size_t n) {
   for (size_t i = 0; i < n; i++) {
     assert_true(isfinite(all[i]));
@@ -85,14 +99,51 @@ static inline void expect_sane_predictions(const double *all, size_t n) {
   }
 }
 
+/* The rows of a fit are predicted no worse than by their average: smoothing only takes away from what is left of it. */
+static inline void expect_better_than_average(const oatgp_data *data, const double *prediction) {
+  double average = 0, left = 0, spread = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    average += data->y[i] / (double)data->n;
+  }
+  for (size_t i = 0; i < data->n; i++) { /* their squares may leave the range of a double */
+    left = hypot(left, data->y[i] - prediction[i]);
+    spread = hypot(spread, data->y[i] - average);
+  }
+  assert_true(left <= spread * (1 + 1e-9) + 1e-14 * fabs(average));
+}
+
 /* Fits, predicts at the training rows, and checks that all numbers make sense. Returns the model. */
 static inline oatgp_model *fit_sanely(scratch *s, const oatgp_data *data, const oatgp_data *knots) {
   oatgp_model *model = must_fit(s, data, knots);
   double *all = must_predict(s, model, data);
   expect_sane_predictions(all, oatgp_data_rows(data));
+  if (info_of(model).slopes == NULL) { /* slopes that the rows hardly determine may be far off */
+    expect_better_than_average(data, all);
+  }
   assert_true(isfinite(info_of(model).objective));
   free(all);
   return model;
+}
+
+/* The best of three starts of the full GP, each optimised from there alone. */
+static inline double exact_from_starts(scratch *s, const oatgp_data *data) {
+  static const char *const lengthscales[] = {"", "0.4", "4"};
+  static const double noise[] = {0, 0.05, 0.2};
+  const oatgp_settings before = s->settings;
+  double best = -HUGE_VAL;
+  for (size_t i = 0; i < LENGTH(noise); i++) {
+    oatgp_model *model = NULL;
+    s->settings.approx = "full";
+    s->settings.select = "fixed";
+    s->settings.lengthscale = lengthscales[i];
+    s->settings.tau = noise[i];
+    if (oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model) == OATGP_OK) {
+      best = fmax(best, info_of(model).objective);
+    }
+    oatgp_model_free(model);
+  }
+  s->settings = before;
+  return best;
 }
 
 /* Mean NLP of the test rows, predicted by the mean and the variance of the others. */

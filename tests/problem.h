@@ -3,6 +3,7 @@
 #define TEST_PROBLEM_H
 
 #include "objective/objective.h"
+#include "rows/layout.h"
 #include "support.h"
 
 enum { MAX_INPUTS = 4, MAX_THETA = OAT_LENGTHSCALE + MAX_INPUTS, MAX_PARAMETERS = 256 };

@@ -32,6 +32,18 @@ static inline void check_near(double a, double b, double tolerance, const char *
   }
 }
 
+/* For objectives, log evidences, bounds and gains: fails with both numbers when they are more than `most` nats apart.
+ * What a nat means does not depend on how large they are, so this tolerance is absolute. */
+#define assert_nats(got, expected, most) check_nats((got), (expected), (most), #got " = " #expected, __FILE__, __LINE__)
+
+static inline void check_nats(double got, double expected, double most, const char *what, const char *file, int line) {
+  const double apart = fabs(got - expected);
+  if (!(apart <= most)) {
+    print_error("%s: got %.17g, expected %.17g: %g nats apart, more than %g\n", what, got, expected, apart, most);
+    _fail(file, line);
+  }
+}
+
 /* |a - b| against the larger of them or 1. */
 static inline double relative_error(double a, double b) { return fabs(a - b) / fmax(1, fmax(fabs(a), fabs(b))); }
 

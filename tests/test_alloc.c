@@ -3,6 +3,7 @@
  *
  * The linker puts the functions __wrap_X in the place of X (test_alloc.link) in this program and the library; calls within shared
  * libraries (the BLAS, cJSON, libc) stay as they are. */
+#include "rows/layout.h"
 #include "fits.h"
 
 #include <errno.h>
@@ -134,6 +135,7 @@ static int free_world(void **state) {
 /* Runs a script with the n-th allocation failing, for n = 1, 2, ... until one run needs fewer than n. */
 static void fail_each_allocation(world *w, script *run) {
   size_t needed = 0;
+  oat_context_drop(w->s->ctx);
   for (size_t n = 1;; n++) {
     const ptrdiff_t before = memory.blocks;
     w->s->ctx->error[0] = '\0';
@@ -142,6 +144,7 @@ static void fail_each_allocation(world *w, script *run) {
     const oatgp_status status = run(w);
     const bool reached = memory.count >= n;
     memory.fail_at = 0;
+    oat_context_drop(w->s->ctx); /* what a call leaves for the next */
     if (memory.blocks != before) {
       fail_msg("allocation %zu failed and %td blocks were not freed", n, memory.blocks - before);
     }

@@ -1,38 +1,11 @@
 /* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
  * small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
-#include "fits.h"
 #include "knots/subset.h"
+#include "rows/layout.h"
+#include "watch.h"
 
 #define NO_SUBSET 1000 /* subset_rows of which all of these data have their exact GP */
-
-typedef struct watch {
-  size_t calls, subsets, smallest, kept, dropped, refinements;
-  size_t stop_at_call; /* 0: never */
-  oatgp_event_kind stop_at;
-  bool stops_at_kind;
-} watch;
-
-static int observe(void *user, const oatgp_event *event) {
-  watch *w = user;
-  w->calls++;
-  if (event->kind == OATGP_EVENT_SUBSET) {
-    w->subsets++;
-    w->smallest = w->smallest == 0 || event->rows < w->smallest ? event->rows : w->smallest;
-  }
-  w->kept += event->kind == OATGP_EVENT_KEPT;
-  w->dropped += event->kind == OATGP_EVENT_DROPPED;
-  w->refinements += event->kind == OATGP_EVENT_REFINE;
-  return (w->stops_at_kind && event->kind == w->stop_at) || (w->stop_at_call > 0 && w->calls >= w->stop_at_call);
-}
-
-static oatgp_model *fit_watched(scratch *s, const oatgp_data *data, watch *w) {
-  oatgp_model *model = NULL;
-  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, observe, w, &model));
-  double *all = must_predict(s, model, data);
-  expect_sane_predictions(all, oatgp_data_rows(data));
-  free(all);
-  return model;
-}
+#define FIRST_KNOTS 50 /* doubling begins with so many or a few more, but less than twice as many */
 
 static oatgp_model_info fit_info(scratch *s, const oatgp_data *data, watch *w) {
   oatgp_model *model = fit_watched(s, data, w);
@@ -41,14 +14,16 @@ static oatgp_model_info fit_info(scratch *s, const oatgp_data *data, watch *w) {
   return info; /* its pointers are gone */
 }
 
-static double exact_evidence(scratch *s, const oatgp_data *data) {
-  const oatgp_settings before = s->settings;
-  s->settings.approx = "full";
-  oatgp_model *model = must_fit(s, data, NULL);
-  const double evidence = info_of(model).objective;
-  oatgp_model_free(model);
-  s->settings = before;
-  return evidence;
+/* By so many nats a fit may be off: what is documented. */
+static double allowed(const scratch *s, const oatgp_data *data) { return s->settings.tol_row * (double)data->n; }
+
+/* The objective of a constant with noise, in nats. */
+static double constant_objective(const oatgp_data *data) { return -(double)data->n * constant_nlp(data, data); }
+
+static double held_out_nlp(scratch *s, const oatgp_model *model, const oatgp_data *test) {
+  oatgp_scores scores;
+  must(s, oatgp_score(s->ctx, model, test, NULL, &scores));
+  return scores.mean_nlp;
 }
 
 /* What takes the optimum is too slow for valgrind, which sees all else with few iterations. */
@@ -73,7 +48,7 @@ static void few_rows_reach_the_evidence(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
   oatgp_data *data = motorcycle(s);
-  const double evidence = exact_evidence(s, data), n = (double)oatgp_data_rows(data);
+  const double evidence = exact_from_starts(s, data);
   size_t before = 0;
   static const double tolerances[] = {0.05, 0.002, 0.0001};
   for (size_t i = 0; i < LENGTH(tolerances); i++) {
@@ -82,29 +57,36 @@ static void few_rows_reach_the_evidence(void **state) {
     const oatgp_model_info info = fit_info(s, data, &w);
     assert_int_equal(info.stop, OATGP_STOP_EVIDENCE);
     assert_true(info.objective <= evidence + 1e-6);
-    assert_true(info.objective >= evidence - tolerances[i] * n - 1e-3);
-    assert_true(info.knots > before && info.knots < 60);
-    assert_true(w.subsets > 0 && w.refinements == 0);
+    assert_true(info.objective >= evidence - allowed(s, data) - 1e-3); /* two optimisations differ by less than that */
+    assert_true(info.knots > before && info.knots < data->n / 2);
+    assert_true(w.seen[OATGP_EVENT_SUBSET] > 0 && w.seen[OATGP_EVENT_REFINE] == 0);
     assert_int_equal(w.smallest, oatgp_data_rows(data));
     before = info.knots;
   }
   oatgp_data_free(data);
 }
 
-/* With many, doubling ends when it gains nothing, with the knots that were enough. */
+/* With many, doubling ends when it gains nothing, with the knots that were enough. Rows that it has not seen are then
+ * predicted nearly as well as by the function and the noise that they were made of. Each of about 20 parameters and
+ * knots costs 1 / (2 n) nats a row; over 2000 rows this has a standard deviation of 0.003. */
 static void many_rows_double_until_nothing_is_gained(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, 600, 1, 0.2, 3);
+  oatgp_data *data = wavy_data(s, 600, 1, 0.2, 3), *test = wavy_data(s, 2000, 1, 0.2, 33);
   watch w = {0};
   s->settings.subset_rows = 150;
-  const oatgp_model_info info = fit_info(s, data, &w);
+  oatgp_model *model = fit_watched(s, data, &w);
+  const oatgp_model_info info = info_of(model);
   assert_true(info.stop == OATGP_STOP_TOL_ROW || info.stop == OATGP_STOP_CANDIDATES);
   assert_int_equal(w.smallest, 150);
-  assert_true(w.kept >= 1 && w.refinements == 1);
-  assert_true(info.knots >= 8 && info.knots < 120);
-  assert_true(info.objective >= exact_evidence(s, data) - 0.01 * 600);
+  assert_true(w.seen[OATGP_EVENT_KEPT] >= 1 && w.seen[OATGP_EVENT_REFINE] == 1);
+  assert_true(info.knots < 150);
+  const double evidence = exact_from_starts(s, data), worse = held_out_nlp(s, model, test) - wavy_nlp(test, 0.2);
+  assert_true(info.objective <= evidence + 1e-6 && info.objective >= evidence - allowed(s, data));
+  assert_true(worse > -0.01 && worse < 20.0 / 2 / 600 + 0.01);
+  oatgp_model_free(model);
   oatgp_data_free(data);
+  oatgp_data_free(test);
 }
 
 static void most_knots_are_a_limit(void **state) {
@@ -118,16 +100,18 @@ static void most_knots_are_a_limit(void **state) {
     const oatgp_model_info info = fit_info(s, data, &w);
     assert_int_equal(info.stop, OATGP_STOP_MAX_KNOTS);
     assert_int_equal(info.knots, 20);
-    assert_int_equal(w.refinements, 1);
+    assert_int_equal(w.seen[OATGP_EVENT_REFINE], 1);
   }
   oatgp_data_free(data);
 }
 
-/* A model of which nothing is known but where it began can be kept, too. */
+/* A model of which nothing is known but where it began can be kept, too. None predicts rows that are left out worse
+ * than a constant does. */
 static void fit_and_keep(scratch *s, const oatgp_data *data, watch *w, oatgp_stop stop) {
   oatgp_model *model = fit_watched(s, data, w), *loaded = NULL;
   assert_int_equal(info_of(model).stop, stop);
-  assert_true(info_of(model).knots > 0 && isfinite(info_of(model).objective));
+  assert_true(info_of(model).knots > 0);
+  assert_true(info_of(model).loo_mean_nlp <= constant_nlp(data, data) + 1e-3);
   must(s, oatgp_model_save(s->ctx, model, s->path));
   must(s, oatgp_model_load(s->ctx, s->path, &loaded));
   expect_same_model(s, data, model, loaded);
@@ -169,7 +153,7 @@ static void resumed_it_is_the_same(void **state) {
     s->settings.checkpoint = s->settings.resume = "";
     oatgp_model *model = fit_watched(s, data, &whole);
     for (size_t at = 1; at < whole.calls; at += whole.calls / (under_valgrind() ? 3 : 8) + 1) {
-      watch w = {.stop_at_call = at};
+      watch w = {.stop_after = at};
       s->settings.checkpoint = s->path;
       s->settings.resume = "";
       oatgp_model_free(fit_watched(s, data, &w));
@@ -219,75 +203,93 @@ static void given_knots_are_moved(void **state) {
   oatgp_data_free(data);
 }
 
-/* Every kernel, sparse model and mean. */
+/* Every kernel, sparse model and mean. A few iterations go most of the way from a constant to the function and the
+ * noise that the rows were made of. */
 static void everything_can_be_selected_automatically(void **state) {
   scratch *s = *state;
   static const char *const models[] = {"vfe", "dic", "dtc", "fic", "fitc", "pep"};
   static const char *const kernels[] = {"se", "rq-ard", "exponential", "matern32", "matern52-ard", "se-ard"};
   static const char *const means[] = {"mean", "linear", "fit", "0"};
   oatgp_data *data = wavy_data(s, 150, 2, 0.1, 8);
+  const double halfway = (constant_nlp(data, data) + wavy_nlp(data, 0.1)) / 2;
   s->settings.max_iter = under_valgrind() ? 2 : 10;
   for (size_t i = 0; i < LENGTH(models); i++) {
     s->settings.approx = models[i];
     s->settings.kernel = kernels[i];
     s->settings.mean = means[i % LENGTH(means)];
     s->settings.subset_rows = i % 2 == 0 ? 60 : NO_SUBSET;
-    oatgp_model_free(fit_sanely(s, data, NULL));
+    oatgp_model *model = fit_sanely(s, data, NULL);
+    assert_true(info_of(model).loo_mean_nlp < halfway);
+    oatgp_model_free(model);
   }
   oatgp_data_free(data);
 }
 
-/* Noise is called noise, and by few knots. */
+/* Noise is called noise where the exact GP of all rows is known; elsewhere it comes to the same with the knots that
+ * doubling begins with. Its objective is that of a constant with noise, up to what is left of sigma. */
 static void nothing_but_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
   enum { N = 500 };
-  double x[N], y[N], sum = 0, squares = 0;
+  double x[N], y[N];
   oat_rng rng;
   oat_rng_seed(&rng, 9);
   for (size_t i = 0; i < N; i++) {
     x[i] = oat_rng_uniform(&rng);
     y[i] = 3 + oat_rng_normal(&rng);
-    sum += y[i];
-    squares += y[i] * y[i];
   }
-  const double variance = squares / N - sum / N * sum / N, constant = -0.5 * N * (log(2 * acos(-1) * variance) + 1);
+  static const struct {
+    int64_t subset_rows, memory; /* all rows have their exact GP; 120 of them; none has */
+    bool said;
+  } cases[] = {{NO_SUBSET, 0, true}, {120, 0, false}, {120, 1, false}};
   oatgp_data *data = make_data(s, N, 1, x, y);
-  for (int many = 0; many < 2; many++) {
+  const double constant = constant_objective(data);
+  assert_nats(exact_from_starts(s, data), constant, 1e-3); /* on these rows the best GP is that constant */
+  for (size_t i = 0; i < LENGTH(cases); i++) {
     watch w = {0};
-    s->settings.subset_rows = many ? 120 : NO_SUBSET;
+    s->settings.subset_rows = cases[i].subset_rows;
+    s->settings.memory = cases[i].memory > 0 ? cases[i].memory : s->settings.memory;
+    s->said[0] = '\0';
     const oatgp_model_info info = fit_info(s, data, &w);
-    assert_true(info.objective > constant - 0.01 * N);
-    assert_true(info.knots <= 63);
+    assert_nats(info.objective, constant, 0.01);
+    assert_int_equal(strstr(s->said, "the model is that constant") != NULL, cases[i].said);
+    assert_true(info.knots >= 1 && info.knots < (cases[i].said ? 2 : 2 * FIRST_KNOTS));
+    assert_near(info.tau * info.tau, exp(-2 * constant / N - 1) / (2 * acos(-1)), 1e-4); /* the variance of y */
   }
-  s->settings.memory = 1; /* no exact GP at all */
-  oatgp_model_free(fit_sanely(s, data, NULL));
   oatgp_data_free(data);
 }
 
-/* An optimum that was not reached says nothing of noise; the models that are no bounds come near the evidence, not above it. */
+/* An optimum that was not reached says nothing of noise. However early a fit ends, and with however few knots, it
+ * predicts new rows no worse than a constant does. A model that is no bound comes near the evidence; it is told when it
+ * is above. */
 static void signal_is_not_called_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, 200, 4, 0.1, 10);
-  s->settings.max_iter = 0;
-  oatgp_model_free(must_fit(s, data, NULL));
-  s->settings.max_iter = 1000;
-  s->settings.time_limit = 1e-3;
-  oatgp_model_free(must_fit(s, data, NULL));
-  assert_null(strstr(s->said, "chance"));
-  s->settings.time_limit = 0;
-  s->settings.max_knots = 2;
-  oatgp_model *two = must_fit(s, data, NULL);
-  assert_int_equal(info_of(two).knots, 2);
-  oatgp_model_free(two);
+  oatgp_data *data = wavy_data(s, 200, 4, 0.1, 10), *test = wavy_data(s, 400, 4, 0.1, 34);
+  static const struct {
+    int64_t max_iter, max_knots;
+    double time_limit;
+  } cases[] = {{0, 0, 0}, {1000, 0, 1e-3}, {1000, 2, 0}};
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    s->settings.max_iter = cases[i].max_iter;
+    s->settings.max_knots = cases[i].max_knots;
+    s->settings.time_limit = cases[i].time_limit;
+    oatgp_model *model = fit_sanely(s, data, NULL);
+    assert_null(strstr(s->said, "chance"));
+    assert_true(held_out_nlp(s, model, test) <= constant_nlp(data, test) + 0.01);
+    assert_true(cases[i].max_knots == 0 || info_of(model).knots == 2);
+    oatgp_model_free(model);
+  }
+  expect_said(s, "below the log evidence of the exact GP");
   s->settings.max_knots = 0;
   s->settings.approx = "dtc";
   oatgp_model *dtc = must_fit(s, data, NULL);
-  s->settings.approx = "vfe";
-  assert_true(info_of(dtc).objective < exact_evidence(s, data) + 0.05 * 200);
+  const double above = info_of(dtc).objective - exact_from_starts(s, data);
+  assert_true(fabs(above) < 2 * allowed(s, data));
+  assert_int_equal(strstr(s->said, "above the log evidence of the exact GP") != NULL, above > allowed(s, data));
   oatgp_model_free(dtc);
   oatgp_data_free(data);
+  oatgp_data_free(test);
 }
 
 /* A start at which the exact GP cannot be factorised says nothing of noise either. */
@@ -295,11 +297,12 @@ static void a_hopeless_start_is_not_called_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
   oatgp_data *data = motorcycle(s); /* has rows with the same input */
-  const double evidence = exact_evidence(s, data);
+  const double evidence = exact_from_starts(s, data);
   s->settings.tau = 1e-10;
   oatgp_model *model = must_fit(s, data, NULL);
   assert_null(strstr(s->said, "chance"));
-  assert_true(info_of(model).objective > evidence - 20);
+  assert_true(info_of(model).objective <= evidence + 1e-6);
+  assert_true(info_of(model).objective >= evidence - allowed(s, data) - 1e-3);
   oatgp_model_free(model);
   oatgp_data_free(data);
 }
@@ -313,8 +316,8 @@ static void refined_if_asked_for(void **state) {
   const double before = fit_info(s, data, &plain).objective;
   s->settings.refine = 1;
   const oatgp_model_info info = fit_info(s, data, &refined);
-  assert_true(plain.refinements == 0 && refined.refinements == 1);
-  assert_true(info.objective > before);
+  assert_true(plain.seen[OATGP_EVENT_REFINE] == 0 && refined.seen[OATGP_EVENT_REFINE] == 1);
+  assert_true(info.objective > before && info.objective <= exact_from_starts(s, data) + 1e-6);
   assert_int_equal(info.stop, OATGP_STOP_EVIDENCE);
   oatgp_data_free(data);
 }
@@ -341,14 +344,15 @@ static void rows_left_out(void **state) {
     }
     const oat_rows rows = {.n = n, .d = 1, .p = p, .x = data->x, .r = r};
     const oat_objective_config config = {
-        .approx = oat_approx_find("full"), .kernel = oat_kernel_find("se-ard"), .rows = &rows, .memory = INT64_MAX, .threads = 1};
+        .approx = oat_approx_find("full"), .kernel = oat_kernel_find("se-ard"), .rows = &rows, .memory = INT64_MAX};
     oat_objective *objective = NULL;
-    double value, slopes[4];
+    double value, sum, slopes[4];
     oat_gradient gradient = {slopes, NULL};
     must(s, oat_objective_create(s->ctx, &config, &objective));
     must(s, oat_objective_evaluate(objective, &(oat_point){theta, NULL}, &value, &gradient));
-    assert_near(value, info.objective, 1e-9 * fabs(value));
-    assert_near(-oat_full_left_out(objective) / (double)n, info.loo_mean_nlp, 1e-9);
+    assert_nats(value, info.objective, 1e-9);
+    must(s, oat_full_left_out(objective, &sum));
+    assert_nats(-sum / (double)n, info.loo_mean_nlp, 1e-9);
     oat_objective_free(objective);
     oatgp_model_free(model);
     free(r);

@@ -1,6 +1,6 @@
 /* Checkpoints that are not what a fit wrote: every number, array and text is looked at before it is used. A forged file is refused with a
  * sentence, or goes on to a model; it never crashes, never goes on for ever and never fails in silence. */
-#include "fits.h"
+#include "watch.h"
 
 #include "tensors/tensors.h"
 #include "knots/strategy.h"
@@ -8,17 +8,6 @@
 
 enum { NUMBERS = 48, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, VALUE, RESTART = 16, BEST_K = 21 };
 enum { INCUMBENT_EXACT = 27, EXACT = 29, BEST_EXACT = 32, RANDOM };
-
-/* Asks to stop after so many events. */
-typedef struct watch {
-  size_t calls, most;
-} watch;
-
-static int count(void *user, const oatgp_event *event) {
-  watch *w = user;
-  (void)event;
-  return ++w->calls >= w->most;
-}
 
 static void small_settings(scratch *s, const char *select) {
   oatgp_settings_default(&s->settings);
@@ -36,11 +25,10 @@ static void small_settings(scratch *s, const char *select) {
 
 /* Leaves a checkpoint in s->path, made after so many events. */
 static bool interrupt(scratch *s, const oatgp_data *data, size_t events) {
-  oatgp_model *model = NULL;
-  watch w = {.most = events};
+  watch w = {.stop_after = events};
   s->settings.checkpoint = s->path;
   s->settings.resume = "";
-  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, count, &w, &model));
+  oatgp_model *model = fit_watched(s, data, &w);
   const bool stopped = info_of(model).stop == OATGP_STOP_USER;
   oatgp_model_free(model);
   s->settings.checkpoint = "";
@@ -50,11 +38,11 @@ static bool interrupt(scratch *s, const oatgp_data *data, size_t events) {
 
 /* Goes on from it; a limit of events stands for the patience of a person. */
 static oatgp_status resume(scratch *s, const oatgp_data *data, oatgp_model **model) {
-  watch w = {.most = 3000};
+  watch w = {.stop_after = 3000};
   s->ctx->error[0] = '\0';
   *model = NULL;
-  const oatgp_status status = oatgp_fit(s->ctx, data, &s->settings, NULL, count, &w, model);
-  assert_true(w.calls < w.most);
+  const oatgp_status status = oatgp_fit(s->ctx, data, &s->settings, NULL, observe, &w, model);
+  assert_true(w.calls < w.stop_after);
   if (status != OATGP_OK && strlen(oatgp_last_error(s->ctx)) < 10) {
     fail_msg("status %d has no sentence: '%s'", (int)status, oatgp_last_error(s->ctx));
   }

@@ -4,6 +4,7 @@
  *   G = dF/dQ = 1/2 (S^-1 r r^T S^-1 - S^-1 + diag(1 / n)),  dF/dKuf = 2 A G,  dF/dKuu = -A G A^T,  A = Kuu^-1 Kuf.
  *
  * The order of the knots matters: L is a good factor when each knot is far from those before it, a bad one when they are sorted. */
+#include "rows/layout.h"
 #include "dense.h"
 #include "problem.h"
 

@@ -1,4 +1,5 @@
 /* The gradient of every model with every kernel against central differences of sixth order, in all parameters and all knots. */
+#include "rows/layout.h"
 #include "problem.h"
 
 enum { ROWS = 23, INPUTS = 2, KNOTS = 5 };

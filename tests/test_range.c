@@ -18,7 +18,7 @@ static oatgp_data *in_unit(scratch *s, double unit) {
 
 static void expect_multiple(size_t n, const double *values, double unit, const double *expected, double tolerance) {
   for (size_t i = 0; i < n; i++) {
-    assert_true(isfinite(values[i]) && values[i] != 0);
+    assert_true(values[i] != 0);
     assert_near(values[i] / unit, expected[i], tolerance);
   }
 }
@@ -40,8 +40,8 @@ static void ask(scratch *s, const oatgp_model *model, const oatgp_data *data, to
 static void expect_same_scores(const oatgp_scores *a, double unit, const oatgp_scores *b) {
   assert_near(a->rmse / unit, b->rmse, 1e-9);
   assert_near(a->srmse, b->srmse, 1e-9);
-  assert_near(a->mean_nlp - log(unit), b->mean_nlp, 1e-9);
-  assert_near(a->mnlp - log(unit), b->mnlp, 1e-9);
+  assert_nats(a->mean_nlp - log(unit), b->mean_nlp, 1e-9);
+  assert_nats(a->mnlp - log(unit), b->mnlp, 1e-9);
   assert_near(a->coverage95, b->coverage95, 1e-9);
 }
 
@@ -71,7 +71,7 @@ static void unit_of_the_target(void **state) {
       expect_same_scores(&here.scores, units[u], &plain.scores);
       expect_same_scores(&here.held, units[u], &plain.held);
       assert_true(here.scores.aukl_latent == 0 && here.scores.aukl_observation == 0);
-      assert_near(info_of(model).loo_mean_nlp - log(units[u]), plain.held.mean_nlp, 1e-9);
+      assert_nats(info_of(model).loo_mean_nlp - log(units[u]), plain.held.mean_nlp, 1e-9);
       oatgp_model_free(model);
       oatgp_data_free(data);
     }

@@ -1,6 +1,6 @@
 /* What a default fit promises, over random problems: it is within --tol-row of the exact GP or says something, it has a usable model at every
  * moment, and --memory changes nothing of it. bench/trust.py has the same with hundreds of problems and more starts. */
-#include "fits.h"
+#include "watch.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { PROBLEMS = 12 };
@@ -75,27 +75,6 @@ static const char *const kernels[] = {"se-ard", "matern52-ard", "se", "matern32-
 
 /* ---- against the exact GP ---------------------------------------------------------------------------------------------- */
 
-/* The best of three starts of the full GP, each optimised from there alone. */
-static double exact_from_starts(scratch *s, const oatgp_data *data) {
-  static const char *const lengthscales[] = {"", "0.4", "4"};
-  static const double noise[] = {0, 0.05, 0.2};
-  const oatgp_settings before = s->settings;
-  double best = -HUGE_VAL;
-  for (size_t i = 0; i < LENGTH(noise); i++) {
-    oatgp_model *model = NULL;
-    s->settings.approx = "full";
-    s->settings.select = "fixed";
-    s->settings.lengthscale = lengthscales[i];
-    s->settings.tau = noise[i];
-    if (oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model) == OATGP_OK) {
-      best = fmax(best, info_of(model).objective);
-    }
-    oatgp_model_free(model);
-  }
-  s->settings = before;
-  return best;
-}
-
 /* Nobody has to check: a default fit that is not near the exact GP says so. */
 static void near_the_exact_gp_or_it_says_so(void **state) {
   scratch *s = *state;
@@ -155,16 +134,6 @@ static void a_given_jitter_is_kept(void **state) {
 
 /* ---- at every moment ----------------------------------------------------------------------------------------------------- */
 
-typedef struct patience {
-  size_t calls, most;
-} patience;
-
-static int lose_patience(void *user, const oatgp_event *event) {
-  patience *p = user;
-  (void)event;
-  return ++p->calls >= p->most;
-}
-
 /* Stopped after any number of steps, a fit predicts new rows no worse than a constant does, nor much worse than when stopped before. */
 static void better_with_every_moment(void **state) {
   scratch *s = *state;
@@ -176,10 +145,9 @@ static void better_with_every_moment(void **state) {
     double best = HUGE_VAL;
     s->settings.subset_rows = 100; /* 500 rows are many */
     for (size_t most = 1; most < 1000; most = most * 3 / 2 + 1) {
-      patience p = {0, most};
-      oatgp_model *model = NULL;
+      watch w = {.stop_after = most};
       oatgp_scores scores;
-      must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, lose_patience, &p, &model));
+      oatgp_model *model = fit_watched(s, data, &w);
       must(s, oatgp_score(s->ctx, model, test, NULL, &scores));
       assert_true(scores.mean_nlp <= constant + 0.02);
       assert_true(scores.mean_nlp <= best + 0.05);
@@ -207,7 +175,7 @@ static void memory_changes_nothing(void **state) {
     oatgp_model *small = must_fit(s, data, NULL);
     assert_int_equal(info_of(small).knots, info_of(plain).knots);
     assert_int_equal(info_of(small).iterations, info_of(plain).iterations);
-    assert_near(info_of(small).objective, info_of(plain).objective, 1e-9);
+    assert_nats(info_of(small).objective, info_of(plain).objective, 1e-9);
     oatgp_model_free(small);
   }
   oatgp_model_free(plain);

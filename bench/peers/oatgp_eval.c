@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "rows/layout.h"
 #include "bench.h"
 #include "data/data.h"
 #include "linalg/linalg.h"

@@ -1,7 +1,5 @@
 /* Settings that have no effect with the others, such as --alpha with vfe: a note says so. A setting counts as given when it is neither its
  * default nor what the preset says. */
-#include <string.h>
-
 #include "api/api.h"
 #include "knots/strategy.h"
 #include "fit/setup.h"
@@ -13,22 +11,21 @@ static bool has_knots(const oat_setup *s) { return sparse(s) && s->knots != NULL
 static bool relative_jitter(const oat_setup *s) { return sparse(s) && s->settings->jitter_absolute == 0; }
 static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint != '\0'; }
 
-static bool is(const oat_setup *s, const char *strategy) { return strcmp(s->strategy->name, strategy) == 0; }
-static bool automatic(const oat_setup *s) { return is(s, "auto"); }
-static bool selects(const oat_setup *s) { return sparse(s) || automatic(s) || strcmp(s->settings->select, "fixed") == 0; }
+static bool automatic(const oat_setup *s) { return s->strategy->automatic; }
+static bool selects(const oat_setup *s) { return sparse(s) || s->strategy == oat_strategy_find(s->settings->select); }
 static bool has_tolerance(const oat_setup *s) { return sparse(s) && automatic(s); }
 static bool grows(const oat_setup *s) { return sparse(s) && s->strategy->grows; }
-static bool proposes(const oat_setup *s) { return s->strategy->proposal != NULL; }
 static bool guards(const oat_setup *s) { return s->strategy->grows; }
-static bool compares_knots(const oat_setup *s) { return s->strategy->proposal != NULL || is(s, "variance"); }
-static bool bayesian(const oat_setup *s) { return is(s, "oat-bo"); }
-static bool by_gain(const oat_setup *s) { return is(s, "oat-gain"); }
+static bool compares_knots(const oat_setup *s) { return s->strategy->compares; }
+static bool proposes(const oat_setup *s) { return s->strategy->proposal != NULL; }
+static bool bayesian(const oat_setup *s) { return proposes(s) && s->strategy->proposal->surrogate; }
+static bool by_gain(const oat_setup *s) { return proposes(s) && s->strategy->proposal->exact; }
 static bool exact_gain(const oat_setup *s) { return by_gain(s) && oat_approx_plain_noise(s->approx); }
-static bool draws_rows(const oat_setup *s) { return s->strategy->proposal != NULL && !exact_gain(s); }
+static bool draws_rows(const oat_setup *s) { return proposes(s) && !exact_gain(s); }
 static bool refines(const oat_setup *s) { return s->settings->refine != 0; }
-static bool can_refine(const oat_setup *s) { return sparse(s) && !is(s, "simultaneous"); }
-static bool moves_knots(const oat_setup *s) { return sparse(s) && (refines(s) || !(is(s, "fixed") || is(s, "variance"))); }
-static bool adadelta(const oat_setup *s) { return strcmp(s->settings->optimizer, "adadelta") == 0; }
+static bool can_refine(const oat_setup *s) { return sparse(s) && !s->strategy->needs_moving; }
+static bool moves_knots(const oat_setup *s) { return sparse(s) && (refines(s) || s->strategy->moves); }
+static bool adadelta(const oat_setup *s) { return !oat_optim_find(s->settings->optimizer)->curvature; }
 static bool lbfgs(const oat_setup *s) { return !adadelta(s) || automatic(s); }
 
 typedef struct effect {

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "device/device.h"
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
@@ -19,7 +20,7 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"zlib", zlib_name}, {"compiler", compiler_name},
+    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"devices", oat_device_names}, {"zlib", zlib_name}, {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {

@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "data/data.h"
-#include "model/model.h"
+#include "fit/request.h"
 
 enum { LONGEST_PATH = 4096 };
 #define LARGEST_TARGET 1e301 /* room for what predictions are made of, such as several times sigma */
@@ -60,13 +60,4 @@ oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oa
   TRY(oat_evaluate(ctx, data, settings, knots, with_gradient, out));
 done:
   return status;
-}
-
-void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
-  if (evaluation != NULL) {
-    free(evaluation->lengthscales);
-    free(evaluation->d_log_lengthscales);
-    free(evaluation->d_knots);
-    *evaluation = (oatgp_evaluation){0};
-  }
 }

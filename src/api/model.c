@@ -1,74 +1,12 @@
 /* Public entries for models: they check their arguments and forward. */
 #include "model/model.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/api.h"
-#include "predict/metrics.h"
-#include "util/memory.h"
+#include "predict/predict.h"
+#include "predict/score.h"
 #include "util/utf8.h"
-
-static const char *text_of(const oatgp_model *model, size_t which) { return model->text[which] != NULL ? model->text[which] : ""; }
-
-void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
-  if (model == NULL || info == NULL) {
-    return;
-  }
-  const double *number = model->number, unit = number[OAT_NUMBER_Y_SCALE];
-  const oat_theta_fields at = oat_theta_named(model->kernel, model->d, model->theta, unit);
-  *info = (oatgp_model_info){
-      .version = text_of(model, OAT_TEXT_VERSION),
-      .approx = model->approx->name,
-      .kernel = model->kernel->name,
-      .optimizer = text_of(model, OAT_TEXT_OPTIMIZER),
-      .select = text_of(model, OAT_TEXT_SELECT),
-      .target = text_of(model, OAT_TEXT_TARGET),
-      .mean_kind = text_of(model, OAT_TEXT_MEAN),
-      .command = text_of(model, OAT_TEXT_COMMAND),
-      .settings = text_of(model, OAT_TEXT_SETTINGS),
-      .fingerprint = text_of(model, OAT_TEXT_FINGERPRINT),
-      .weights = text_of(model, OAT_TEXT_WEIGHTS),
-      .noise_variance = text_of(model, OAT_TEXT_NOISE),
-      .alpha = number[OAT_NUMBER_ALPHA],
-      .objective = number[OAT_NUMBER_OBJECTIVE],
-      .sigma = at.sigma,
-      .tau = at.tau,
-      .shape = at.shape,
-      .jitter = number[OAT_NUMBER_JITTER],
-      .seconds = number[OAT_NUMBER_SECONDS],
-      .mean = number[OAT_NUMBER_MEAN] + (model->p > 0 ? unit * model->coefficient[0] : 0),
-      .slopes = model->slopes,
-      .n = (size_t)number[OAT_NUMBER_N],
-      .d = model->d,
-      .knots = model->approx->sparse ? model->k : 0,
-      .lengthscale_count = at.lengthscale_count,
-      .lengthscales = at.lengthscales,
-      .input_centre = model->scaling.centre,
-      .input_scale = model->scaling.scale,
-      .iterations = (int64_t)number[OAT_NUMBER_ITERATIONS],
-      .evaluations = (int64_t)number[OAT_NUMBER_EVALUATIONS],
-      .rejected = (int64_t)number[OAT_NUMBER_REJECTED],
-      .restarts = (int64_t)number[OAT_NUMBER_RESTARTS],
-      .seed = (int64_t)number[OAT_NUMBER_SEED],
-      .stop = (oatgp_stop)number[OAT_NUMBER_STOP],
-      .history_count = model->history_count,
-      .history = model->history,
-      .jitter_absolute = number[OAT_NUMBER_JITTER_ABSOLUTE],
-      .selection_count = model->selection_count,
-      .selection = model->selection,
-      .loo_mean_nlp = number[OAT_NUMBER_LOO_MEAN_NLP],
-      .loo_rmse = number[OAT_NUMBER_LOO_RMSE],
-      .loo_coverage95 = number[OAT_NUMBER_LOO_COVERAGE95],
-      .lower = number[OAT_NUMBER_LOWER],
-      .upper = number[OAT_NUMBER_UPPER],
-  };
-}
-
-const char *oatgp_model_input_name(const oatgp_model *model, size_t input) {
-  return model != NULL && input < model->d ? model->names[input] : NULL;
-}
 
 oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command) {
   char *copy = NULL;
@@ -84,43 +22,13 @@ oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, con
   return status;
 }
 
-/* The place of knot i among those that the user sees. */
-static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
-
-/* Posterior mean and sd of f at the knots, into whichever of the two is wanted. */
-static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
-  double *means = NULL, *sds = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, model->k, 1, &means));
-  TRY(oat_new_matrix(ctx, model->k, 1, &sds));
-  TRY(oat_take_threads(ctx, oat_threads(ctx), 1));
-  TRY(oat_predict_knots(ctx, model, means, sds));
-  for (size_t i = 0; i < model->k; i++) {
-    if (mean != NULL) {
-      mean[knot_place(model, i)] = means[i];
-    }
-    if (sd != NULL) {
-      sd[knot_place(model, i)] = sds[i];
-    }
-  }
-done:
-  free(means);
-  free(sds);
-  return status;
-}
-
 oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
   OAT_NEED_CONTEXT(ctx);
   if (model == NULL || !model->approx->sparse) {
     return oat_fail(ctx, OATGP_ARGUMENT, model == NULL ? "the model is NULL" : "the full GP has no knots");
   }
-  const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
-  for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
-    for (size_t j = 0; j < model->d; j++) {
-      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
-    }
-  }
-  return status;
+  const oatgp_status status = mean != NULL || sd != NULL ? oat_take_threads(ctx, oat_threads(ctx), 1) : OATGP_OK;
+  return status == OATGP_OK ? oat_predict_knots(ctx, model, knots, mean, sd) : status;
 }
 
 oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path) {

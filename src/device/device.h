@@ -1,7 +1,11 @@
-/* The backend: everything that touches the rows. It is coarse on purpose: only K x K and shorter sums leave it, so that
- * threads, other devices, several machines or rows from a disk change nothing above it.
+/* Devices: everything that is computed from rows. A device is opened once for a model and kept; it is given rows and then asked for
+ * what this header names. Only K x K and shorter sums leave it, and results that have one value for each row, so that another
+ * processor, several machines or rows from a file change nothing above.
  *
- * The two passes evaluate one objective for every sparse model (notation of the paper; V = L^-1 Kuf, L L^T = Kuu):
+ * Contract of every operation: the result depends on the rows, the numbers given and the configured block alone, to the last bit; not on
+ * the number of threads. An operation allocates nothing unless it says so. Of what is said in sums, `n` is the number of all rows.
+ *
+ * Notation of the paper; V = L^-1 Kuf, L L^T = Kuu:
  *   q_i = |v_i|^2, g_i = k(x_i, x_i) - q_i, lambda_i = n_i + alpha g_i, w_i = 1 / lambda_i,
  * n_i = tau^2 * noise_scale_i + noise_add_i the row's noise variance. */
 #ifndef OAT_DEVICE_H
@@ -10,33 +14,29 @@
 #include <stdint.h>
 
 #include "kernel/kernel.h"
-#include "util/context.h"
+#include "linalg/gls.h"
+#include "rows/rows.h"
 
-/* Rows, borrowed until close. r holds the residual y - m and then p columns, the basis of an estimated mean. */
-typedef struct oat_rows {
-  size_t n, d, p;
-  const double *x;           /* n x d, column-major */
-  const double *r;           /* n x (1 + p), column-major */
-  const double *noise_scale; /* n, or NULL for 1 */
-  const double *noise_add;   /* n, or NULL for 0 */
-} oat_rows;
+/* Where rows are worked on. */
+typedef struct oat_where {
+  const char *device; /* its name; NULL: auto */
+  int threads;        /* 0 stands for 1 */
+} oat_where;
 
-/* What tau^2 is multiplied by in the noise variance of row i, and that variance. */
-static inline double oat_noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
+typedef struct oat_device_config {
+  size_t max_knots; /* most knots of any operation */
+  size_t block;     /* rows at a time; 0: chosen by the device */
+  int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
+  oat_where where;
+  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system; /* will be asked for system_open; `block` must be given */
+} oat_device_config;
 
-static inline double oat_noise_variance(const oat_rows *rows, double tau, size_t i) {
-  return tau * tau * oat_noise_scale(rows, i) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
-}
+/* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
+typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDUAL_FULL } oat_residual;
 
-typedef struct oat_backend_config {
-  size_t max_knots; /* most knots of any pass */
-  size_t block;     /* rows at a time, 0 = chosen from max_knots */
-  int64_t memory;   /* bytes that may be spent on keeping V between the passes */
-  int threads;
-  bool predicts; /* and does nothing else: needs less memory */
-} oat_backend_config;
-
-/* A sparse model at one point: what both passes and prediction need. */
+/* A sparse model at one point. */
 typedef struct oat_sparse {
   oat_covariance cov;
   size_t k;
@@ -44,13 +44,16 @@ typedef struct oat_sparse {
   size_t ldz;
   const double *l; /* k x k, Cholesky factor of Kuu */
   double tau, alpha;
-  bool trace;  /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
-  bool slopes; /* a pass 2 will follow: pass 1 may keep what that needs */
+  bool trace;     /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
+  bool gradient;  /* gradient sums will be asked for at this point */
+  uint64_t stamp; /* tells points apart: the same stamp, the same numbers above. 0: like no other */
 } oat_sparse;
 
 static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
 
-/* Sums of pass 1. The arrays are one block of `count` doubles that starts at vwv. */
+/* ---- sums --------------------------------------------------------------------------------------------------------------- */
+
+/* The arrays are one block of `count` doubles that starts at vwv. */
 typedef struct oat_sums {
   size_t count;
   double *vwv;    /* k x k, lower triangle: sum w_i v_i v_i^T */
@@ -61,8 +64,12 @@ typedef struct oat_sums {
 
 enum { OAT_LOG_LAMBDA, OAT_PENALTY, OAT_G_OVER_N, OAT_SUM_W, OAT_SCALARS };
 
-/* What pass 2 needs of the K x K work between the passes. Collapsed (alpha = 0 and noise proportional to tau^2): the rows'
- * terms have closed sums, and dKfu = diag(w) (V product + r le^T). */
+/* How many doubles the sums of k knots and a basis of p columns take, and the sums laid over a block of as many. */
+size_t oat_sums_count(size_t k, size_t p);
+oat_sums oat_sums_over(double *block, size_t k, size_t p);
+
+/* What the gradient needs of the K x K work. Collapsed (alpha = 0 and noise proportional to tau^2): the rows' terms have closed sums,
+ * and dKfu = diag(w) (V product + r le^T). */
 typedef struct oat_adjoint {
   bool collapsed;
   const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, else B^-1 */
@@ -71,7 +78,7 @@ typedef struct oat_adjoint {
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
 } oat_adjoint;
 
-/* Sums of pass 2. The arrays are one block of `count` doubles that starts at kernel.theta; collapsed it ends before s. */
+/* The arrays are one block of `count` doubles that starts at kernel.theta; collapsed it ends before s. */
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
@@ -79,13 +86,9 @@ typedef struct oat_gradient_sums {
   double dg, dn;              /* sum dg_i; sum dn_i tau^2 noise_scale_i; not collapsed only */
 } oat_gradient_sums;
 
-/* Prediction from K x K factors: v = L^-1 k(Z, x), u = LB^-1 v, or u = v where lb is NULL (the full GP, with Z the training
- * rows and L the factor of K + noise). Each output has as many values as there are rows, or is NULL. */
-typedef struct oat_row_predictions {
-  double *mean; /* u . c, without the prior mean */
-  double *q;    /* |v|^2 */
-  double *u2;   /* |u|^2 */
-} oat_row_predictions;
+/* The same for k knots in d dimensions, with all parts. */
+size_t oat_gradient_sums_count(size_t k, size_t d);
+oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d);
 
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate that the
  * knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block that starts at ee. */
@@ -97,20 +100,166 @@ typedef struct oat_candidates {
   double *ve;        /* k x m: sum w V E */
 } oat_candidates;
 
-typedef struct oat_backend oat_backend;
+/* ---- a value for each row -------------------------------------------------------------------------------------------------- */
 
-typedef struct oat_backend_table {
+/* From K x K factors: v = L^-1 k(Z, x), u = LB^-1 v, or u = v where lb is NULL (the full GP, with Z the training
+ * rows and L the factor of K + noise). Each output has as many values as there are rows, or is NULL. */
+typedef struct oat_row_predictions {
+  double *mean; /* u . c, without the prior mean */
+  double *left; /* k(x, x) - |v|^2, not below 0: what the knots leave of the prior variance */
+  double *u2;   /* |u|^2 */
+} oat_row_predictions;
+
+/* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
+typedef struct oat_left_out {
+  const double *lb;          /* factor of B */
+  const double *c;           /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
+  size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
+  const double *coefficient; /* p */
+  const oat_gls *gls;        /* their normal equations; NULL for one column */
+  bool explained; /* the variance has what the knots explain alone (dic) */
+  double *error;  /* a value for each row, or NULL: y - mean */
+  double *variance;
+  double density;           /* sums: of the log densities */
+  double squares, products; /* sum w r^2; sum w r times what the model makes of r */
+} oat_left_out;
+
+/* Averages over groups of `block` rows that follow each other: the configured block. */
+typedef struct oat_group_averages {
+  double *prior; /* for each group: the average of k(x, x') within it */
+  double *k;     /* groups x k, column-major: the averages of k(x, Z) */
+} oat_group_averages;
+
+/* ---- the exact GP ------------------------------------------------------------------------------------------------ */
+
+/* The covariance of the rows at one point: S = K + D, D_i = n_i and a jitter; S = L L^T. R = [r, H], H the mean's basis. */
+typedef struct oat_exact {
+  oat_covariance cov;
+  double tau;
+  double jitter; /* relative to the mean of k(x, x) */
+  bool gradient; /* exact_gradient will follow: progress is told of both together */
+} oat_exact;
+
+typedef struct oat_exact_sums {
+  size_t pivot;        /* 0, or the number (from 1) of the pivot that was not positive: the rest is then of no use */
+  double log_diagonal; /* sum log L_ii */
+  double jitter;       /* as it is on the diagonal */
+  double *gram;        /* (1 + p) x (1 + p): R^T S^-1 R */
+} oat_exact_sums;
+
+/* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
+typedef struct oat_exact_gradient {
+  oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
+  double scale;               /* sum dF/dS_ij K_ij */
+  double diagonal;            /* sum dF/dS_ii */
+  double noise;               /* sum dF/dS_ii noise_scale_i */
+} oat_exact_gradient;
+
+/* What leave-one-out needs of each row. */
+typedef struct oat_exact_rows {
+  double *gram;      /* (1 + p) x (1 + p): R^T S^-1 R */
+  double *solved;    /* n x (1 + p): S^-1 R */
+  double *precision; /* n: the diagonal of S^-1 */
+} oat_exact_rows;
+
+/* ---- the system behind the exact evidence ------------------------------------------------------------------------ */
+
+/* C = K + D over all rows, D their noise variances, and its sparse approximation P = Q + D, Q = V^T V. C is never kept
+ * as a whole. */
+typedef struct oat_system {
+  oat_sparse sparse;
+  const double *lb;         /* factor of B = I + V D^-1 V^T */
+  bool (*ask)(void *asker); /* asked in the thread of the caller every now and then; false: give up */
+  void *asker;
+  bool traces;    /* system_traces is wanted; becomes false if it would need more than the configured memory */
+  double weights; /* becomes sum 1 / n_i */
+} oat_system;
+
+/* Conjugate gradients on C x = r, preconditioned by P, are at some x; e = r - C x. */
+typedef struct oat_iterate {
+  double q;     /* r . x + e . x */
+  double ez;    /* e . P^-1 e */
+  double whole; /* e . D^-1 e */
+} oat_iterate;
+
+/* With G = K - Q, U = LB^-1 V D^-1 and T = G U^T. */
+typedef struct oat_trace_sums {
+  double square;     /* sum G_ij^2 / (n_i n_j) */
+  double tw;         /* sum |T_i|^2 / n_i */
+  double ut;         /* tr U T */
+  double ut_squares; /* |U T|^2 */
+} oat_trace_sums;
+
+/* ---- the table -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct oat_device_table oat_device_table;
+
+/* What every device begins with. */
+typedef struct oat_device {
+  const oat_device_table *table;
+} oat_device;
+
+struct oat_device_table {
   const char *name;
-  oatgp_status (*open)(oatgp_context *ctx, const oat_backend_config *config, oat_backend **out);
-  oatgp_status (*load_rows)(oatgp_context *ctx, oat_backend *backend, const oat_rows *rows);
-  oatgp_status (*pass1)(oat_backend *backend, const oat_sparse *sparse, oat_sums *sums);
-  oatgp_status (*pass2)(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums);
-  oatgp_status (*weigh)(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates);
-  oatgp_status (*predict)(oat_backend *backend, const oat_sparse *sparse, const double *lb, const double *c,
-                          const oat_row_predictions *out);
-  void (*close)(oat_backend *backend);
-} oat_backend_table;
+  oatgp_status (*open)(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
+  /* Takes rows, which are borrowed until others are taken or the device is closed. Allocates. */
+  oatgp_status (*load)(oatgp_context *ctx, oat_device *device, const oat_rows *rows);
+  void (*close)(oat_device *device);
 
-extern const oat_backend_table oat_backend_cpu;
+  /* The sums of which the value is made: 2 N K^2 flops. */
+  oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
+  /* After sums at the same point: 2 N K^2, not collapsed about twice as many. */
+  oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
+  /* 4 N K m. */
+  oatgp_status (*gains)(oat_device *device, const oat_sparse *sparse, oat_candidates *out);
+  /* N K^2 each for v and u. */
+  oatgp_status (*predictions)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                              const oat_row_predictions *out);
+  /* mean_i += scale k(x_i, Z) . weights: 2 N K. */
+  oatgp_status (*means)(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
+  oatgp_status (*left_out)(oat_device *device, const oat_sparse *sparse, oat_left_out *out);
+  oatgp_status (*averages)(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
+  /* The posterior covariance of the rows, n x n; lb NULL for the full GP. Allocates. */
+  oatgp_status (*joint)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
+
+  /* The exact GP, in one n x n matrix that stays in the device. OATGP_NUMERIC (no sentence is stored): there is a pivot
+   * that is not positive. N^3 / 3. */
+  oatgp_status (*exact_sums)(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
+  /* After exact_sums: |L^-1 (r - H coefficient)|^2. */
+  oatgp_status (*exact_quadratic)(oat_device *device, const double *coefficient, double *quadratic);
+  /* After exact_quadratic at the same point. 2 N^3 / 3. */
+  oatgp_status (*exact_gradient)(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
+  /* After exact_gradient: the sum of the log densities of each row given all others, with the mean's coefficients
+   * estimated without it; gls is of the gram of exact_sums. */
+  oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, double *density);
+  /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
+  oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
+                         size_t *pivot);
+  /* From such a factor. Allocates. N^3. */
+  oatgp_status (*exact_rows)(oat_device *device, const double *l, const oat_exact_rows *out);
+
+  /* Conjugate gradients begin at x = 0. What `system` points to is borrowed. Allocates. */
+  oatgp_status (*system_open)(oat_device *device, oat_system *system, oat_iterate *out);
+  /* p <- P^-1 e + turn p, and p . C p. OATGP_STOPPED (no sentence is stored): given up. N^2 d / 2. */
+  oatgp_status (*system_product)(oat_device *device, double turn, double *curvature);
+  /* After system_product: x <- x + length p. N K. */
+  oatgp_status (*system_step)(oat_device *device, double length, oat_iterate *out);
+  /* If there are traces. OATGP_STOPPED as above. N^2 K. */
+  oatgp_status (*system_traces)(oat_device *device, oat_trace_sums *out);
+  /* About how many seconds a product and the traces take, from a small part of each. Traces that are not there: 0. */
+  oatgp_status (*system_cost)(oat_device *device, double *product, double *traces);
+};
+
+/* ---- the registry ------------------------------------------------------------------------------------------------------------ */
+
+const oat_device_table *oat_device_at(size_t index); /* NULL past the end */
+const char *oat_device_names(void);                  /* of all, for people */
+/* Opens the device of that name; "auto" is the first that there is. */
+oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
+void oat_device_close(oat_device *device); /* may be NULL */
+/* For predictions: a device with these rows, which the context keeps until it is asked for one of another configuration. */
+oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
+/* What the context says of predictions. */
+oat_where oat_where_of(const oatgp_context *ctx);
 
 #endif

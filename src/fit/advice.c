@@ -8,7 +8,6 @@
 
 #include "data/data.h"
 #include "predict/metrics.h"
-#include "util/hash.h"
 #include "util/memory.h"
 
 enum { MOST_ROWS = 1000000 };
@@ -57,70 +56,16 @@ static void look_for_outliers(oatgp_context *ctx, const oat_setup *setup, size_t
 
 /* ---- rows with the same inputs --------------------------------------------------------------------------------------- */
 
-typedef struct marked {
-  uint64_t mark; /* of the inputs */
-  size_t row;
-} marked;
-
-static int by_mark(const void *a, const void *b) {
-  const marked *x = a, *y = b;
-  return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
-}
-
-static uint64_t mark_of(const oat_setup *setup, size_t row) {
-  uint64_t mark = OAT_HASH_START;
-  for (size_t j = 0; j < setup->scaling.d; j++) {
-    const double value = setup->x[row + j * setup->rows.n] + 0.0; /* no -0 */
-    mark = oat_hash(mark, &value, sizeof value);
-  }
-  return mark;
-}
-
-/* Rows that share their inputs with another, and the sum of squares of their targets about the means of their groups. */
-typedef struct repeats {
-  size_t rows, groups;
-  double squares;
-} repeats;
-
-static void add_group(const oat_setup *setup, const marked *list, size_t count, repeats *found) {
-  const double first = setup->r[list[0].row];
-  double mean = first; /* exactly, if all are the same */
-  for (size_t i = 1; i < count; i++) {
-    mean += (setup->r[list[i].row] - first) / (double)count;
-  }
-  for (size_t i = 0; i < count; i++) {
-    found->squares += (setup->r[list[i].row] - mean) * (setup->r[list[i].row] - mean);
-  }
-  found->rows += count;
-  found->groups++;
-}
-
 static oatgp_status look_for_repeats(oatgp_context *ctx, const oat_setup *setup, size_t n) {
-  marked *list = NULL;
-  repeats found = {0};
-  const oatgp_status status = oat_new(ctx, n, sizeof *list, &list);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  for (size_t i = 0; i < n; i++) {
-    list[i] = (marked){mark_of(setup, i), i};
-  }
-  qsort(list, n, sizeof *list, by_mark);
-  for (size_t first = 0, end; first < n; first = end) {
-    for (end = first + 1; end < n && list[end].mark == list[first].mark; end++) {
-    }
-    if (end - first > 1) {
-      add_group(setup, list + first, end - first, &found);
-    }
-  }
+  oat_repeats found = {0};
+  const oatgp_status status = oat_rows_repeats(ctx, setup->rows, n, &found);
   if (found.squares > 0) {
     oat_say(ctx, OATGP_NOTE,
             "%zu rows have the same inputs as another; their targets differ with a standard deviation of %.3g, which is what tau should "
             "come near",
             found.rows, sqrt(found.squares / (double)(found.rows - found.groups)) * setup->y_scale);
   }
-  free(list);
-  return OATGP_OK;
+  return status;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */

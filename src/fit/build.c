@@ -73,7 +73,7 @@ static oatgp_status copy_order(oatgp_context *ctx, const oat_setup *setup, oatgp
 static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, oatgp_model *model) {
   const oat_approx *approx = setup->approx;
   double *number = model->number;
-  number[OAT_NUMBER_N] = (double)setup->rows.n;
+  number[OAT_NUMBER_N] = (double)oat_rows_total(setup->rows);
   number[OAT_NUMBER_ALPHA] = approx->power ? setup->settings->alpha : approx->alpha;
   number[OAT_NUMBER_JITTER] = config->jitter;
   number[OAT_NUMBER_JITTER_ABSOLUTE] = setup->approx->sparse ? setup->settings->jitter_absolute : 0;
@@ -93,25 +93,13 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   }
 }
 
-/* The full GP keeps its rows: inputs, residuals from the prior mean, noise. */
-static void copy_rows(const oat_rows *rows, oatgp_model *model) {
-  memcpy(model->z, rows->x, rows->n * rows->d * sizeof *model->z);
-  for (size_t i = 0; i < rows->n; i++) {
-    model->r[i] = rows->r[i];
-    for (size_t j = 0; j < rows->p; j++) {
-      model->r[i] -= model->coefficient[j] * rows->r[i + (1 + j) * rows->n];
-    }
-    model->noise[i] = oat_noise_variance(rows, model->theta[OAT_TAU], i);
-  }
-}
-
 static void copy_factors(const oat_objective *objective, const oat_point *point, oatgp_model *model) {
   const oat_factors *factors = &objective->factors;
   const size_t k = model->k;
   memcpy(model->theta, point->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
   memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
   if (!model->approx->sparse) {
-    copy_rows(objective->config.rows, model);
+    oat_rows_copy(objective->config.rows, model->coefficient, model->theta[OAT_TAU], model->z, model->r, model->noise);
     return;
   }
   memcpy(model->z, point->z, k * model->d * sizeof *model->z);
@@ -132,8 +120,8 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   model->approx = setup->approx;
   model->kernel = setup->kernel;
   model->d = setup->scaling.d;
-  model->k = setup->approx->sparse ? setup->k : setup->rows.n;
-  model->p = setup->rows.p;
+  model->k = setup->approx->sparse ? setup->k : oat_rows_total(setup->rows);
+  model->p = oat_rows_basis(setup->rows);
   TRY(oat_model_allocate(ctx, model));
   TRY(copy_texts(ctx, setup, model));
   copy_numbers(setup, &objective->config, value, model);

@@ -1,6 +1,6 @@
 /* Checkpoints: a fit in the middle, saved between two steps so that it goes on to the same model, bit for bit.
  *
- * The file has the layout of a model file (data/tensors.h). A list of its arrays serves for writing and for reading. */
+ * The file has the layout of a model file (tensors/tensors.h). A list of its arrays serves for writing and for reading. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,11 @@ static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *wh
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
-enum { NUMBERS = 48, WORDS = 4 };
+/* Of the array `numbers`: its length, the rows of the table below, and the words of the generator after them. The file
+ * knows a number by its place: a row that comes, goes or moves needs another FORMAT_VERSION. */
+enum { NUMBERS = 48, LISTED = 33, WORDS = 4 };
+_Static_assert(LISTED + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
+_Static_assert(sizeof((oat_rng *)NULL)->state == WORDS * sizeof(uint64_t), "all words of the generator are saved");
 
 #define MOST_COUNT 0x1p53 /* up to here a double holds every whole number */
 #define MOST_SECONDS 1e15
@@ -43,7 +47,7 @@ typedef struct number {
 } number;
 
 /* In the order of the file. Values of the objective are -HUGE_VAL where there is none yet. To be saved, a field needs a row. */
-static size_t list_numbers(oat_fit_run *f, number *list) {
+static void list_numbers(oat_fit_run *f, number *list) {
   oat_search_state *state = &f->search.state;
   const double most = (double)f->setup.capacity, fewest = f->setup.approx->sparse ? 1 : 0;
   const double exact = f->search.settings.exact; /* whether the result may be the exact GP */
@@ -83,9 +87,8 @@ static size_t list_numbers(oat_fit_run *f, number *list) {
       {"left_out", REAL, &state->left_out, -HUGE_VAL, DBL_MAX},
       {"best_exact", FLAG, &f->best.exact, 0, exact},
   };
-  _Static_assert(sizeof all / sizeof *all + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
+  _Static_assert(sizeof all / sizeof *all == LISTED, "another number of rows is another FORMAT_VERSION");
   memcpy(list, all, sizeof all);
-  return sizeof all / sizeof *all;
 }
 
 static double number_value(const number *n) {
@@ -125,15 +128,15 @@ static void set_number(const number *n, double value) {
 
 /* After the numbers of the table, the generator: each 64-bit word as two halves, which doubles hold exactly. */
 static void store_numbers(oat_fit_run *f, double *stored) {
-  number list[NUMBERS];
-  const size_t count = list_numbers(f, list);
-  for (size_t i = 0; i < count; i++) {
+  number list[LISTED];
+  list_numbers(f, list);
+  for (size_t i = 0; i < LISTED; i++) {
     stored[i] = number_value(&list[i]);
   }
   for (size_t i = 0; i < WORDS; i++) {
     const uint64_t word = f->search.state.rng.state[i];
-    stored[count + 2 * i] = (double)(word >> 32);
-    stored[count + 2 * i + 1] = (double)(word & 0xffffffffu);
+    stored[LISTED + 2 * i] = (double)(word >> 32);
+    stored[LISTED + 2 * i + 1] = (double)(word & 0xffffffffu);
   }
 }
 
@@ -143,10 +146,10 @@ static bool is_within(double value, double lowest, double highest, bool whole) {
 }
 
 static oatgp_status load_numbers(oat_fit_run *f, const char *path, const double *stored) {
-  number list[NUMBERS];
-  const size_t count = list_numbers(f, list);
+  number list[LISTED];
+  list_numbers(f, list);
   uint64_t any = 0;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < LISTED; i++) {
     const number *n = &list[i];
     if (!is_within(stored[i], n->lowest, n->highest, n->kind != REAL)) {
       return oat_fail(f->ctx, OATGP_FORMAT, "'%s' is damaged: %s is %g where %s from %g to %g is right", path, n->name, stored[i],
@@ -155,7 +158,7 @@ static oatgp_status load_numbers(oat_fit_run *f, const char *path, const double 
     set_number(n, stored[i]);
   }
   for (size_t i = 0; i < WORDS; i++) {
-    const double high = stored[count + 2 * i], low = stored[count + 2 * i + 1];
+    const double high = stored[LISTED + 2 * i], low = stored[LISTED + 2 * i + 1];
     if (!is_within(high, 0, UINT32_MAX, true) || !is_within(low, 0, UINT32_MAX, true)) {
       return damaged(f->ctx, path, "the state of its random generator is not made of whole numbers below 2^32");
     }
@@ -179,7 +182,7 @@ enum { ARRAYS = 12 };
 
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
-  const array all[ARRAYS] = {
+  const array all[] = {
       {"point_theta", f->search.point.theta, theta, PARAMETERS},
       {"point_knots", f->search.point.z, z, KNOTS},
       {"backup_theta", f->search.backup.theta, theta, PARAMETERS_IF_ANY},
@@ -193,6 +196,7 @@ static void list_arrays(const oat_fit_run *f, array *list) {
       {"best_theta", f->best.point.theta, theta, PARAMETERS_IF_ANY},
       {"best_knots", f->best.point.z, z, KNOTS},
   };
+  _Static_assert(sizeof all / sizeof *all == ARRAYS, "every array is listed");
   memcpy(list, all, sizeof all);
 }
 
@@ -204,10 +208,11 @@ typedef struct named_log {
 enum { LOGS = 4 };
 
 static void list_logs(oat_fit_run *f, named_log *list) {
-  const named_log all[LOGS] = {{"history", &f->trail.history},
-                               {"selection", &f->trail.selection},
-                               {"best_history", &f->best.trail.history},
-                               {"best_selection", &f->best.trail.selection}};
+  const named_log all[] = {{"history", &f->trail.history},
+                           {"selection", &f->trail.selection},
+                           {"best_history", &f->best.trail.history},
+                           {"best_selection", &f->best.trail.selection}};
+  _Static_assert(sizeof all / sizeof *all == LOGS, "every log is listed");
   memcpy(list, all, sizeof all);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "linalg/linalg.h"
+#include "predict/predict.h"
 #include "predict/score.h"
 #include "util/memory.h"
 #include "util/rng.h"

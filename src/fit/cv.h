@@ -2,7 +2,7 @@
 #ifndef OAT_CV_H
 #define OAT_CV_H
 
-#include "model/model.h"
+#include "fit/request.h"
 
 /* The fit has the data, settings (its checkpoint and resume empty), knots and settings_text; watch may be NULL. */
 oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,

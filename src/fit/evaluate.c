@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "fit/request.h"
 #include "fit/setup.h"
 #include "util/memory.h"
 
@@ -20,7 +20,7 @@ static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const o
   out->sigma = at.sigma;
   out->tau = at.tau;
   out->shape = at.shape;
-  out->mean = setup->mean + (setup->rows.p > 0 ? unit * objective->factors.coefficient[0] : 0);
+  out->mean = setup->mean + (oat_rows_basis(setup->rows) > 0 ? unit * objective->factors.coefficient[0] : 0);
   out->jitter = objective->config.jitter;
   out->inputs = d;
   out->knots = k;
@@ -79,4 +79,13 @@ done:
   oat_objective_free(objective);
   oat_setup_clear(&setup);
   return status;
+}
+
+void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
+  if (evaluation != NULL) {
+    free(evaluation->lengthscales);
+    free(evaluation->d_log_lengthscales);
+    free(evaluation->d_knots);
+    *evaluation = (oatgp_evaluation){0};
+  }
 }

@@ -103,7 +103,8 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
       .lengthscales = at.lengthscales,
       .knots = s->objective->config.approx->sparse ? s->state.k : 0,
       .inputs = f->setup.scaling.d,
-      .rows = f->setup.rows.n,
+      .rows = oat_rows_total(f->setup.rows),
+      .max_knots = f->strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
   };
 }
 
@@ -149,8 +150,8 @@ static bool report_step(oat_fit_run *f) {
 /* The log evidence of the subset; nothing of it is recorded. */
 static bool report_subset(oat_fit_run *f, const oat_search *sub) {
   oatgp_event event = basic_event(f, sub, OATGP_EVENT_SUBSET);
-  event.rows = sub->objective->config.rows->n;
-  const double others = (double)(f->setup.rows.n - event.rows) * log(f->setup.y_scale); /* the unit of rows that are not in it */
+  event.rows = oat_rows_total(sub->objective->config.rows);
+  const double others = (double)(oat_rows_total(f->setup.rows) - event.rows) * log(f->setup.y_scale); /* the unit of rows that are not in it */
   event.objective += others;
   event.best = oat_setup_objective_value(&f->setup, sub->optim->counter[OAT_BEST]) + others;
   return tell(f, &event);

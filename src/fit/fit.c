@@ -206,17 +206,18 @@ static double *hand_over(oat_log *log, size_t *count) {
 
 /* Mean NLP of the rows, each predicted by the mean and the variance of the others, about. */
 static double constant_nlp(const oat_setup *setup) {
-  const double n = (double)setup->rows.n;
+  const oatgp_data *data = setup->data;
+  const double n = (double)data->n;
   double mean, sd;
-  oat_mean_sd(setup->rows.n, (oat_column){setup->r, 1}, &mean, &sd);
-  return log(setup->y_scale * sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
+  oat_mean_sd(data->n, (oat_column){data->y, 1}, &mean, &sd);
+  return log(sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
 }
 
 /* A model that predicts worse than a constant is no use, whatever its objective. */
 static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model) {
   const bool plain = f->setup.data->weight == NULL && f->setup.data->noise == NULL;
   const double nlp = model->number[OAT_NUMBER_LOO_MEAN_NLP], constant = constant_nlp(&f->setup);
-  if (plain && f->setup.rows.n > 2 && isfinite(constant) && nlp > constant + LOO_LOSS) {
+  if (plain && oat_rows_total(f->setup.rows) > 2 && isfinite(constant) && nlp > constant + LOO_LOSS) {
     oat_say(f->ctx, OATGP_WARNING,
             "rows that are left out are predicted worse than by a constant (mean NLP %.4g, the constant's %.4g): look for outliers in the "
             "target, or give fewer inputs with --inputs",
@@ -226,7 +227,7 @@ static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model
 
 /* Leave-one-out scores. A model for which they cannot be found is still a model. */
 static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
-  const oatgp_status status = oat_loo_keep(f->ctx, model, &f->setup.rows, f->setup.data, f->objective->config.threads);
+  const oatgp_status status = oat_loo_keep(f->ctx, model, f->objective->config.where, f->setup.rows, f->setup.data);
   if (status == OATGP_NUMERIC) {
     oat_say(f->ctx, OATGP_WARNING, "no leave-one-out scores: %s", f->ctx->error);
   } else if (status == OATGP_OK) {
@@ -249,7 +250,7 @@ static oatgp_status become_exact(oat_fit_run *f) {
  * With a factor that only just went through, the jitter may have to be raised again. */
 static oatgp_status call_rounding_noise(oat_fit_run *f) {
   double *theta = f->best.point.theta, *jitter = &f->objective->config.jitter, value;
-  if (f->setup.free[OAT_TAU] && f->setup.rows.noise_scale == NULL && f->setup.rows.noise_add == NULL && f->setup.from == NULL) {
+  if (f->setup.free[OAT_TAU] && oat_rows_plain_noise(f->setup.rows) && f->setup.from == NULL) {
     theta[OAT_TAU] = hypot(theta[OAT_TAU], sqrt(*jitter) * theta[OAT_SIGMA]);
     *jitter = 0;
   }
@@ -259,7 +260,7 @@ static oatgp_status call_rounding_noise(oat_fit_run *f) {
 /* From here on the jitter is a number, which the model keeps. */
 static void harden_jitter(oat_fit_run *f) {
   oat_objective_config *config = &f->objective->config;
-  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, f->best.point.theta);
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), f->best.point.theta);
   const oat_points z = {f->best.point.z, f->best.k, f->best.k};
   config->jitter = oat_jitter_variance(config, &cov, z, f->best.point.theta[OAT_TAU]) / oat_kernel_share(&cov, z, 1);
   config->soft = false;

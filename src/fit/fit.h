@@ -4,6 +4,7 @@
 
 #include "knots/strategy.h"
 #include "fit/build.h"
+#include "fit/request.h"
 
 /* Rows of numbers that grow. */
 typedef struct oat_log {

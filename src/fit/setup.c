@@ -55,14 +55,6 @@ static size_t basis_size(const oat_setup *setup) {
   return setup->mean_kind == OAT_MEAN_LINEAR ? 1 + setup->scaling.d : setup->mean_kind == OAT_MEAN_FIT ? 1 : 0;
 }
 
-static void fill_rows(oat_setup *setup) {
-  const oatgp_data *data = setup->data;
-  const oat_scaling *scaling = &setup->scaling;
-  const oat_model_rows all = {setup->rows, setup->x, setup->r, setup->noise_scale, setup->noise_add};
-  oat_scaling_apply(scaling, scaling->column, data, setup->x);
-  oat_fill_targets(data, scaling, (oat_target){setup->mean, setup->y_scale}, &all);
-}
-
 static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
   const size_t n = setup->data->n, p = basis_size(setup);
   if (p >= n && p > 0) {
@@ -72,21 +64,8 @@ static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
 }
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
-  const oatgp_data *data = setup->data;
-  const size_t n = data->n, d = setup->scaling.d, p = basis_size(setup);
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, n, d, &setup->x));
-  TRY(oat_new_matrix(ctx, n, 1 + p, &setup->r));
-  if (data->weight != NULL) {
-    TRY(oat_new_matrix(ctx, n, 1, &setup->noise_scale));
-  }
-  if (data->noise != NULL) {
-    TRY(oat_new_matrix(ctx, n, 1, &setup->noise_add));
-  }
-  setup->rows = (oat_rows){n, d, p, setup->x, setup->r, setup->noise_scale, setup->noise_add};
-  fill_rows(setup);
-done:
-  return status;
+  const oat_target target = {setup->mean, setup->y_scale};
+  return oat_rows_from_data(ctx, setup->data, &setup->scaling, setup->scaling.column, &target, basis_size(setup), &setup->rows);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -94,13 +73,12 @@ done:
 /* The full GP has no knots to choose: but for the automatic selection, which finds where its parameters begin, they are optimised from the
  * start. Where knots were given (by a model, too), nothing is left to choose automatically: they are moved, if the kernel allows that. */
 const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
-  const char *name = setup->settings->select;
+  const oat_strategy *asked = oat_strategy_find(setup->settings->select);
+  const bool given = setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0';
   if (!setup->approx->sparse) {
-    name = strcmp(name, "auto") == 0 && setup->from == NULL ? "auto" : "fixed";
-  } else if (strcmp(name, "auto") == 0 && (setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0')) {
-    name = setup->kernel->profile->smooth ? "simultaneous" : "fixed";
+    return asked->automatic && setup->from == NULL ? asked : oat_strategy_find("fixed");
   }
-  return oat_strategy_find(name);
+  return asked->automatic && given ? oat_strategy_find(setup->kernel->profile->smooth ? "simultaneous" : "fixed") : asked;
 }
 
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -147,16 +125,6 @@ done:
   return status;
 }
 
-/* The ranges of the inputs, which the box of the knots is made of, may be wider than those of the model's rows. */
-static void widen_ranges(oat_setup *setup) {
-  oat_scaling *scaling = &setup->scaling;
-  for (size_t i = 0; i < setup->rows.n * scaling->d; i++) {
-    const size_t j = i / setup->rows.n;
-    scaling->lowest[j] = fmin(scaling->lowest[j], setup->x[i]);
-    scaling->highest[j] = fmax(scaling->highest[j], setup->x[i]);
-  }
-}
-
 static oatgp_status start_at(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
   const size_t d = setup->scaling.d;
   oatgp_status status = OATGP_OK;
@@ -179,7 +147,7 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));
-  widen_ranges(setup);
+  oat_rows_range(setup->rows, setup->scaling.lowest, setup->scaling.highest); /* may be wider than that of the model's rows */
   TRY(start_at(ctx, model, setup));
 done:
   if (status != OATGP_OK) {
@@ -207,7 +175,7 @@ static double starting_jitter(const oat_setup *setup, bool soft) {
   const oatgp_settings *settings = setup->settings;
   const bool automatic = isnan(settings->jitter);
   if (setup->from == NULL && !setup->approx->sparse) {
-    return automatic ? oat_full_rounding(setup->rows.n) : 0;
+    return automatic ? oat_full_rounding(oat_rows_total(setup->rows)) : 0;
   }
   if (setup->from == NULL && settings->jitter_absolute > 0) {
     return 0;
@@ -221,14 +189,14 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
   return (oat_objective_config){
       .approx = setup->approx,
       .kernel = setup->kernel,
-      .rows = &setup->rows,
+      .rows = setup->rows,
       .alpha = settings->alpha,
       .jitter = starting_jitter(setup, soft),
       .soft = soft,
       .k = setup->k,
       .block = (size_t)settings->block,
       .memory = oat_memory_for(settings, setup->approx->sparse),
-      .threads = (int)settings->threads,
+      .where = {settings->device, (int)settings->threads},
       .capacity = setup->capacity,
       .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,
   };
@@ -244,12 +212,14 @@ oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) 
                   setup->kernel->name);
 }
 
-double oat_setup_objective_value(const oat_setup *setup, double scaled) { return scaled - (double)setup->rows.n * log(setup->y_scale); }
+double oat_setup_objective_value(const oat_setup *setup, double scaled) {
+  return scaled - (double)oat_rows_total(setup->rows) * log(setup->y_scale);
+}
 
 void oat_setup_clear(oat_setup *setup) {
   oat_scaling_clear(&setup->scaling);
-  double *const arrays[] = {setup->x,   setup->r,    setup->noise_scale, setup->noise_add,
-                            setup->low, setup->high, setup->start.theta, setup->start.z};
+  oat_rows_free(setup->rows);
+  double *const arrays[] = {setup->low, setup->high, setup->start.theta, setup->start.z};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

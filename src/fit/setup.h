@@ -19,8 +19,7 @@ typedef struct oat_setup {
   oat_mean_kind mean_kind;
   double mean;    /* subtracted from y before anything is estimated */
   double y_scale; /* power of two */
-  double *x, *r, *noise_scale, *noise_add;
-  oat_rows rows;
+  oat_rows *rows;
   double *low, *high; /* d: box of the knots */
   bool *free;         /* as many as theta */
   oat_point start;

@@ -174,13 +174,12 @@ static void make_box(oat_setup *setup) {
 }
 
 oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found) {
-  const size_t n = setup->data->n;
   knot_spec spec = {0};
   const oatgp_status status = read_knot_spec(ctx, setup, &spec);
   if (status != OATGP_OK) {
     return status;
   }
-  const oat_knot_start start = {{setup->x, n, n}, setup->scaling.d, setup->k, setup->scaling.spread};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fit/build.h"
+#include "knots/strategy.h"
 #include "model/rows.h"
 #include "objective/sparse.h"
 #include "util/hash.h"
@@ -15,20 +16,20 @@
 typedef struct update {
   oatgp_context *ctx;
   oatgp_model *model;
-  oat_model_rows seen;      /* the new rows */
+  oat_rows *seen;           /* the new rows */
   oat_objective *objective; /* of them */
 } update;
 
 static oatgp_status open_update(update *u, const oatgp_data *data) {
   const oatgp_model *model = u->model;
   oatgp_status status = OATGP_OK;
-  TRY(oat_model_rows_make(u->ctx, model, data, &u->seen));
+  TRY(oat_model_rows(u->ctx, model, data, &u->seen));
   const oat_objective_config config = {.approx = model->approx,
                                        .kernel = model->kernel,
-                                       .rows = &u->seen.rows,
+                                       .rows = u->seen,
                                        .alpha = model->number[OAT_NUMBER_ALPHA],
                                        .k = model->k,
-                                       .threads = u->ctx->threads};
+                                       .where = oat_where_of(u->ctx)};
   TRY(oat_objective_create(u->ctx, &config, &u->objective));
 done:
   return status;
@@ -36,10 +37,10 @@ done:
 
 static void close_update(update *u) {
   oat_objective_free(u->objective);
-  oat_model_rows_clear(&u->seen);
+  oat_rows_free(u->seen);
 }
 
-/* Pass 1 over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
+/* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
 static oatgp_status add_rows(update *u, double *value) {
   const oatgp_model *model = u->model;
   oat_sparse_objective *o = (oat_sparse_objective *)u->objective;
@@ -47,14 +48,14 @@ static oatgp_status add_rows(update *u, double *value) {
   double rwr = 0;
   memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
   const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
-  const oatgp_status status = o->backend_table->pass1(o->backend, &sparse, &o->sums);
+  const oatgp_status status = o->device->table->sums(o->device, &sparse, &o->sums);
   if (status != OATGP_OK) {
     return status;
   }
   for (size_t i = 0; i < model->sums_count; i++) {
     o->sums.vwv[i] += model->sums[i];
   }
-  return oat_sparse_solve(o, model->number[OAT_NUMBER_N] + (double)u->seen.rows.n, &rwr, value);
+  return oat_sparse_solve(o, model->number[OAT_NUMBER_N] + (double)oat_rows_total(u->seen), &rwr, value);
 }
 
 /* Tells updated models apart, as it does data: from what it was and the new rows. */
@@ -76,7 +77,7 @@ static void take_over(update *u, double value, char *fingerprint) {
   memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
   memcpy(model->c, factors->c, k * sizeof *model->c);
   memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
-  number[OAT_NUMBER_N] += (double)u->seen.rows.n;
+  number[OAT_NUMBER_N] += (double)oat_rows_total(u->seen);
   number[OAT_NUMBER_OBJECTIVE] = value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]);
   for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
@@ -133,8 +134,7 @@ static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *
 /* What the model is comes from the model, how it is improved from the caller. */
 static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
   const double *number = model->number;
-  const bool moves = model->kernel->profile->smooth &&
-                     (merged->refine || (strcmp(merged->select, "fixed") != 0 && strcmp(merged->select, "variance") != 0));
+  const bool moves = model->kernel->profile->smooth && (merged->refine || oat_strategy_find(merged->select)->moves);
   merged->approx = model->approx->name;
   merged->kernel = model->kernel->name;
   merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;

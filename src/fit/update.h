@@ -2,7 +2,7 @@
 #ifndef OAT_UPDATE_H
 #define OAT_UPDATE_H
 
-#include "model/model.h"
+#include "fit/request.h"
 
 /* Adds the rows to the sums of a sparse model and solves again: O(n K^2 + K^3). A failure leaves the model as it was. */
 oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);

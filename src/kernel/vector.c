@@ -267,7 +267,7 @@ void oat_scaled_copy(size_t n, double a, const double *x, double *y) {
 }
 
 OAT_CLONES
-void oat_weigh(size_t n, const double *w, double *y) {
+void oat_multiply_each(size_t n, const double *w, double *y) {
   for (size_t i = 0; i < n; i++) {
     y[i] *= w[i];
   }

@@ -49,7 +49,7 @@ void oat_add_squares(size_t n, const double *x, double *y);
 /* y_i = a x_i */
 void oat_scaled_copy(size_t n, double a, const double *x, double *y);
 /* y_i *= w_i */
-void oat_weigh(size_t n, const double *w, double *y);
+void oat_multiply_each(size_t n, const double *w, double *y);
 
 /* Which of the instruction sets that the loops were compiled for they use here. */
 const char *oat_simd_name(void);

@@ -42,7 +42,7 @@ enum {
 /* What state.round says: where new knots come from, and how far the trial is. */
 enum { FIRST, AGAIN, GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
 
-static size_t row_count(const oat_search *s) { return s->objective->config.rows->n; }
+static size_t row_count(const oat_search *s) { return oat_rows_total(s->objective->config.rows); }
 
 static double tolerance(const oat_search *s) { return s->settings.tol_row * (double)row_count(s); }
 
@@ -118,7 +118,7 @@ static oatgp_status offer(oat_search *s) {
   double left_out;
   oatgp_status status = OATGP_OK;
   if (evaluate(s) == OATGP_OK) {
-    TRY(oat_objective_left_out(s->ctx, s->objective, &s->point, &left_out));
+    TRY(oat_objective_left_out(s->objective, &s->point, &left_out));
     offer_with(s, left_out, false);
   }
 done:
@@ -138,8 +138,8 @@ static bool has_constant(const oat_search *s, double *value) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
   double tau;
-  *value = oat_search_noise(s->objective->config.rows, &tau);
-  return s->settings.guard && rows->noise_add == NULL && rows->p == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU] && tau > 0;
+  *value = oat_rows_constant(s->objective->config.rows, &tau);
+  return s->settings.guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU] && tau > 0;
 }
 
 /* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
@@ -150,13 +150,13 @@ static bool is_chance(const oat_search *s, const oat_optimum *found) {
 
 /* The parameters of a constant with noise, which are then held. */
 static void become_constant(oat_search *s) {
-  oat_search_noise(s->objective->config.rows, &s->point.theta[OAT_TAU]);
+  oat_rows_constant(s->objective->config.rows, &s->point.theta[OAT_TAU]);
   s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
   s->state.held = true;
 }
 
 static void call_it_noise(oat_search *s, double *evidence) {
-  const double noise = oat_search_noise(s->objective->config.rows, NULL);
+  const double noise = oat_rows_constant(s->objective->config.rows, NULL);
   oat_say(s->ctx, OATGP_WARNING,
           "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
           "model is that constant (--no-guard fits all the same)",
@@ -217,7 +217,7 @@ done:
 /* What the exact GP of all rows has found, in words. */
 static void tell_choice(const oat_search *s, const oat_optimum *found) {
   const double ratio = s->point.theta[OAT_SIGMA] / s->point.theta[OAT_TAU];
-  if (ratio > LARGEST_RATIO && s->objective->config.rows->noise_add == NULL) {
+  if (ratio > LARGEST_RATIO && !oat_rows_known_noise(s->objective->config.rows)) {
     oat_say(s->ctx, OATGP_WARNING,
             "sigma is %.1e times tau, so that rounding limits the optimisation: the log evidence may be a few nats below its maximum; if "
             "the target has a strong trend, take it out with --mean linear",
@@ -269,7 +269,7 @@ static void tell_gap(const oat_search *s) {
 /* Enough knots that the objective, at the parameters of the exact GP, is above that of a constant with noise: an optimisation from there
  * cannot end where everything is noise. At most as many as the trial has, and no more than the first if noise it is. */
 static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
-  const double noise = oat_search_noise(s->objective->config.rows, NULL);
+  const double noise = oat_rows_constant(s->objective->config.rows, NULL);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
   TRY(choose_knots(s, first_knots(s)));
@@ -287,7 +287,7 @@ done:
 /* The knots are about to be optimised for the first time. */
 static void begin_growing(oat_search *s) {
   s->state.kept = 0;
-  s->state.value_before = oat_search_noise(s->objective->config.rows, NULL);
+  s->state.value_before = oat_rows_constant(s->objective->config.rows, NULL);
   s->state.tried = (double)at_most(row_count(s), OAT_GREEDY_ROWS);
   s->state.predicted = 0; /* the choice promises nothing */
   s->state.phase = OAT_PHASE_GROW;
@@ -388,8 +388,8 @@ static oatgp_status add_random(oat_search *s, size_t k) {
   double *position = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new(s->ctx, added, sizeof *row, &row));
-  TRY(oat_new_matrix(s->ctx, rows->d, 1, &position));
-  oat_rng_sample(&s->state.rng, rows->n, added, row);
+  TRY(oat_new_matrix(s->ctx, oat_rows_inputs(rows), 1, &position));
+  oat_rng_sample(&s->state.rng, oat_rows_total(rows), added, row);
   for (size_t i = 0; i < added; i++) {
     oat_proposal_position(s, row[i], position);
     oat_search_add_knot(s, position);

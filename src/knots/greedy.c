@@ -1,4 +1,5 @@
 /* Greedy variance. */
+#include "rows/layout.h"
 #include "knots/greedy.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static oatgp_status make_pivots(oat_search *s, size_t k, pivots *p) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, k), .d = rows->d, .k = k, .threads = s->objective->config.threads};
+  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, k), .d = rows->d, .k = k, .threads = s->objective->config.where.threads};
   p->work_size = oat_kernel_work(CHUNK, 1, p->d);
   TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
   TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));

@@ -31,19 +31,11 @@ static void free_clusters(clusters *c) {
   free(c->size);
 }
 
-static void gather(const oat_knot_start *start, const size_t *chosen, clusters *c) {
-  for (size_t j = 0; j < c->d; j++) {
-    const double *column = start->x.a + j * start->x.ld;
-    for (size_t i = 0; i < c->n; i++) {
-      c->x[i + j * c->n] = column[chosen != NULL ? chosen[i] : i] / start->spread[j];
-    }
-  }
-}
-
 static oatgp_status make_clusters(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, clusters *c) {
+  const size_t all = oat_rows_total(start->rows);
   oatgp_status status = OATGP_OK;
   size_t *chosen = NULL;
-  *c = (clusters){.n = start->x.n < OAT_KMEANS_ROWS ? start->x.n : OAT_KMEANS_ROWS, .d = start->d, .k = start->k};
+  *c = (clusters){.n = all < OAT_KMEANS_ROWS ? all : OAT_KMEANS_ROWS, .d = oat_rows_inputs(start->rows), .k = start->k};
   TRY(oat_new_matrix(ctx, c->n, c->d, &c->x));
   TRY(oat_new_matrix(ctx, c->k, c->d, &c->centre));
   TRY(oat_new_matrix(ctx, c->n, 1, &c->distance));
@@ -51,11 +43,18 @@ static oatgp_status make_clusters(oatgp_context *ctx, const oat_knot_start *star
   TRY(oat_new(ctx, c->n, sizeof *c->nearest, &c->nearest));
   TRY(oat_new(ctx, c->n, sizeof *c->before, &c->before));
   TRY(oat_new(ctx, c->k, sizeof *c->size, &c->size));
-  if (c->n < start->x.n) {
-    TRY(oat_new(ctx, c->n, sizeof *chosen, &chosen));
-    oat_rng_sample(rng, start->x.n, c->n, chosen);
+  TRY(oat_new(ctx, c->n, sizeof *chosen, &chosen));
+  if (c->n < all) {
+    oat_rng_sample(rng, all, c->n, chosen);
+  } else {
+    for (size_t i = 0; i < all; i++) {
+      chosen[i] = i;
+    }
   }
-  gather(start, chosen, c);
+  oat_rows_inputs_of(start->rows, c->n, chosen, c->x);
+  for (size_t i = 0; i < c->n * c->d; i++) {
+    c->x[i] /= start->spread[i / c->n];
+  }
 done:
   free(chosen);
   return status;
@@ -183,20 +182,21 @@ done:
 
 oatgp_status oat_knots_random(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found) {
   size_t *chosen = NULL;
-  const size_t k = start->k < start->x.n ? start->k : start->x.n;
-  const oatgp_status status = oat_new(ctx, k, sizeof *chosen, &chosen);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_rng_sample(rng, start->x.n, k, chosen);
-  for (size_t j = 0; j < start->d; j++) {
-    for (size_t m = 0; m < k; m++) {
-      z[m + j * start->k] = start->x.a[chosen[m] + j * start->x.ld];
-    }
+  double *x = NULL;
+  const size_t all = oat_rows_total(start->rows), d = oat_rows_inputs(start->rows), k = start->k < all ? start->k : all;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, k, sizeof *chosen, &chosen));
+  TRY(oat_new_matrix(ctx, k, d, &x));
+  oat_rng_sample(rng, all, k, chosen);
+  oat_rows_inputs_of(start->rows, k, chosen, x);
+  for (size_t j = 0; j < d; j++) {
+    memcpy(z + j * start->k, x + j * k, k * sizeof *z);
   }
   *found = k;
+done:
   free(chosen);
-  return OATGP_OK;
+  free(x);
+  return status;
 }
 
 static double squared_distance(const double *z, size_t k, size_t d, const double *spread, size_t a, size_t b) {

@@ -3,14 +3,14 @@
 #ifndef OAT_KNOTS_INIT_H
 #define OAT_KNOTS_INIT_H
 
-#include "kernel/kernel.h"
+#include "rows/rows.h"
 #include "util/context.h"
 #include "util/rng.h"
 
 typedef struct oat_knot_start {
-  oat_points x;         /* the rows */
-  size_t d, k;          /* inputs, knots wanted */
-  const double *spread; /* d */
+  const oat_rows *rows;
+  size_t k;             /* knots wanted */
+  const double *spread; /* d: of the inputs */
 } oat_knot_start;
 
 /* k-means: k-means++ seeding, then Lloyd's iterations until no row changes its knot. More than OAT_KMEANS_ROWS rows are

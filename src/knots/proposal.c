@@ -7,10 +7,7 @@
 #include "util/memory.h"
 
 void oat_proposal_position(const oat_search *s, size_t row, double *position) {
-  const oat_rows *rows = s->objective->config.rows;
-  for (size_t j = 0; j < rows->d; j++) {
-    position[j] = rows->x[row + j * rows->n];
-  }
+  oat_rows_inputs_of(s->objective->config.rows, 1, &row, position);
 }
 
 bool oat_proposal_exact(const oat_search *s) { return oat_approx_plain_noise(s->objective->config.approx); }
@@ -40,11 +37,9 @@ oatgp_status oat_proposal_score(oat_search *s, size_t m, const size_t *row, doub
   const oat_rows *rows = s->objective->config.rows;
   double *points = NULL, *work = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(s->ctx, m, rows->d, &points));
+  TRY(oat_new_matrix(s->ctx, m, oat_rows_inputs(rows), &points));
   TRY(oat_new_matrix(s->ctx, oat_gain_work(s->objective, m), 1, &work));
-  for (size_t i = 0; i < m * rows->d; i++) {
-    points[i] = rows->x[row[i % m] + i / m * rows->n];
-  }
+  oat_rows_inputs_of(rows, m, row, points);
   const oat_points candidates = {points, m, m};
   if (oat_proposal_exact(s)) {
     TRY(oat_objective_gains(s->objective, &s->point, candidates, work, gain));

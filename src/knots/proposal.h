@@ -13,9 +13,10 @@ typedef struct oat_batch {
 } oat_batch;
 
 typedef struct oat_proposal {
-  const char *name;
-  /* Fills in up to `wanted` knots (only oat-gain makes more than one) for the current model, which has been evaluated; count 0 if there
-   * is no candidate. */
+  bool surrogate; /* it models the gain, beginning with random rows */
+  bool exact;     /* it takes the exact gain where that has a formula, and can add several knots at once */
+  /* Fills in up to `wanted` knots (one that is not exact: at most one) for the current model, which has been
+   * evaluated; count 0 if there is no candidate. */
   oatgp_status (*propose)(oat_search *search, size_t wanted, oat_batch *batch);
 } oat_proposal;
 

@@ -37,7 +37,7 @@ static oatgp_status look_at(hunt *h, size_t m, const size_t *row, double *gain) 
 }
 
 static oatgp_status look_at_random(hunt *h, size_t m) {
-  const size_t n = h->search->objective->config.rows->n;
+  const size_t n = oat_rows_total(h->search->objective->config.rows);
   size_t *row = NULL;
   double *gain = NULL;
   oatgp_status status = OATGP_OK;
@@ -53,7 +53,7 @@ done:
 
 /* The unknown row with the largest expected improvement; n if all are known. */
 static size_t most_promising(hunt *h) {
-  const size_t n = h->search->objective->config.rows->n;
+  const size_t n = oat_rows_total(h->search->objective->config.rows);
   size_t best = n;
   double most = -1, mean, variance, improvement;
   for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static void add_existing_knots(hunt *h) {
 
 static oatgp_status search_rows(hunt *h) {
   const oat_search_settings *settings = &h->search->settings;
-  const size_t n = h->search->objective->config.rows->n, most = settings->candidates < n ? settings->candidates : n;
+  const size_t n = oat_rows_total(h->search->objective->config.rows), most = settings->candidates < n ? settings->candidates : n;
   oatgp_status status = OATGP_OK;
   TRY(look_at_random(h, settings->first_candidates < most ? settings->first_candidates : most));
   if (settings->condition) {
@@ -110,10 +110,10 @@ static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
   hunt h = {.search = s, .best_gain = -HUGE_VAL};
   oatgp_status status = OATGP_OK;
   (void)wanted;
-  const size_t n = s->objective->config.rows->n, most = s->settings.candidates < n ? s->settings.candidates : n;
+  const size_t n = oat_rows_total(s->objective->config.rows), most = s->settings.candidates < n ? s->settings.candidates : n;
   TRY(oat_surrogate_open(s->ctx, most + (s->settings.condition ? s->state.k : 0), s->mapping.d, &h.surrogate));
   h.surrogate.jitter = s->settings.surrogate_jitter;
-  TRY(oat_new(s->ctx, s->objective->config.rows->n, sizeof *h.known, &h.known));
+  TRY(oat_new(s->ctx, oat_rows_total(s->objective->config.rows), sizeof *h.known, &h.known));
   TRY(oat_new_matrix(s->ctx, s->mapping.d, 1, &h.position));
   TRY(search_rows(&h));
   batch->tried = (double)h.tried;
@@ -127,4 +127,4 @@ done:
   return status;
 }
 
-const oat_proposal oat_proposal_bo = {"oat-bo", propose};
+const oat_proposal oat_proposal_bo = {.surrogate = true, .propose = propose};

@@ -23,7 +23,7 @@ static int by_gain(const void *a, const void *b) {
 
 /* The rows to look at. */
 static size_t choose_rows(oat_search *s, size_t *row) {
-  const size_t n = s->objective->config.rows->n, most = oat_proposal_exact(s) ? s->settings.gain_rows : s->settings.candidates;
+  const size_t n = oat_rows_total(s->objective->config.rows), most = oat_proposal_exact(s) ? s->settings.gain_rows : s->settings.candidates;
   if (n <= most) {
     for (size_t i = 0; i < n; i++) {
       row[i] = i;
@@ -84,7 +84,7 @@ done:
 }
 
 static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
-  const size_t n = s->objective->config.rows->n;
+  const size_t n = oat_rows_total(s->objective->config.rows);
   size_t *row = NULL, m = 0;
   double *gain = NULL;
   ranked *list = NULL;
@@ -113,4 +113,4 @@ done:
   return status;
 }
 
-const oat_proposal oat_proposal_gain = {"oat-gain", propose};
+const oat_proposal oat_proposal_gain = {.exact = true, .propose = propose};

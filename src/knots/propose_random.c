@@ -6,7 +6,7 @@
 #include "util/memory.h"
 
 static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
-  const size_t n = s->objective->config.rows->n, m = s->settings.candidates < n ? s->settings.candidates : n;
+  const size_t n = oat_rows_total(s->objective->config.rows), m = s->settings.candidates < n ? s->settings.candidates : n;
   size_t *row = NULL, best = 0;
   double *gain = NULL;
   oatgp_status status = OATGP_OK;
@@ -28,4 +28,4 @@ done:
   return status;
 }
 
-const oat_proposal oat_proposal_random = {"oat-rs", propose};
+const oat_proposal oat_proposal_random = {.propose = propose};

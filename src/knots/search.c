@@ -109,20 +109,6 @@ void oat_search_revert(oat_search *s) {
   s->state.value = s->state.value_before;
 }
 
-double oat_search_noise(const oat_rows *rows, double *tau) {
-  double squares = 0, logarithms = 0;
-  for (size_t i = 0; i < rows->n; i++) {
-    const double scale = oat_noise_scale(rows, i);
-    squares += rows->r[i] * rows->r[i] / scale;
-    logarithms += log(scale);
-  }
-  const double n = (double)rows->n, variance = fmax(squares / n, 1e-300);
-  if (tau != NULL) {
-    *tau = sqrt(squares / n);
-  }
-  return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + logarithms);
-}
-
 /* ---- optimisation -------------------------------------------------------------------------------------------------- */
 
 bool oat_search_halted(const oat_search *s) {

@@ -102,8 +102,6 @@ oatgp_status oat_search_optimise(oat_search *search, size_t first, const oat_opt
 oatgp_status oat_search_settle(oat_search *search);
 /* The value at the current model, and its factors. */
 oatgp_status oat_search_evaluate(oat_search *search);
-/* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that are known. */
-double oat_search_noise(const oat_rows *rows, double *tau);
 /* Remembers the current model; goes back to it. The knots from state.kept on are then on trial. */
 void oat_search_mark(oat_search *search);
 void oat_search_revert(oat_search *search);

@@ -59,17 +59,26 @@ oatgp_status oat_run_polish(oat_search *s) {
 }
 
 #define AT(phase) (1u << OAT_PHASE_##phase)
-enum { GROWING = AT(PARAMETERS) | AT(GROW) | AT(RELEASE) | AT(POLISH) };
+/* What the strategies that grow by proposals have in common. */
+#define GROWING                                                                       \
+  .moves = true, .grows = true, .compares = true, .most = 80, .run = oat_run_growing, \
+  .phases = AT(PARAMETERS) | AT(GROW) | AT(RELEASE) | AT(POLISH)
 
 static const oat_strategy strategies[] = {
-    /* name, must move knots, grows, up to, proposal, saved in, rounds */
-    {"auto", false, true, 1000, NULL, AT(PARAMETERS) | AT(SUBSET) | AT(GROW) | AT(COMPARE) | AT(POLISH), 6, oat_run_auto},
-    {"fixed", false, false, 0, NULL, AT(PARAMETERS) | AT(POLISH), 0, run_fixed},
-    {"simultaneous", true, false, 0, NULL, AT(POLISH), 0, run_simultaneous},
-    {"oat-bo", false, true, 80, &oat_proposal_bo, GROWING, 0, oat_run_growing},
-    {"oat-rs", false, true, 80, &oat_proposal_random, GROWING, 0, oat_run_growing},
-    {"oat-gain", false, true, 80, &oat_proposal_gain, GROWING, 0, oat_run_growing},
-    {"variance", false, false, 0, NULL, AT(PARAMETERS) | AT(POLISH), 20, oat_run_variance},
+    {.name = "auto",
+     .automatic = true,
+     .moves = true,
+     .grows = true,
+     .most = 1000,
+     .phases = AT(PARAMETERS) | AT(SUBSET) | AT(GROW) | AT(COMPARE) | AT(POLISH),
+     .rounds = OAT_COMPARE_ROUNDS,
+     .run = oat_run_auto},
+    {.name = "fixed", .phases = AT(PARAMETERS) | AT(POLISH), .run = run_fixed},
+    {.name = "simultaneous", .moves = true, .needs_moving = true, .phases = AT(POLISH), .run = run_simultaneous},
+    {.name = "oat-bo", GROWING, .proposal = &oat_proposal_bo},
+    {.name = "oat-rs", GROWING, .proposal = &oat_proposal_random},
+    {.name = "oat-gain", GROWING, .proposal = &oat_proposal_gain},
+    {.name = "variance", .compares = true, .phases = AT(PARAMETERS) | AT(POLISH), .rounds = 20, .run = oat_run_variance},
 };
 
 const oat_strategy *oat_strategy_at(size_t index) { return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL; }

@@ -6,7 +6,10 @@
 
 typedef struct oat_strategy {
   const char *name;
-  bool needs_moving;            /* it is nothing without moving knots by their gradient */
+  bool automatic;               /* it chooses where the knots begin and how many there are */
+  bool moves;                   /* it moves knots by their gradient where the kernel has one, also without refine */
+  bool needs_moving;            /* it is nothing without moving all knots at once */
+  bool compares;                /* it compares one knot with another by tol_knot */
   bool grows;                   /* from the start up to max_knots */
   size_t most;                  /* knots of one that grows, unless max_knots is given */
   const oat_proposal *proposal; /* of one that grows */

@@ -17,56 +17,10 @@
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
 
-/* Random rows, copied. */
-typedef struct sample {
-  oat_rows rows;
-  double *x, *r, *noise_scale, *noise_add;
-} sample;
-
-static void free_sample(sample *a) {
-  free(a->x);
-  free(a->r);
-  free(a->noise_scale);
-  free(a->noise_add);
-}
-
-static void gather(const size_t *row, size_t n, const double *from, size_t all, double *to, size_t columns) {
-  for (size_t j = 0; to != NULL && j < columns; j++) {
-    for (size_t i = 0; i < n; i++) {
-      to[i + j * n] = from[row[i] + j * all];
-    }
-  }
-}
-
-static oatgp_status make_sample(oat_search *s, size_t n, sample *a) {
-  const oat_rows *all = s->objective->config.rows;
-  size_t *row = NULL;
-  oatgp_status status = OATGP_OK;
-  *a = (sample){0};
-  TRY(oat_new_matrix(s->ctx, n, all->d, &a->x));
-  TRY(oat_new_matrix(s->ctx, n, 1 + all->p, &a->r));
-  if (all->noise_scale != NULL) {
-    TRY(oat_new_matrix(s->ctx, n, 1, &a->noise_scale));
-  }
-  if (all->noise_add != NULL) {
-    TRY(oat_new_matrix(s->ctx, n, 1, &a->noise_add));
-  }
-  TRY(oat_new(s->ctx, n, sizeof *row, &row));
-  if (n < all->n) {
-    oat_rng_sample(&s->state.rng, all->n, n, row);
-  } else { /* in their order: what can be factorised here can be factorised again for the model */
-    for (size_t i = 0; i < n; i++) {
-      row[i] = i;
-    }
-  }
-  gather(row, n, all->x, all->n, a->x, all->d);
-  gather(row, n, all->r, all->n, a->r, 1 + all->p);
-  gather(row, n, all->noise_scale, all->n, a->noise_scale, 1);
-  gather(row, n, all->noise_add, all->n, a->noise_add, 1);
-  a->rows = (oat_rows){n, all->d, all->p, a->x, a->r, a->noise_scale, a->noise_add};
-done:
-  free(row);
-  return status;
+/* A sample of the rows: all, in their order, if it is no smaller, so that what can be factorised here can be factorised again for the
+ * model. */
+static oatgp_status make_sample(oat_search *s, size_t n, oat_rows **out) {
+  return oat_rows_sample(s->ctx, s->objective->config.rows, n, &s->state.rng, out);
 }
 
 /* ---- the exact GP of a sample ------------------------------------------------------------------------------------------ */
@@ -106,7 +60,7 @@ static oatgp_status make_objective(oat_search *s, const oat_rows *rows, oat_obje
   oat_objective_config config = s->objective->config;
   config.approx = oat_approx_find("full");
   config.rows = rows;
-  config.jitter = oat_full_rounding(rows->n);
+  config.jitter = oat_full_rounding(oat_rows_total(rows));
   config.soft = false;
   config.memory = INT64_MAX;
   return oat_objective_create(s->ctx, &config, out);
@@ -149,7 +103,7 @@ static oatgp_status optimise(oat_search *s, const oat_rows *rows, double iterati
   t->at.evidence = t->at.left_out = -HUGE_VAL;
   oat_gradient gradient = {sub.gradient.theta, NULL};
   if (oat_objective_evaluate(sub.objective, &sub.point, &t->at.evidence, &gradient) == OATGP_OK) {
-    t->at.left_out = oat_full_left_out(sub.objective);
+    TRY(oat_full_left_out(sub.objective, &t->at.left_out));
   }
   s->state.stop = oat_search_halted(&sub) ? sub.state.stop : s->state.stop;
 done:
@@ -229,13 +183,13 @@ static void take_if_better(const oat_search *s, const trial *t, trial *best, dou
 }
 
 /* Optimises `t` and makes it the best if it is. */
-static oatgp_status compare(oat_search *s, const sample *a, double iterations, trial *t, trial *best) {
+static oatgp_status compare(oat_search *s, const oat_rows *a, double iterations, trial *t, trial *best) {
   if (oat_search_halted(s)) { /* what t says is that of another point */
     return OATGP_OK;
   }
-  const oatgp_status status = optimise(s, &a->rows, iterations, t);
+  const oatgp_status status = optimise(s, a, iterations, t);
   if (status == OATGP_OK) {
-    take_if_better(s, t, best, (double)a->rows.n);
+    take_if_better(s, t, best, (double)oat_rows_total(a));
   }
   return status;
 }
@@ -250,7 +204,7 @@ static double highest(const trial *field) {
 
 /* A sample must be larger than the basis of an estimated mean. */
 static size_t sample_rows(const oat_search *s, size_t wanted) {
-  const size_t all = s->objective->config.rows->n, basis = 2 * (1 + s->objective->config.rows->p);
+  const size_t all = oat_rows_total(s->objective->config.rows), basis = 2 * (1 + oat_rows_basis(s->objective->config.rows));
   const size_t rows = basis > wanted ? basis : wanted;
   return rows < all ? rows : all;
 }
@@ -262,18 +216,18 @@ size_t oat_subset_race_rows(const oat_search *s) {
 static const oat_optimum nothing_yet = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, false};
 
 /* All starts for a few iterations, in `field`. */
-static oatgp_status run_heats(oat_search *s, const sample *a, trial *field) {
+static oatgp_status run_heats(oat_search *s, const oat_rows *a, trial *field) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < STARTS && !oat_search_halted(s); i++) {
     field[i].at.other = i > 0;
     handicap_start(s, &handicaps[i], field[i].theta);
-    TRY(optimise(s, &a->rows, HEAT_ITERATIONS, &field[i]));
+    TRY(optimise(s, a, HEAT_ITERATIONS, &field[i]));
   }
-  const double constant = oat_search_noise(&a->rows, NULL);
+  const double constant = oat_rows_constant(a, NULL);
   if (!oat_search_halted(s) && highest(field) < constant && s->mapping.free[OAT_TAU]) { /* too little noise: as much as signal */
     handicap_start(s, &handicaps[0], field[0].theta);
     field[0].theta[OAT_TAU] = field[0].theta[OAT_SIGMA];
-    TRY(optimise(s, &a->rows, HEAT_ITERATIONS, &field[0]));
+    TRY(optimise(s, a, HEAT_ITERATIONS, &field[0]));
   }
 done:
   return status;
@@ -290,7 +244,7 @@ static bool is_finalist(const trial *field, size_t i, size_t most) {
 
 oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
   const size_t count = oat_theta_count(s->mapping.kernel, s->mapping.d);
-  sample a = {0};
+  oat_rows *a = NULL;
   double *theta = NULL;
   trial field[STARTS], best = {s->point.theta, nothing_yet};
   oatgp_status status = OATGP_OK;
@@ -299,35 +253,35 @@ oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
     field[i] = (trial){theta + i * count, nothing_yet};
   }
   TRY(make_sample(s, oat_subset_race_rows(s), &a));
-  TRY(run_heats(s, &a, field));
+  TRY(run_heats(s, a, field));
   bool finalist[STARTS];
   for (size_t i = 0; i < STARTS; i++) {
-    finalist[i] = is_finalist(field, i, a.rows.n == s->objective->config.rows->n ? STARTS : FINALISTS); /* of all rows: all */
+    finalist[i] = is_finalist(field, i, oat_rows_total(a) == oat_rows_total(s->objective->config.rows) ? STARTS : FINALISTS); /* of all rows: all */
   }
   for (size_t i = 0; i < STARTS; i++) {
-    take_if_better(s, &field[i], &best, (double)a.rows.n);
+    take_if_better(s, &field[i], &best, (double)oat_rows_total(a));
     if (finalist[i]) {
-      TRY(compare(s, &a, RACE_ITERATIONS - HEAT_ITERATIONS, &field[i], &best));
+      TRY(compare(s, a, RACE_ITERATIONS - HEAT_ITERATIONS, &field[i], &best));
     }
   }
   *found = best.at;
-  found->constant = oat_search_noise(&a.rows, NULL);
+  found->constant = oat_rows_constant(a, NULL);
 done:
-  free_sample(&a);
+  oat_rows_free(a);
   free(theta);
   return status;
 }
 
 /* What needs more rows than the race had to be seen is rough: so the starts with short lengthscales are tried again. One that is not far
  * behind after a few iterations goes on. */
-static oatgp_status try_short(oat_search *s, const sample *a, trial *t, trial *best) {
+static oatgp_status try_short(oat_search *s, const oat_rows *a, trial *t, trial *best) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < STARTS; i++) {
     if (handicaps[i].lengthscale < 1) {
       handicap_start(s, &handicaps[i], t->theta);
       t->at.other = true;
       TRY(compare(s, a, HEAT_ITERATIONS, t, best));
-      if (t->at.evidence > best->at.evidence - NOT_FAR * (double)a->rows.n) {
+      if (t->at.evidence > best->at.evidence - NOT_FAR * (double)oat_rows_total(a)) {
         TRY(compare(s, a, ITERATIONS, t, best));
       }
     }
@@ -339,8 +293,8 @@ done:
 /* From the given start, if the point's parameters are of another that must be better by a margin; from these; and from the better of the
  * two with the inputs revived that it makes nothing of. */
 oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
-  const size_t all = s->objective->config.rows->n, count = oat_theta_count(s->mapping.kernel, s->mapping.d);
-  sample a = {0};
+  const size_t all = oat_rows_total(s->objective->config.rows), count = oat_theta_count(s->mapping.kernel, s->mapping.d);
+  oat_rows *a = NULL;
   double *here = NULL;
   trial t = {0}, best = {s->point.theta, nothing_yet};
   oatgp_status status = OATGP_OK;
@@ -349,28 +303,28 @@ oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
   TRY(oat_new_matrix(s->ctx, count, 1, &here));
   TRY(make_sample(s, sample_rows(s, rows), &a));
   memcpy(here, s->point.theta, count * sizeof *here);
-  if (found->other && has_few_rows(s, here, (double)a.rows.n)) {
+  if (found->other && has_few_rows(s, here, (double)oat_rows_total(a))) {
     memcpy(t.theta, s->start->theta, count * sizeof *here);
-    TRY(compare(s, &a, ITERATIONS, &t, &best));
+    TRY(compare(s, a, ITERATIONS, &t, &best));
   }
   t.at.other = found->other;
   memcpy(t.theta, here, count * sizeof *here);
   revive(s, t.theta);
-  TRY(compare(s, &a, ITERATIONS, &t, &best));
-  if (a.rows.n == all && all > oat_subset_race_rows(s)) {
-    TRY(try_short(s, &a, &t, &best));
+  TRY(compare(s, a, ITERATIONS, &t, &best));
+  if (oat_rows_total(a) == all && all > oat_subset_race_rows(s)) {
+    TRY(try_short(s, a, &t, &best));
   }
   memcpy(t.theta, best.theta, count * sizeof *here);
   if (revive(s, t.theta)) {
-    TRY(compare(s, &a, ITERATIONS, &t, &best));
+    TRY(compare(s, a, ITERATIONS, &t, &best));
   }
-  if (a.rows.n < all) {
+  if (oat_rows_total(a) < all) {
     revive(s, best.theta);
   }
   *found = best.at;
-  found->constant = oat_search_noise(&a.rows, NULL);
+  found->constant = oat_rows_constant(a, NULL);
 done:
-  free_sample(&a);
+  oat_rows_free(a);
   free(t.theta);
   free(here);
   return status;

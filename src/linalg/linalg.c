@@ -148,6 +148,21 @@ size_t oat_cholesky(size_t n, double *a) {
   return info != 0 ? (size_t)(info > 0 ? info : 1) : first_bad_pivot(n, a);
 }
 
+oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l) {
+  oat_lifted done = {0, 0};
+  double next = lifts->plain ? 0 : lifts->least;
+  do {
+    done.lift = next;
+    memcpy(l, a, n * n * sizeof *l);
+    for (size_t i = 0; i < n; i++) {
+      l[i * (n + 1)] += done.lift;
+    }
+    done.pivot = oat_cholesky(n, l);
+    next = done.lift > 0 ? lifts->factor * done.lift : lifts->least;
+  } while (done.pivot != 0 && next > done.lift && next <= lifts->most);
+  return done;
+}
+
 void oat_cholesky_inverse(size_t n, double *l) {
   const int order = (int)n, lda = leading(n);
   int info = 0;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define OAT_TWO_PI 6.283185307179586476925
+
 enum { OAT_LARGEST_SIDE = 46340 }; /* of a square matrix: an int can count its elements */
 
 typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;
@@ -50,6 +52,18 @@ double oat_dot(size_t n, const double *x, const double *y);
 /* Lower Cholesky factor in place; the strict upper triangle is set to 0. Returns 0, or the number (from 1) of the pivot that
  * was not positive (also for NaN). O(n^3 / 3). */
 size_t oat_cholesky(size_t n, double *a);
+/* What may be added to a diagonal until its Cholesky factorisation goes through: first nothing if `plain`, then least,
+ * factor * least and so on, up to `most`. */
+typedef struct oat_lifts {
+  bool plain;
+  double least, factor, most;
+} oat_lifts;
+typedef struct oat_lifted {
+  size_t pivot; /* as of oat_cholesky, with this lift */
+  double lift;  /* the one that was tried last */
+} oat_lifted;
+/* `l` becomes the factor of `a` with the smallest lift that lets it through; `a` stays. */
+oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l);
 /* Replaces a lower Cholesky factor by the lower triangle of the inverse of the matrix. O(2 n^3 / 3). */
 void oat_cholesky_inverse(size_t n, double *l);
 /* sum_i log l_ii */

@@ -87,7 +87,7 @@ static size_t list_parts(const oatgp_model *m, const oat_tensors *file, part *pa
       {"factor_kuu", m->l, k, k, sparse},
       {"factor_b", m->lb, k, k, sparse},
       {"c", m->c, k, 0, sparse},
-      {"sums", m->sums, oat_model_sums(k, m->p), 0, sparse},
+      {"sums", m->sums, oat_sums_count(k, m->p), 0, sparse},
       {"residuals", m->r, k, 0, !sparse},
       {"noise", m->noise, k, 0, !sparse},
       {"positions", m->positions, d, 0, has_part(file, "positions", m->positions)},

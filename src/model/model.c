@@ -45,8 +45,6 @@ done:
   return status;
 }
 
-size_t oat_model_sums(size_t k, size_t p) { return k * k + k * (1 + p) + (1 + p) * (1 + p) + OAT_SCALARS; }
-
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   const size_t d = model->d, k = model->k, p = model->p, theta = oat_theta_count(model->kernel, d);
   oatgp_status status = OATGP_OK;
@@ -62,7 +60,7 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   }
   if (model->approx->sparse) {
     TRY(oat_new_matrix(ctx, k, k, &model->lb));
-    model->sums_count = oat_model_sums(k, p);
+    model->sums_count = oat_sums_count(k, p);
     TRY(oat_new_matrix(ctx, model->sums_count, 1, &model->sums));
   } else {
     TRY(oat_new_matrix(ctx, k, 1, &model->r));
@@ -89,34 +87,47 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       model->k,
                       model->l,
                       model->theta[OAT_TAU],
-                      0,
+                      model->number[OAT_NUMBER_ALPHA],
                       false,
-                      false};
+                      false,
+                      0};
 }
 
-/* L L^T = K + jitter + noise, c = L^-1 r */
+/* L L^T = K + jitter + noise, by a device with the model's rows. */
+static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const double *diagonal, size_t *pivot) {
+  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
+  const oat_device_config config = {.where = oat_where_of(ctx)};
+  oat_rows *rows = NULL;
+  oat_device *device = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
+  TRY(oat_device_open(ctx, &config, &device));
+  TRY(device->table->load(ctx, device, rows));
+  TRY(device->table->factor(device, &cov, diagonal, model->l, pivot));
+done:
+  oat_device_close(device);
+  oat_rows_free(rows);
+  return status;
+}
+
+/* The same, and c = L^-1 r. */
 static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
-  const oat_points x = {model->z, n, n};
-  const double jitter = oat_kernel_share(&cov, x, model->number[OAT_NUMBER_JITTER]);
-  double *work = NULL;
-  const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, n, model->d), 1, &work);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_kernel_cross(&cov, x, x, model->l, n, work);
-  free(work);
+  const double jitter = oat_kernel_share(&cov, (oat_points){model->z, n, n}, model->number[OAT_NUMBER_JITTER]);
+  size_t pivot = 0;
   for (size_t i = 0; i < n; i++) {
-    model->l[i * (n + 1)] += jitter + model->noise[i];
+    model->c[i] = jitter + model->noise[i];
   }
-  const size_t pivot = oat_cholesky(n, model->l);
+  const oatgp_status status = factorise_rows(ctx, model, model->c, &pivot);
   if (pivot != 0) {
     return oat_fail(ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)", n, pivot);
   }
   memcpy(model->c, model->r, n * sizeof *model->c);
-  oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n});
-  return OATGP_OK;
+  if (status == OATGP_OK) {
+    oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n});
+  }
+  return status;
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
@@ -126,17 +137,19 @@ oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
   return model->approx->sparse ? OATGP_OK : factorise_full(ctx, model);
 }
 
-void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean) {
+oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean) {
   const double scale = model->number[OAT_NUMBER_Y_SCALE];
   const double constant = model->number[OAT_NUMBER_MEAN] + (model->p > 0 ? scale * model->coefficient[0] : 0);
-  for (size_t i = 0; i < n; i++) {
-    mean[i] = constant;
-  }
-  for (size_t j = 1; j < model->p; j++) {
-    const double *input = x + (j - 1) * n, middle = model->scaling.middle[j - 1];
-    const double slope = scale * model->coefficient[j] / model->scaling.spread[j - 1];
-    for (size_t i = 0; i < n; i++) {
-      mean[i] += slope * (input[i] - middle);
+  double *slope = NULL;
+  oatgp_status status = OATGP_OK;
+  if (model->p > 1) {
+    TRY(oat_new_matrix(ctx, model->d, 1, &slope));
+    for (size_t j = 0; j < model->d; j++) {
+      slope[j] = scale * model->coefficient[1 + j] / model->scaling.spread[j];
     }
   }
+  oat_rows_plane(rows, constant, slope, model->scaling.middle, mean);
+done:
+  free(slope);
+  return status;
 }

@@ -82,7 +82,7 @@ struct oatgp_model {
   double *order;       /* k: the place of each knot in the order that the user sees; NULL if it is this one */
   double *l, *lb, *c;  /* factors; lb NULL for the full GP */
   double *coefficient; /* p */
-  double *sums;        /* sums of pass 1, NULL for the full GP */
+  double *sums;        /* over its rows (oat_sums), NULL for the full GP */
   size_t sums_count;
   double *r, *noise; /* full GP only, n: residual and the row's noise variance, scaled */
   double *history;   /* history_count x 3 */
@@ -92,8 +92,6 @@ struct oatgp_model {
   double *slopes; /* for the user: made by oat_model_finish */
 };
 
-/* How many sums of pass 1 a sparse model with k knots and p coefficients keeps. */
-size_t oat_model_sums(size_t k, size_t p);
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model);
 /* Checks and makes what is derived: slopes and, for the full GP, its factor. The same after a fit and after loading. */
@@ -102,41 +100,22 @@ oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model);
 oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d);
 /* All but the columns; both have the same d. */
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to);
-/* The prior mean at scaled points (n x d, column-major), in the data's units. */
-void oat_model_prior_mean(const oatgp_model *model, size_t n, const double *x, double *mean);
+/* The prior mean at rows, in the data's units. */
+oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean);
 /* Rows that are predicted together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
 static inline size_t oat_model_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
-/* The sparse model (or the full GP as one whose knots are its rows) for the backend. */
+/* A device that predicts with the model. */
+static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
+  return (oat_device_config){.max_knots = model->k, .block = oat_model_block(model), .where = where};
+}
+/* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
 
-/* A fit, as the public function got it; settings_text has all settings as lines. */
-typedef struct oat_fit_request {
-  const oatgp_data *data;
-  const oatgp_settings *settings;
-  const oatgp_data *knots; /* or NULL */
-  oatgp_monitor_fn monitor;
-  void *user;
-  const char *settings_text;
-  const oatgp_model *from; /* a model to begin with, or NULL */
-  bool unscored;           /* one of many: no advice before it and no leave-one-out scores at the end */
-} oat_fit_request;
-
-/* The stages, called by the public functions after they have checked their arguments. */
-oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
-oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                          int with_gradient, oatgp_evaluation *out);
+/* The model file, on disk and in memory. */
 oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path);
 oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out);
 oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out);
 oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out);
-oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
-oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out);
-oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
-oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
-oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
-                                 double *samples);
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd);
-oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
 
 #endif

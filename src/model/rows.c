@@ -1,8 +1,6 @@
 /* Data as a fitted model sees them. */
 #include "model/rows.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "tables/columns.h"
@@ -64,83 +62,25 @@ oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model
   return OATGP_OK;
 }
 
-/* A finite input may leave the range of a number when it is scaled. It is then as far from the knots as a number can be; but a linear mean
- * has no value there. */
-static oatgp_status bound_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const size_t *column, double *x) {
-  for (size_t i = 0; i < data->n * model->d; i++) {
-    if (!isfinite(x[i]) && model->p <= 1) {
-      x[i] = copysign(DBL_MAX, x[i]);
-    } else if (!isfinite(x[i])) {
-      const size_t row = i % data->n, j = i / data->n;
-      const oat_column input = oat_data_input(data, column[j]);
-      return oat_fail(ctx, OATGP_DATA, "input '%s' of row %zu is %g, which is too far from the fit's values of about %g for a linear mean",
-                      model->names[j], data->before + row + 1, input.a[row * input.step], model->scaling.centre[j]);
-    }
-  }
-  return OATGP_OK;
-}
+/* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
-oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double **x) {
+static oatgp_status make_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oat_target *target,
+                              oat_rows **out) {
   size_t *column = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, model->d, sizeof *column, &column));
   TRY(oat_model_match_inputs(ctx, model, data, column));
-  TRY(oat_new_matrix(ctx, data->n, model->d, x));
-  oat_scaling_apply(&model->scaling, column, data, *x);
-  TRY(bound_inputs(ctx, model, data, column, *x));
+  TRY(oat_rows_from_data(ctx, data, &model->scaling, column, target, model->p, out));
 done:
-  if (status != OATGP_OK) {
-    free(*x);
-    *x = NULL;
-  }
   free(column);
   return status;
 }
 
-/* ---- target and noise ---------------------------------------------------------------------------------------------- */
-
-void oat_fill_targets(const oatgp_data *data, const oat_scaling *scaling, oat_target target, const oat_model_rows *out) {
-  const size_t n = data->n;
-  for (size_t i = 0; i < n; i++) {
-    out->r[i] = (data->y[i] - target.mean) / target.scale;
-  }
-  for (size_t j = 0; j < out->rows.p; j++) {
-    for (size_t i = 0; i < n; i++) {
-      out->r[i + (1 + j) * n] = j == 0 ? 1 : (out->x[i + (j - 1) * n] - scaling->middle[j - 1]) / scaling->spread[j - 1];
-    }
-  }
-  for (size_t i = 0; out->noise_scale != NULL && i < n; i++) {
-    out->noise_scale[i] = 1 / data->weight[i];
-  }
-  for (size_t i = 0; out->noise_add != NULL && i < n; i++) {
-    out->noise_add[i] = data->noise[i] / target.scale / target.scale;
-  }
+oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
+  return make_rows(ctx, model, data, NULL, out);
 }
 
-oatgp_status oat_model_rows_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_model_rows *out) {
-  oatgp_status status = OATGP_OK;
-  *out = (oat_model_rows){0};
-  TRY(oat_model_inputs(ctx, model, data, &out->x));
-  TRY(oat_new_matrix(ctx, data->n, 1 + model->p, &out->r));
-  if (data->weight != NULL) {
-    TRY(oat_new_matrix(ctx, data->n, 1, &out->noise_scale));
-  }
-  if (data->noise != NULL) {
-    TRY(oat_new_matrix(ctx, data->n, 1, &out->noise_add));
-  }
-  out->rows = (oat_rows){data->n, model->d, model->p, out->x, out->r, out->noise_scale, out->noise_add};
-  oat_fill_targets(data, &model->scaling, (oat_target){model->number[OAT_NUMBER_MEAN], model->number[OAT_NUMBER_Y_SCALE]}, out);
-done:
-  if (status != OATGP_OK) {
-    oat_model_rows_clear(out);
-  }
-  return status;
-}
-
-void oat_model_rows_clear(oat_model_rows *rows) {
-  free(rows->x);
-  free(rows->r);
-  free(rows->noise_scale);
-  free(rows->noise_add);
-  *rows = (oat_model_rows){0};
+oatgp_status oat_model_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
+  const oat_target target = {model->number[OAT_NUMBER_MEAN], model->number[OAT_NUMBER_Y_SCALE]};
+  return make_rows(ctx, model, data, &target, out);
 }

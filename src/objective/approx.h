@@ -2,18 +2,14 @@
 #ifndef OAT_APPROX_H
 #define OAT_APPROX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-/* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
-typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDUAL_FULL } oat_residual;
+#include "device/device.h"
 
 typedef struct oat_approx {
   const char *name;
   bool sparse;  /* has knots */
   bool power;   /* alpha is the setting, not the number below */
   double alpha; /* lambda_i = n_i + alpha g_i */
-  bool trace;   /* penalty -1/2 sum g_i / n_i */
+  bool trace;   /* penalty -1/2 sum g_i / n_i, which makes the objective a lower bound of the log evidence */
   oat_residual residual;
 } oat_approx;
 

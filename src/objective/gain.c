@@ -15,26 +15,24 @@
 /* What candidates need, carved out of `work`. */
 typedef struct bench {
   double *v, *s2, *ee, *er, *ve, *kernel;
-  double *factor; /* p x p, of A */
-  double *row;    /* 1 + p: the new row of LB^-1 V W R, R = [r, H] */
-  double *pull;   /* p: A^-1 h */
+  double *row;  /* 1 + p: the new row of LB^-1 V W R, R = [r, H] */
+  double *pull; /* p: scratch, then A^-1 h */
 } bench;
 
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
-  const size_t width = 1 + config->rows->p;
-  return m * (2 * config->capacity + 2 + width) + width * (width + 2) + oat_kernel_work(m, config->capacity, config->rows->d);
+  const size_t width = 1 + oat_rows_basis(config->rows);
+  return m * (2 * config->capacity + 2 + width) + 2 * width + oat_kernel_work(m, config->capacity, oat_rows_inputs(config->rows));
 }
 
 static bench lay_out(const oat_objective *objective, size_t m, double *work) {
-  const size_t k = objective->config.k, width = 1 + objective->config.rows->p;
+  const size_t k = objective->config.k, width = 1 + oat_rows_basis(objective->config.rows);
   bench b = {.v = work};
   b.s2 = b.v + m * k;
   b.ee = b.s2 + m;
   b.er = b.ee + m;
   b.ve = b.er + m * width;
-  b.factor = b.ve + m * k;
-  b.row = b.factor + width * width;
+  b.row = b.ve + m * k;
   b.pull = b.row + width;
   b.kernel = b.pull + width;
   return b;
@@ -56,44 +54,29 @@ static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat
   }
 }
 
-/* The new elements of the factors for one candidate, whose s* u is its column of ve; also its `row` and `pull`. */
+/* The new elements of the factors for one candidate, whose s* u is its column of ve; also its `row`. */
 typedef struct border {
   double s, gamma, c, shrink, gain; /* shrink: 1 - h^T A^-1 h */
 } border;
 
 static border border_of(const oat_sparse_objective *o, const bench *b, size_t m, size_t i) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows);
   const double s = sqrt(b->s2[i]), *u = b->ve + i * k, aa = b->ee[i] / b->s2[i];
   const double gamma = sqrt(fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1)), trace = o->base.config.approx->trace ? 0.5 * aa : 0;
   for (size_t l = 0; l <= p; l++) {
     b->row[l] = (b->er[i + l * m] - oat_dot(k, u, o->c_all + l * k)) / s / gamma;
   }
-  memcpy(b->pull, b->row + 1, p * sizeof *b->pull);
-  oat_solve_left(b->factor, p, OAT_PLAIN, (oat_view){b->pull, p, 1, p});
-  const double shrink = fmax(1 - oat_dot(p, b->pull, b->pull), 1e-12);
-  oat_solve_left(b->factor, p, OAT_TRANSPOSED, (oat_view){b->pull, p, 1, p});
+  const double shrink = fmax(1 - oat_gls_quadratic(&o->gls, b->row + 1, b->pull), 1e-12);
   const double c = b->row[0] - oat_dot(p, b->row + 1, o->coefficient);
   return (border){s, gamma, c, shrink, -log(gamma) + 0.5 * c * c / shrink + trace};
-}
-
-/* The factor of A; a basis that is singular to rounding is taken as one that stays. */
-static void factorise_basis(const oat_sparse_objective *o, bench *b) {
-  const size_t p = o->base.config.rows->p;
-  memcpy(b->factor, o->basis, p * p * sizeof *b->factor);
-  if (p > 0 && oat_cholesky(p, b->factor) != 0) {
-    for (size_t i = 0; i < p * p; i++) {
-      b->factor[i] = i % (p + 1) == 0 ? HUGE_VAL : 0;
-    }
-  }
 }
 
 /* All sums over the rows, and ve <- LB^-1 ve. */
 static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
   const size_t k = o->base.config.k;
   whiten(&o->base, sparse, candidates, delta, b);
-  factorise_basis(o, b);
   oat_candidates sums = {candidates, b->v, b->ee, b->er, b->ve};
-  const oatgp_status status = o->backend_table->weigh(o->backend, sparse, &sums);
+  const oatgp_status status = o->device->table->gains(o->device, sparse, &sums);
   oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k});
   return status;
 }
@@ -144,9 +127,20 @@ static void grow_factor(double *l, size_t k, const double *row, double scale, do
   l[k + k * n] = corner;
 }
 
+/* `pull` becomes A^-1 h, then A loses h h^T. */
+static oatgp_status grow_gram(oat_sparse_objective *o, const bench *b) {
+  const size_t width = 1 + o->gls.p;
+  memcpy(b->pull, b->row + 1, o->gls.p * sizeof *b->pull);
+  oat_gls_solve(&o->gls, b->pull);
+  for (size_t i = 0; i < width * width; i++) {
+    o->gram[i] -= b->row[i % width] * b->row[i / width];
+  }
+  return oat_gls_factorise(&o->gls, o->gram, NULL);
+}
+
 /* The new row of LB^-1 V W R; the mean's coefficients move by -c* A^-1 h / shrink, and c with them. */
 static void grow_right_sides(oat_sparse_objective *o, const bench *b, const border *new) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p, n = k + 1;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), n = k + 1;
   for (size_t l = p + 1; l-- > 0;) {
     memmove(o->c_all + l * n, o->c_all + l * k, k * sizeof *o->c_all);
     o->c_all[k + l * n] = b->row[l];
@@ -157,9 +151,6 @@ static void grow_right_sides(oat_sparse_objective *o, const bench *b, const bord
     for (size_t i = 0; i < n; i++) {
       o->c[i] -= o->coefficient[l] * o->c_all[i + (1 + l) * n];
     }
-  }
-  for (size_t i = 0; i < p * p; i++) {
-    o->basis[i] -= b->row[1 + i % p] * b->row[1 + i / p];
   }
 }
 
@@ -175,10 +166,14 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
     return status != OATGP_OK ? status : OATGP_NUMERIC;
   }
   const border new = border_of(o, &b, 1, 0);
+  if (grow_gram(o, &b) != OATGP_OK) {
+    return OATGP_NUMERIC;
+  }
   grow_factor(o->l, k, b.v, 1, new.s);
   grow_factor(o->lb, k, b.ve, 1 / new.s, new.gamma);
   grow_right_sides(o, &b, &new);
   *gain = new.gain;
+  o->stamp++;
   objective->table->resize(objective, k + 1);
   return OATGP_OK;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "device/device.h"
+#include "linalg/linalg.h"
 #include "objective/approx.h"
 
 /* Where to evaluate: all positive parameters, and k x d knots, column-major. */
@@ -20,8 +21,6 @@ typedef struct oat_gradient {
   double *theta, *z;
 } oat_gradient;
 
-#define OAT_TWO_PI 6.283185307179586476925
-
 typedef struct oat_objective_config {
   const oat_approx *approx;
   const oat_kernel *kernel;
@@ -31,19 +30,19 @@ typedef struct oat_objective_config {
   size_t k, block;
   int64_t memory;
   size_t capacity;        /* most knots it can be resized to; 0 = k */
-  int threads;            /* of the passes over the rows; 0 stands for 1 */
+  oat_where where;
   double jitter_absolute; /* added to Kuu as it is; sparse only */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
 } oat_objective_config;
 
-/* What prediction needs of the latest evaluation, borrowed from the objective. */
+/* What prediction needs of the latest evaluation, borrowed from the objective. The full GP has coefficients alone. */
 typedef struct oat_factors {
   size_t k;
-  const double *l;           /* sparse: factor of Kuu; full: factor of K + noise, k = n */
-  const double *lb;          /* factor of B, NULL for full */
-  const double *c;           /* LB^-1 b, or L^-1 r for full */
+  const double *l;           /* factor of Kuu */
+  const double *lb;          /* factor of B */
+  const double *c;           /* LB^-1 b */
   const double *coefficient; /* p coefficients of the mean's basis */
-  const oat_sums *sums;      /* of pass 1, NULL for full */
+  const oat_sums *sums;      /* over the rows, NULL for full */
 } oat_factors;
 
 typedef struct oat_objective oat_objective;
@@ -81,7 +80,8 @@ size_t oat_gain_work(const oat_objective *objective, size_t m);
 /* For any sparse model: sets `gain` to -HUGE_VAL for the candidates that sit on a knot in that sense, to 0 for the others. O(K^2 m). */
 void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
 /* Adds the last knot of the point, which has one more than the latest evaluation, to the factors: one new row each for L, LB and c,
- * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot. */
+ * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot, or if the
+ * normal equations of the mean cannot be factorised with it: the factors are then as before. */
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
 /* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails, raises the
  * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
@@ -89,21 +89,15 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
                                   oat_gradient *gradient);
 /* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all others (the
  * coefficients of a mean as they are). O(N K^2). */
-oatgp_status oat_objective_left_out(oatgp_context *ctx, oat_objective *objective, const oat_point *point, double *sum);
-/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
- * coefficients of a mean as they are). O(n). */
-double oat_full_left_out(const oat_objective *objective);
+oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
+/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row given all others, with
+ * the coefficients of a mean estimated without it. O(n). */
+oatgp_status oat_full_left_out(oat_objective *objective, double *sum);
 /* The full GP's jitter in a fit: the rounding error that its factor has anyway. Without it, data with next to no noise get parameters
  * at which predictions are rounding errors that look exact. */
 static inline double oat_full_rounding(size_t n) { return 2 * sqrt((double)n) * DBL_EPSILON; }
 /* One rung of that ladder. False at its top. */
 bool oat_objective_raise_jitter(oat_objective *objective);
 void oat_objective_free(oat_objective *objective);
-
-/* Generalised least squares for the mean's basis, shared by the two: given gram = R^T S^-1 R of R = [r, H], (1 + p) square,
- * finds the coefficients; gram is destroyed, with as much scratch behind it. `size` has, on the diagonal of a matrix of the same
- * shape (it may be gram), how large the sums were of which gram is the difference. A nearly singular basis is regularised at
- * rounding level. */
-oatgp_status oat_gls(size_t p, double *gram, const double *size, double *coefficient);
 
 #endif

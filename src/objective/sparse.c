@@ -1,8 +1,8 @@
-/* The objective of every sparse model, by two passes over the rows (backend.h) with K x K work between and after them.
+/* The objective of every sparse model, by two passes over the rows (device.h: sums and gradient sums) with K x K work between and after them.
  *
  *   B = I + sum w v v^T,  LB LB^T = B,  b = sum w v r,  c = LB^-1 b,  e = B^-1 b
  *   F = -N/2 log 2 pi - 1/2 sum log lambda - sum log diag LB - 1/2 sum w r^2 + 1/2 |c|^2 + penalty
- * The gradient is by adjoints: dKfu row by row in pass 2, dKuu through the Cholesky factor from S = sum dv v^T.
+ * The gradient is by adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv v^T.
  * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
 #include <float.h>
 #include <math.h>
@@ -13,13 +13,13 @@
 #include "objective/sparse.h"
 #include "util/memory.h"
 
+#define MOST_ROUNDINGS 64 /* rounding errors of B that may be added to its diagonal */
+
 static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_objective *)objective; }
 
 static void sparse_destroy(oat_objective *objective) {
   oat_sparse_objective *o = own(objective);
-  if (o->backend != NULL) {
-    o->backend_table->close(o->backend);
-  }
+  oat_device_close(o->device);
   free(o->arena);
   free(o);
 }
@@ -33,38 +33,33 @@ static double *take(double *base, size_t *used, size_t count) {
 
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
-  const size_t k = o->base.config.k, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p;
-  const size_t theta = oat_theta_count(o->base.config.kernel, d);
-  o->sums.count = k * k + k * width + width * width + OAT_SCALARS;
-  o->sums.vwr = o->sums.vwv + k * k;
-  o->sums.rwr = o->sums.vwr + k * width;
-  o->sums.scalar = o->sums.rwr + width * width;
-  o->gradient_sums.count = theta + k * d + k * k;
-  o->gradient_sums.kernel.z = o->gradient_sums.kernel.theta + theta;
-  o->gradient_sums.s = o->gradient_sums.kernel.z + k * d;
+  const oat_rows *rows = o->base.config.rows;
+  o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, oat_rows_basis(rows));
+  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, o->base.config.k, oat_rows_inputs(rows));
 }
 
 /* Lays the arena out for the capacity; called once to measure and once to place. */
 static size_t lay_out(oat_sparse_objective *o, double *base) {
-  const size_t k = o->base.config.capacity, d = o->base.config.rows->d, width = 1 + o->base.config.rows->p, kk = k * k;
+  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   size_t used = 0;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
-    *squares[i] = take(base, &used, kk);
+    *squares[i] = take(base, &used, k * k);
   }
   double **const vectors[] = {&o->rhs, &o->c, &o->e, &o->le};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     *vectors[i] = take(base, &used, k);
   }
   o->c_all = take(base, &used, k * width);
-  o->gram = take(base, &used, 2 * width * width);
+  o->gram = take(base, &used, width * width);
+  o->gls_room = take(base, &used, oat_gls_room(p));
   o->coefficient = take(base, &used, width);
-  o->basis = take(base, &used, width * width);
+  o->mix = take(base, &used, width);
   o->z_grad = take(base, &used, k * d);
   o->room = take(base, &used, oat_triangle_room(k));
   o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
-  o->sums.vwv = take(base, &used, kk + k * width + width * width + OAT_SCALARS);
-  o->gradient_sums.kernel.theta = take(base, &used, oat_theta_most(d) + k * d + kk);
+  o->sums.vwv = take(base, &used, oat_sums_count(k, p));
+  o->gradient_sums.kernel.theta = take(base, &used, oat_gradient_sums_count(k, d));
   return used;
 }
 
@@ -81,13 +76,13 @@ static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config
   o->base.table = &oat_objective_sparse;
   o->base.config = *config;
   o->base.config.capacity = config->capacity > config->k ? config->capacity : config->k;
-  o->backend_table = &oat_backend_cpu;
   TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
   lay_out(o, o->arena);
+  o->gls = oat_gls_over(o->gls_room, oat_rows_basis(config->rows));
   shape_sums(o);
-  const oat_backend_config backend_config = {o->base.config.capacity, config->block, config->memory, config->threads, false};
-  TRY(o->backend_table->open(ctx, &backend_config, &o->backend));
-  TRY(o->backend_table->load_rows(ctx, o->backend, config->rows));
+  const oat_device_config device = {o->base.config.capacity, config->block, config->memory, config->where, true};
+  TRY(oat_device_open(ctx, &device, &o->device));
+  TRY(o->device->table->load(ctx, o->device, config->rows));
   o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
   *out = &o->base;
   return OATGP_OK;
@@ -105,7 +100,7 @@ static oat_points knots_of(const oat_objective_config *config, const oat_point *
 /* L L^T = K(Z, Z) + jitter I */
 static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *point) {
   const oat_objective_config *config = &o->base.config;
-  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
   const oat_points z = knots_of(config, point);
   oat_kernel_cross_slopes(&cov, z, z, o->l, o->slope, config->k, o->kernel_work);
   for (size_t i = 0; i < config->k; i++) {
@@ -125,38 +120,28 @@ static oatgp_status factorise_b(oat_sparse_objective *o) {
     o->b[i * (k + 1)] += 1;
     largest = fmax(largest, o->b[i * (k + 1)]);
   }
-  double floor = 0;
-  for (int attempt = 0; attempt < 8; attempt++) {
-    memcpy(o->lb, o->b, k * k * sizeof *o->b);
-    for (size_t i = 0; i < k; i++) {
-      o->lb[i * (k + 1)] += floor;
-    }
-    o->base.pivot = oat_cholesky(k, o->lb);
-    if (o->base.pivot == 0) {
-      return OATGP_OK;
-    }
-    floor = fmax(2 * floor, (double)k * DBL_EPSILON * largest);
-  }
-  return OATGP_NUMERIC;
+  const double rounding = (double)k * DBL_EPSILON * largest;
+  const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 2, .most = MOST_ROUNDINGS * rounding};
+  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb).pivot;
+  return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
 /* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c for the
  * residual y - m - H coefficient; returns sum w r^2 of that residual. */
 static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
-  const size_t k = o->base.config.k, p = o->base.config.rows->p, width = 1 + p;
+  const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   const oat_view all = {o->c_all, k, width, k};
   memcpy(o->c_all, o->sums.vwr, k * width * sizeof *o->c_all);
   oat_solve_left(o->lb, k, OAT_PLAIN, all);
   memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
-  for (size_t i = 0; i < p * p; i++) {
-    o->basis[i] = o->gram[1 + i % p + (1 + i / p) * width];
-  }
-  const oatgp_status status = oat_gls(p, o->gram, o->sums.rwr, o->coefficient);
+  const oatgp_status status = oat_gls_factorise(&o->gls, o->gram, o->sums.rwr);
   if (status != OATGP_OK) {
     return status;
   }
-  double *mix = o->gram; /* [1, -coefficient] */
+  memcpy(o->coefficient, o->gram + 1, p * sizeof *o->coefficient);
+  oat_gls_solve(&o->gls, o->coefficient);
+  double *mix = o->mix;
   mix[0] = 1;
   for (size_t j = 0; j < p; j++) {
     mix[1 + j] = -o->coefficient[j];
@@ -253,8 +238,8 @@ static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const 
  * both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, since V is free of it but for L. */
 static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
-  const size_t k = config->k, count = k * config->rows->d;
-  const oat_covariance cov = oat_covariance_at(config->kernel, config->rows->d, point->theta);
+  const size_t k = config->k, count = k * oat_rows_inputs(config->rows);
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
   const double scaled = trace(k, o->s);
   oat_kernel_gradient part = *total;
   part.z = total->z != NULL ? o->z_grad : NULL;
@@ -273,13 +258,13 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
 static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, double rwr) {
   const size_t k = o->base.config.k;
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
-  return (double)k - trace(k, o->binv) - (double)o->base.config.rows->n + quadratic + (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
+  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic + (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
                                   oat_gradient *gradient) {
-  const size_t k = sparse->k, d = o->base.config.rows->d;
-  const bool collapsed = sparse->alpha == 0 && o->base.config.rows->noise_add == NULL;
+  const size_t k = sparse->k, d = oat_rows_inputs(o->base.config.rows);
+  const bool collapsed = sparse->alpha == 0 && !oat_rows_known_noise(o->base.config.rows);
   const double gamma = sparse->trace ? 1 : 0;
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
@@ -290,7 +275,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     collapsed_product(o, &l, gamma);
   }
   const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
-  const oatgp_status status = o->backend_table->pass2(o->backend, sparse, &adjoint, &sums);
+  const oatgp_status status = o->device->table->gradient_sums(o->device, sparse, &adjoint, &sums);
   if (status != OATGP_OK) {
     return status;
   }
@@ -314,7 +299,7 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
   const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
   const double alpha = approx->power ? config->alpha : approx->alpha;
-  return (oat_sparse){oat_covariance_at(config->kernel, config->rows->d, point->theta),
+  return (oat_sparse){oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta),
                       config->k,
                       point->z,
                       ldz,
@@ -322,7 +307,8 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
                       point->theta[OAT_TAU],
                       alpha,
                       approx->trace,
-                      false};
+                      false,
+                      o->stamp};
 }
 
 oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, double *value) {
@@ -340,13 +326,14 @@ done:
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
+  o->stamp++;
   oat_sparse sparse = oat_sparse_at(o, point, config->k);
   double rwr = 0;
-  sparse.slopes = gradient != NULL;
+  sparse.gradient = gradient != NULL;
   oatgp_status status = OATGP_OK;
   TRY(factorise_kuu(o, point));
-  TRY(o->backend_table->pass1(o->backend, &sparse, &o->sums));
-  TRY(oat_sparse_solve(o, (double)config->rows->n, &rwr, value));
+  TRY(o->device->table->sums(o->device, &sparse, &o->sums));
+  TRY(oat_sparse_solve(o, (double)oat_rows_total(config->rows), &rwr, value));
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));
   }

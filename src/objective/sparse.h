@@ -2,21 +2,24 @@
 #ifndef OAT_SPARSE_H
 #define OAT_SPARSE_H
 
+#include "linalg/gls.h"
 #include "objective/objective.h"
 
 /* Arrays are laid out for the capacity; each is used with leading dimension k. */
 typedef struct oat_sparse_objective {
   oat_objective base;
-  const oat_backend_table *backend_table;
-  oat_backend *backend;
+  oat_device *device;
+  uint64_t stamp; /* of the latest point */
   double *arena;                     /* everything below */
   double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
   double *slope;                     /* k x k: phi' of the kernel between knots */
   double *room;                      /* of the triangle of L */
   double *c_all;                     /* k x (1 + p): LB^-1 vwr */
-  double *gram;                      /* 2 of (1 + p) square */
+  double *gram;                      /* (1 + p) square: R^T S^-1 R */
+  double *gls_room;                  /* of gls */
+  oat_gls gls;                       /* of gram */
   double *coefficient;               /* p */
-  double *basis;                     /* p x p: H^T S^-1 H of the mean's basis H */
+  double *mix;                       /* 1 + p: [1, -coefficient] */
   double *rhs, *c, *e, *le;          /* k each */
   double *z_grad;                    /* k x d */
   double *kernel_work;
@@ -43,7 +46,7 @@ static inline double oat_jitter_variance(const oat_objective_config *config, con
   return oat_kernel_share(cov, z, config->jitter) + config->jitter_absolute + soft;
 }
 
-/* The model at a point, for the backend; ldz is the leading dimension of the point's knots. */
+/* The model at a point, for the device; ldz is the leading dimension of the point's knots. */
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz);
 
 /* Between the passes: the factors of B, the coefficients of the mean and the value for n rows that have the sums. *rwr is the sum of w r^2 of

@@ -69,4 +69,4 @@ static bool adadelta_step(oat_optim *optim) {
 static bool adadelta_sound(const oat_optim *optim) { return oat_optim_finite(VECTORS * optim->problem->n, optim->own, 0); }
 
 extern const oat_optim_method oat_optim_adadelta;
-const oat_optim_method oat_optim_adadelta = {"adadelta", state_size, scratch_size, adadelta_step, adadelta_sound};
+const oat_optim_method oat_optim_adadelta = {"adadelta", false, state_size, scratch_size, adadelta_step, adadelta_sound};

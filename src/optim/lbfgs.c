@@ -254,4 +254,4 @@ static bool lbfgs_sound(const oat_optim *optim) {
 }
 
 extern const oat_optim_method oat_optim_lbfgs;
-const oat_optim_method oat_optim_lbfgs = {"lbfgs", state_size, scratch_size, lbfgs_step, lbfgs_sound};
+const oat_optim_method oat_optim_lbfgs = {"lbfgs", true, state_size, scratch_size, lbfgs_step, lbfgs_sound};

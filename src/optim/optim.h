@@ -30,6 +30,7 @@ typedef struct oat_optim oat_optim;
 
 typedef struct oat_optim_method {
   const char *name;
+  bool curvature;                                                       /* it has a history and a line search; else running averages */
   size_t (*state_size)(size_t n, const oat_optim_settings *settings);   /* doubles of its own between steps */
   size_t (*scratch_size)(size_t n, const oat_optim_settings *settings); /* doubles within a step */
   /* One iteration; false when no step raises the objective (or, within ADADELTA, none can be taken). */

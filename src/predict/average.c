@@ -15,10 +15,8 @@
 
 typedef struct averaging {
   const oatgp_model *model;
-  oat_sparse sparse;
   size_t size, groups;
-  const double *x; /* scaled rows, column-major */
-  double *k, *work, *prior, *prior_mean;
+  double *prior, *prior_mean;
   oat_view v; /* groups x knots: averages of k(x, Z) */
 } averaging;
 
@@ -30,25 +28,19 @@ static double mean_of(size_t n, const double *values) {
   return sum / (double)n;
 }
 
-static oatgp_status average_kernels(oatgp_context *ctx, averaging *a) {
+static oatgp_status average_kernels(oatgp_context *ctx, averaging *a, const oat_rows *rows) {
   const oatgp_model *model = a->model;
-  const size_t n = a->size * a->groups, widest = a->size > model->k ? a->size : model->k;
-  const oat_points knots = {model->z, model->k, model->k};
+  const oat_sparse sparse = oat_model_sparse(model);
+  oat_device *device = NULL;
   oatgp_status status;
-  TRY(oat_new_matrix(ctx, a->size, widest, &a->k));
-  TRY(oat_new_matrix(ctx, oat_kernel_work(a->size, widest, model->d), 1, &a->work));
   TRY(oat_new_matrix(ctx, a->groups, 1, &a->prior));
   TRY(oat_new_matrix(ctx, a->groups, model->k, &a->v.a));
   a->v = (oat_view){a->v.a, a->groups, model->k, a->groups};
-  for (size_t g = 0; g < a->groups; g++) {
-    const oat_points points = {a->x + g * a->size, a->size, n};
-    oat_kernel_cross(&a->sparse.cov, points, points, a->k, a->size, a->work);
-    a->prior[g] = mean_of(a->size * a->size, a->k);
-    oat_kernel_cross(&a->sparse.cov, points, knots, a->k, a->size, a->work);
-    for (size_t c = 0; c < model->k; c++) {
-      a->v.a[g + c * a->groups] = mean_of(a->size, a->k + c * a->size);
-    }
-  }
+  oat_device_config config = oat_model_device(model, oat_where_of(ctx));
+  config.block = a->size;
+  config.max_knots = a->size > model->k ? a->size : model->k;
+  TRY(oat_device_keep(ctx, &config, rows, &device));
+  TRY(device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a}));
 done:
   return status;
 }
@@ -88,20 +80,17 @@ static void fill(const averaging *a, const oat_averages *out) {
 
 oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
                                   const oat_averages *out) {
-  averaging a = {.model = model, .sparse = oat_model_sparse(model), .size = size, .groups = data->n / size};
-  double *x = NULL;
+  averaging a = {.model = model, .size = size, .groups = data->n / size};
+  oat_rows *rows = NULL;
   oatgp_status status;
-  TRY(oat_model_inputs(ctx, model, data, &x));
-  a.x = x;
+  TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(oat_new_matrix(ctx, data->n, 1, &a.prior_mean));
-  oat_model_prior_mean(model, data->n, x, a.prior_mean);
-  TRY(average_kernels(ctx, &a));
+  TRY(oat_model_prior_mean(ctx, model, rows, a.prior_mean));
+  TRY(average_kernels(ctx, &a, rows));
   condition(&a);
   fill(&a, out);
 done:
-  free(x);
-  free(a.k);
-  free(a.work);
+  oat_rows_free(rows);
   free(a.prior);
   free(a.prior_mean);
   free(a.v.a);

@@ -8,12 +8,10 @@
 
 #include "linalg/linalg.h"
 #include "model/rows.h"
+#include "predict/predict.h"
 #include "util/machine.h"
 #include "util/memory.h"
 #include "util/rng.h"
-#include "util/threads.h"
-
-enum { MOST_LIFTS = 40 }; /* of the diagonal of a covariance: more than it takes from 1e-20 to 1e-4 */
 
 static double prior_variance(const oatgp_model *model) {
   const oat_sparse sparse = oat_model_sparse(model);
@@ -23,38 +21,37 @@ static double prior_variance(const oatgp_model *model) {
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
 /* What the knots leave of the prior variance, and the variance of what they explain. */
-static double latent_variance(const oatgp_model *model, double prior, double q, double u2) {
-  const double left = model->approx->residual == OAT_RESIDUAL_NONE ? 0 : fmax(prior - q, 0);
-  return left + (model->approx->sparse ? u2 : 0);
+static double latent_variance(const oatgp_model *model, double left, double u2) {
+  return (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : left) + (model->approx->sparse ? u2 : 0);
 }
 
-/* At n scaled points the mean, in the data's units, and the latent variance in squares of the model's unit: in those of the data it may
+/* The rows on the device that predicts. */
+static oatgp_status load(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, oat_device **out) {
+  const oat_device_config config = oat_model_device(model, oat_where_of(ctx));
+  return oat_device_keep(ctx, &config, rows, out);
+}
+
+/* At rows the mean, in the data's units, and the latent variance in squares of the model's unit: in those of the data it may
  * leave the range of a double, where the standard deviation does not. */
-static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, size_t n, const double *x, double *mean,
-                                   double *variance) {
-  const oat_backend_table *table = &oat_backend_cpu;
-  const oat_backend_config config = {model->k, oat_model_block(model), 0, ctx->threads, true};
-  const oat_rows rows = {n, model->d, 0, x, NULL, NULL, NULL};
+static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean, double *variance) {
+  const size_t n = oat_rows_total(rows);
   const oat_sparse sparse = oat_model_sparse(model);
-  oat_backend *backend = NULL;
-  double *q = NULL, *u2 = NULL, *pull = NULL;
+  oat_device *device = NULL;
+  double *left = NULL, *u2 = NULL, *pull = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, n, 1, &q));
+  TRY(oat_new_matrix(ctx, n, 1, &left));
   TRY(oat_new_matrix(ctx, n, 1, &u2));
   TRY(oat_new_matrix(ctx, n, 1, &pull));
-  TRY(table->open(ctx, &config, &backend));
-  TRY(table->load_rows(ctx, backend, &rows));
-  const oat_row_predictions out = {pull, q, u2};
-  TRY(table->predict(backend, &sparse, model->lb, model->c, &out));
-  oat_model_prior_mean(model, n, x, mean);
-  oat_kernel_diagonal(&sparse.cov, (oat_points){x, n, n}, variance);
+  TRY(load(ctx, model, rows, &device));
+  const oat_row_predictions out = {pull, left, u2};
+  TRY(device->table->predictions(device, &sparse, model->lb, model->c, &out));
+  TRY(oat_model_prior_mean(ctx, model, rows, mean));
   for (size_t i = 0; i < n; i++) {
     mean[i] += model->number[OAT_NUMBER_Y_SCALE] * pull[i];
-    variance[i] = latent_variance(model, variance[i], q[i], u2[i]);
+    variance[i] = latent_variance(model, left[i], u2[i]);
   }
 done:
-  table->close(backend);
-  free(q);
+  free(left);
   free(u2);
   free(pull);
   return status;
@@ -82,54 +79,23 @@ static void mean_weights(const oatgp_model *model, double *weights) {
   oat_solve_left(model->l, model->k, OAT_TRANSPOSED, view);
 }
 
-/* The blocks of the mean are dealt out to lanes, each with its own buffer; a row's bits depend on its block alone. */
-typedef struct mean_lanes {
-  oatgp_context *ctx; /* for progress alone */
-  size_t n, block, count;
-  const double *x, *weights;
-  double *buffer; /* count x stride */
-  size_t stride;
-} mean_lanes;
-
-static void mean_of_lane(const oatgp_model *model, const mean_lanes *lanes, size_t lane, double *mean) {
-  const oat_sparse sparse = oat_model_sparse(model);
-  const oat_points knots = {model->z, model->k, model->k};
-  double *k = lanes->buffer + lane * lanes->stride, *work = k + lanes->block * model->k;
-  for (size_t first = lane * lanes->block; first < lanes->n; first += lanes->count * lanes->block) {
-    const size_t rows = lanes->n - first < lanes->block ? lanes->n - first : lanes->block;
-    const oat_points points = {lanes->x + first, rows, lanes->n};
-    oat_kernel_cross(&sparse.cov, points, knots, k, rows, work);
-    oat_gemv(model->number[OAT_NUMBER_Y_SCALE], (oat_const_view){k, rows, model->k, rows}, OAT_PLAIN, lanes->weights, 1, mean + first);
-    if (oat_in_first_thread()) {
-      const size_t done = first + lanes->count * lanes->block; /* the others are about as far */
-      oat_tell_progress(lanes->ctx, "prediction", done < lanes->n ? done : lanes->n, lanes->n);
-    }
-  }
-}
-
-/* O(n k d) time; a block of k columns for each thread. */
+/* O(n k d) time. */
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
-  const size_t n = data->n, block = oat_model_block(model), blocks = (n + block - 1) / block;
-  const size_t threads = (size_t)oat_lane_threads(ctx->threads), count = blocks < threads ? blocks : threads;
-  mean_lanes lanes = {ctx, n, block, count, NULL, NULL, NULL, block * model->k + oat_kernel_work(block, model->k, model->d)};
-  double *weights = NULL, *x = NULL;
+  const oat_sparse sparse = oat_model_sparse(model);
+  oat_device *device = NULL;
+  double *weights = NULL;
+  oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_model_inputs(ctx, model, data, &x));
+  TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(oat_new_matrix(ctx, model->k, 1, &weights));
-  TRY(oat_new_matrix(ctx, count, lanes.stride, &lanes.buffer));
+  TRY(load(ctx, model, rows, &device));
   mean_weights(model, weights);
-  lanes.x = x;
-  lanes.weights = weights;
-  oat_model_prior_mean(model, n, x, mean);
-#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(static, 1) if (count > 1)
-  for (size_t lane = 0; lane < count; lane++) {
-    mean_of_lane(model, &lanes, lane, mean);
-  }
+  TRY(oat_model_prior_mean(ctx, model, rows, mean));
+  TRY(device->table->means(device, &sparse, weights, model->number[OAT_NUMBER_Y_SCALE], mean));
   TRY(check_finite(ctx, data, mean, "mean"));
 done:
-  free(x);
+  oat_rows_free(rows);
   free(weights);
-  free(lanes.buffer);
   return status;
 }
 
@@ -151,12 +117,13 @@ typedef struct spreads {
 
 static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const spreads *out) {
   const double unit = model->number[OAT_NUMBER_Y_SCALE];
-  double *x = NULL, *mean = NULL, *variance = NULL;
+  oat_rows *rows = NULL;
+  double *mean = NULL, *variance = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_model_inputs(ctx, model, data, &x));
+  TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(oat_new_matrix(ctx, data->n, 1, &mean));
   TRY(oat_new_matrix(ctx, data->n, 1, &variance));
-  TRY(predict_points(ctx, model, data->n, x, mean, variance));
+  TRY(predict_points(ctx, model, rows, mean, variance));
   TRY(check_finite(ctx, data, mean, "mean"));
   TRY(check_finite(ctx, data, variance, "variance"));
   if (out->mean != NULL) {
@@ -171,7 +138,7 @@ static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, c
     }
   }
 done:
-  free(x);
+  oat_rows_free(rows);
   free(mean);
   free(variance);
   return status;
@@ -185,37 +152,43 @@ oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const 
   return predict_rows(ctx, model, data, &(spreads){out->mean, out->sd_latent, out->sd, as_sd});
 }
 
-oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
-  const oatgp_status status = predict_points(ctx, model, model->k, model->z, mean, sd);
-  for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
-    sd[i] = as_sd(sd[i], model->number[OAT_NUMBER_Y_SCALE]);
+/* The place of knot i among those that the user sees. */
+static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
+
+static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
+  double *means = NULL, *variances = NULL;
+  oat_rows *rows = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
+  TRY(oat_new_matrix(ctx, model->k, 1, &means));
+  TRY(oat_new_matrix(ctx, model->k, 1, &variances));
+  TRY(predict_points(ctx, model, rows, means, variances));
+  for (size_t i = 0; i < model->k; i++) {
+    if (mean != NULL) {
+      mean[knot_place(model, i)] = means[i];
+    }
+    if (sd != NULL) {
+      sd[knot_place(model, i)] = as_sd(variances[i], model->number[OAT_NUMBER_Y_SCALE]);
+    }
+  }
+done:
+  oat_rows_free(rows);
+  free(means);
+  free(variances);
+  return status;
+}
+
+oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
+  const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
+  for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
+    for (size_t j = 0; j < model->d; j++) {
+      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+    }
   }
   return status;
 }
 
 /* ---- jointly ------------------------------------------------------------------------------------------------------- */
-
-/* covariance, which is K**, <- K** - V V^T + U U^T, with the middle as the model says; v is n x k and is used up. */
-static void join(const oatgp_model *model, size_t n, oat_view v, oat_view covariance) {
-  const oat_residual residual = model->approx->residual;
-  if (residual == OAT_RESIDUAL_FULL) {
-    oat_gemm(-1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, covariance);
-  } else {
-    for (size_t i = 0; i < n; i++) {
-      const double prior = covariance.a[i * (n + 1)];
-      double q = 0;
-      for (size_t c = 0; c < v.columns; c++) {
-        q += v.a[i + c * v.ld] * v.a[i + c * v.ld];
-      }
-      memset(covariance.a + i * n, 0, n * sizeof(double));
-      covariance.a[i * (n + 1)] = residual == OAT_RESIDUAL_DIAGONAL ? fmax(prior - q, 0) : 0;
-    }
-  }
-  if (model->approx->sparse) {
-    oat_solve_right(model->lb, model->k, OAT_TRANSPOSED, v);
-    oat_gemm(1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, covariance);
-  }
-}
 
 static size_t joint_work(const oatgp_model *model, size_t n) { return oat_kernel_work(n, n > model->k ? n : model->k, model->d); }
 
@@ -236,24 +209,15 @@ static oatgp_status check_joint(oatgp_context *ctx, const oatgp_model *model, si
 
 /* In squares of the model's unit. */
 static oatgp_status join_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
-  const size_t n = data->n;
   const oat_sparse sparse = oat_model_sparse(model);
-  double *x = NULL, *v = NULL, *work = NULL;
+  oat_device *device = NULL;
+  oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_model_inputs(ctx, model, data, &x));
-  TRY(oat_new_matrix(ctx, n, model->k, &v));
-  TRY(oat_new_matrix(ctx, joint_work(model, n), 1, &work));
-  const oat_points points = {x, n, n}, knots = {model->z, model->k, model->k};
-  oat_kernel_cross(&sparse.cov, points, points, covariance, n, work);
-  oat_kernel_cross(&sparse.cov, points, knots, v, n, work);
-  const oat_view view = {v, n, model->k, n};
-  oat_solve_right(model->l, model->k, OAT_TRANSPOSED, view);
-  join(model, n, view, oat_square(covariance, n));
-  oat_symmetrise(n, covariance);
+  TRY(oat_model_inputs(ctx, model, data, &rows));
+  TRY(load(ctx, model, rows, &device));
+  TRY(device->table->joint(device, &sparse, model->lb, model->approx->residual, covariance));
 done:
-  free(x);
-  free(v);
-  free(work);
+  oat_rows_free(rows);
   return status;
 }
 
@@ -288,7 +252,7 @@ done:
  * variance, the covariance has the rounding error of that, which may be larger than itself. Where the
  * prior has none, the factor is 0. */
 static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double prior, double *l) {
-  double largest = 0, lift = 0;
+  double largest = 0;
   if (prior == 0) {
     memset(l, 0, n * n * sizeof *l);
     return OATGP_OK;
@@ -296,15 +260,9 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
   for (size_t i = 0; i < n; i++) {
     largest = fmax(largest, covariance[i * (n + 1)]);
   }
-  for (int tries = 0; tries < MOST_LIFTS && lift <= 1e-4 * prior; tries++) {
-    memcpy(l, covariance, n * n * sizeof *l);
-    for (size_t i = 0; i < n; i++) {
-      l[i * (n + 1)] += lift;
-    }
-    if (oat_cholesky(n, l) == 0) {
-      return OATGP_OK;
-    }
-    lift = fmax(10 * lift, fmax(1e-14 * largest, 1e-20 * prior));
+  const oat_lifts lifts = {.plain = true, .least = fmax(1e-14 * largest, 1e-20 * prior), .factor = 10, .most = 1e-4 * prior};
+  if (oat_cholesky_lifted(n, covariance, &lifts, l).pivot == 0) {
+    return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_NUMERIC,
                   "the posterior covariance of the %zu rows could not be factorised for draws, even with 1e-4 of the prior variance added",

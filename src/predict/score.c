@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/predict.h"
 #include "util/memory.h"
 
 /* Predictions of one model at all rows: means and standard deviations. */

@@ -36,7 +36,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   oat_string_add(out, " and ");
   oat_string_number(out, f->info.upper, 7);
   oat_string_add(out, ".");
-  if (strcmp(f->info.approx, "vfe") != 0) {
+  if (!f->model->approx->trace) {
     return;
   }
   oat_string_add(out, " More knots could raise the objective by at most ");

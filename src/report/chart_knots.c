@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "data/data.h"
+#include "predict/metrics.h"
+#include "predict/predict.h"
 #include "report/chart.h"
 #include "util/memory.h"
 
@@ -53,7 +55,7 @@ done:
 
 static oatgp_status draw_band(const curve *c, const double *sd, const oat_style *style, oat_panel *out) {
   double low[POINTS], high[POINTS];
-  const double width = oatgp_normal_quantile(0.975);
+  const double width = oat_normal_quantile(0.975);
   for (size_t i = 0; i < POINTS; i++) {
     low[i] = c->mean[i] - width * sd[i];
     high[i] = c->mean[i] + width * sd[i];

@@ -6,6 +6,8 @@
 
 #include "data/data.h"
 #include "predict/average.h"
+#include "predict/metrics.h"
+#include "predict/predict.h"
 #include "report/chart.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -44,7 +46,7 @@ done:
 }
 
 static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
-  const double width = oatgp_normal_quantile(0.975);
+  const double width = oat_normal_quantile(0.975);
   oatgp_data *rows = NULL;
   oatgp_status status;
   s->rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "data/data.h"
+#include "predict/metrics.h"
 #include "report/chart.h"
 
 enum { FAR = 4 }; /* standard deviations from which on a row is called far */
@@ -15,7 +16,7 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   static const oat_style middle = {.colour = OAT_INK, .width = 0.8};
   static const oat_style ends = {.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "95 % should lie between"};
-  const double width = oatgp_normal_quantile(0.975);
+  const double width = oat_normal_quantile(0.975);
   oatgp_status status;
   (void)panel;
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));

@@ -7,6 +7,7 @@
 
 #include "data/data.h"
 #include "predict/loo.h"
+#include "predict/predict.h"
 #include "model/rows.h"
 #include "predict/score.h"
 #include "plot/svg.h"
@@ -89,7 +90,7 @@ static oatgp_status find_knots(oat_facts *f) {
   if (f->info.knots > 0) {
     TRY(oat_new_matrix(f->ctx, f->info.knots, f->d, &f->knots));
     TRY(oat_new_matrix(f->ctx, f->info.knots, 1, &f->knot_mean));
-    TRY(oatgp_model_knots(f->ctx, f->model, f->knots, f->knot_mean, NULL));
+    TRY(oat_predict_knots(f->ctx, f->model, f->knots, f->knot_mean, NULL));
   }
 done:
   return status;

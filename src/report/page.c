@@ -160,7 +160,7 @@ static void add_facts(page *p) {
   add_text(p, info->knots > 0 ? info->select : "");
   end_row(p);
   add_number_row(p, "objective", info->objective,
-                 strcmp(info->approx, "vfe") == 0 ? "lower bound of the log evidence" : "log evidence of the model");
+                 p->f->model->approx->trace ? "lower bound of the log evidence" : "log evidence of the model");
   add_number_row(p, "sigma", info->sigma, "standard deviation of the function");
   add_number_row(p, "tau", info->tau, "standard deviation of the noise");
   add_work_row(p);

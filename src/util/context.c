@@ -1,4 +1,4 @@
-/* The context: last error and message sink. */
+/* The context, as callers see it and as the library uses it. */
 #include "util/context.h"
 
 #include <stdarg.h>
@@ -8,6 +8,49 @@
 #include "util/clock.h"
 
 #define PROGRESS_PAUSE 0.25 /* seconds */
+
+/* ---- public ------------------------------------------------------------------------------------------------------ */
+
+/* Plain calloc: without a context there is nowhere to put the sentence of oat_new. */
+oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_context)); }
+
+void oatgp_context_free(oatgp_context *ctx) {
+  if (ctx != NULL) {
+    oat_context_drop(ctx);
+    free(ctx);
+  }
+}
+
+const char *oatgp_last_error(const oatgp_context *ctx) { return ctx != NULL ? ctx->error : ""; }
+
+void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user) {
+  if (ctx != NULL) {
+    ctx->message = fn;
+    ctx->message_user = user;
+  }
+}
+
+void oatgp_context_set_threads(oatgp_context *ctx, int threads) {
+  if (ctx != NULL) {
+    ctx->threads = threads;
+  }
+}
+
+void oatgp_context_set_memory(oatgp_context *ctx, int64_t bytes) {
+  if (ctx != NULL) {
+    ctx->memory = bytes;
+  }
+}
+
+void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user) {
+  if (ctx != NULL) {
+    ctx->progress = fn;
+    ctx->progress_user = user;
+    ctx->told = oat_seconds(); /* what takes no time is not told */
+  }
+}
+
+/* ---- internal ---------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *format, ...) {
   va_list arguments;
@@ -19,6 +62,13 @@ oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *forma
 
 oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes) {
   return oat_fail(ctx, OATGP_MEMORY, "out of memory: could not get %zu bytes", bytes);
+}
+
+void oat_context_drop(oatgp_context *ctx) {
+  if (ctx->kept.object != NULL) {
+    ctx->kept.close(ctx->kept.object);
+    ctx->kept.object = NULL;
+  }
 }
 
 void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) {

@@ -10,6 +10,14 @@
 #define OAT_PRINTF(text, first)
 #endif
 
+/* Something that calls with this context share, so that it is not made again for each; freed with the context. */
+enum { OAT_KEPT_KEY = 3 };
+typedef struct oat_kept {
+  void *object; /* or NULL */
+  void (*close)(void *object);
+  size_t key[OAT_KEPT_KEY]; /* what it was made for */
+} oat_kept;
+
 struct oatgp_context {
   char error[1024];
   oatgp_message_fn message;
@@ -19,6 +27,8 @@ struct oatgp_context {
   double told;    /* when progress was told for the last time */
   int threads;    /* 0 stands for 1 */
   int64_t memory; /* for matrices of rows x rows in predictions; 0: what the machine has */
+  char device[16]; /* of predictions; "": auto */
+  oat_kept kept;
 };
 
 /* Stores the sentence and returns the status: `return oat_fail(ctx, OATGP_DATA, "...", ...)`. */
@@ -27,6 +37,9 @@ oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *forma
 oatgp_status oat_no_memory(oatgp_context *ctx, size_t bytes);
 /* A note or a warning to the message sink. */
 void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) OAT_PRINTF(3, 4);
+
+/* Frees what is kept. */
+void oat_context_drop(oatgp_context *ctx);
 
 /* How far it is; passed on a few times a second. For the thread of the caller only. */
 void oat_tell_progress(oatgp_context *ctx, const char *what, size_t done, size_t total);

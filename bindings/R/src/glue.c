@@ -204,7 +204,7 @@ oatgp_status settings_from_texts(job *j, SEXP texts) {
     status = oatgp_settings_set(j->ctx, &j->settings, CHAR(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(texts, i)));
   }
   oatgp_context_set_threads(j->ctx, (int)j->settings.threads);
-  return status;
+  return status == OATGP_OK ? oatgp_context_set_device(j->ctx, j->settings.device) : status;
 }
 
 /* ---- models ---------------------------------------------------------------------------------------------------------- */

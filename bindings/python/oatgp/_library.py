@@ -210,7 +210,7 @@ class Progress:
 
 _EVENTS = {value: name[len("OATGP_EVENT_") :].lower() for name, value in vars(abi).items() if name.startswith("OATGP_EVENT_")}
 _OF_KNOTS = ("candidates", "predicted", "gain")
-_COUNTS = ("lengthscale_count", "added", "inputs")
+_COUNTS = ("lengthscale_count", "added", "inputs", "max_knots")
 _NUMBERS = [
     field[0]
     for field in abi.oatgp_event._fields_

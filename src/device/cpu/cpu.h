@@ -1,4 +1,4 @@
-/* Shared by the files of the CPU backend: its lanes and blocks. */
+/* Shared by the files of the CPU: its lanes and blocks. */
 #ifndef OAT_CPU_H
 #define OAT_CPU_H
 
@@ -6,77 +6,129 @@
 
 #include "device/device.h"
 #include "linalg/linalg.h"
+#include "rows/lanes.h"
+#include "rows/layout.h"
 
-enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_MOST_LANES = 16 }; /* panel: candidates at a time */
+/* panel: candidates at a time; columns: those of an n x n matrix at a time */
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
 
-/* Where one thread works: its own buffers and sums. Rows are dealt out to lanes block by block, in a way that depends on the data and the
- * number of knots alone, and the lanes' sums are added in their order: so the number of threads changes no bit. */
-typedef struct oat_lane {
-  oat_backend *backend;
+/* Where one thread works. */
+typedef struct oat_cpu_lane {
   double *v, *slope, *t;            /* block x K each: V, phi' of the kernel, and what the adjoint of Kfu is made in */
   double *panel;                    /* block x panel */
   double *work;                     /* of the kernel */
   double *row[OAT_CPU_ROW_VECTORS]; /* block each */
-  double *sums;                     /* of either pass */
-} oat_lane;
+} oat_cpu_lane;
 
-struct oat_backend {
-  oatgp_context *ctx;                    /* for progress alone */
-  size_t done;                           /* rows of the loop that is under way */
-  size_t wanted_block, block, max_knots; /* wanted: 0 to choose */
-  int64_t memory;
-  int threads;
-  bool predicts;
-  oat_rows rows;
-  double *cache; /* of all rows, block after block, V and then the slopes; or NULL */
-  size_t cached; /* number of knots of the V that the cache holds, 0 for none */
-  bool slopes;   /* it holds their slopes, too */
+/* The exact GP of the rows; exact.c. */
+typedef struct oat_cpu_exact {
+  double *s;                     /* n x n: S, then its factor, then its inverse */
+  double *room;                  /* all that follows */
+  double *panel, *cross, *slope; /* n x OAT_CPU_COLUMNS each: dF/dS, and of the kernel k and phi' */
+  double *solved;                /* n x (1 + p): L^-1 R, then S^-1 R */
+  double *c, *a;                 /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
+  double *basis;                 /* p: of a row of S^-1 H */
+  double *work;                  /* of the kernel */
+} oat_cpu_exact;
+
+/* The system behind the exact evidence; system.c, traces.c. A lane's sums are n of a product, then k of V D^-1 u. */
+typedef struct oat_cpu_system {
+  oat_system given;
+  double *room;                   /* the vectors that follow */
+  double *w, *x, *e, *z, *p, *cp; /* n: 1 / n_i; of conjugate gradients */
+  double *t;                      /* k */
+  double *u;                      /* of the traces, block after block, rows x k each: D^-1 V^T LB^-T; or NULL */
+  double *traces;                 /* lanes x trace_stride: T of a block, U T, sums */
+  size_t trace_stride;
+} oat_cpu_system;
+
+typedef struct oat_cpu {
+  oat_device base;
+  oatgp_context *ctx; /* for progress alone */
+  oat_device_config config;
+  const oat_rows *rows;
+  size_t n, d, p;       /* that the lanes were made for */
+  size_t block, blocks; /* rows at a time; how many of these */
   size_t lanes;
-  oat_lane *lane;
-  double *room; /* for the two triangles: L, and LB in predictions */
+  oat_cpu_lane *lane;
+  double *sums; /* lanes x stride: of sums or gradient sums, or of the system */
+  size_t stride;
+  double *cache;   /* of all rows, block after block, V and then the slopes if there may be gradients; or NULL */
+  uint64_t cached; /* the stamp of the point whose V the cache holds, 0 for none */
+  bool slopes;     /* it holds their slopes, too */
+  double *room;    /* for the two triangles: L, and LB in predictions */
   oat_triangle kuu, b;
-};
+  oat_cpu_exact exact;
+  oat_cpu_system system;
+} oat_cpu;
 
-/* The rows first .. first + n - 1 under work. */
-typedef struct oat_block {
-  size_t first, n;
+static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
+
+/* A block of rows under work. */
+typedef struct oat_cpu_block {
+  oat_row_block rows;
   oat_view v;
-  double *slope;   /* with the leading dimension of v */
-  const double *q; /* |v_i|^2, if asked for */
-} oat_block;
+  double *slope; /* with the leading dimension of v */
+} oat_cpu_block;
 
-/* ---- lanes.c ------------------------------------------------------------------------------------------------------- */
+/* ---- blocks.c ------------------------------------------------------------------------------------------------------ */
 
-oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_backend_config *config, oat_backend **out);
-oatgp_status oat_cpu_load_rows(oatgp_context *ctx, oat_backend *backend, const oat_rows *rows);
-void oat_cpu_close(oat_backend *backend);
-/* Threads of a loop over lanes. */
-int oat_cpu_threads(const oat_backend *backend);
-/* At the beginning of what makes V; pass 2 follows a pass 1 at the same point. */
-void oat_cpu_take_factor(oat_backend *backend, const oat_sparse *sparse);
-/* The block that begins at a row, with V, and with slopes if a pass 2 will follow: from the cache, or made. */
-oat_block oat_cpu_block(const oat_lane *l, const oat_sparse *sparse, size_t first);
-/* The same with |v_i|^2. */
-oat_block oat_cpu_block_with_q(const oat_lane *l, const oat_sparse *sparse, size_t first);
-/* After a loop over all blocks: V is there for the next one, until knots or parameters change. */
-void oat_cpu_keep_v(oat_backend *backend, const oat_sparse *sparse);
-/* After each block: how far the loop is. */
-void oat_cpu_count(const oat_lane *l, const oat_block *b, const char *what);
+oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
+oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows);
+void oat_cpu_close(oat_device *device);
+/* A loop over all blocks. */
+oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
+/* At the beginning of what makes V. */
+void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse);
+/* Both factors, for what uses V up. */
+void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb);
+/* A block with V, and with slopes if a gradient will follow: from the cache, or made. */
+oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item);
+/* |v_i|^2 of its rows, in row[0] of the lane. */
+const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b);
+/* After a loop over all blocks: V is there for the next one at the same point. */
+void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse);
+/* V of all rows into the cache, if there is one. What is there already is only looked up. */
+void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse);
 /* w_i = 1 / n_i of the block's rows into row[1], for alpha = 0. */
-void oat_cpu_weights(oat_lane *l, const oat_sparse *sparse, const oat_block *b);
-bool oat_cpu_uniform(const oat_rows *rows);
-/* y += x */
-void oat_cpu_add(size_t n, const double *x, double *y);
+void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 
 /* k(x_i, x_i) of the block's rows, in row[5]. */
-const double *oat_cpu_prior(oat_lane *l, const oat_sparse *sparse, const oat_block *b);
+const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 /* g_i is never negative but for rounding. */
-static inline double oat_cpu_residual(double prior, double q) { return fmax(prior - q, 0); }
+static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 
-/* ---- pass1.c, pass2.c, weigh.c ---------------------------------------------------------------------------------------- */
+/* The memory of these two. Both are freed with the lanes. */
+oatgp_status oat_cpu_make_exact(oatgp_context *ctx, oat_cpu *cpu);
+void oat_cpu_free_exact(oat_cpu *cpu);
+void oat_cpu_free_system(oat_cpu *cpu);
+/* Makes U, if the memory may be had. */
+oatgp_status oat_cpu_make_traces(oat_cpu *cpu);
+/* About how many seconds they take; 0 without U. */
+double oat_cpu_traces_cost(oat_cpu *cpu);
 
-oatgp_status oat_cpu_pass1(oat_backend *backend, const oat_sparse *sparse, oat_sums *sums);
-oatgp_status oat_cpu_pass2(oat_backend *backend, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *sums);
-oatgp_status oat_cpu_weigh(oat_backend *backend, const oat_sparse *sparse, oat_candidates *candidates);
+/* ---- one file for each operation, or a few -------------------------------------------------------------------------- */
+
+oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out);
+oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
+oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out);
+oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                 const oat_row_predictions *out);
+oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
+oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_left_out *out);
+oatgp_status oat_cpu_averages(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
+oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
+oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
+oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
+oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
+oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density);
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
+                            size_t *pivot);
+oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_exact_rows *out);
+oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out);
+oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *curvature);
+oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate *out);
+oatgp_status oat_cpu_system_traces(oat_device *device, oat_trace_sums *out);
+oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *traces);
 
 #endif

@@ -1,0 +1,232 @@
+/* Lanes and blocks: their memory, and V of a block. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cpu/cpu.h"
+#include "kernel/vector.h"
+#include "util/memory.h"
+
+extern const oat_device_table oat_device_cpu;
+
+#define LANE_DOUBLES ((size_t)1 << 26) /* room for all lanes: half a gigabyte */
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+/* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two, whose columns would
+ * fall on the same places of a cache. */
+static size_t choose_block(size_t wanted, size_t n) {
+  const size_t eighth = (n / 8 + 8) & ~(size_t)7, chosen = eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
+  return wanted > 0 ? wanted : chosen == 512 ? 520 : chosen;
+}
+
+/* As many as there are blocks, at most OAT_MOST_LANES, and fewer when there are not many rows for each K x K sum, or they need much
+ * memory. */
+static size_t choose_lanes(const oat_cpu *cpu) {
+  const size_t n = cpu->rows->n, k = cpu->config.max_knots;
+  if (cpu->config.system) { /* they share tiles between two blocks */
+    return oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2);
+  }
+  const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
+  size_t lanes = OAT_MOST_LANES;
+  while (lanes > 1 && (lanes > cpu->blocks || (lanes * 2 * k > n && cpu->config.fits) || lanes * each > LANE_DOUBLES)) {
+    lanes /= 2;
+  }
+  return lanes;
+}
+
+static void free_lanes(oat_cpu *cpu) {
+  for (size_t i = 0; cpu->lane != NULL && i < cpu->lanes; i++) {
+    oat_cpu_lane *l = &cpu->lane[i];
+    double *const arrays[] = {l->v, l->slope, l->t, l->panel, l->work};
+    for (size_t j = 0; j < sizeof arrays / sizeof *arrays; j++) {
+      free(arrays[j]);
+    }
+    for (int j = 0; j < OAT_CPU_ROW_VECTORS; j++) {
+      free(l->row[j]);
+    }
+  }
+  free(cpu->lane);
+  free(cpu->sums);
+  free(cpu->cache);
+  cpu->lane = NULL;
+  cpu->sums = cpu->cache = NULL;
+  oat_cpu_free_exact(cpu);
+  oat_cpu_free_system(cpu);
+}
+
+void oat_cpu_close(oat_device *device) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  free_lanes(cpu);
+  free(cpu->room);
+  free(cpu);
+}
+
+oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out) {
+  oat_cpu *cpu = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, 1, sizeof *cpu, &cpu));
+  *cpu = (oat_cpu){.base = {&oat_device_cpu}, .ctx = ctx, .config = *config};
+  TRY(oat_new_matrix(ctx, 2 * oat_triangle_room(config->max_knots), 1, &cpu->room));
+  *out = &cpu->base;
+  return OATGP_OK;
+done:
+  if (cpu != NULL) {
+    oat_cpu_close(&cpu->base);
+  }
+  return status;
+}
+
+static oatgp_status make_lane(oatgp_context *ctx, const oat_cpu *cpu, oat_cpu_lane *l) {
+  const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
+  const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, cpu->block, wide, &l->v));
+  TRY(oat_new_matrix(ctx, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1, &l->work));
+  for (int i = 0; i < OAT_CPU_ROW_VECTORS; i++) {
+    TRY(oat_new_matrix(ctx, cpu->block, 1, &l->row[i]));
+  }
+  if (cpu->config.fits) {
+    TRY(oat_new_matrix(ctx, cpu->block, k, &l->slope));
+    TRY(oat_new_matrix(ctx, cpu->block, k, &l->t));
+    TRY(oat_new_matrix(ctx, cpu->block, OAT_CPU_PANEL, &l->panel));
+  }
+done:
+  return status;
+}
+
+/* Doubles of a lane's sums. */
+static size_t choose_stride(const oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
+  return cpu->config.system ? cpu->rows->n + k : !cpu->config.fits ? 0 : sums > slopes ? sums : slopes;
+}
+
+/* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
+static size_t cached_parts(const oat_cpu *cpu) { return cpu->config.fits ? 2 : 1; }
+
+/* V and slopes of all rows are kept when they fit the budget; without them they are made again. */
+static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
+  const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, cpu->lanes, sizeof *cpu->lane, &cpu->lane));
+  for (size_t i = 0; i < cpu->lanes; i++) {
+    TRY(make_lane(ctx, cpu, &cpu->lane[i]));
+  }
+  cpu->stride = choose_stride(cpu);
+  TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
+  if (bytes <= (double)cpu->config.memory) {
+    cpu->cache = malloc(parts * cpu->rows->n * k * sizeof(double) + 1);
+  }
+  if (cpu->config.exact) {
+    TRY(oat_cpu_make_exact(ctx, cpu));
+  }
+done:
+  if (status != OATGP_OK) {
+    free_lanes(cpu);
+  }
+  return status;
+}
+
+/* Rows that look like those before have the same lanes. */
+oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  const bool same = cpu->lane != NULL && cpu->n == rows->n && cpu->d == rows->d && cpu->p == rows->p;
+  cpu->rows = rows;
+  cpu->n = rows->n;
+  cpu->d = rows->d;
+  cpu->p = rows->p;
+  cpu->cached = 0;
+  cpu->block = choose_block(cpu->config.block, rows->n);
+  cpu->blocks = oat_rows_blocks(rows, cpu->block);
+  if (same) {
+    return OATGP_OK;
+  }
+  free_lanes(cpu);
+  cpu->lanes = choose_lanes(cpu);
+  return make_lanes(ctx, cpu);
+}
+
+/* ---- blocks --------------------------------------------------------------------------------------------------------- */
+
+oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
+  return (oat_loop){.ctx = cpu->ctx,
+                    .what = what,
+                    .items = cpu->blocks,
+                    .lanes = cpu->lanes,
+                    .rows = cpu->rows->n,
+                    .threads = cpu->config.where.threads,
+                    .item = item,
+                    .self = self};
+}
+
+void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
+
+void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb) {
+  cpu->cached = 0;
+  oat_cpu_take_factor(cpu, sparse);
+  if (lb != NULL) {
+    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k));
+  }
+}
+
+/* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
+static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
+  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld, cpu->lane[lane].work);
+  oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
+}
+
+static bool is_cached(const oat_cpu *cpu, const oat_sparse *sparse) {
+  return cpu->cached != 0 && cpu->cached == sparse->stamp && (cpu->slopes || !sparse->gradient);
+}
+
+oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item) {
+  const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
+  const size_t n = rows.n, k = sparse->k;
+  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : cpu->lane[lane].v;
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope;
+  const oat_cpu_block b = {rows, {v, n, k, n}, slope};
+  if (!is_cached(cpu, sparse)) {
+    make_v(cpu, lane, sparse, &b);
+  }
+  return b;
+}
+
+const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b) {
+  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, cpu->lane[lane].row[0]);
+  return cpu->lane[lane].row[0];
+}
+
+void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
+  cpu->cached = cpu->cache != NULL ? sparse->stamp : 0;
+  cpu->slopes = sparse->gradient;
+}
+
+const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
+  oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
+  return cpu->lane[lane].row[5];
+}
+
+typedef struct job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+} job;
+
+static void make_block(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+}
+
+void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
+  if (cpu->cache != NULL) {
+    job j = {cpu, sparse};
+    const oat_loop loop = oat_cpu_loop(cpu, NULL, make_block, &j);
+    oat_loop_run(&loop);
+    oat_cpu_keep_v(cpu, sparse);
+  }
+}
+
+void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
+  for (size_t i = 0; i < b->n; i++) {
+    cpu->lane[lane].row[1][i] = 1 / oat_block_noise(b, sparse->tau, i);
+  }
+}

@@ -1,0 +1,135 @@
+/* The sums of the gradient. Collapsed 2 N K^2 (gemm), and the solve again if V was not kept. */
+#include <string.h>
+
+#include "device/cpu/cpu.h"
+#include "kernel/vector.h"
+
+typedef struct job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+  const oat_adjoint *adjoint;
+  oat_gradient_sums own[OAT_MOST_LANES];
+} job;
+
+/* r_i - h_i . coefficient */
+static void residuals(const oat_row_block *b, size_t p, const double *coefficient, double *r) {
+  memcpy(r, b->r, b->n * sizeof *r);
+  for (size_t j = 0; j < p; j++) {
+    const double *h = b->r + (1 + j) * b->ldr;
+    for (size_t i = 0; i < b->n; i++) {
+      r[i] -= coefficient[j] * h[i];
+    }
+  }
+}
+
+/* dKfu = diag(w) (V product + r le^T) of a block when alpha = 0: one product with a K x K matrix. */
+static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
+  const oat_cpu_lane *l = &j->cpu->lane[lane];
+  const bool uniform = oat_rows_plain_noise(j->cpu->rows);
+  double *w = l->row[1], *r = l->row[2];
+  oat_cpu_weights(j->cpu, lane, j->sparse, &b->rows);
+  residuals(&b->rows, j->cpu->rows->p, j->adjoint->coefficient, r);
+  const double common = uniform ? w[0] : 1;
+  for (size_t c = 0; c < t.columns; c++) {
+    oat_scaled_copy(t.rows, common * j->adjoint->le[c], r, t.a + c * t.ld);
+  }
+  oat_gemm(common, oat_as_const(b->v), OAT_PLAIN, oat_const_square(j->adjoint->product, t.columns), OAT_PLAIN, 1, t);
+  for (size_t c = 0; !uniform && c < t.columns; c++) {
+    oat_multiply_each(t.rows, w, t.a + c * t.ld);
+  }
+}
+
+/* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
+static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const double *q, const double *vbv) {
+  double *const *row = j->cpu->lane[lane].row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
+  const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, lane, j->sparse, b);
+  oat_gradient_sums *own = &j->own[lane];
+  for (size_t i = 0; i < b->n; i++) {
+    const double n = oat_block_noise(b, tau, i), g = oat_cpu_left(prior[i], q[i]);
+    const double lambda = n + alpha * g, rest = r[i] - ve[i];
+    w[i] = 1 / lambda;
+    const double d_lambda = -0.5 * w[i] * (1 - w[i] * (vbv[i] + rest * rest));
+    const double pen_g = alpha > 0 ? -0.5 * (1 - alpha) * w[i] : j->sparse->trace ? -0.5 / n : 0;
+    dg[i] = alpha * d_lambda + pen_g;
+    const double dn = d_lambda - pen_g * g / n;
+    own->dg += dg[i];
+    own->dn += dn * (tau * tau) * oat_block_noise_scale(b, i);
+  }
+}
+
+/* dV of a block, for any alpha and noise: -W V B^-1 + w (r - ve) e^T - 2 diag(dg) V; t holds V B^-1 on entry. */
+static void finish_general(const oat_cpu_lane *l, const oat_cpu_block *b, const double *e, oat_view t) {
+  const double *w = l->row[1], *r = l->row[2], *ve = l->row[3], *dg = l->row[4];
+  for (size_t c = 0; c < t.columns; c++) {
+    double *column = t.a + c * t.ld;
+    const double *v = b->v.a + c * b->v.ld;
+    for (size_t i = 0; i < t.rows; i++) {
+      column[i] = w[i] * ((r[i] - ve[i]) * e[c] - column[i]) - 2 * dg[i] * v[i];
+    }
+  }
+}
+
+static void row_dots(oat_const_view a, oat_const_view b, double *dots) {
+  memset(dots, 0, a.rows * sizeof *dots);
+  for (size_t c = 0; c < a.columns; c++) {
+    for (size_t i = 0; i < a.rows; i++) {
+      dots[i] += a.a[i + c * a.ld] * b.a[i + c * b.ld];
+    }
+  }
+}
+
+/* dKfu of a block for any alpha and noise: about twice the work of the collapsed one. */
+static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
+  const oat_cpu_lane *l = &j->cpu->lane[lane];
+  const double *q = oat_cpu_squares(j->cpu, lane, b);
+  double *vbv = l->work;
+  oat_gemm(1, oat_as_const(b->v), OAT_PLAIN, oat_const_square(j->adjoint->product, t.columns), OAT_PLAIN, 0, t);
+  row_dots(oat_as_const(b->v), oat_as_const(t), vbv);
+  residuals(&b->rows, j->cpu->rows->p, j->adjoint->coefficient, l->row[2]);
+  oat_gemv(1, oat_as_const(b->v), OAT_PLAIN, j->adjoint->e, 0, l->row[3]);
+  row_adjoints(j, lane, &b->rows, q, vbv);
+  finish_general(l, b, j->adjoint->e, t);
+  oat_gemm(1, oat_as_const(t), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, 1, oat_square(j->own[lane].s, t.columns));
+  oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
+}
+
+static void add_block(void *self, size_t lane, size_t item) {
+  job *j = self;
+  const oat_cpu_lane *l = &j->cpu->lane[lane];
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  const oat_view t = {l->t, b.v.rows, b.v.columns, b.v.rows};
+  if (j->adjoint->collapsed) {
+    collapsed_block(j, lane, &b, t);
+  } else {
+    general_block(j, lane, &b, t);
+  }
+  oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, oat_sparse_knots(j->sparse), t.a, b.slope, t.ld, l->work, &j->own[lane].kernel);
+}
+
+/* Empty sums in the memory of a lane, with the shape of those that are asked for. */
+static oat_gradient_sums sums_of(const job *j, size_t lane, const oat_gradient_sums *shape) {
+  double *base = j->cpu->sums + lane * j->cpu->stride;
+  oat_gradient_sums own = oat_gradient_sums_over(base, j->sparse->k, j->cpu->rows->d);
+  memset(base, 0, shape->count * sizeof *base);
+  own.kernel.z = shape->kernel.z != NULL ? own.kernel.z : NULL;
+  return own;
+}
+
+/* Backwards, since the latest blocks of the sums may still be in the processor's cache. */
+oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  job j = {.cpu = cpu, .sparse = sparse, .adjoint = adjoint};
+  for (size_t lane = 0; lane < cpu->lanes; lane++) {
+    j.own[lane] = sums_of(&j, lane, out);
+  }
+  oat_loop loop = oat_cpu_loop(cpu, "gradient", add_block, &j);
+  loop.backwards = true;
+  oat_loop_run(&loop);
+  oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->kernel.theta);
+  out->dg = out->dn = 0;
+  for (size_t lane = 0; lane < cpu->lanes; lane++) {
+    out->dg += j.own[lane].dg;
+    out->dn += j.own[lane].dn;
+  }
+  return OATGP_OK;
+}

@@ -1,0 +1,130 @@
+/* The sums of which the value is made. N K^2 (solve) + N K^2 (syrk). */
+#include <string.h>
+
+#include "device/cpu/cpu.h"
+#include "kernel/vector.h"
+
+typedef struct job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+} job;
+
+static oat_sums sums_of(const job *j, size_t lane) {
+  return oat_sums_over(j->cpu->sums + lane * j->cpu->stride, j->sparse->k, j->cpu->rows->p);
+}
+
+/* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. */
+static void add_noise_scalars(const job *j, size_t lane, const oat_row_block *b, double *scalar) {
+  const double *w = j->cpu->lane[lane].row[1];
+  oat_cpu_weights(j->cpu, lane, j->sparse, b);
+  if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which add up */
+    scalar[OAT_SUM_W] += (double)b->n * w[0];
+    scalar[OAT_LOG_LAMBDA] -= (double)b->n * log(w[0]);
+    return;
+  }
+  for (size_t i = 0; i < b->n; i++) {
+    scalar[OAT_SUM_W] += w[i];
+    scalar[OAT_LOG_LAMBDA] -= log(w[i]);
+  }
+}
+
+/* For alpha = 0, at the end: sum g_i / n_i = k(x, x) sum w_i - trace of sum w_i v_i v_i^T, never negative but for rounding. All kernels
+ * are stationary: k(x, x) is the same for all rows. */
+static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
+  const double prior = oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1);
+  double *scalar = sums->scalar, trace = 0;
+  for (size_t i = 0; i < sparse->k; i++) {
+    trace += sums->vwv[i * (sparse->k + 1)];
+  }
+  scalar[OAT_G_OVER_N] = fmax(prior * scalar[OAT_SUM_W] - trace, 0);
+  scalar[OAT_PENALTY] = sparse->trace ? -0.5 * scalar[OAT_G_OVER_N] : 0;
+}
+
+/* For alpha > 0: w_i of the block's rows, and the scalar sums. */
+static void add_scalars(const job *j, size_t lane, const oat_cpu_block *b, double *scalar) {
+  const double alpha = j->sparse->alpha, *q = oat_cpu_squares(j->cpu, lane, b);
+  const double *prior = oat_cpu_prior(j->cpu, lane, j->sparse, &b->rows);
+  double *w = j->cpu->lane[lane].row[1];
+  for (size_t i = 0; i < b->rows.n; i++) {
+    const double n = oat_block_noise(&b->rows, j->sparse->tau, i), g = oat_cpu_left(prior[i], q[i]), lambda = n + alpha * g;
+    w[i] = 1 / lambda;
+    scalar[OAT_LOG_LAMBDA] += log(lambda);
+    scalar[OAT_PENALTY] -= (1 - alpha) / (2 * alpha) * log1p(alpha * g / n);
+    scalar[OAT_G_OVER_N] += g / n;
+    scalar[OAT_SUM_W] += w[i];
+  }
+}
+
+static void add_right_sides(const job *j, size_t lane, const oat_cpu_block *b, oat_sums *sums) {
+  const size_t width = 1 + j->cpu->rows->p, k = b->v.columns, n = b->rows.n;
+  const double *w = j->cpu->lane[lane].row[1];
+  double *wr = j->cpu->lane[lane].row[2];
+  for (size_t column = 0; column < width; column++) {
+    const double *r = b->rows.r + column * b->rows.ldr;
+    for (size_t i = 0; i < n; i++) {
+      wr[i] = w[i] * r[i];
+    }
+    for (size_t c = 0; c < k; c++) {
+      sums->vwr[c + column * k] += oat_sum_products(n, b->v.a + c * b->v.ld, wr);
+    }
+    for (size_t i = 0; i < width; i++) {
+      sums->rwr[i + column * width] += oat_dot(n, b->rows.r + i * b->rows.ldr, wr);
+    }
+  }
+}
+
+/* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
+static void add_products(const job *j, size_t lane, const oat_cpu_block *b, double beta, oat_sums *sums) {
+  const oat_cpu_lane *l = &j->cpu->lane[lane];
+  const double *w = l->row[1];
+  if (j->sparse->alpha == 0 && oat_rows_plain_noise(j->cpu->rows)) {
+    oat_syrk(w[0], oat_as_const(b->v), beta, oat_square(sums->vwv, j->sparse->k));
+    return;
+  }
+  oat_view t = {l->t, b->v.rows, b->v.columns, b->v.rows};
+  double *root = l->row[2];
+  for (size_t i = 0; i < t.rows; i++) {
+    root[i] = sqrt(w[i]);
+  }
+  for (size_t c = 0; c < t.columns; c++) {
+    for (size_t i = 0; i < t.rows; i++) {
+      t.a[i + c * t.ld] = root[i] * b->v.a[i + c * b->v.ld];
+    }
+  }
+  oat_syrk(1, oat_as_const(t), beta, oat_square(sums->vwv, t.columns));
+}
+
+static void add_block(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  const bool first = item == lane;
+  oat_sums sums = sums_of(j, lane);
+  if (first) {
+    memset(sums.vwr, 0, (sums.count - j->sparse->k * j->sparse->k) * sizeof *sums.vwr);
+  }
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  if (j->sparse->alpha > 0) {
+    add_scalars(j, lane, &b, sums.scalar);
+  } else {
+    add_noise_scalars(j, lane, &b.rows, sums.scalar);
+  }
+  add_right_sides(j, lane, &b, &sums);
+  add_products(j, lane, &b, first ? 0 : 1, &sums);
+}
+
+oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  job j = {cpu, sparse};
+  cpu->cached = 0;
+  oat_cpu_take_factor(cpu, sparse);
+  const oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);
+  oat_loop_run(&loop);
+  oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->vwv);
+  for (size_t c = 0; c < sparse->k; c++) {
+    memset(out->vwv + c * sparse->k, 0, c * sizeof *out->vwv); /* what lanes have there is of no meaning, and goes into no file */
+  }
+  if (sparse->alpha == 0) {
+    finish_noise_scalars(sparse, out);
+  }
+  oat_cpu_keep_v(cpu, sparse);
+  return OATGP_OK;
+}

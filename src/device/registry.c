@@ -1,0 +1,72 @@
+/* All devices, the one to prefer first. */
+#include <stdio.h>
+#include <string.h>
+
+#include "device/device.h"
+
+extern const oat_device_table oat_device_cpu;
+
+static const oat_device_table *const devices[] = {&oat_device_cpu};
+
+const oat_device_table *oat_device_at(size_t index) { return index < sizeof devices / sizeof *devices ? devices[index] : NULL; }
+
+const char *oat_device_names(void) { return "cpu"; }
+
+static const oat_device_table *find(const char *name) {
+  for (size_t i = 0; oat_device_at(i) != NULL; i++) {
+    if (strcmp(name, "auto") == 0 || strcmp(name, devices[i]->name) == 0) {
+      return devices[i];
+    }
+  }
+  return NULL;
+}
+
+static oatgp_status no_device(oatgp_context *ctx, const char *name) {
+  return oat_fail(ctx, OATGP_ARGUMENT, "there is no device '%s': take auto or one that oatgp --version lists", name);
+}
+
+oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name) {
+  OAT_NEED_CONTEXT(ctx);
+  if (name == NULL || find(name) == NULL) {
+    return no_device(ctx, name != NULL ? name : "");
+  }
+  snprintf(ctx->device, sizeof ctx->device, "%s", name);
+  return OATGP_OK;
+}
+
+oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out) {
+  const char *name = config->where.device != NULL ? config->where.device : "auto";
+  const oat_device_table *table = find(name);
+  return table != NULL ? table->open(ctx, config, out) : no_device(ctx, name);
+}
+
+void oat_device_close(oat_device *device) {
+  if (device != NULL) {
+    device->table->close(device);
+  }
+}
+
+oat_where oat_where_of(const oatgp_context *ctx) { return (oat_where){*ctx->device != '\0' ? ctx->device : NULL, ctx->threads}; }
+
+static void close_kept(void *device) { oat_device_close(device); }
+
+static bool is_kept(const oatgp_context *ctx, const char *name, const size_t *key) {
+  const oat_device *device = ctx->kept.object;
+  return device != NULL && memcmp(ctx->kept.key, key, sizeof ctx->kept.key) == 0 &&
+         (name == NULL || strcmp(name, "auto") == 0 || strcmp(name, device->table->name) == 0);
+}
+
+oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
+  const size_t key[OAT_KEPT_KEY] = {config->max_knots, config->block, (size_t)config->where.threads};
+  oatgp_status status = OATGP_OK;
+  if (!is_kept(ctx, config->where.device, key)) {
+    oat_device *device = NULL;
+    oat_context_drop(ctx);
+    TRY(oat_device_open(ctx, config, &device));
+    ctx->kept = (oat_kept){device, close_kept, {key[0], key[1], key[2]}};
+  }
+  *out = ctx->kept.object;
+  TRY((*out)->table->load(ctx, *out, rows));
+done:
+  return status;
+}

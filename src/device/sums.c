@@ -1,0 +1,21 @@
+/* How the sums of the two passes lie in one block of doubles. */
+#include "device/device.h"
+
+size_t oat_sums_count(size_t k, size_t p) { return k * k + k * (1 + p) + (1 + p) * (1 + p) + OAT_SCALARS; }
+
+oat_sums oat_sums_over(double *block, size_t k, size_t p) {
+  oat_sums sums = {.count = oat_sums_count(k, p), .vwv = block};
+  sums.vwr = sums.vwv + k * k;
+  sums.rwr = sums.vwr + k * (1 + p);
+  sums.scalar = sums.rwr + (1 + p) * (1 + p);
+  return sums;
+}
+
+size_t oat_gradient_sums_count(size_t k, size_t d) { return oat_theta_most(d) + k * d + k * k; }
+
+oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d) {
+  oat_gradient_sums sums = {.count = oat_gradient_sums_count(k, d), .kernel = {.theta = block}};
+  sums.kernel.z = block + oat_theta_most(d);
+  sums.s = sums.kernel.z + k * d;
+  return sums;
+}

@@ -1,0 +1,33 @@
+/* The one loop over rows. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates), which are dealt out
+ * to lanes in turn; threads take lanes. Each lane has its own memory and sums, and the sums of the lanes are added in their order. How
+ * items are dealt out depends on the data alone, so the number of threads changes no bit. */
+#ifndef OAT_LANES_H
+#define OAT_LANES_H
+
+#include <stdbool.h>
+
+#include "util/context.h"
+
+enum { OAT_MOST_LANES = 16 };
+
+typedef struct oat_loop {
+  oatgp_context *ctx;  /* for progress alone */
+  const char *what;    /* is under way, for progress; NULL for what is too short to be told */
+  size_t items, lanes; /* lane l has the items l, l + lanes, l + 2 lanes, .. */
+  size_t rows;         /* what the items are in all, since progress is told in rows */
+  int threads;
+  bool backwards; /* each lane begins with its last item */
+  void (*item)(void *self, size_t lane, size_t item);
+  void *self;
+  bool (*ask)(void *asker); /* NULL, or asked in the caller's thread after each item; false: give up */
+  void *asker;
+} oat_loop;
+
+/* False if the loop was given up. */
+bool oat_loop_run(const oat_loop *loop);
+/* At most this many lanes are of use for so many items. */
+size_t oat_lanes_for(size_t items);
+/* total = the sums of all lanes, `stride` doubles apart; total may be those of the first lane. */
+void oat_lanes_add(size_t lanes, size_t count, size_t stride, const double *sums, double *total);
+
+#endif
