@@ -533,7 +533,7 @@ static dense_system dense_system_of(const oatgp_model *model, const oat_rows *ro
   const oat_row_block all = oat_rows_block(rows, n, 0);
   real *kuf = dense_cross(&cov, knots, x), *a = dense_new(m, n), *kuu = dense_cross(&cov, knots, knots);
   const dense_system d = {n, dense_cross(&cov, x, x), dense_new(n, n), dense_new(n, 1)};
-  dense_add_diagonal(m, kuu, (real)model->number[OAT_NUMBER_JITTER] * cov.sigma * cov.sigma);
+  dense_add_diagonal(m, kuu, (real)model->number[OAT_NUMBER_JITTER] * model->theta[OAT_SIGMA] * model->theta[OAT_SIGMA]);
   dense_cholesky(m, kuu);
   memcpy(a, kuf, m * n * sizeof *a);
   dense_solve(m, kuu, a, n);

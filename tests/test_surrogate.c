@@ -35,17 +35,17 @@ static void one_step_of_the_reference(void **state) {
   assert_int_equal(oat_surrogate_open(ctx, LENGTH(evaluated), INPUTS, &surrogate), OATGP_OK);
   fill(&x, &golden, &surrogate);
   for (size_t i = 0; i < golden.rows; i++) {
-    double point[INPUTS], mean, variance, improvement, value, gradient[2];
+    double point[INPUTS], work[LENGTH(evaluated)], value, gradient[2];
     surrogate.sigma = at(&golden, i, SIGMA);
     surrogate.l = at(&golden, i, LENGTHSCALE);
     assert_true(oat_surrogate_likelihood(&surrogate, surrogate.sigma, surrogate.l, &value, gradient));
     assert_nats(-value, at(&golden, i, NLL), 1e-9);
     assert_int_equal(oat_surrogate_condition(&surrogate), OATGP_OK);
     position(&x, (size_t)at(&golden, i, ROW) - 1, point);
-    oat_surrogate_predict(&surrogate, point, &mean, &variance, &improvement);
-    assert_nats(mean, at(&golden, i, MEAN), 1e-9);
-    assert_near(variance, at(&golden, i, VARIANCE), 1e-8);
-    assert_nats(improvement, at(&golden, i, IMPROVEMENT), 1e-9);
+    const oat_outlook outlook = oat_surrogate_predict(&surrogate, point, work);
+    assert_nats(outlook.mean, at(&golden, i, MEAN), 1e-9);
+    assert_near(outlook.variance, at(&golden, i, VARIANCE), 1e-8);
+    assert_nats(outlook.improvement, at(&golden, i, IMPROVEMENT), 1e-9);
   }
   oat_surrogate_close(&surrogate);
   free(x.a);

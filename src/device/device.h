@@ -190,6 +190,28 @@ typedef struct oat_trace_sums {
   double ut_squares; /* |U T|^2 */
 } oat_trace_sums;
 
+/* ---- chosen rows ----------------------------------------------------------------------------------------------------------- */
+
+/* Greedy residuals: the variance of each row that chosen rows, the pivots, do not explain. It comes from a pivoted Cholesky
+ * factorisation of the kernel between the rows, which each device keeps in its own way. */
+typedef struct oat_pivots oat_pivots;
+
+typedef struct oat_pivot {
+  size_t row;
+  double left;          /* its variance given the pivots before it */
+  const double *inputs; /* d, borrowed until the next pivot */
+} oat_pivot;
+
+/* The nearest of some points to each row, by the plain squared distance of the inputs. */
+typedef struct oat_nearest {
+  oat_points points;
+  size_t before;    /* points that `distance` and `which` know already; 0: both are only written */
+  double *distance; /* a value for each row: to its nearest point */
+  size_t *which;    /* a value for each row: the number of that point, counted after those before; the first of equals */
+  double total;     /* the sum of the distances */
+  bool changed;     /* a row has another point than `which` said; of no meaning where it said nothing */
+} oat_nearest;
+
 /* ---- the table -------------------------------------------------------------------------------------------------------------- */
 
 typedef struct oat_device_table oat_device_table;
@@ -248,6 +270,18 @@ struct oat_device_table {
   oatgp_status (*system_traces)(oat_device *device, oat_trace_sums *out);
   /* About how many seconds a product and the traces take, from a small part of each. Traces that are not there: 0. */
   oatgp_status (*system_cost)(oat_device *device, double *product, double *traces);
+
+  /* Allocates rows x most doubles. The covariance and the rows are borrowed until the end. */
+  oatgp_status (*pivots_begin)(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);
+  /* The row with the most variance left, the first of equals: up to `most` times. 2 N c and the kernel after c pivots. */
+  oatgp_status (*pivots_next)(oat_pivots *pivots, oat_pivot *out);
+  void (*pivots_end)(oat_pivots *pivots); /* may be NULL */
+
+  /* 3 N d for each point. */
+  oatgp_status (*nearest)(oat_device *device, oat_nearest *out);
+  /* Of each of k points: how many rows have it as `which`, and the mean of their inputs (k x d, column-major), 0 without any.
+   * Allocates. */
+  oatgp_status (*centres)(oat_device *device, const size_t *which, size_t k, double *size, double *mean);
 };
 
 /* ---- the registry ------------------------------------------------------------------------------------------------------------ */

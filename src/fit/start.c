@@ -179,7 +179,7 @@ oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, siz
   if (status != OATGP_OK) {
     return status;
   }
-  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, {setup->settings->device, (int)setup->settings->threads}};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 

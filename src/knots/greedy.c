@@ -1,130 +1,81 @@
-/* Greedy variance. */
-#include "rows/layout.h"
+/* Greedy variance: how many rows take part, and when to stop. The factorisation is the device's (greedy residuals). */
 #include "knots/greedy.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "linalg/linalg.h"
 #include "objective/sparse.h"
 #include "util/memory.h"
-#include "util/threads.h"
 
 #define FACTOR_DOUBLES ((size_t)1 << 26) /* most of the factor: half a gigabyte */
-#define ROUNDING 1e-13                   /* of sigma^2: the variance that is left to a row has no digits below this */
-enum { CHUNK = 2048 }; /* rows that a thread works on at a time: always the same, so that all threads give the same bits */
-
-typedef struct pivots {
-  oatgp_context *ctx; /* for progress alone */
-  size_t n, d, k;
-  int threads;
-  double *x;      /* n x d, column-major: the rows that take part */
-  double *left;   /* n: variance not explained yet */
-  double *factor; /* n x k */
-  double *column, *work, *row;
-  size_t work_size; /* of each chunk */
-} pivots;
-
-static void free_pivots(pivots *p) {
-  double *const arrays[] = {p->x, p->left, p->factor, p->column, p->work, p->row};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-}
+#define ROUNDING 1e-13                   /* of the prior variance: what is left to a row has no digits below this */
+enum { BLOCK = 2048 };                   /* rows at a time, whatever --block says, as no choice depends on it */
 
 /* Rows that take part: as many as the factor has room for, but some for each knot. This does not depend on --memory, as no choice does. */
 static size_t rows_for(const oat_search *s, size_t k) {
-  const size_t n = s->objective->config.rows->n, fit = FACTOR_DOUBLES / k, least = 4 * k, room = fit > least ? fit : least;
+  const size_t n = oat_rows_total(s->objective->config.rows), fit = FACTOR_DOUBLES / k, least = 4 * k, room = fit > least ? fit : least;
   const size_t most = OAT_GREEDY_ROWS < room ? OAT_GREEDY_ROWS : room;
   return n < most ? n : most;
 }
 
-static oatgp_status make_pivots(oat_search *s, size_t k, pivots *p) {
+/* In a random order even if all rows take part, since the first of equals is chosen. */
+static oatgp_status make_sample(oat_search *s, size_t n, oat_rows **out) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
   oatgp_status status = OATGP_OK;
-  *p = (pivots){.ctx = s->ctx, .n = rows_for(s, k), .d = rows->d, .k = k, .threads = s->objective->config.where.threads};
-  p->work_size = oat_kernel_work(CHUNK, 1, p->d);
-  TRY(oat_new_matrix(s->ctx, p->n, p->d, &p->x));
-  TRY(oat_new_matrix(s->ctx, p->n, 1, &p->left));
-  TRY(oat_new_matrix(s->ctx, p->n, p->k, &p->factor));
-  TRY(oat_new_matrix(s->ctx, p->n, 1, &p->column));
-  TRY(oat_new_matrix(s->ctx, p->work_size, p->n / CHUNK + 1, &p->work));
-  TRY(oat_new_matrix(s->ctx, p->k, 1, &p->row));
-  TRY(oat_new(s->ctx, p->n, sizeof *chosen, &chosen));
-  oat_rng_sample(&s->state.rng, rows->n, p->n, chosen);
-  for (size_t i = 0; i < p->n * p->d; i++) {
-    p->x[i] = rows->x[chosen[i % p->n] + i / p->n * rows->n];
-  }
+  TRY(oat_new(s->ctx, n, sizeof *chosen, &chosen));
+  oat_rng_sample(&s->state.rng, oat_rows_total(rows), n, chosen);
+  TRY(oat_rows_take(s->ctx, rows, n, chosen, out));
 done:
   free(chosen);
   return status;
 }
 
-/* Column number c of the factor in the rows of a chunk, for the row `pivot`. */
-static void eliminate_chunk(pivots *p, const oat_covariance *cov, size_t pivot, size_t c, size_t chunk) {
-  const size_t first = chunk * CHUNK, count = p->n - first < CHUNK ? p->n - first : CHUNK;
-  const oat_points x = {p->x + first, count, p->n}, z = {p->x + pivot, 1, p->n};
-  const double root = sqrt(p->left[pivot]);
-  double *column = p->column + first, *factor = p->factor + first;
-  oat_kernel_cross(cov, x, z, column, count, p->work + chunk * p->work_size);
-  oat_gemv(-1, (oat_const_view){factor, count, c, p->n}, OAT_PLAIN, p->row, 1, column);
-  for (size_t i = 0; i < count; i++) {
-    factor[i + c * p->n] = column[i] / root;
-  }
+/* Variance that is nothing beside the noise, or has no digits. */
+static double least_variance(const oat_search *s, const oat_covariance *cov, oat_points chosen) {
+  return fmax(oat_soft_variance(cov, chosen, s->point.theta[OAT_TAU]), oat_kernel_share(cov, chosen, ROUNDING));
 }
 
-static void eliminate(pivots *p, const oat_covariance *cov, size_t pivot, size_t c) {
-  const size_t chunks = (p->n + CHUNK - 1) / CHUNK;
-  for (size_t j = 0; j < c; j++) {
-    p->row[j] = p->factor[pivot + j * p->n];
-  }
-#pragma omp parallel for schedule(static) num_threads(oat_lane_threads(p->threads))
-  for (size_t chunk = 0; chunk < chunks; chunk++) {
-    eliminate_chunk(p, cov, pivot, c, chunk);
-  }
-  for (size_t i = 0; i < p->n; i++) {
-    const double element = p->factor[i + c * p->n];
-    p->left[i] -= element * element;
-  }
-  p->left[pivot] = 0;
-}
-
-/* Chooses rows as knots of the point; returns how many. */
-static size_t choose(const oat_search *s, pivots *p, const oat_covariance *cov, oat_point *point) {
-  const oat_points rows = {p->x, p->n, p->n};
-  const double least = fmax(oat_soft_variance(cov, rows, point->theta[OAT_TAU]), oat_kernel_share(cov, rows, ROUNDING));
-  size_t found = 0;
-  oat_kernel_diagonal(cov, rows, p->left);
-  for (; found < p->k && (found == 0 || !oat_search_late(s, 0)); found++) {
-    size_t pivot = 0;
-    for (size_t i = 1; i < p->n; i++) {
-      pivot = p->left[i] > p->left[pivot] ? i : pivot;
-    }
-    if (found > 0 && !(p->left[pivot] > least)) { /* the first is taken even where sigma^2 is out of range */
+/* Chooses up to k rows as knots of the current model; *found: how many. */
+static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots, size_t k,
+                           size_t *found) {
+  oatgp_status status = OATGP_OK;
+  for (; *found < k && (*found == 0 || !oat_search_late(s, 0)); ++*found) {
+    oat_pivot pivot;
+    TRY(device->pivots_next(pivots, &pivot));
+    const oat_points chosen = {s->point.z, *found, k};
+    if (*found > 0 && !(pivot.left > least_variance(s, cov, chosen))) { /* the first is taken even where it is out of range */
       break;
     }
-    for (size_t j = 0; j < p->d; j++) {
-      point->z[found + j * p->k] = p->x[pivot + j * p->n];
+    for (size_t j = 0; j < s->mapping.d; j++) {
+      s->point.z[*found + j * k] = pivot.inputs[j];
     }
-    if (found + 1 < p->k) {
-      eliminate(p, cov, pivot, found);
-    } else {
-      p->left[pivot] = 0;
-    }
-    oat_tell_progress(p->ctx, "greedy variance", found + 1, p->k);
+    oat_tell_progress(s->ctx, "greedy variance", *found + 1, k);
   }
-  return found;
+done:
+  return status;
 }
 
 oatgp_status oat_knots_greedy(oat_search *s, size_t k) {
   const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->point.theta);
-  pivots p = {0};
+  const oat_device_config config = {.max_knots = 1, .block = BLOCK, .where = s->objective->config.where};
+  oat_rows *sample = NULL;
+  oat_device *device = NULL;
+  oat_pivots *pivots = NULL;
+  size_t found = 0;
   oatgp_status status = OATGP_OK;
-  TRY(make_pivots(s, k, &p));
-  s->state.k = p.k;
-  oat_search_truncate(s, choose(s, &p, &cov, &s->point));
+  TRY(make_sample(s, rows_for(s, k), &sample));
+  TRY(oat_device_open(s->ctx, &config, &device));
+  TRY(device->table->load(s->ctx, device, sample));
+  TRY(device->table->pivots_begin(device, &cov, k, &pivots));
+  s->state.k = k;
+  TRY(choose(s, &cov, device->table, pivots, k, &found));
+  oat_search_truncate(s, found);
 done:
-  free_pivots(&p);
+  if (device != NULL) {
+    device->table->pivots_end(pivots);
+  }
+  oat_device_close(device);
+  oat_rows_free(sample);
   return status;
 }

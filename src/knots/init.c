@@ -5,44 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/vector.h"
+#include "rows/lanes.h"
 #include "util/memory.h"
 
 enum { MAX_ITERATIONS = 300 };
+enum { BLOCK = 4096 }; /* rows at a time; up to here sums run over all rows in their order */
 
 /* The rows that take part, in units of the spread, and for each its nearest knot so far. */
 typedef struct clusters {
   size_t n, d, k;
-  double *x;                /* n x d, column-major */
-  double *centre;           /* k x d, column-major */
-  double *distance;         /* n: squared, to the nearest knot */
-  double *work;             /* n */
-  size_t *nearest, *before; /* n: the nearest knot now and in the round before */
-  size_t *size;             /* k: rows of each knot */
+  double *x;      /* n x d, column-major */
+  oat_rows *rows; /* these */
+  oat_device *device;
+  double *centre;      /* k x d, column-major */
+  double *size;        /* k: rows of each knot */
+  oat_nearest nearest; /* knot of each row */
 } clusters;
 
 static void free_clusters(clusters *c) {
+  oat_device_close(c->device);
+  oat_rows_free(c->rows);
   free(c->x);
   free(c->centre);
-  free(c->distance);
-  free(c->work);
-  free(c->nearest);
-  free(c->before);
   free(c->size);
+  free(c->nearest.distance);
+  free(c->nearest.which);
 }
 
-static oatgp_status make_clusters(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, clusters *c) {
+/* The inputs of the rows that take part: all of them, in their order, or a random subset. */
+static oatgp_status fill_inputs(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, clusters *c) {
   const size_t all = oat_rows_total(start->rows);
-  oatgp_status status = OATGP_OK;
   size_t *chosen = NULL;
-  *c = (clusters){.n = all < OAT_KMEANS_ROWS ? all : OAT_KMEANS_ROWS, .d = oat_rows_inputs(start->rows), .k = start->k};
-  TRY(oat_new_matrix(ctx, c->n, c->d, &c->x));
-  TRY(oat_new_matrix(ctx, c->k, c->d, &c->centre));
-  TRY(oat_new_matrix(ctx, c->n, 1, &c->distance));
-  TRY(oat_new_matrix(ctx, c->n, 1, &c->work));
-  TRY(oat_new(ctx, c->n, sizeof *c->nearest, &c->nearest));
-  TRY(oat_new(ctx, c->n, sizeof *c->before, &c->before));
-  TRY(oat_new(ctx, c->k, sizeof *c->size, &c->size));
+  oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, c->n, sizeof *chosen, &chosen));
   if (c->n < all) {
     oat_rng_sample(rng, all, c->n, chosen);
@@ -60,11 +54,22 @@ done:
   return status;
 }
 
-/* Squared distances of all rows to one centre, into work. */
-static void distances_to(clusters *c, size_t centre) {
-  static const double unit = 1;
-  const oat_axes axes = {c->d, c->x, c->n, c->centre + centre, c->k, &unit, true};
-  oat_distances(c->n, &axes, c->work);
+static oatgp_status make_clusters(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, clusters *c) {
+  const size_t all = oat_rows_total(start->rows);
+  const oat_device_config config = {.max_knots = 1, .block = BLOCK, .where = start->where};
+  oatgp_status status = OATGP_OK;
+  *c = (clusters){.n = all < OAT_KMEANS_ROWS ? all : OAT_KMEANS_ROWS, .d = oat_rows_inputs(start->rows), .k = start->k};
+  TRY(oat_new_matrix(ctx, c->n, c->d, &c->x));
+  TRY(oat_new_matrix(ctx, c->k, c->d, &c->centre));
+  TRY(oat_new_matrix(ctx, c->k, 1, &c->size));
+  TRY(oat_new_matrix(ctx, c->n, 1, &c->nearest.distance));
+  TRY(oat_new(ctx, c->n, sizeof *c->nearest.which, &c->nearest.which));
+  TRY(fill_inputs(ctx, start, rng, c));
+  TRY(oat_rows_from_points(ctx, (oat_points){c->x, c->n, c->n}, c->d, &c->rows));
+  TRY(oat_device_open(ctx, &config, &c->device));
+  TRY(c->device->table->load(ctx, c->device, c->rows));
+done:
+  return status;
 }
 
 static void place_centre(clusters *c, size_t centre, size_t row) {
@@ -73,102 +78,111 @@ static void place_centre(clusters *c, size_t centre, size_t row) {
   }
 }
 
+/* ---- k-means++ ------------------------------------------------------------------------------------------------------------- */
+
+/* Where the running sum of the distances exceeds a level. */
+typedef struct draw {
+  const double *distance;
+  double level, sum;
+  size_t last; /* row with a distance */
+} draw;
+
+static void walk(void *self, size_t lane, size_t first, oat_points x) {
+  draw *d = self;
+  (void)lane;
+  for (size_t i = first; i < first + x.n && !(d->sum > d->level); i++) {
+    if (d->distance[i] > 0) {
+      d->last = i;
+      d->sum += d->distance[i];
+    }
+  }
+}
+
 /* A row with probability proportional to its squared distance from the centres so far; n if all distances are 0. */
 static size_t draw_far_row(const clusters *c, oat_rng *rng) {
-  double total = 0, sum = 0;
-  size_t last = c->n;
-  for (size_t i = 0; i < c->n; i++) {
-    total += c->distance[i];
+  const double level = oat_rng_uniform(rng) * c->nearest.total;
+  draw d = {c->nearest.distance, level, 0, c->n};
+  const oat_each each = {.block = c->n, .visit = walk, .self = &d};
+  if (c->nearest.total > 0) {
+    oat_rows_each(c->rows, &each);
   }
-  const double level = oat_rng_uniform(rng) * total;
-  for (size_t i = 0; i < c->n && total > 0; i++) {
-    if (c->distance[i] > 0) {
-      last = i;
-      sum += c->distance[i];
-      if (sum > level) {
-        break;
-      }
-    }
-  }
-  return last;
+  return d.last;
 }
 
-/* k-means++; returns how many different centres there are. */
-static size_t seed_centres(clusters *c, oat_rng *rng) {
-  for (size_t i = 0; i < c->n; i++) {
-    c->distance[i] = HUGE_VAL;
+/* k-means++; *found: how many different centres there are. Every row then knows the nearest of them. */
+static oatgp_status seed_centres(clusters *c, oat_rng *rng, size_t *found) {
+  oatgp_status status = OATGP_OK;
+  size_t row = oat_rng_below(rng, c->n);
+  for (*found = 0; row < c->n && *found < c->k; ++*found) {
+    place_centre(c, *found, row);
+    c->nearest.points = (oat_points){c->centre + *found, 1, c->k};
+    c->nearest.before = *found;
+    TRY(c->device->table->nearest(c->device, &c->nearest));
+    row = *found + 1 < c->k ? draw_far_row(c, rng) : c->n;
   }
-  place_centre(c, 0, oat_rng_below(rng, c->n));
-  for (size_t centre = 0; centre < c->k; centre++) {
-    if (centre > 0) {
-      const size_t row = draw_far_row(c, rng);
-      if (row == c->n) {
-        return centre;
-      }
-      place_centre(c, centre, row);
-    }
-    distances_to(c, centre);
-    for (size_t i = 0; i < c->n; i++) {
-      c->distance[i] = fmin(c->distance[i], c->work[i]);
-    }
-  }
-  return c->k;
+done:
+  return status;
 }
 
-/* Finds the nearest centre of every row; returns whether any row changed its own. */
-static bool assign(clusters *c, size_t count) {
-  memcpy(c->before, c->nearest, c->n * sizeof *c->before);
-  for (size_t i = 0; i < c->n; i++) {
-    c->distance[i] = HUGE_VAL;
+/* ---- Lloyd's iterations ------------------------------------------------------------------------------------------------------ */
+
+typedef struct search {
+  const double *distance;
+  oat_largest farthest[OAT_MOST_LANES];
+} search;
+
+static void look_far(void *self, size_t lane, size_t first, oat_points x) {
+  search *s = self;
+  for (size_t i = first; i < first + x.n; i++) {
+    oat_largest_take(&s->farthest[lane], s->distance[i], i);
   }
-  for (size_t centre = 0; centre < count; centre++) {
-    distances_to(c, centre);
-    for (size_t i = 0; i < c->n; i++) {
-      if (c->work[i] < c->distance[i]) {
-        c->distance[i] = c->work[i];
-        c->nearest[i] = centre;
-      }
-    }
+}
+
+/* The row that is farthest from its own centre. */
+static size_t farthest_row(const clusters *c) {
+  search s = {.distance = c->nearest.distance};
+  const oat_each each = {.block = BLOCK, .visit = look_far, .self = &s};
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    s.farthest[lane] = oat_largest_none;
   }
-  return memcmp(c->before, c->nearest, c->n * sizeof *c->before) != 0;
+  oat_rows_each(c->rows, &each);
+  for (size_t lane = 1; lane < OAT_MOST_LANES; lane++) {
+    oat_largest_take(&s.farthest[0], s.farthest[lane].value, s.farthest[lane].at);
+  }
+  return s.farthest[0].at;
 }
 
 /* Every centre becomes the mean of its rows; one without rows moves to the row farthest from its own centre. */
-static void move_centres(clusters *c, size_t count) {
-  memset(c->size, 0, count * sizeof *c->size);
-  for (size_t i = 0; i < c->n; i++) {
-    c->size[c->nearest[i]]++;
-  }
-  for (size_t j = 0; j < c->d; j++) {
-    double *centre = c->centre + j * c->k;
-    for (size_t m = 0; m < count; m++) {
-      centre[m] = c->size[m] > 0 ? 0 : centre[m];
-    }
-    for (size_t i = 0; i < c->n; i++) {
-      centre[c->nearest[i]] += c->x[i + j * c->n] / (double)c->size[c->nearest[i]];
-    }
-  }
+static oatgp_status move_centres(clusters *c, size_t count) {
+  oatgp_status status = OATGP_OK;
+  TRY(c->device->table->centres(c->device, c->nearest.which, c->k, c->size, c->centre));
   for (size_t m = 0; m < count; m++) {
     if (c->size[m] == 0) {
-      size_t farthest = 0;
-      for (size_t i = 1; i < c->n; i++) {
-        farthest = c->distance[i] > c->distance[farthest] ? i : farthest;
-      }
+      const size_t farthest = farthest_row(c);
       place_centre(c, m, farthest);
-      c->distance[farthest] = 0;
+      c->nearest.distance[farthest] = 0;
     }
   }
+done:
+  return status;
+}
+
+static oatgp_status assign(clusters *c, size_t count) {
+  c->nearest.points = (oat_points){c->centre, count, c->k};
+  c->nearest.before = 0;
+  return c->device->table->nearest(c->device, &c->nearest);
 }
 
 oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found) {
   clusters c = {0};
   oatgp_status status = OATGP_OK;
   TRY(make_clusters(ctx, start, rng, &c));
-  *found = seed_centres(&c, rng);
-  memset(c.nearest, 0xff, c.n * sizeof *c.nearest);
-  for (int i = 0; i < MAX_ITERATIONS && assign(&c, *found); i++) {
-    move_centres(&c, *found);
+  TRY(seed_centres(&c, rng, found));
+  c.nearest.changed = true;
+  for (int i = 0; i < MAX_ITERATIONS && c.nearest.changed; i++) {
+    TRY(move_centres(&c, *found));
     oat_tell_progress(ctx, "k-means", (size_t)i + 1, MAX_ITERATIONS);
+    TRY(assign(&c, *found));
   }
   for (size_t j = 0; j < c.d; j++) {
     for (size_t m = 0; m < *found; m++) {

@@ -3,7 +3,7 @@
 #ifndef OAT_KNOTS_INIT_H
 #define OAT_KNOTS_INIT_H
 
-#include "rows/rows.h"
+#include "device/device.h"
 #include "util/context.h"
 #include "util/rng.h"
 
@@ -11,6 +11,7 @@ typedef struct oat_knot_start {
   const oat_rows *rows;
   size_t k;             /* knots wanted */
   const double *spread; /* d: of the inputs */
+  oat_where where;
 } oat_knot_start;
 
 /* k-means: k-means++ seeding, then Lloyd's iterations until no row changes its knot. More than OAT_KMEANS_ROWS rows are

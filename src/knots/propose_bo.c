@@ -7,13 +7,19 @@
 
 #include "knots/proposal.h"
 #include "knots/surrogate.h"
+#include "rows/lanes.h"
 #include "util/memory.h"
+
+enum { BLOCK = 256 }; /* rows that the surrogate looks at in one go */
 
 typedef struct hunt {
   oat_search *search;
   oat_surrogate surrogate;
   bool *known;      /* rows that were evaluated */
   double *position; /* d */
+  double *scratch;  /* OAT_MOST_LANES x stride: a position, and what the surrogate works in */
+  size_t stride;
+  oat_largest promising[OAT_MOST_LANES]; /* improvement and row */
   size_t tried, best;
   double best_gain;
 } hunt;
@@ -51,23 +57,33 @@ done:
   return status;
 }
 
-/* The unknown row with the largest expected improvement; n if all are known. */
-static size_t most_promising(hunt *h) {
-  const size_t n = oat_rows_total(h->search->objective->config.rows);
-  size_t best = n;
-  double most = -1, mean, variance, improvement;
-  for (size_t i = 0; i < n; i++) {
-    if (h->known[i]) {
-      continue;
-    }
-    oat_proposal_position(h->search, i, h->position);
-    oat_surrogate_predict(&h->surrogate, h->position, &mean, &variance, &improvement);
-    if (improvement > most) {
-      most = improvement;
-      best = i;
+static void look_ahead(void *self, size_t lane, size_t first, oat_points x) {
+  hunt *h = self;
+  const size_t d = h->surrogate.d;
+  double *position = h->scratch + lane * h->stride;
+  for (size_t i = 0; i < x.n; i++) {
+    if (!h->known[first + i]) {
+      for (size_t j = 0; j < d; j++) {
+        position[j] = x.a[i + j * x.ld];
+      }
+      oat_largest_take(&h->promising[lane], oat_surrogate_predict(&h->surrogate, position, position + d).improvement, first + i);
     }
   }
-  return best;
+}
+
+/* The unknown row with the largest expected improvement; n if all are known. */
+static size_t most_promising(hunt *h) {
+  const oat_objective_config *config = &h->search->objective->config;
+  const oat_each each = {.block = BLOCK, .threads = config->where.threads, .visit = look_ahead, .self = h};
+  oat_largest best = {-1, oat_rows_total(config->rows)};
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    h->promising[lane] = oat_largest_none;
+  }
+  oat_rows_each(config->rows, &each);
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    oat_largest_take(&best, h->promising[lane].value, h->promising[lane].at);
+  }
+  return best.at;
 }
 
 /* The earlier paper's way: an existing knot gains nothing. */
@@ -111,10 +127,13 @@ static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
   oatgp_status status = OATGP_OK;
   (void)wanted;
   const size_t n = oat_rows_total(s->objective->config.rows), most = s->settings.candidates < n ? s->settings.candidates : n;
-  TRY(oat_surrogate_open(s->ctx, most + (s->settings.condition ? s->state.k : 0), s->mapping.d, &h.surrogate));
+  const size_t capacity = most + (s->settings.condition ? s->state.k : 0);
+  TRY(oat_surrogate_open(s->ctx, capacity, s->mapping.d, &h.surrogate));
   h.surrogate.jitter = s->settings.surrogate_jitter;
-  TRY(oat_new(s->ctx, oat_rows_total(s->objective->config.rows), sizeof *h.known, &h.known));
+  TRY(oat_new(s->ctx, n, sizeof *h.known, &h.known));
   TRY(oat_new_matrix(s->ctx, s->mapping.d, 1, &h.position));
+  h.stride = s->mapping.d + capacity;
+  TRY(oat_new_matrix(s->ctx, h.stride, OAT_MOST_LANES, &h.scratch));
   TRY(search_rows(&h));
   batch->tried = (double)h.tried;
   batch->predicted = h.best_gain;
@@ -124,6 +143,7 @@ done:
   oat_surrogate_close(&h.surrogate);
   free(h.known);
   free(h.position);
+  free(h.scratch);
   return status;
 }
 

@@ -18,7 +18,6 @@ oatgp_status oat_surrogate_open(oatgp_context *ctx, size_t capacity, size_t d, o
   TRY(oat_new_matrix(ctx, capacity, capacity, &s->k));
   TRY(oat_new_matrix(ctx, capacity, capacity, &s->distance));
   TRY(oat_new_matrix(ctx, capacity, 1, &s->a));
-  TRY(oat_new_matrix(ctx, capacity, 1, &s->work));
 done:
   if (status != OATGP_OK) {
     oat_surrogate_close(s);
@@ -27,7 +26,7 @@ done:
 }
 
 void oat_surrogate_close(oat_surrogate *s) {
-  double *const arrays[] = {s->x, s->y, s->k, s->distance, s->a, s->work};
+  double *const arrays[] = {s->x, s->y, s->k, s->distance, s->a};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }
@@ -128,16 +127,15 @@ static double expected_improvement(double mean, double variance, double best) {
   return sd * (z * cdf + density);
 }
 
-void oat_surrogate_predict(oat_surrogate *s, const double *x, double *mean, double *variance, double *improvement) {
+oat_outlook oat_surrogate_predict(const oat_surrogate *s, const double *x, double *work) {
   const size_t n = s->n;
-  double best = s->y[0], m = s->y[0];
+  double best = s->y[0], mean = s->y[0];
   for (size_t i = 0; i < n; i++) {
-    s->work[i] = s->sigma * s->sigma * exp(-l1_distance(s->d, x, s->x + i * s->d) / s->l);
-    m += s->work[i] * s->a[i];
+    work[i] = s->sigma * s->sigma * exp(-l1_distance(s->d, x, s->x + i * s->d) / s->l);
+    mean += work[i] * s->a[i];
     best = fmax(best, s->y[i]);
   }
-  oat_solve_left(s->k, n, OAT_PLAIN, (oat_view){s->work, n, 1, n});
-  *mean = m;
-  *variance = s->sigma * s->sigma - oat_dot(n, s->work, s->work);
-  *improvement = expected_improvement(m, *variance, best);
+  oat_solve_left(s->k, n, OAT_PLAIN, (oat_view){work, n, 1, n});
+  const double variance = s->sigma * s->sigma - oat_dot(n, work, work);
+  return (oat_outlook){mean, variance, expected_improvement(mean, variance, best)};
 }

@@ -12,7 +12,7 @@ typedef struct oat_surrogate {
   double jitter; /* on the diagonal in the likelihood; a thousandth of it in prediction */
   double sigma, l;
   double *k, *distance; /* n x n each */
-  double *a, *work;     /* K^-1 (y - mean), and scratch */
+  double *a;            /* K^-1 (y - mean) */
 } oat_surrogate;
 
 oatgp_status oat_surrogate_open(oatgp_context *ctx, size_t capacity, size_t d, oat_surrogate *surrogate);
@@ -24,7 +24,12 @@ oatgp_status oat_surrogate_fit(oat_surrogate *surrogate, double sigma, double l)
 bool oat_surrogate_likelihood(oat_surrogate *surrogate, double sigma, double l, double *value, double *gradient);
 /* Gets ready to predict with sigma and l as they are. */
 oatgp_status oat_surrogate_condition(oat_surrogate *surrogate);
-/* Mean, variance and expected improvement over the largest y at one point. O(n^2). */
-void oat_surrogate_predict(oat_surrogate *surrogate, const double *x, double *mean, double *variance, double *improvement);
+/* At one point: mean, variance and expected improvement over the largest y. O(n^2); n doubles of scratch, so that threads can share the
+ * surrogate. */
+typedef struct oat_outlook {
+  double mean, variance, improvement;
+} oat_outlook;
+
+oat_outlook oat_surrogate_predict(const oat_surrogate *surrogate, const double *x, double *work);
 
 #endif

@@ -4,7 +4,9 @@
 #ifndef OAT_LANES_H
 #define OAT_LANES_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/context.h"
 
@@ -22,6 +24,20 @@ typedef struct oat_loop {
   bool (*ask)(void *asker); /* NULL, or asked in the caller's thread after each item; false: give up */
   void *asker;
 } oat_loop;
+
+/* The largest of values, and the first place that has it: the same, in whatever order values and lanes come. */
+typedef struct oat_largest {
+  double value;
+  size_t at;
+} oat_largest;
+
+static const oat_largest oat_largest_none = {-HUGE_VAL, SIZE_MAX};
+
+static inline void oat_largest_take(oat_largest *largest, double value, size_t at) {
+  if (value > largest->value || (value == largest->value && at < largest->at)) {
+    *largest = (oat_largest){value, at};
+  }
+}
 
 /* False if the loop was given up. */
 bool oat_loop_run(const oat_loop *loop);

@@ -47,6 +47,9 @@ static inline oat_row_block oat_rows_block(const oat_rows *rows, size_t block, s
                          .noise_add = rows->noise_add != NULL ? rows->noise_add + first : NULL};
 }
 
+/* Visits all rows in their order, in one lane, so that sums are the same for blocks of any size. */
+void oat_rows_in_order(const oat_rows *rows, void (*visit)(void *self, const oat_row_block *block), void *self);
+
 /* Of row i of a block: what tau^2 is multiplied by in its noise variance, and that variance. */
 static inline double oat_block_noise_scale(const oat_row_block *b, size_t i) { return b->noise_scale != NULL ? b->noise_scale[i] : 1; }
 

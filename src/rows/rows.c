@@ -60,11 +60,32 @@ oatgp_status oat_rows_from_points(oatgp_context *ctx, oat_points points, size_t 
   return status;
 }
 
-static void gather(const oat_rows *from, const size_t *index, size_t count, const double *values, size_t columns, double *to) {
-  for (size_t j = 0; values != NULL && j < columns; j++) {
-    for (size_t i = 0; i < count; i++) {
-      to[i + j * count] = values[index[i] + j * from->n];
+/* Rows with these numbers, to be copied: columns of all rows, and where to. */
+typedef struct gathering {
+  const oat_rows *from;
+  const size_t *index;
+  const double *values;
+  size_t columns;
+  double *to;
+} gathering;
+
+/* The rows that are taken are themselves rows, which are filled block by block. */
+static void gather_block(void *self, const oat_row_block *b) {
+  const gathering *g = self;
+  for (size_t j = 0; j < g->columns; j++) {
+    const double *values = g->values + j * g->from->n;
+    double *to = g->to + b->first + j * b->x.ld;
+    for (size_t i = 0; i < b->n; i++) {
+      to[i] = values[g->index[b->first + i]];
     }
+  }
+}
+
+static void gather(const oat_rows *from, const size_t *index, size_t count, const double *values, size_t columns, double *to) {
+  gathering g = {from, index, values, columns, to};
+  const oat_rows taken = {.n = count, .d = columns, .x = to};
+  if (values != NULL) {
+    oat_rows_in_order(&taken, gather_block, &g);
   }
 }
 
@@ -98,12 +119,20 @@ done:
   return status;
 }
 
+typedef struct lessening {
+  size_t p;
+  const double *coefficient;
+  double *r;
+} lessening;
+
 /* r_i - h_i . coefficient */
-static void take_mean_off(const oat_rows *rows, const double *coefficient, double *r) {
-  for (size_t i = 0; i < rows->n; i++) {
-    r[i] = rows->r[i];
-    for (size_t j = 0; j < rows->p; j++) {
-      r[i] -= coefficient[j] * rows->r[i + (1 + j) * rows->n];
+static void take_mean_off(void *self, const oat_row_block *b) {
+  const lessening *l = self;
+  double *r = l->r + b->first;
+  for (size_t i = 0; i < b->n; i++) {
+    r[i] = b->r[i];
+    for (size_t j = 0; j < l->p; j++) {
+      r[i] -= l->coefficient[j] * b->r[i + (1 + j) * b->ldr];
     }
   }
 }
@@ -114,7 +143,8 @@ oatgp_status oat_rows_less_mean(oatgp_context *ctx, const oat_rows *rows, const 
   TRY(oat_new(ctx, 1, sizeof *less, &less));
   TRY(oat_new_matrix(ctx, rows->n, 1, &less->owned));
   double *owned = less->owned;
-  take_mean_off(rows, coefficient, owned);
+  lessening l = {rows->p, coefficient, owned};
+  oat_rows_in_order(rows, take_mean_off, &l);
   *less = *rows;
   less->p = 0;
   less->r = less->owned = owned;
@@ -127,50 +157,98 @@ done:
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
 
-void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, double *x, double *r, double *noise) {
-  const oat_row_block all = oat_rows_block(rows, rows->n, 0);
-  memcpy(x, rows->x, rows->n * rows->d * sizeof *x);
-  take_mean_off(rows, coefficient, r);
-  for (size_t i = 0; i < rows->n; i++) {
-    noise[i] = oat_block_noise(&all, tau, i);
+typedef struct copy {
+  size_t d;
+  double tau;
+  double *x, *noise;
+} copy;
+
+static void copy_block(void *self, const oat_row_block *b) {
+  const copy *c = self;
+  for (size_t j = 0; j < c->d; j++) {
+    memcpy(c->x + b->first + j * b->x.ld, b->x.a + j * b->x.ld, b->n * sizeof *c->x);
   }
+  for (size_t i = 0; i < b->n; i++) {
+    c->noise[b->first + i] = oat_block_noise(b, c->tau, i);
+  }
+}
+
+void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, double *x, double *r, double *noise) {
+  lessening l = {rows->p, coefficient, r};
+  copy c = {rows->d, tau, x, noise};
+  oat_rows_in_order(rows, take_mean_off, &l);
+  oat_rows_in_order(rows, copy_block, &c);
 }
 
 void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index, double *x) {
   gather(rows, index, count, rows->x, rows->d, x);
 }
 
-void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out) {
-  for (size_t i = 0; i < rows->n; i++) {
-    out[i] = constant;
+typedef struct plane {
+  size_t d;
+  double constant;
+  const double *slope, *middle;
+  double *out;
+} plane;
+
+static void plane_block(void *self, const oat_row_block *b) {
+  const plane *p = self;
+  double *out = p->out + b->first;
+  for (size_t i = 0; i < b->n; i++) {
+    out[i] = p->constant;
   }
-  for (size_t j = 0; slope != NULL && j < rows->d; j++) {
-    const double *input = rows->x + j * rows->n;
-    for (size_t i = 0; i < rows->n; i++) {
-      out[i] += slope[j] * (input[i] - middle[j]);
+  for (size_t j = 0; p->slope != NULL && j < p->d; j++) {
+    const double *input = b->x.a + j * b->x.ld;
+    for (size_t i = 0; i < b->n; i++) {
+      out[i] += p->slope[j] * (input[i] - p->middle[j]);
+    }
+  }
+}
+
+void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out) {
+  plane p = {rows->d, constant, slope, middle, out};
+  oat_rows_in_order(rows, plane_block, &p);
+}
+
+typedef struct range {
+  size_t d;
+  double *lowest, *highest;
+} range;
+
+static void widen(void *self, const oat_row_block *b) {
+  const range *r = self;
+  for (size_t j = 0; j < r->d; j++) {
+    for (size_t i = 0; i < b->n; i++) {
+      r->lowest[j] = fmin(r->lowest[j], b->x.a[i + j * b->x.ld]);
+      r->highest[j] = fmax(r->highest[j], b->x.a[i + j * b->x.ld]);
     }
   }
 }
 
 void oat_rows_range(const oat_rows *rows, double *lowest, double *highest) {
-  for (size_t i = 0; i < rows->n * rows->d; i++) {
-    const size_t j = i / rows->n;
-    lowest[j] = fmin(lowest[j], rows->x[i]);
-    highest[j] = fmax(highest[j], rows->x[i]);
+  range r = {rows->d, lowest, highest};
+  oat_rows_in_order(rows, widen, &r);
+}
+
+typedef struct about_constant {
+  double squares, logarithms;
+} about_constant;
+
+static void add_about_constant(void *self, const oat_row_block *b) {
+  about_constant *sum = self;
+  for (size_t i = 0; i < b->n; i++) {
+    const double scale = oat_block_noise_scale(b, i);
+    sum->squares += b->r[i] * b->r[i] / scale;
+    sum->logarithms += log(scale);
   }
 }
 
 double oat_rows_constant(const oat_rows *rows, double *tau) {
-  const oat_row_block all = oat_rows_block(rows, rows->n, 0);
-  double squares = 0, logarithms = 0;
-  for (size_t i = 0; i < rows->n; i++) {
-    const double scale = oat_block_noise_scale(&all, i);
-    squares += rows->r[i] * rows->r[i] / scale;
-    logarithms += log(scale);
-  }
-  const double n = (double)rows->n, variance = fmax(squares / n, 1e-300);
+  about_constant sum = {0, 0};
+  oat_rows_in_order(rows, add_about_constant, &sum);
+  const double n = (double)oat_rows_total(rows), variance = fmax(sum.squares / n, 1e-300);
   if (tau != NULL) {
-    *tau = sqrt(squares / n);
+    *tau = sqrt(sum.squares / n);
   }
-  return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + logarithms);
+  return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + sum.logarithms);
 }

@@ -57,6 +57,18 @@ void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
 /* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that are known. */
 double oat_rows_constant(const oat_rows *rows, double *tau);
 
+/* A function on the host over blocks of inputs, by the one loop (rows/lanes.h). */
+typedef struct oat_each {
+  oatgp_context *ctx; /* for progress alone */
+  const char *what;   /* is under way, for progress; NULL for what is too short to be told */
+  size_t block;       /* rows at a time */
+  int threads;
+  void (*visit)(void *self, size_t lane, size_t first, oat_points x); /* lane < OAT_MOST_LANES; the number of the first row */
+  void *self;
+} oat_each;
+
+void oat_rows_each(const oat_rows *rows, const oat_each *each);
+
 /* Rows that share their inputs with another, among the first `most`; how many groups they form; and the sum of squares of their
  * targets about the means of these. */
 typedef struct oat_repeats {

@@ -28,4 +28,9 @@ const oat_device_table oat_device_cpu = {
     .system_step = oat_cpu_system_step,
     .system_traces = oat_cpu_system_traces,
     .system_cost = oat_cpu_system_cost,
+    .pivots_begin = oat_cpu_pivots_begin,
+    .pivots_next = oat_cpu_pivots_next,
+    .pivots_end = oat_cpu_pivots_end,
+    .nearest = oat_cpu_nearest,
+    .centres = oat_cpu_centres,
 };

@@ -130,5 +130,10 @@ oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *cur
 oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate *out);
 oatgp_status oat_cpu_system_traces(oat_device *device, oat_trace_sums *out);
 oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *traces);
+oatgp_status oat_cpu_pivots_begin(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);
+oatgp_status oat_cpu_pivots_next(oat_pivots *pivots, oat_pivot *out);
+void oat_cpu_pivots_end(oat_pivots *pivots);
+oatgp_status oat_cpu_nearest(oat_device *device, oat_nearest *out);
+oatgp_status oat_cpu_centres(oat_device *device, const size_t *which, size_t k, double *size, double *mean);
 
 #endif

@@ -1,0 +1,105 @@
+/* Greedy residuals. A pivot is eliminated when the next one is asked for, so the last never is. */
+#include <stdlib.h>
+
+#include "device/cpu/cpu.h"
+#include "util/memory.h"
+
+struct oat_pivots {
+  const oat_cpu *cpu;
+  const oat_covariance *cov;
+  size_t count;   /* pivots so far */
+  size_t pivot;   /* the latest */
+  double root;    /* of the variance that it had left */
+  double *left;   /* n */
+  double *factor; /* n x most */
+  double *row;    /* most: the latest pivot's row of the factor */
+  double *inputs; /* d: of the latest pivot */
+  oat_largest best[OAT_MOST_LANES];
+};
+
+/* Column number count - 1 of the factor in the rows of a block, and what it leaves of them. */
+static void eliminate(const oat_pivots *p, size_t lane, const oat_row_block *b) {
+  const size_t n = p->cpu->rows->n, c = p->count - 1;
+  double *column = p->cpu->lane[lane].row[0], *factor = p->factor + b->first, *left = p->left + b->first;
+  oat_kernel_cross(p->cov, b->x, (oat_points){p->inputs, 1, 1}, column, b->n, p->cpu->lane[lane].work);
+  oat_gemv(-1, (oat_const_view){factor, b->n, c, n}, OAT_PLAIN, p->row, 1, column);
+  for (size_t i = 0; i < b->n; i++) {
+    const double element = column[i] / p->root;
+    factor[i + c * n] = element;
+    left[i] -= element * element;
+  }
+  if (p->pivot >= b->first && p->pivot - b->first < b->n) {
+    p->left[p->pivot] = 0;
+  }
+}
+
+static void look_at_block(void *self, size_t lane, size_t item) {
+  oat_pivots *p = self;
+  const oat_row_block b = oat_rows_block(p->cpu->rows, p->cpu->block, item);
+  if (p->count > 0) {
+    eliminate(p, lane, &b);
+  }
+  if (p->count == 0) {
+    oat_kernel_diagonal(p->cov, b.x, p->left + b.first);
+  }
+  for (size_t i = b.first; i < b.first + b.n; i++) {
+    oat_largest_take(&p->best[lane], p->left[i], i);
+  }
+}
+
+/* If what is left of the first row is no number, no other is taken for larger. */
+static oat_largest find_largest(oat_pivots *p) {
+  for (size_t lane = 0; lane < p->cpu->lanes; lane++) {
+    p->best[lane] = oat_largest_none;
+  }
+  const oat_loop loop = oat_cpu_loop(p->cpu, NULL, look_at_block, p);
+  oat_loop_run(&loop);
+  oat_largest largest = {p->left[0], 0};
+  for (size_t lane = 0; lane < p->cpu->lanes; lane++) {
+    oat_largest_take(&largest, p->best[lane].value, p->best[lane].at);
+  }
+  return largest;
+}
+
+oatgp_status oat_cpu_pivots_next(oat_pivots *p, oat_pivot *out) {
+  const oat_rows *rows = p->cpu->rows;
+  const oat_largest largest = find_largest(p);
+  p->pivot = largest.at;
+  p->root = sqrt(largest.value);
+  for (size_t j = 0; j < p->count; j++) {
+    p->row[j] = p->factor[p->pivot + j * rows->n];
+  }
+  for (size_t j = 0; j < rows->d; j++) {
+    p->inputs[j] = rows->x[p->pivot + j * rows->n];
+  }
+  p->count++;
+  *out = (oat_pivot){largest.at, largest.value, p->inputs};
+  return OATGP_OK;
+}
+
+void oat_cpu_pivots_end(oat_pivots *p) {
+  if (p != NULL) {
+    free(p->left);
+    free(p->factor);
+    free(p->row);
+    free(p->inputs);
+    free(p);
+  }
+}
+
+oatgp_status oat_cpu_pivots_begin(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out) {
+  const oat_cpu *cpu = oat_cpu_of(device);
+  oat_pivots *p = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(cpu->ctx, 1, sizeof *p, &p));
+  *p = (oat_pivots){.cpu = cpu, .cov = cov};
+  TRY(oat_new_matrix(cpu->ctx, cpu->rows->n, 1, &p->left));
+  TRY(oat_new_matrix(cpu->ctx, cpu->rows->n, most, &p->factor));
+  TRY(oat_new_matrix(cpu->ctx, most, 1, &p->row));
+  TRY(oat_new_matrix(cpu->ctx, cpu->rows->d, 1, &p->inputs));
+  *out = p;
+  return OATGP_OK;
+done:
+  oat_cpu_pivots_end(p);
+  return status;
+}

@@ -1,0 +1,49 @@
+/* Functions over blocks of rows, by the one loop. */
+#include "rows/lanes.h"
+#include "rows/layout.h"
+
+#define ORDERED_BLOCK ((size_t)65536)
+
+typedef struct inputs_job {
+  const oat_rows *rows;
+  const oat_each *each;
+} inputs_job;
+
+static void visit_inputs(void *self, size_t lane, size_t item) {
+  const inputs_job *j = self;
+  const oat_row_block b = oat_rows_block(j->rows, j->each->block, item);
+  j->each->visit(j->each->self, lane, b.first, b.x);
+}
+
+void oat_rows_each(const oat_rows *rows, const oat_each *each) {
+  inputs_job j = {rows, each};
+  const size_t blocks = oat_rows_blocks(rows, each->block);
+  const oat_loop loop = {.ctx = each->ctx,
+                         .what = each->what,
+                         .items = blocks,
+                         .lanes = oat_lanes_for(blocks),
+                         .rows = rows->n,
+                         .threads = each->threads,
+                         .item = visit_inputs,
+                         .self = &j};
+  oat_loop_run(&loop);
+}
+
+typedef struct ordered_job {
+  const oat_rows *rows;
+  void (*visit)(void *self, const oat_row_block *block);
+  void *self;
+} ordered_job;
+
+static void visit_block(void *self, size_t lane, size_t item) {
+  const ordered_job *j = self;
+  const oat_row_block b = oat_rows_block(j->rows, ORDERED_BLOCK, item);
+  (void)lane;
+  j->visit(j->self, &b);
+}
+
+void oat_rows_in_order(const oat_rows *rows, void (*visit)(void *self, const oat_row_block *block), void *self) {
+  ordered_job j = {rows, visit, self};
+  const oat_loop loop = {.items = oat_rows_blocks(rows, ORDERED_BLOCK), .lanes = 1, .item = visit_block, .self = &j};
+  oat_loop_run(&loop);
+}
