@@ -1,5 +1,5 @@
 /* The bracket of the log evidence against dense formulas: it holds for every kernel, model, mean and row noise however early it is stopped,
- * and at the end its quadratic term is exact. The matrix-free system against its matrices. */
+ * and at the end its quadratic term is exact. */
 #include "rows/layout.h"
 #include "dense.h"
 #include "fits.h"
@@ -513,141 +513,6 @@ static void threads_and_memory_change_no_bit(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- the system ----------------------------------------------------------------------------------------------------- */
-
-static bool go_on(void *self) {
-  int *left = self;
-  return --*left >= 0;
-}
-
-/* The matrices C and P themselves, and the vectors of conjugate gradients. */
-typedef struct dense_system {
-  size_t n;
-  real *c, *p_factor, *noise; /* n x n, n x n, n */
-} dense_system;
-
-static dense_system dense_system_of(const oatgp_model *model, const oat_rows *rows) {
-  const size_t n = rows->n, m = model->k;
-  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
-  const oat_points x = {rows->x, n, n}, knots = {model->z, m, m};
-  const oat_row_block all = oat_rows_block(rows, n, 0);
-  real *kuf = dense_cross(&cov, knots, x), *a = dense_new(m, n), *kuu = dense_cross(&cov, knots, knots);
-  const dense_system d = {n, dense_cross(&cov, x, x), dense_new(n, n), dense_new(n, 1)};
-  dense_add_diagonal(m, kuu, (real)model->number[OAT_NUMBER_JITTER] * model->theta[OAT_SIGMA] * model->theta[OAT_SIGMA]);
-  dense_cholesky(m, kuu);
-  memcpy(a, kuf, m * n * sizeof *a);
-  dense_solve(m, kuu, a, n);
-  for (size_t i = 0; i < n; i++) {
-    d.noise[i] = oat_block_noise(&all, model->theta[OAT_TAU], i);
-    d.c[i * (n + 1)] += d.noise[i];
-    for (size_t j = 0; j < n; j++) {
-      d.p_factor[i + j * n] = dense_dot(m, kuf + i * m, a + j * m) + (i == j ? d.noise[i] : 0);
-    }
-  }
-  dense_cholesky(n, d.p_factor);
-  free(kuf);
-  free(a);
-  free(kuu);
-  return d;
-}
-
-/* What there is to know at x, given e: z = P^-1 e, too. */
-static void check_iterate(const dense_system *d, const double *r, const real *x, const real *e, const oat_iterate *at,
-                          real *z) {
-  real q = 0, ez = 0, whole = 0;
-  memcpy(z, e, d->n * sizeof *z);
-  dense_solve(d->n, d->p_factor, z, 1);
-  for (size_t i = 0; i < d->n; i++) {
-    q += ((real)r[i] + e[i]) * x[i];
-    ez += e[i] * z[i];
-    whole += e[i] * e[i] / d->noise[i];
-  }
-  assert_near(at->q, (double)q, 1e-9 * (1 + fabs((double)q)));
-  assert_near(at->ez, (double)ez, 1e-9 * (double)whole);
-  assert_near(at->whole, (double)whole, 1e-9 * (double)whole);
-}
-
-/* cp = C p, returns p . cp */
-static real multiply_by_c(const dense_system *d, const real *p, real *cp) {
-  real curvature = 0;
-  for (size_t i = 0; i < d->n; i++) {
-    cp[i] = dense_dot(d->n, d->c + i * d->n, p);
-    curvature += p[i] * cp[i];
-  }
-  return curvature;
-}
-
-/* Two steps of given lengths and turns, by the device and by the matrices. */
-static void take_steps(scratch *s, oat_device *device, const dense_system *d, const double *r, oat_iterate *at) {
-  const size_t n = d->n;
-  real *x = dense_new(n, 5), *e = x + n, *z = e + n, *p = z + n, *cp = p + n;
-  for (size_t i = 0; i < n; i++) {
-    e[i] = r[i];
-  }
-  check_iterate(d, r, x, e, at, z);
-  for (int step = 0; step < 2; step++) {
-    const double turn = step * 0.375, length = 0.75 + step;
-    double curvature;
-    for (size_t i = 0; i < n; i++) {
-      p[i] = z[i] + turn * p[i];
-    }
-    must(s, device->table->system_product(device, turn, &curvature));
-    const real expected = multiply_by_c(d, p, cp);
-    assert_near(curvature, (double)expected, 1e-9 * (double)expected);
-    for (size_t i = 0; i < n; i++) {
-      x[i] += length * p[i];
-      e[i] -= length * cp[i];
-    }
-    must(s, device->table->system_step(device, length, at));
-    check_iterate(d, r, x, e, at, z);
-  }
-  free(x);
-}
-
-/* C p and P^-1 u for several sizes around the blocks, against the matrices themselves; with V kept and without. */
-static void products_and_solves(void **state) {
-  scratch *s = *state;
-  static const size_t sizes[] = {8, 255, 256, 257, 700};
-  need_long_double();
-  for (size_t i = 0; i < LENGTH(sizes); i++) {
-    oatgp_data *data = make_rows(s, sizes[i], WEIGHTS | VARIANCES, 21);
-    fix_everything(s, "rq-ard", "mean");
-    oatgp_model *model = must_fit(s, data, NULL);
-    oat_rows *seen = NULL;
-    must(s, oat_model_rows(s->ctx, model, data, &seen));
-    int left = 1 << 30;
-    const oat_device_config config = {.max_knots = model->k,
-                                      .block = 256,
-                                      .memory = i % 2 == 0 ? 1 << 20 : 0,
-                                      .where = {.threads = 2},
-                                      .system = true};
-    oat_system system = {
-        .sparse = oat_model_sparse(model), .lb = model->lb, .ask = go_on, .asker = &left, .traces = true};
-    oat_device *device = NULL;
-    oat_iterate at;
-    oat_trace_sums sums;
-    double seconds, more;
-    must(s, oat_device_open(s->ctx, &config, &device));
-    must(s, device->table->load(s->ctx, device, seen));
-    must(s, device->table->system_open(device, &system, &at));
-    assert_true(system.traces == (i % 2 == 0) && system.weights > 0);
-    const dense_system d = dense_system_of(model, seen);
-    take_steps(s, device, &d, seen->r, &at);
-    must(s, device->table->system_cost(device, &seconds, &more));
-    assert_true(seconds > 0 && (more > 0) == system.traces);
-    left = 0;
-    assert_int_equal(device->table->system_product(device, 0, &seconds), OATGP_STOPPED);
-    assert_true(!system.traces || device->table->system_traces(device, &sums) == OATGP_STOPPED);
-    free(d.c);
-    free(d.p_factor);
-    free(d.noise);
-    oat_device_close(device);
-    oat_rows_free(seen);
-    oatgp_model_free(model);
-    oatgp_data_free(data);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(every_kernel_mean_and_noise),
@@ -663,7 +528,6 @@ int main(void) {
       WITH_SCRATCH(what_it_refuses),
       WITH_SCRATCH(a_model_keeps_its_bounds),
       WITH_SCRATCH(threads_and_memory_change_no_bit),
-      WITH_SCRATCH(products_and_solves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,7 +277,7 @@ static oatgp_status begin(run *f) {
   f->base = -0.5 * (n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
             n * log(model->number[OAT_NUMBER_Y_SCALE]);
   TRY(open_system(f, factors));
-  f->lost = oat_traces_lost(oat_kernel_share(&f->system.sparse.cov, oat_sparse_knots(&f->system.sparse), 1), f->system.weights);
+  f->lost = oat_traces_lost(&f->system.sparse, f->system.weights);
   f->gap.high = n * log1p((f->trace + f->lost) / n);
   f->q_high = HUGE_VAL;
   tighten_quadratic(f);

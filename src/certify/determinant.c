@@ -9,7 +9,9 @@
 #define ROUNDING 1e-13          /* of the sums of which a trace is the difference */
 #define VARIANCE_ROUNDING 1e-15 /* of the prior variance, of which G is what is left */
 
-double oat_traces_lost(double prior, double weights) { return VARIANCE_ROUNDING * prior * weights; }
+double oat_traces_lost(const oat_sparse *sparse, double weights) {
+  return oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), VARIANCE_ROUNDING) * weights;
+}
 
 oat_traces oat_traces_from(const oat_trace_sums *sums, double trace, double lost) {
   const double square = sums->square;

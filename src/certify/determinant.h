@@ -14,8 +14,9 @@ typedef struct oat_determinant {
   double low, high;
 } oat_determinant;
 
-/* The rounding error of tr D^-1 (K - Q), whose terms are what the knots leave of the prior variance; `weights` is tr D^-1. */
-double oat_traces_lost(double prior, double weights);
+/* The rounding error of tr D^-1 (K - Q), whose terms are what the knots leave of the prior variance; `weights` is
+ * tr D^-1. */
+double oat_traces_lost(const oat_sparse *sparse, double weights);
 /* From the sums over the rows; trace is tr D^-1 (K - Q), which has lost so much. */
 oat_traces oat_traces_from(const oat_trace_sums *sums, double trace, double lost);
 /* O(1). */

@@ -30,7 +30,7 @@ typedef struct oat_device_config {
   oat_where where;
   bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
   bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system; /* will be asked for system_open; `block` must be given */
+  bool system; /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
@@ -132,26 +132,25 @@ typedef struct oat_group_averages {
 
 /* ---- the exact GP ------------------------------------------------------------------------------------------------ */
 
-/* The covariance of the rows at one point: S = K + D, D_i = n_i and a jitter; S = L L^T. R = [r, H], H the mean's basis. */
+/* The covariance of the rows at one point: S = K + J + diag(n_i), J the jitter on the diagonal; S = L L^T. R = [r, H], H
+ * the mean's basis. */
 typedef struct oat_exact {
   oat_covariance cov;
   double tau;
-  double jitter; /* relative to the mean of k(x, x) */
+  double jitter; /* share of the prior variance */
   bool gradient; /* exact_gradient will follow: progress is told of both together */
 } oat_exact;
 
 typedef struct oat_exact_sums {
   size_t pivot;        /* 0, or the number (from 1) of the pivot that was not positive: the rest is then of no use */
   double log_diagonal; /* sum log L_ii */
-  double jitter;       /* as it is on the diagonal */
   double *gram;        /* (1 + p) x (1 + p): R^T S^-1 R */
 } oat_exact_sums;
 
 /* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
 typedef struct oat_exact_gradient {
   oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
-  double scale;               /* sum dF/dS_ij K_ij */
-  double diagonal;            /* sum dF/dS_ii */
+  double signal;              /* sum dF/dS_ij (K + J)_ij */
   double noise;               /* sum dF/dS_ii noise_scale_i */
 } oat_exact_gradient;
 

@@ -93,9 +93,8 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       0};
 }
 
-/* L L^T = K + jitter + noise, by a device with the model's rows. */
-static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const double *diagonal, size_t *pivot) {
-  const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
+/* L L^T = K and the diagonal in c, by a device with the model's rows. */
+static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const oat_covariance *cov, size_t *pivot) {
   const oat_device_config config = {.where = oat_where_of(ctx)};
   oat_rows *rows = NULL;
   oat_device *device = NULL;
@@ -103,14 +102,14 @@ static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const
   TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
   TRY(oat_device_open(ctx, &config, &device));
   TRY(device->table->load(ctx, device, rows));
-  TRY(device->table->factor(device, &cov, diagonal, model->l, pivot));
+  TRY(device->table->factor(device, cov, model->c, model->l, pivot));
 done:
   oat_device_close(device);
   oat_rows_free(rows);
   return status;
 }
 
-/* The same, and c = L^-1 r. */
+/* L L^T = K + jitter + noise, c = L^-1 r */
 static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
@@ -119,7 +118,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   for (size_t i = 0; i < n; i++) {
     model->c[i] = jitter + model->noise[i];
   }
-  const oatgp_status status = factorise_rows(ctx, model, model->c, &pivot);
+  const oatgp_status status = factorise_rows(ctx, model, &cov, &pivot);
   if (pivot != 0) {
     return oat_fail(ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)", n, pivot);
   }

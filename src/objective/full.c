@@ -16,8 +16,7 @@ typedef struct full_objective {
   oat_device *device;
   double *gram, *coefficient; /* (1 + p) square: R^T S^-1 R; p */
   double *gls_room;
-  oat_gls gls;   /* of gram */
-  double jitter; /* on the diagonal, at the latest point */
+  oat_gls gls; /* of gram */
 } full_objective;
 
 static full_objective *own(oat_objective *objective) { return (full_objective *)objective; }
@@ -82,16 +81,14 @@ static oatgp_status find_value(full_objective *o, const oat_exact *exact, double
   *value = -0.5 * ((double)oat_rows_total(o->base.config.rows) * log(OAT_TWO_PI) + quadratic) - sums.log_diagonal;
 done:
   o->base.pivot = sums.pivot;
-  o->jitter = sums.jitter;
   return status;
 }
 
 static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat_gradient *gradient) {
-  const oat_objective_config *config = &o->base.config;
   oat_exact_gradient sums = {.kernel = {.theta = gradient->theta}};
-  memset(gradient->theta, 0, oat_theta_count(config->kernel, exact->cov.d) * sizeof *gradient->theta);
+  memset(gradient->theta, 0, oat_theta_count(o->base.config.kernel, exact->cov.d) * sizeof *gradient->theta);
   const oatgp_status status = o->device->table->exact_gradient(o->device, exact, &sums);
-  gradient->theta[OAT_SIGMA] = 2 * (sums.scale + o->jitter * sums.diagonal);
+  gradient->theta[OAT_SIGMA] = 2 * sums.signal;
   gradient->theta[OAT_TAU] = 2 * exact->tau * exact->tau * sums.noise;
   return status;
 }

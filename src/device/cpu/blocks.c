@@ -97,7 +97,8 @@ done:
 /* Doubles of a lane's sums. */
 static size_t choose_stride(const oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
-  return cpu->config.system ? cpu->rows->n + k : !cpu->config.fits ? 0 : sums > slopes ? sums : slopes;
+  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
+  return fits > system ? fits : system;
 }
 
 /* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
@@ -201,11 +202,6 @@ void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
   cpu->slopes = sparse->gradient;
 }
 
-const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
-  oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
-  return cpu->lane[lane].row[5];
-}
-
 typedef struct job {
   oat_cpu *cpu;
   const oat_sparse *sparse;
@@ -223,6 +219,11 @@ void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
     oat_loop_run(&loop);
     oat_cpu_keep_v(cpu, sparse);
   }
+}
+
+const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
+  oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
+  return cpu->lane[lane].row[5];
 }
 
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {

@@ -87,11 +87,11 @@ static void solve_right_sides(const oat_cpu *cpu, const double *l, double *solve
 oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
+  const double jitter = oat_kernel_share(&exact->cov, all.x, exact->jitter);
   double *s = cpu->exact.s;
-  out->jitter = oat_kernel_share(&exact->cov, all.x, exact->jitter);
   build(cpu, &exact->cov, BUILT, s, cpu->exact.work);
   for (size_t i = 0; i < all.n; i++) {
-    s[i * (all.n + 1)] += out->jitter + oat_block_noise(&all, exact->tau, i);
+    s[i * (all.n + 1)] += jitter + oat_block_noise(&all, exact->tau, i);
   }
   out->pivot = oat_cholesky(all.n, s);
   tell(cpu, exact->gradient ? FACTORISED : 1);
@@ -135,15 +135,23 @@ static void fill_panel(const oat_cpu *cpu, const columns *at) {
 
 static void add_panel(const oat_cpu *cpu, const oat_covariance *cov, const columns *at, oat_exact_gradient *out) {
   const oat_cpu_exact *e = &cpu->exact;
-  const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   fill_panel(cpu, at);
-  for (size_t c = 0; c < at->count; c++) {
-    out->noise += e->panel[c * (at->height + 1)] * oat_block_noise_scale(&all, at->first + c);
-    out->diagonal += e->panel[c * (at->height + 1)];
-  }
   oat_kernel_cross_slopes(cov, at->x, at->z, e->cross, e->slope, at->height, e->work);
-  out->scale += oat_dot(at->height * at->count, e->panel, e->cross);
+  out->signal += oat_dot(at->height * at->count, e->panel, e->cross);
   oat_kernel_cross_adjoint(cov, at->x, at->z, e->panel, e->slope, at->height, e->work, &out->kernel);
+}
+
+/* What is on the diagonal besides K. */
+static void add_diagonal(const oat_cpu *cpu, const oat_exact *exact, oat_exact_gradient *out) {
+  const oat_cpu_exact *e = &cpu->exact;
+  const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
+  double sum = 0;
+  for (size_t i = 0; i < all.n; i++) {
+    const double slope = 0.5 * (e->a[i] * e->a[i] - e->s[i * (all.n + 1)]);
+    out->noise += slope * oat_block_noise_scale(&all, i);
+    sum += slope;
+  }
+  out->signal += exact->jitter * oat_kernel_share(&exact->cov, all.x, 1) * sum;
 }
 
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out) {
@@ -155,12 +163,13 @@ oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, 
   oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->solved, n, 1 + cpu->rows->p, n});
   oat_cholesky_inverse(n, e->s);
   tell(cpu, INVERTED);
-  out->scale = out->diagonal = out->noise = 0;
+  out->signal = out->noise = 0;
   for (size_t first = 0; first < n; first += OAT_CPU_COLUMNS) {
     const columns at = columns_from(cpu->rows, first);
     add_panel(cpu, &exact->cov, &at, out);
     tell(cpu, INVERTED + (1 - INVERTED) * (double)(first + at.count) / (double)n);
   }
+  add_diagonal(cpu, exact, out);
   return OATGP_OK;
 }
 
