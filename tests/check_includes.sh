@@ -34,6 +34,8 @@ find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk "$layers"'
       offence("not of the form FOLDER/FILE with a folder of src")
     } else if ((why = refusal(parts[2], to)) != "") {
       offence(why)
+    } else if (path == "rows/layout.h" && parts[2] != "rows" && parts[2] != "device") {
+      offence("only src/rows and src/device see what is in a row")
     }
   }
 

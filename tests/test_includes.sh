@@ -58,6 +58,9 @@ expect 1 src/fit/fit.c fit.h
 expect 1 src/elsewhere/a.c util/memory.h
 expect 1 src/fit/fit.c elsewhere/a.h
 expect 1 cli/main.c util/memory.h
+expect 0 src/rows/rows.c rows/layout.h
+expect 0 src/device/cpu/exact.c rows/layout.h
+expect 1 src/knots/greedy.c rows/layout.h
 expect 1 cli/main.c ../src/util/memory.h
 expect 1 cli/main.c oat_config.h
 
