@@ -404,6 +404,51 @@ static void many_rows_are_represented_by_some(void **state) {
   free(x);
 }
 
+/* More rows than are looked at in one go: each knot is still the mean of its rows, and threads change no bit. */
+static void blocks_and_threads_of_kmeans(void **state) {
+  problem *p = *state;
+  enum { MANY = 9000 };
+  double *x = calloc(MANY * INPUTS, sizeof *x), *mean = calloc(KNOTS * INPUTS, sizeof *mean), first[KNOTS * INPUTS];
+  size_t size[KNOTS] = {0};
+  oat_rng rng;
+  oat_rng_seed(&rng, 31);
+  for (size_t i = 0; i < MANY * INPUTS; i++) {
+    x[i] = p->spread[i / MANY] * (oat_rng_normal(&rng) + 3 * (double)(i % 4 == i / MANY));
+  }
+  p->rows = (oat_rows){.n = MANY, .d = INPUTS, .x = x};
+  for (int threads = 1; threads <= 3; threads++) {
+    p->start.where.threads = threads;
+    place(p, oat_knots_kmeans, 3);
+    assert_int_equal(p->found, KNOTS);
+    if (threads == 1) {
+      memcpy(first, p->z, sizeof first);
+    }
+    assert_memory_equal(first, p->z, sizeof first);
+  }
+  for (size_t i = 0; i < MANY; i++) {
+    size_t nearest = 0;
+    double least = HUGE_VAL;
+    for (size_t m = 0; m < KNOTS; m++) {
+      double sum = 0;
+      for (size_t j = 0; j < INPUTS; j++) {
+        const double t = (x[i + j * MANY] - p->z[m + j * KNOTS]) / p->spread[j];
+        sum += t * t;
+      }
+      nearest = sum < least ? m : nearest;
+      least = fmin(sum, least);
+    }
+    size[nearest]++;
+    for (size_t j = 0; j < INPUTS; j++) {
+      mean[nearest + j * KNOTS] += x[i + j * MANY];
+    }
+  }
+  for (size_t i = 0; i < KNOTS * INPUTS; i++) {
+    assert_true(fabs(mean[i] / (double)size[i % KNOTS] - p->z[i]) < 1e-11 * p->spread[i / KNOTS]);
+  }
+  free(x);
+  free(mean);
+}
+
 #define WITH_PROBLEM(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 /* Every knot once, each the farthest from those before it. */
@@ -446,6 +491,7 @@ int main(void) {
       WITH_PROBLEM(more_knots_than_rows),
       WITH_PROBLEM(one_knot_is_the_mean),
       WITH_PROBLEM(many_rows_are_represented_by_some),
+      WITH_PROBLEM(blocks_and_threads_of_kmeans),
       cmocka_unit_test(spread_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,35 @@ static void fits_have_the_same_bits(void **state) {
   oatgp_data_free(data);
 }
 
+/* Knots that are chosen among more rows than are looked at in one go: greedy residuals, k-means, the surrogate of oat-bo. */
+static void choices_among_many_rows_are_the_same(void **state) {
+  scratch *s = *state;
+  enum { MANY = 9000, MOST = 12 };
+  oatgp_data *data = wavy_data(s, MANY, INPUTS, 0.2, 4);
+  static const struct {
+    const char *select, *knots;
+  } ways[] = {{"variance", "4"}, {"simultaneous", "kmeans:10"}, {"oat-bo", "kmeans:3"}};
+  for (size_t w = 0; w < LENGTH(ways); w++) {
+    double knots[2][MOST * INPUTS] = {{0}};
+    for (size_t i = 0; i < LENGTH(counts); i++) {
+      s->settings.select = ways[w].select;
+      s->settings.knots = ways[w].knots;
+      s->settings.max_knots = strcmp(ways[w].select, "oat-bo") == 0 ? 5 : MOST;
+      s->settings.max_iter = 1;
+      s->settings.candidates = 8;
+      s->settings.first_candidates = 4;
+      s->settings.threads = counts[i];
+      oatgp_context_set_threads(s->ctx, (int)counts[i]);
+      oatgp_model *model = must_fit(s, data, NULL);
+      assert_true(info_of(model).knots <= MOST);
+      must(s, oatgp_model_knots(s->ctx, model, knots[i > 0], NULL, NULL));
+      expect_same_numbers(MOST * INPUTS, knots[0], knots[i > 0]);
+      oatgp_model_free(model);
+    }
+  }
+  oatgp_data_free(data);
+}
+
 static void a_forked_child_works(void **state) {
   scratch *s = *state;
   if (under_valgrind()) {
@@ -95,6 +124,6 @@ static void a_forked_child_works(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits), WITH_SCRATCH(fits_have_the_same_bits),
-                                     WITH_SCRATCH(a_forked_child_works)};
+                                     WITH_SCRATCH(choices_among_many_rows_are_the_same), WITH_SCRATCH(a_forked_child_works)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

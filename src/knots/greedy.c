@@ -31,9 +31,9 @@ done:
   return status;
 }
 
-/* Variance that is nothing beside the noise, or has no digits. */
-static double least_variance(const oat_search *s, const oat_covariance *cov, oat_points chosen) {
-  return fmax(oat_soft_variance(cov, chosen, s->point.theta[OAT_TAU]), oat_kernel_share(cov, chosen, ROUNDING));
+/* A row is of no use as a knot if no more is left of it than of rounding, or than the jitter of the knots so far. */
+static bool is_explained(const oat_search *s, const oat_covariance *cov, oat_points knots, double left) {
+  return !(left > fmax(oat_soft_variance(cov, knots, s->point.theta[OAT_TAU]), oat_kernel_share(cov, knots, ROUNDING)));
 }
 
 /* Chooses up to k rows as knots of the current model; *found: how many. */
@@ -43,8 +43,8 @@ static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const
   for (; *found < k && (*found == 0 || !oat_search_late(s, 0)); ++*found) {
     oat_pivot pivot;
     TRY(device->pivots_next(pivots, &pivot));
-    const oat_points chosen = {s->point.z, *found, k};
-    if (*found > 0 && !(pivot.left > least_variance(s, cov, chosen))) { /* the first is taken even where it is out of range */
+    /* the first is taken even where sigma^2 is out of range */
+    if (*found > 0 && is_explained(s, cov, (oat_points){s->point.z, *found, k}, pivot.left)) {
       break;
     }
     for (size_t j = 0; j < s->mapping.d; j++) {

@@ -123,14 +123,14 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
   memcpy(theta, s->start->theta, count * sizeof *theta);
   theta[OAT_TAU] *= s->mapping.free[OAT_TAU] ? by->tau : 1;
   for (size_t i = 0; i < count; i++) {
-    const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, s->mapping.d, i).unit == OAT_UNIT_INPUT;
+    const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, i).unit == OAT_UNIT_INPUT;
     theta[i] *= stretched ? by->lengthscale : 1;
   }
 }
 
 /* From which value on the parameter of one input says that the input does not matter. */
 static double longest_of(const oat_mapping *mapping, size_t place) {
-  const oat_parameter parameter = oat_parameter_at(mapping->kernel, mapping->d, place);
+  const oat_parameter parameter = oat_parameter_at(mapping->kernel, place);
   return parameter.input != OAT_ALL_INPUTS ? OAT_LONGEST * mapping->spread[parameter.input] : HUGE_VAL;
 }
 
@@ -155,7 +155,7 @@ double oat_subset_used(const oat_search *s, const double *theta) {
   const oat_mapping *mapping = &s->mapping;
   double used = 1;
   for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    used += oat_parameter_at(mapping->kernel, mapping->d, i).unit == OAT_UNIT_INPUT && theta[i] < longest_of(mapping, i);
+    used += oat_parameter_at(mapping->kernel, i).unit == OAT_UNIT_INPUT && theta[i] < longest_of(mapping, i);
   }
   return used;
 }

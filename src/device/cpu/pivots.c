@@ -36,7 +36,9 @@ static void eliminate(const oat_pivots *p, size_t lane, const oat_row_block *b) 
 static void look_at_block(void *self, size_t lane, size_t item) {
   oat_pivots *p = self;
   const oat_row_block b = oat_rows_block(p->cpu->rows, p->cpu->block, item);
-  if (p->count > 0) {
+  if (p->count == 0) {
+    oat_kernel_diagonal(p->cov, b.x, p->left + b.first);
+  } else {
     eliminate(p, lane, &b);
   }
   if (p->count == 0) {
