@@ -1025,18 +1025,23 @@ static void expect_near(const operation *o, const way *by, const char *kernel, c
   }
 }
 
-/* Every block is right; every number of threads gives the same bits. */
+/* Every block is right; every number of threads gives the same bits. valgrind has no long double to compare with, and little time: there it
+ * is memory that is looked at. */
 static void try_ways(const operation *o, world *w, const oat_device_table *device, const char *kernel) {
   static const size_t blocks[] = {0, 7, 64, 1000};
   static const int threads[] = {1, 2, 3, 5};
   static result wanted, one, many;
   wanted.count = 0;
-  o->state(w, &wanted);
-  for (size_t b = 0; b < LENGTH(blocks); b++) {
+  if (!under_valgrind()) {
+    o->state(w, &wanted);
+  }
+  for (size_t b = under_valgrind() ? 2 : 0; b < LENGTH(blocks); b++) {
     way by = {device, blocks[b], 1, (b + o->system) % 2 == 0 ? 1 << 24 : 0}; /* a lane must have several rows of tiles */
     compute(o, w, &by, &one);
-    expect_near(o, &by, kernel, &one, &wanted);
-    for (size_t t = 1; t < LENGTH(threads); t++) {
+    if (!under_valgrind()) {
+      expect_near(o, &by, kernel, &one, &wanted);
+    }
+    for (size_t t = 1; t < (under_valgrind() ? 2 : LENGTH(threads)); t++) {
       by.threads = threads[t];
       compute(o, w, &by, &many);
       if (many.count != one.count || memcmp(many.at, one.at, one.count * sizeof *one.at) != 0) {
@@ -1050,7 +1055,7 @@ static void try_operation(const operation *o) {
   static const char *const kernels[] = {"se-ard", "matern52", "rq-ard"};
   static const double alphas[] = {0, 0.4, 1};
   for (size_t d = 0; oat_device_at(d) != NULL; d++) {
-    for (size_t k = 0; k < LENGTH(kernels); k++) {
+    for (size_t k = under_valgrind() ? 2 : 0; k < LENGTH(kernels); k++) {
       for (size_t a = 0; a < (o->any_alpha ? 1 : LENGTH(alphas)); a++) {
         world *w = make_world(kernels[k], (row_noise)((k + a) % ROW_NOISES), alphas[a]);
         try_ways(o, w, oat_device_at(d), kernels[k]);
