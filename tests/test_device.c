@@ -1109,6 +1109,31 @@ static void averages(void **state) {
   free_world(w);
 }
 
+/* What a device keeps of the rows is of one point: another one with as many knots, but other parameters, gets its own. */
+static void points_are_told_apart(void **state) {
+  (void)state;
+  static result fresh, after;
+  world *first = make_world("se-ard", NOISE_PLAIN, 0), *second = make_world("matern52-ard", NOISE_PLAIN, 0);
+  second->sparse.stamp = 2;
+  for (size_t d = 0; oat_device_at(d) != NULL; d++) {
+    const oat_device_config config = {.max_knots = KNOTS, .memory = 1 << 24, .where = {oat_device_at(d)->name, 1}, .fits = true};
+    compute(&operations[2], second, &(way){oat_device_at(d), 0, 1, 1 << 24}, &fresh);
+    oatgp_context *ctx = oatgp_context_create();
+    oat_device *device = NULL;
+    assert_int_equal(oat_device_open(ctx, &config, &device), OATGP_OK);
+    assert_int_equal(device->table->load(ctx, device, &first->rows), OATGP_OK);
+    assert_int_equal(compute_sums(first, device, &after), OATGP_OK);
+    after.count = 0;
+    assert_int_equal(compute_gains(second, device, &after), OATGP_OK);
+    assert_int_equal(after.count, fresh.count);
+    assert_memory_equal(after.at, fresh.at, fresh.count * sizeof *fresh.at);
+    oat_device_close(device);
+    oatgp_context_free(ctx);
+  }
+  free_world(first);
+  free_world(second);
+}
+
 /* Each device is a choice of --device, and a name that none has is refused. */
 static void names(void **state) {
   (void)state;
@@ -1130,8 +1155,9 @@ static void names(void **state) {
 }
 
 int main(void) {
-  struct CMUnitTest tests[LENGTH(operations) + 2] = {
+  struct CMUnitTest tests[LENGTH(operations) + 3] = {
       [LENGTH(operations)] = cmocka_unit_test(averages),
+      cmocka_unit_test(points_are_told_apart),
       cmocka_unit_test(names),
   };
   for (size_t i = 0; i < LENGTH(operations); i++) {
