@@ -15,13 +15,22 @@ static int by_mark(const void *a, const void *b) {
   return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
 }
 
-static uint64_t mark_of(const oat_rows *rows, size_t row) {
-  uint64_t mark = OAT_HASH_START;
-  for (size_t j = 0; j < rows->d; j++) {
-    const double value = rows->x[row + j * rows->n] + 0.0; /* no -0 */
-    mark = oat_hash(mark, &value, sizeof value);
+/* Rows to be marked: the first n. */
+typedef struct marking {
+  size_t d, n;
+  marked *list;
+} marking;
+
+static void mark_block(void *self, const oat_row_block *b) {
+  const marking *m = self;
+  for (size_t i = 0; i < b->n && b->first + i < m->n; i++) {
+    uint64_t mark = OAT_HASH_START;
+    for (size_t j = 0; j < m->d; j++) {
+      const double value = b->x.a[i + j * b->x.ld] + 0.0; /* no -0 */
+      mark = oat_hash(mark, &value, sizeof value);
+    }
+    m->list[b->first + i] = (marked){mark, b->first + i};
   }
-  return mark;
 }
 
 static void add_group(const oat_rows *rows, const marked *list, size_t count, oat_repeats *found) {
@@ -45,9 +54,8 @@ oatgp_status oat_rows_repeats(oatgp_context *ctx, const oat_rows *rows, size_t m
     return status;
   }
   *out = (oat_repeats){0};
-  for (size_t i = 0; i < n; i++) {
-    list[i] = (marked){mark_of(rows, i), i};
-  }
+  marking m = {rows->d, n, list};
+  oat_rows_in_order(rows, mark_block, &m);
   qsort(list, n, sizeof *list, by_mark);
   for (size_t first = 0, end; first < n; first = end) {
     for (end = first + 1; end < n && list[end].mark == list[first].mark; end++) {
