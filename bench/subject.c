@@ -54,9 +54,7 @@ static void choose_candidates(subject *s, oat_rng *rng) {
   s->points = bench_numbers(s->ctx, m * d);
   bench_check(s->ctx, oat_new(s->ctx, n, sizeof *row, &row));
   oat_rng_sample(rng, n, m, row);
-  for (size_t i = 0; i < m * d; i++) {
-    s->points[i] = s->setup.x[row[i % m] + i / m * n];
-  }
+  oat_rows_inputs_of(s->setup.rows, m, row, s->points);
   free(row);
   s->candidates = (oat_points){s->points, m, m};
   s->gain = bench_numbers(s->ctx, m);

@@ -13,7 +13,7 @@ typedef struct report {
   oatgp_model_info info;
 } report;
 
-static bool is_rational_quadratic(const oatgp_model_info *info) { return strncmp(info->kernel, "rq", 2) == 0; }
+static bool has_shape(const oatgp_model_info *info) { return oatgp_kernel_has(info->kernel, "shape") != 0; }
 
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
 
@@ -44,7 +44,7 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_number(json, "sigma", info->sigma);
   cli_json_numbers(json, "lengthscales", info->lengthscale_count, info->lengthscales);
   cli_json_number(json, "tau", info->tau);
-  if (is_rational_quadratic(info)) {
+  if (has_shape(info)) {
     cli_json_number(json, "shape", info->shape);
   }
   cli_json_number(json, "mean", info->mean);
@@ -163,7 +163,7 @@ static void print_model(const report *r) {
   print_number("objective", info->objective);
   print_number("sigma", info->sigma);
   print_number("tau", info->tau);
-  if (is_rational_quadratic(info)) {
+  if (has_shape(info)) {
     print_number("shape", info->shape);
   }
   print_by_input("lengthscales", r, info->lengthscale_count, info->lengthscales);

@@ -1,11 +1,9 @@
 /* oatgp objective: one evaluation at given parameters, for checking and teaching. */
-#include <string.h>
-
 #include "json.h"
 
 #define LABEL_WIDTH 20
 
-static bool has_shape(const cli *c) { return strncmp(c->settings.kernel, "rq", 2) == 0; }
+static bool has_shape(const cli *c) { return oatgp_kernel_has(c->settings.kernel, "shape") != 0; }
 
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
 

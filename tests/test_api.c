@@ -134,6 +134,9 @@ static void features_have_names(void **state) {
   }
   assert_true(count >= 3);
   assert_string_equal(oatgp_feature(0, NULL), "BLAS");
+  assert_true(oatgp_kernel_has("rq-ard", "shape") && !oatgp_kernel_has("se", "shape") && oatgp_kernel_has("se", "lengthscale"));
+  assert_true(!oatgp_kernel_has("se", "") && !oatgp_kernel_has("cubic", "sigma"));
+  assert_true(!oatgp_kernel_has(NULL, "sigma") && !oatgp_kernel_has("se", NULL));
 }
 
 /* The sentence of a failure stays until the next one; a success leaves it. */

@@ -1,5 +1,5 @@
 /* The bracket of the log evidence against dense formulas: it holds for every kernel, model, mean and row noise however early it is stopped,
- * and at the end its quadratic term is exact. The matrix-free system against its matrices. */
+ * and at the end its quadratic term is exact. */
 #include "rows/layout.h"
 #include "dense.h"
 #include "fits.h"
@@ -513,68 +513,6 @@ static void threads_and_memory_change_no_bit(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- the system ----------------------------------------------------------------------------------------------------- */
-
-static bool go_on(void *self) {
-  int *left = self;
-  return --*left >= 0;
-}
-
-/* C p and P^-1 u for several sizes around the blocks, against the matrices themselves. */
-static void products_and_solves(void **state) {
-  scratch *s = *state;
-  static const size_t sizes[] = {8, 255, 256, 257, 700};
-  need_long_double();
-  for (size_t i = 0; i < LENGTH(sizes); i++) {
-    const size_t n = sizes[i];
-    oatgp_data *data = make_rows(s, n, WEIGHTS | VARIANCES, 21);
-    fix_everything(s, "rq-ard", "mean");
-    oatgp_model *model = must_fit(s, data, NULL);
-    oat_rows *seen = NULL;
-    must(s, oat_model_rows(s->ctx, model, data, &seen));
-    int left = 1 << 30;
-    const oat_system_config config = {&*seen, oat_model_sparse(model), model->lb, 2, i % 2 == 0 ? 1 << 20 : 0, go_on, &left};
-    oat_system system = {0};
-    must(s, oat_system_open(s->ctx, &config, &system));
-    double *p = calloc(3 * n, sizeof *p), *y = p + n, *z = y + n;
-    for (size_t j = 0; j < n; j++) {
-      p[j] = sin((double)(3 * j));
-    }
-    assert_true(oat_system_product(&system, p, y));
-    const oat_points x = {seen->x, n, n}, knots = {model->z, model->k, model->k};
-    real *k = dense_cross(&config.sparse.cov, x, x), *kuf = dense_cross(&config.sparse.cov, knots, x), *a = dense_new(model->k, n);
-    real *kuu = dense_cross(&config.sparse.cov, knots, knots);
-    const real sigma = model->theta[OAT_SIGMA], jitter = model->number[OAT_NUMBER_JITTER] * sigma * sigma;
-    dense_add_diagonal(model->k, kuu, jitter);
-    dense_cholesky(model->k, kuu);
-    memcpy(a, kuf, model->k * n * sizeof *a);
-    dense_solve(model->k, kuu, a, n);
-    oat_system_solve_sparse(&system, p, z);
-    for (size_t row = 0; row < n; row++) {
-      const real noise = oat_noise_variance(&*seen, config.sparse.tau, row);
-      real product = noise * p[row], back = noise * z[row];
-      for (size_t j = 0; j < n; j++) {
-        product += k[row + j * n] * p[j];
-        back += dense_dot(model->k, kuf + row * model->k, a + j * model->k) * z[j];
-      }
-      assert_near(y[row], (double)product, 1e-12 * (double)n);
-      assert_near(p[row], (double)back, 1e-9);
-    }
-    assert_true(oat_system_cost(&system) > 0);
-    left = 0;
-    assert_false(oat_system_product(&system, p, y));
-    free(k);
-    free(kuf);
-    free(kuu);
-    free(a);
-    free(p);
-    oat_system_close(&system);
-    oat_rows_free(seen);
-    oatgp_model_free(model);
-    oatgp_data_free(data);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(every_kernel_mean_and_noise),
@@ -590,7 +528,6 @@ int main(void) {
       WITH_SCRATCH(what_it_refuses),
       WITH_SCRATCH(a_model_keeps_its_bounds),
       WITH_SCRATCH(threads_and_memory_change_no_bit),
-      WITH_SCRATCH(products_and_solves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

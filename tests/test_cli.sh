@@ -190,8 +190,8 @@ check "optimizer is adadelta" test "$(json optimizer)" = '"adadelta"'
 works "fit with every number of the optimiser" fit train.csv --target y --inputs 1,2 --knots kmeans:5 --max-iter 20 --max-eval 30 \
   --obj-tol 1e-3 --patience 3 --grad-tol 1e-4 --restarts 1 --knot-box logit --knot-margin 0.2 --lbfgs-history 5 --line-search 10 \
   --threads 1 --device cpu --memory 64M --block 16 --json -o x.oatgp
-refuses 2 "device is 'abacus' but must be one of auto|cpu" predict m.oatgp train.csv --device abacus
 check "at most 30 evaluations for each start" test "$(json evaluations)" -le 60
+refuses 2 "device is 'abacus' but must be one of auto|cpu" predict m.oatgp train.csv --device abacus
 works "fit --max-iter 0" fit train.csv --target y --inputs a,b --knots 5 --max-iter 0 --json -o x.oatgp
 works "fit --no-scale" fit train.csv --target y $quick --no-scale --json -o x.oatgp
 works "fit --time-limit" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 --obj-tol 0 \

@@ -77,7 +77,7 @@ static void parameters(void **state) {
     assert_true(!shaped || strncmp(kernel->name, "se", 2) != 0);
     assert_int_equal(oat_theta_count(kernel, D), ard ? 6 : 4);
     for (size_t i = 0; i < oat_theta_count(kernel, D); i++) {
-      const oat_parameter p = oat_parameter_at(kernel, D, i);
+      const oat_parameter p = oat_parameter_at(kernel, i);
       const double unit[] = {2, 2, 1, ard ? 1 : 3, 2, 6}, start[] = {sqrt(2), sqrt(2), 1, sqrt(3) * unit[3], sqrt(12), sqrt(108)};
       assert_string_equal(p.name, names[i]);
       assert_true(is_setting(p.name));
@@ -205,7 +205,7 @@ static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
   oat_rng_seed(&rng, 22 + n);
   fill_distances(&rng, n, s);
   const oat_profile_at at = {1, shape};
-  kernel->profile->profile(n, at, s, phi);
+  kernel->profile->values(n, at, s, phi);
   kernel->profile->slopes(n, at, s, again, d_s, d_shape);
   for (size_t i = 0; i < n; i++) {
     const real exact = kernel->profile->formula(s[i], shape);
@@ -215,7 +215,7 @@ static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
   for (size_t i = 0; i < n; i++) {
     assert_near(again[i], 4 * phi[i], 1e-15);
   }
-  kernel->profile->profile(n, at, s, s); /* in place */
+  kernel->profile->values(n, at, s, s); /* in place */
   assert_memory_equal(s, phi, n * sizeof *s);
   assert_true(n == 0 || phi[0] == 1);
   return worst;
@@ -245,7 +245,7 @@ static double profile_difference(const oat_kernel *kernel, double shape, double 
     for (int side = -1; side <= 1; side += 2) {
       const double factor = exp(side * m * step), at = derivative == 0 ? s * factor : s;
       double phi = 0;
-      kernel->profile->profile(1, (oat_profile_at){1, derivative == 1 ? shape * factor : shape}, &at, &phi);
+      kernel->profile->values(1, (oat_profile_at){1, derivative == 1 ? shape * factor : shape}, &at, &phi);
       sum += side * stencil[m - 1] * phi;
     }
   }
@@ -283,8 +283,8 @@ static void rq_limit(void **state) {
   (void)state;
   const double s[] = {0, 1e-3, 0.5, 2, 30};
   double rq[LENGTH(s)], se[LENGTH(s)];
-  oat_kernel_find("rq")->profile->profile(LENGTH(s), (oat_profile_at){1, 1e12}, s, rq);
-  oat_kernel_find("se")->profile->profile(LENGTH(s), (oat_profile_at){1, 1}, s, se);
+  oat_kernel_find("rq")->profile->values(LENGTH(s), (oat_profile_at){1, 1e12}, s, rq);
+  oat_kernel_find("se")->profile->values(LENGTH(s), (oat_profile_at){1, 1}, s, se);
   for (size_t i = 0; i < LENGTH(s); i++) {
     assert_near(rq[i], se[i], 1e-10);
   }
@@ -410,7 +410,7 @@ static double check_adjoint(pair *p) {
   oat_kernel_gradient gradient = {d_theta, p->kernel->profile->smooth ? d_z : no_z};
   run_adjoint(p, &gradient);
   for (size_t j = 0; j < count; j++) {
-    const bool own = oat_parameter_at(p->kernel, d, j).unit != OAT_UNIT_TARGET; /* sigma and tau are for the caller */
+    const bool own = oat_parameter_at(p->kernel, j).unit != OAT_UNIT_TARGET; /* sigma and tau are for the caller */
     worst = worse_of(worst, relative_error(d_theta[j] - 1, own ? contract_difference(p, &p->theta[j], true) : 0));
   }
   for (size_t i = 0; i < size; i++) {

@@ -48,7 +48,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- the host's own functions --------------------------------------------------------------------------------------------- */
+/* ---- the host's own functions ------------------------------------------------------------------------------------ */
 
 typedef struct visits {
   const world *w;
@@ -92,7 +92,7 @@ static void each_row_is_visited_once(void **state) {
   free(v);
 }
 
-/* ---- what src/rows computes itself --------------------------------------------------------------------------------------- */
+/* ---- what src/rows computes itself ------------------------------------------------------------------------------- */
 
 static void copies_of_all_rows(void **state) {
   const world *w = *state;
@@ -168,11 +168,11 @@ static void repeated_rows(void **state) {
   assert_int_equal(oat_rows_repeats(w->ctx, &w->rows, ROWS, &found), OATGP_OK);
   assert_int_equal(found.rows, 4);
   assert_int_equal(found.groups, 2);
-  const double squares[] = {(w->r[7] - w->r[140000]) * (w->r[7] - w->r[140000]) / 2, (w->r[8] - w->r[9]) * (w->r[8] - w->r[9]) / 2};
-  assert_true(fabs(found.squares - squares[0] - squares[1]) < 1e-14);
+  const double near = w->r[8] - w->r[9], far = w->r[7] - w->r[140000];
+  assert_true(fabs(found.squares - near * near / 2 - far * far / 2) < 1e-14);
   assert_int_equal(oat_rows_repeats(w->ctx, &w->rows, 1000, &found), OATGP_OK);
   assert_int_equal(found.groups, 1);
-  assert_true(fabs(found.squares - squares[1]) < 1e-14);
+  assert_true(fabs(found.squares - near * near / 2) < 1e-14);
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -254,12 +254,13 @@ static void held_parameters_are_let_go(void **state) {
   oatgp_data_free(data);
 }
 
-/* The guard does not depend on the size of the weights. */
+/* The guard does not depend on the size of the weights: with a start of tau that follows them every search takes the
+ * same way, but for rounding. A guard that is misled costs 2 nats. */
 static void weights_do_not_mislead_the_guard(void **state) {
   scratch *s = *state;
   oatgp_data *data = boston(s);
   double weight[512], objective[3];
-  static const double sizes[] = {1e-3, 1, 1e3};
+  static const double sizes[] = {0x1p-10, 1, 0x1p10};
   for (size_t i = 0; i < LENGTH(sizes); i++) {
     for (size_t j = 0; j < data->n; j++) {
       weight[j] = sizes[i];
@@ -268,15 +269,16 @@ static void weights_do_not_mislead_the_guard(void **state) {
     oatgp_settings_default(&s->settings);
     s->settings.select = "oat-gain";
     s->settings.kernel = "se";
+    s->settings.tau = 4 * sqrt(sizes[i]);
+    s->settings.jitter = 1e-6; /* else it follows tau */
     s->settings.max_knots = 20;
     oatgp_model *model = must_fit(s, data, NULL);
     assert_int_equal(info_of(model).knots, 20);
     objective[i] = info_of(model).objective;
     oatgp_model_free(model);
   }
-  const double none = s->settings.tol_row * (double)data->n; /* what an automatic fit calls no difference */
-  assert_nats(objective[0], objective[1], none);
-  assert_nats(objective[2], objective[1], none);
+  assert_nats(objective[0], objective[1], 0.01);
+  assert_nats(objective[2], objective[1], 0.01);
   oatgp_data_free(data);
 }
 

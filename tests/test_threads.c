@@ -74,9 +74,7 @@ static void choices_among_many_rows_are_the_same(void **state) {
   scratch *s = *state;
   enum { MANY = 9000, MOST = 12 };
   oatgp_data *data = wavy_data(s, MANY, INPUTS, 0.2, 4);
-  static const struct {
-    const char *select, *knots;
-  } ways[] = {{"variance", "4"}, {"simultaneous", "kmeans:10"}, {"oat-bo", "kmeans:3"}};
+  static const struct { const char *select, *knots; } ways[] = {{"variance", "4"}, {"simultaneous", "kmeans:10"}, {"oat-bo", "kmeans:3"}};
   for (size_t w = 0; w < LENGTH(ways); w++) {
     double knots[2][MOST * INPUTS] = {{0}};
     for (size_t i = 0; i < LENGTH(counts); i++) {

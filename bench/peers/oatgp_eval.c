@@ -68,13 +68,13 @@ static void load(oatgp_context *ctx, int argc, char **argv, problem *p) {
   p->point = (oat_point){read_theta(ctx, argv, d), bench_numbers(ctx, k * d)};
   memcpy(p->point.z, p->knots->x, k * d * sizeof *p->point.z);
   p->gradient = (oat_gradient){bench_numbers(ctx, OAT_LENGTHSCALE + d), bench_numbers(ctx, k * d)};
+  oatgp_context_set_threads(ctx, (int)strtol(argv[ARGUMENT_THREADS], NULL, 10));
   const oat_objective_config config = {.approx = oat_approx_find("vfe"),
                                        .kernel = oat_kernel_find("se-ard"),
                                        .rows = &p->rows,
                                        .jitter_absolute = jitter,
                                        .k = k,
-                                       .memory = memory > 0 ? memory : OAT_CACHE,
-                                       .threads = (int)strtol(argv[ARGUMENT_THREADS], NULL, 10)};
+                                       .memory = memory > 0 ? memory : OAT_CACHE};
   bench_check(ctx, oat_objective_create(ctx, &config, &p->objective));
 }
 

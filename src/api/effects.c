@@ -36,7 +36,7 @@ typedef struct effect {
 
 static const effect effects[] = {
     {"alpha", has_power, "only --approx pep has a power"},
-    {"shape", has_shape, "only the kernels rq and rq-ard have a shape"},
+    {"shape", has_shape, "the kernel has no shape"},
     {"knots", sparse, "the full GP has no knots"},
     {"knots_scaled", has_knots, "only the knots of a file or an array have units"},
     {"jitter", relative_jitter, "the full GP has no knots, and --jitter-absolute takes its place where it is given"},

@@ -1,7 +1,9 @@
-/* What the library was built with and has found here. */
+/* What the library has, was built with and has found here. */
+#include <string.h>
 #include <zlib.h>
 
 #include "device/device.h"
+#include "kernel/kernel.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
 #include "oat_config.h"
@@ -18,7 +20,8 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name}, {"threads", oat_threads_name}, {"SIMD", oat_simd_name}, {"devices", oat_device_names}, {"zlib", zlib_name}, {"compiler", compiler_name},
+    {"BLAS", oat_blas_name},       {"threads", oat_threads_name}, {"SIMD", oat_simd_name},
+    {"devices", oat_device_names}, {"zlib", zlib_name},           {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {
@@ -29,4 +32,14 @@ const char *oatgp_feature(size_t index, const char **value) {
     *value = features[index].value();
   }
   return features[index].name;
+}
+
+int oatgp_kernel_has(const char *kernel, const char *parameter) {
+  const oat_kernel *found = kernel != NULL && parameter != NULL ? oat_kernel_find(kernel) : NULL;
+  int has = 0;
+  for (size_t i = 0; found != NULL && i < oat_theta_count(found, 1); i++) {
+    const oat_parameter at = oat_parameter_at(found, i);
+    has = has || (at.used && strcmp(at.name, parameter) == 0);
+  }
+  return has;
 }

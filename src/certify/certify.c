@@ -7,7 +7,7 @@
  *
  *   log|P| <= log|C| <= log|P| + N log(1 + t / N)          the latter since |I + A| <= (1 + tr A / N)^N (means of eigenvalues) for
  *                                                          A = P^-1/2 (K - Q) P^-1/2, and tr A <= t as P >= D (Artemev, Burt and
- *                                                          van der Wilk 2021); closer bounds from tr A and tr A^2 in traces.c
+ *                                                          van der Wilk 2021); closer bounds from tr A and tr A^2 in determinant.c
  *   q(x) <= r . C^-1 r <= q(x) + e . P^-1 e                for ANY x, with q(x) = 2 r . x - x . C x and e = r - C x: the difference
  *                                                          r . C^-1 r - q(x) is e . C^-1 e, which is not negative, and at most
  *                                                          e . P^-1 e as C >= P
@@ -17,20 +17,17 @@
  * x = 0, where the lower bound is already above the evidence lower bound F of vfe: that is the same with t in place of N log(1 + t / N).
  *
  * F = log p(y) - KL(q || posterior) for the variational posterior q, so KL <= upper - F. */
-#include "rows/layout.h"
 #include "certify/certify.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "certify/determinant.h"
 #include "model/rows.h"
 #include "settings/settings.h"
-#include "certify/system.h"
-#include "certify/determinant.h"
 #include "util/clock.h"
-#include "util/memory.h"
 
+enum { BLOCK = 256 };  /* rows of a tile of K */
 #define PAUSE 0.05     /* seconds between two questions whether to go on */
 #define ROUNDING 1e-13 /* of the sums of which e . P^-1 e is the difference */
 #define SAME_DATA 1e-7 /* nats for each row and nat of the objective */
@@ -42,14 +39,15 @@ typedef struct run {
   oat_rows *rows;           /* with all of the prior mean taken off, the estimated part too */
   oat_objective *objective; /* vfe */
   oat_objective *exact;     /* the full GP, or NULL */
+  oat_device *device;       /* with the system C x = r */
   oat_system system;
-  double *x, *e, *z, *p, *cp; /* n each: conjugate gradients */
-  double base;                /* -N/2 log 2 pi - 1/2 log|P|, in the data's units */
-  double trace;               /* t */
-  double ez, rest;            /* e . z; how far q(x) may be below r . C^-1 r */
-  double q_low, q_high;       /* bounds of r . C^-1 r */
-  oat_determinant gap;        /* bounds of log|C| - log|P| */
-  oat_traces_work traces;
+  oat_iterate at;       /* where conjugate gradients are */
+  size_t n;             /* rows */
+  double base;          /* -N/2 log 2 pi - 1/2 log|P|, in the data's units */
+  double trace, lost;   /* t, and its rounding error */
+  double rest;          /* how far q(x) may be below r . C^-1 r */
+  double q_low, q_high; /* bounds of r . C^-1 r */
+  oat_determinant gap;  /* bounds of log|C| - log|P| */
   double began, asked;
   bool user_stopped;
   oatgp_certificate result;
@@ -86,7 +84,7 @@ static oatgp_status evaluate(const run *f, oat_objective *objective, double *val
     return oat_fail(f->ctx, status, "%s has no finite value at the model's parameters (pivot %zu)", objective->config.approx->name,
                     objective->pivot);
   }
-  *value -= (double)f->rows->n * log(model->number[OAT_NUMBER_Y_SCALE]);
+  *value -= (double)f->n * log(model->number[OAT_NUMBER_Y_SCALE]);
   return OATGP_OK;
 }
 
@@ -103,12 +101,12 @@ done:
 /* The model's own objective says whether these are the rows that it was fitted to. */
 static oatgp_status check_data(const run *f, double own) {
   const double known = f->request->model->number[OAT_NUMBER_OBJECTIVE];
-  if (!(fabs(own - known) <= SAME_DATA * ((double)f->rows->n + fabs(known)))) {
+  if (!(fabs(own - known) <= SAME_DATA * ((double)f->n + fabs(known)))) {
     oat_say(
         f->ctx, OATGP_WARNING,
         "with these %zu rows the model's objective is %.8g and not %.8g: they are not those that it was fitted to, and the bounds are for "
         "the posterior that these would give",
-        f->rows->n, own, known);
+        f->n, own, known);
   }
   return OATGP_OK;
 }
@@ -119,6 +117,7 @@ static oatgp_status take_rows(run *f) {
   oatgp_status status = OATGP_OK;
   TRY(oat_model_rows(f->ctx, model, f->request->data, &f->all));
   TRY(oat_rows_less_mean(f->ctx, f->all, model->coefficient, &f->rows));
+  f->n = oat_rows_total(f->rows);
 done:
   return status;
 }
@@ -131,27 +130,18 @@ static void tighten(run *f) {
   c->upper = f->base - (f->q_low + f->gap.low) / 2;
   c->lower = fmax(f->base - (f->q_high + f->gap.high) / 2, c->elbo);
   c->kl_at_most = fmax(c->upper - c->elbo, 0);
-  c->kl_per_row = c->kl_at_most / (double)f->rows->n;
+  c->kl_per_row = c->kl_at_most / (double)f->n;
   c->seconds = oat_seconds() - f->began;
 }
 
-/* From q(x) of the present x. */
-static void tighten_quadratic(run *f, double q) {
-  f->q_low = fmax(f->q_low, q);
-  f->q_high = fmin(f->q_high, q + f->rest);
+/* From the present x. e . P^-1 e is a difference of sums up to e . D^-1 e; their rounding error is added, and the first
+ * of them is a bound too. */
+static void tighten_quadratic(run *f) {
+  const oat_iterate *at = &f->at;
+  f->rest = fmin(fmax(at->ez, 0) + ROUNDING * at->whole, at->whole);
+  f->q_low = fmax(f->q_low, at->q);
+  f->q_high = fmin(f->q_high, at->q + f->rest);
   tighten(f);
-}
-
-/* z = P^-1 e and e . z. That is a difference of sums up to e . D^-1 e; their rounding error is added, and the first of them is a bound
- * too. */
-static void precondition(run *f) {
-  double whole = 0;
-  oat_system_solve_sparse(&f->system, f->e, f->z);
-  f->ez = oat_dot(f->rows->n, f->e, f->z);
-  for (size_t i = 0; i < f->rows->n; i++) {
-    whole += f->system.w[i] * f->e[i] * f->e[i];
-  }
-  f->rest = fmin(fmax(f->ez, 0) + ROUNDING * whole, whole);
 }
 
 /* ---- conjugate gradients -------------------------------------------------------------------------------------------- */
@@ -189,43 +179,37 @@ static oatgp_stop reason_to_stop(run *f) {
   return f->result.iterations >= settings->max_iter ? OATGP_STOP_ITERATIONS : OATGP_STOP_NONE;
 }
 
-/* x and e one step further along p. */
-static void step(run *f, double length) {
-  for (size_t i = 0; i < f->rows->n; i++) {
-    f->x[i] += length * f->p[i];
-    f->e[i] -= length * f->cp[i];
-  }
-}
-
-/* Iterates until there is a reason to stop. q(x) = r . x + e . x for e = r - C x; once rounding keeps it from rising, twice in a row,
- * nothing more is to be had. */
-static oatgp_stop iterate(run *f) {
-  const size_t n = f->rows->n;
-  double q = 0;
+/* Iterates until there is a reason to stop. Once rounding keeps q(x) from rising, twice in a row, nothing more is to be
+ * had. */
+static oatgp_status iterate(run *f, oatgp_stop *stop) {
+  const oat_device_table *table = f->device->table;
+  oatgp_status status = OATGP_OK;
+  double turn = 0, curvature;
   int idle = 0;
-  oatgp_stop stop = reason_to_stop(f);
-  for (; stop == OATGP_STOP_NONE; stop = reason_to_stop(f)) {
-    if (!oat_system_product(&f->system, f->p, f->cp)) {
+  for (*stop = reason_to_stop(f); *stop == OATGP_STOP_NONE; *stop = reason_to_stop(f)) {
+    const double before = f->at.ez, q_before = f->at.q;
+    status = table->system_product(f->device, turn, &curvature);
+    if (status == OATGP_STOPPED) {
+      status = OATGP_OK;
       continue;
     }
-    const double curvature = oat_dot(n, f->p, f->cp), before = f->ez, q_before = q;
+    TRY(status);
     if (!(curvature > 0) || !(before > 0)) {
-      return OATGP_STOP_STALLED;
+      *stop = OATGP_STOP_STALLED;
+      break;
     }
-    step(f, before / curvature);
-    q = oat_dot(n, f->rows->r, f->x) + oat_dot(n, f->e, f->x);
-    precondition(f);
+    TRY(table->system_step(f->device, before / curvature, &f->at));
+    turn = f->at.ez / before;
     f->result.iterations++;
-    tighten_quadratic(f, q);
-    idle = q > q_before ? 0 : idle + 1;
+    tighten_quadratic(f);
+    idle = f->at.q > q_before ? 0 : idle + 1;
     if (idle == 2) {
-      return OATGP_STOP_STALLED;
-    }
-    for (size_t i = 0; i < n; i++) {
-      f->p[i] = f->z[i] + f->ez / before * f->p[i];
+      *stop = OATGP_STOP_STALLED;
+      break;
     }
   }
-  return stop;
+done:
+  return status;
 }
 
 /* How many iterations are enough for `tol`, at worst: P^-1 C has its eigenvalues between 1 and 1 + t, and the error of conjugate gradients
@@ -234,29 +218,45 @@ static double most_iterations(const run *f) {
   const double condition = 1 + f->trace, rate = (sqrt(condition) - 1) / (sqrt(condition) + 1);
   const double wanted = log(2 * condition * f->rest / f->request->settings->tol);
   const double enough = wanted > 0 ? ceil(wanted / -(2 * log(rate))) : 0;
-  return fmin(fmin(fmax(enough, 1), (double)f->rows->n), (double)f->request->settings->max_iter);
+  return fmin(fmin(fmax(enough, 1), (double)f->n), (double)f->request->settings->max_iter);
 }
 
-static void say_cost(run *f) {
-  const double each = oat_system_cost(&f->system), most = most_iterations(f);
+static oatgp_status say_cost(run *f) {
+  double each, traces;
   char more[64] = "";
-  if (f->traces.u != NULL) {
-    snprintf(more, sizeof more, "; then about %.2g s for the determinant", oat_traces_cost(&f->system, &f->traces));
+  const oatgp_status status = f->device->table->system_cost(f->device, &each, &traces);
+  if (status != OATGP_OK) {
+    return status;
   }
+  if (f->system.traces) {
+    snprintf(more, sizeof more, "; then about %.2g s for the determinant", traces);
+  }
+  const double most = most_iterations(f);
+  const char *limit = f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "";
   f->result.seconds_per_iteration = each;
   oat_say(f->ctx, OATGP_NOTE,
-          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s",
-          f->rows->n, each, most, each * most, more, f->request->settings->time_limit > 0 ? "; the time limit may end it before" : "");
+          "each iteration over the %zu rows takes about %.2g s; there will be at most %.0f of them (%.2g s), often far fewer%s%s", f->n,
+          each, most, each * most, more, limit);
+  return OATGP_OK;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
 
-static oatgp_status make_vectors(run *f) {
-  double **const vectors[] = {&f->x, &f->e, &f->z, &f->p, &f->cp};
+/* The rows on a device, with conjugate gradients at x = 0. */
+static oatgp_status open_system(run *f, const oat_factors *factors) {
+  const oatgp_settings *settings = f->request->settings;
+  const oat_device_config config = {.max_knots = f->request->model->k,
+                                    .block = BLOCK,
+                                    .memory = oat_memory_for(settings, true),
+                                    .where = {settings->device, (int)settings->threads},
+                                    .system = true};
   oatgp_status status = OATGP_OK;
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-    TRY(oat_new_matrix(f->ctx, f->rows->n, 1, vectors[i]));
-  }
+  f->system = (oat_system){
+      .sparse = oat_model_sparse(f->request->model), .lb = factors->lb, .ask = ask, .asker = f, .traces = settings->determinant != 0};
+  f->system.sparse.l = factors->l;
+  TRY(oat_device_open(f->ctx, &config, &f->device));
+  TRY(f->device->table->load(f->ctx, f->device, f->rows));
+  TRY(f->device->table->system_open(f->device, &f->system, &f->at));
 done:
   return status;
 }
@@ -264,56 +264,40 @@ done:
 /* The vfe model at the parameters and knots: its value, its factors, and the bounds at x = 0. */
 static oatgp_status begin(run *f) {
   const oatgp_model *model = f->request->model;
-  const oatgp_settings *settings = f->request->settings;
-  const size_t n = f->rows->n;
+  const double n = (double)f->n;
   oatgp_status status = OATGP_OK;
   TRY(make_objective(f, oat_approx_find("vfe"), true, &f->objective));
   TRY(evaluate(f, f->objective, &f->result.elbo));
   const oat_factors *factors = &f->objective->factors;
   const double *scalar = factors->sums->scalar;
   f->trace = scalar[OAT_G_OVER_N];
-  f->base = -0.5 * ((double)n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
-            (double)n * log(model->number[OAT_NUMBER_Y_SCALE]);
-  oat_system_config config = {f->rows, oat_model_sparse(model), factors->lb, (int)settings->threads, oat_memory_for(settings, true), ask,
-                              f};
-  config.sparse.l = factors->l;
-  TRY(oat_system_open(f->ctx, &config, &f->system));
-  f->gap.high = (double)n * log1p((f->trace + oat_traces_lost(&f->system)) / (double)n);
-  TRY(make_vectors(f));
-  for (size_t i = 0; i < n; i++) {
-    f->e[i] = f->rows->r[i];
-  }
-  precondition(f);
-  for (size_t i = 0; i < n; i++) {
-    f->p[i] = f->z[i];
-  }
+  f->base = -0.5 * (n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
+            n * log(model->number[OAT_NUMBER_Y_SCALE]);
+  TRY(open_system(f, factors));
+  f->lost = oat_traces_lost(&f->system.sparse, f->system.weights);
+  f->gap.high = n * log1p((f->trace + f->lost) / n);
   f->q_high = HUGE_VAL;
-  tighten_quadratic(f, 0);
+  tighten_quadratic(f);
 done:
   return status;
 }
 
-/* For the traces of the determinant: two arrays of rows x knots, if they may be had. */
-static oatgp_status open_traces(run *f) {
-  const double n = (double)f->rows->n, k = (double)f->request->model->k, bytes = (2 * n * k + oat_traces_room(&f->system)) * sizeof(double);
-  const bool fits = f->system.v != NULL && bytes <= (double)oat_memory_for(f->request->settings, true);
-  return f->request->settings->determinant && fits ? oat_traces_open(f->ctx, &f->system, &f->traces) : OATGP_OK;
-}
-
 /* A stop in the middle leaves the bounds of before. */
-static void tighten_determinant(run *f) {
-  oat_traces traces;
-  if (f->traces.u == NULL) {
-    return;
-  }
-  if (!oat_traces_sum(&f->system, &f->traces, f->trace, &traces)) {
-    f->result.stop = f->user_stopped ? OATGP_STOP_USER : OATGP_STOP_TIME;
-    return;
-  }
-  const oat_determinant found = oat_determinant_bounds(f->rows->n, &traces);
+static oatgp_status tighten_determinant(run *f) {
+  oat_trace_sums sums;
+  oatgp_status status = OATGP_OK;
+  TRY(f->device->table->system_traces(f->device, &sums));
+  const oat_traces traces = oat_traces_from(&sums, f->trace, f->lost);
+  const oat_determinant found = oat_determinant_bounds(f->n, &traces);
   f->gap.low = fmax(f->gap.low, found.low);
   f->gap.high = fmin(f->gap.high, found.high);
   tighten(f);
+done:
+  if (status == OATGP_STOPPED) {
+    f->result.stop = f->user_stopped ? OATGP_STOP_USER : OATGP_STOP_TIME;
+    return OATGP_OK;
+  }
+  return status;
 }
 
 static bool was_stopped(const run *f) { return f->result.stop == OATGP_STOP_USER || f->result.stop == OATGP_STOP_TIME; }
@@ -359,11 +343,10 @@ static oatgp_status certify_sparse(run *f) {
   }
   TRY(begin(f));
   TRY(check_sparse(f));
-  TRY(open_traces(f));
-  say_cost(f);
-  f->result.stop = iterate(f);
-  if (!was_stopped(f)) {
-    tighten_determinant(f);
+  TRY(say_cost(f));
+  TRY(iterate(f, &f->result.stop));
+  if (f->system.traces && !was_stopped(f)) {
+    TRY(tighten_determinant(f));
   }
   if (wants_exact && !was_stopped(f)) {
     TRY(exact_evidence(f));
@@ -387,16 +370,11 @@ static oatgp_status certify_full(run *f) {
 }
 
 static void free_run(run *f) {
-  oat_traces_clear(&f->traces);
-  oat_system_close(&f->system);
+  oat_device_close(f->device);
   oat_objective_free(f->objective);
   oat_objective_free(f->exact);
   oat_rows_free(f->rows);
   oat_rows_free(f->all);
-  double *const arrays[] = {f->x, f->e, f->z, f->p, f->cp};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
 }
 
 oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request, oatgp_certificate *out) {

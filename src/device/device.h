@@ -28,7 +28,9 @@ typedef struct oat_device_config {
   size_t block;     /* rows at a time; 0: chosen by the device */
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
   oat_where where;
-  bool fits; /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system; /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
@@ -115,8 +117,8 @@ typedef struct oat_left_out {
   size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
   const double *coefficient; /* p */
   const oat_gls *gls;        /* their normal equations; NULL for one column */
-  bool explained; /* the variance has what the knots explain alone (dic) */
-  double *error;  /* a value for each row, or NULL: y - mean */
+  bool explained;            /* the variance has what the knots explain alone (dic) */
+  double *error;             /* a value for each row, or NULL: y - mean */
   double *variance;
   double density;           /* sums: of the log densities */
   double squares, products; /* sum w r^2; sum w r times what the model makes of r */
@@ -127,6 +129,65 @@ typedef struct oat_group_averages {
   double *prior; /* for each group: the average of k(x, x') within it */
   double *k;     /* groups x k, column-major: the averages of k(x, Z) */
 } oat_group_averages;
+
+/* ---- the exact GP ------------------------------------------------------------------------------------------------ */
+
+/* The covariance of the rows at one point: S = K + J + diag(n_i), J the jitter on the diagonal; S = L L^T. R = [r, H], H
+ * the mean's basis. */
+typedef struct oat_exact {
+  oat_covariance cov;
+  double tau;
+  double jitter; /* share of the prior variance */
+  bool gradient; /* exact_gradient will follow: progress is told of both together */
+} oat_exact;
+
+typedef struct oat_exact_sums {
+  size_t pivot;        /* 0, or the number (from 1) of the pivot that was not positive: the rest is then of no use */
+  double log_diagonal; /* sum log L_ii */
+  double *gram;        /* (1 + p) x (1 + p): R^T S^-1 R */
+} oat_exact_sums;
+
+/* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
+typedef struct oat_exact_gradient {
+  oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
+  double signal;              /* sum dF/dS_ij (K + J)_ij */
+  double noise;               /* sum dF/dS_ii noise_scale_i */
+} oat_exact_gradient;
+
+/* What leave-one-out needs of each row. */
+typedef struct oat_exact_rows {
+  double *gram;      /* (1 + p) x (1 + p): R^T S^-1 R */
+  double *solved;    /* n x (1 + p): S^-1 R */
+  double *precision; /* n: the diagonal of S^-1 */
+} oat_exact_rows;
+
+/* ---- the system behind the exact evidence ------------------------------------------------------------------------ */
+
+/* C = K + D over all rows, D their noise variances, and its sparse approximation P = Q + D, Q = V^T V. C is never kept
+ * as a whole. */
+typedef struct oat_system {
+  oat_sparse sparse;
+  const double *lb;         /* factor of B = I + V D^-1 V^T */
+  bool (*ask)(void *asker); /* asked in the thread of the caller every now and then; false: give up */
+  void *asker;
+  bool traces;    /* system_traces is wanted; becomes false if it would need more than the configured memory */
+  double weights; /* becomes sum 1 / n_i */
+} oat_system;
+
+/* Conjugate gradients on C x = r, preconditioned by P, are at some x; e = r - C x. */
+typedef struct oat_iterate {
+  double q;     /* r . x + e . x */
+  double ez;    /* e . P^-1 e */
+  double whole; /* e . D^-1 e */
+} oat_iterate;
+
+/* With G = K - Q, U = LB^-1 V D^-1 and T = G U^T. */
+typedef struct oat_trace_sums {
+  double square;     /* sum G_ij^2 / (n_i n_j) */
+  double tw;         /* sum |T_i|^2 / n_i */
+  double ut;         /* tr U T */
+  double ut_squares; /* |U T|^2 */
+} oat_trace_sums;
 
 /* ---- chosen rows ----------------------------------------------------------------------------------------------------------- */
 
@@ -181,6 +242,32 @@ struct oat_device_table {
   oatgp_status (*averages)(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
   /* The posterior covariance of the rows, n x n; lb NULL for the full GP. Allocates. */
   oatgp_status (*joint)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
+
+  /* The exact GP, in one n x n matrix that stays in the device. OATGP_NUMERIC (no sentence is stored): there is a pivot
+   * that is not positive. N^3 / 3. */
+  oatgp_status (*exact_sums)(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
+  /* After exact_sums: |L^-1 (r - H coefficient)|^2. */
+  oatgp_status (*exact_quadratic)(oat_device *device, const double *coefficient, double *quadratic);
+  /* After exact_quadratic at the same point. 2 N^3 / 3. */
+  oatgp_status (*exact_gradient)(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
+  /* After exact_gradient: the sum of the log densities of each row given all others, with the mean's coefficients
+   * estimated without it; gls is of the gram of exact_sums. */
+  oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, double *density);
+  /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
+  oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+  /* From such a factor. Allocates. N^3. */
+  oatgp_status (*exact_rows)(oat_device *device, const double *l, const oat_exact_rows *out);
+
+  /* Conjugate gradients begin at x = 0. What `system` points to is borrowed. Allocates. */
+  oatgp_status (*system_open)(oat_device *device, oat_system *system, oat_iterate *out);
+  /* p <- P^-1 e + turn p, and p . C p. OATGP_STOPPED (no sentence is stored): given up. N^2 d / 2. */
+  oatgp_status (*system_product)(oat_device *device, double turn, double *curvature);
+  /* After system_product: x <- x + length p. N K. */
+  oatgp_status (*system_step)(oat_device *device, double length, oat_iterate *out);
+  /* If there are traces. OATGP_STOPPED as above. N^2 K. */
+  oatgp_status (*system_traces)(oat_device *device, oat_trace_sums *out);
+  /* About how many seconds a product and the traces take, from a small part of each. Traces that are not there: 0. */
+  oatgp_status (*system_cost)(oat_device *device, double *product, double *traces);
 
   /* Allocates rows x most doubles. The covariance and the rows are borrowed until the end. */
   oatgp_status (*pivots_begin)(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);

@@ -151,7 +151,8 @@ static bool report_step(oat_fit_run *f) {
 static bool report_subset(oat_fit_run *f, const oat_search *sub) {
   oatgp_event event = basic_event(f, sub, OATGP_EVENT_SUBSET);
   event.rows = oat_rows_total(sub->objective->config.rows);
-  const double others = (double)(oat_rows_total(f->setup.rows) - event.rows) * log(f->setup.y_scale); /* the unit of rows that are not in it */
+  const double others =
+      (double)(oat_rows_total(f->setup.rows) - event.rows) * log(f->setup.y_scale); /* the unit of rows that are not in it */
   event.objective += others;
   event.best = oat_setup_objective_value(&f->setup, sub->optim->counter[OAT_BEST]) + others;
   return tell(f, &event);

@@ -45,8 +45,6 @@ typedef struct list_reader {
 
 static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d); }
 
-static oat_parameter parameter_at(const oat_setup *setup, size_t place) { return oat_parameter_at(setup->kernel, setup->scaling.d, place); }
-
 static size_t lengthscale_count(const oat_setup *setup) { return theta_count(setup) - OAT_LENGTHSCALE; }
 
 static oatgp_status read_lengthscale(void *self, const char *part, size_t length) {
@@ -87,7 +85,7 @@ static void list_names(const oat_setup *setup, size_t size, char *text) {
   size_t used = 0;
   text[0] = '\0';
   for (size_t i = 0; i < theta_count(setup) && used < size; i++) {
-    const char *name = parameter_at(setup, i).name;
+    const char *name = oat_parameter_at(setup->kernel, i).name;
     if (strcmp(name, last) != 0) {
       used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name);
       last = name;
@@ -107,7 +105,7 @@ static oatgp_status read_fixed(void *self, const char *part, size_t length) {
     length--;
   }
   for (size_t i = 0; i < theta_count(setup); i++) {
-    const char *name = parameter_at(setup, i).name;
+    const char *name = oat_parameter_at(setup->kernel, i).name;
     if (strlen(name) == length && strncmp(name, part, length) == 0) {
       setup->free[i] = false;
       found = true;
@@ -153,7 +151,7 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
   for (size_t i = 0; i < theta_count(setup); i++) {
-    const oat_parameter parameter = parameter_at(setup, i);
+    const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
     const double given = oat_setting_real(setup->settings, parameter.name);
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
     setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(&parameter, &units);
@@ -163,7 +161,7 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
 
 static void start_freedom(oat_setup *setup) {
   for (size_t i = 0; i < theta_count(setup); i++) {
-    setup->free[i] = parameter_at(setup, i).used;
+    setup->free[i] = oat_parameter_at(setup->kernel, i).used;
   }
 }
 
@@ -181,7 +179,8 @@ oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, siz
   if (status != OATGP_OK) {
     return status;
   }
-  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, {setup->settings->device, (int)setup->settings->threads}};
+  const oat_where where = {setup->settings->device, (int)setup->settings->threads};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, where};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 

@@ -26,7 +26,7 @@ typedef struct oat_profile {
   /* phi as the head of the file has it, for tests */
   long double (*formula)(long double s, long double shape);
   /* k_i = sigma2 phi(s_i); k may be s */
-  void (*profile)(size_t n, oat_profile_at at, const double *s, double *k);
+  void (*values)(size_t n, oat_profile_at at, const double *s, double *k);
   /* also slope_i = sigma2 d phi / d s (its limit times s must be right at s = 0), and d k / d log shape if has_shape and d_shape is not
    * NULL; none of them is s */
   void (*slopes)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);

@@ -14,12 +14,10 @@ static const oat_parameter kinds[] = {
 
 size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
 
-oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t d, size_t place) {
+oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t place) {
   oat_parameter parameter = kinds[place < OAT_LENGTHSCALE ? place : OAT_LENGTHSCALE];
   parameter.used = place != OAT_SHAPE || kernel->profile->has_shape;
-  if (place >= OAT_LENGTHSCALE && kernel->ard && d > 0) {
-    parameter.input = place - OAT_LENGTHSCALE;
-  }
+  parameter.input = place >= OAT_LENGTHSCALE && kernel->ard ? place - OAT_LENGTHSCALE : OAT_ALL_INPUTS;
   return parameter;
 }
 

@@ -81,31 +81,38 @@ static oat_axes axes_of(const oat_covariance *cov, oat_points x, oat_points z, d
 
 static double variance_of(const oat_covariance *cov) { return cov->theta[OAT_SIGMA] * cov->theta[OAT_SIGMA]; }
 
-static oat_profile_at profile_at(const oat_covariance *cov) { return (oat_profile_at){variance_of(cov), cov->theta[OAT_SHAPE]}; }
+/* The profile with its parameters, looked up once for all columns. */
+typedef struct curve {
+  const oat_profile *profile;
+  oat_profile_at at;
+} curve;
+
+static curve curve_of(const oat_covariance *cov) { return (curve){kernel_of(cov)->profile, {variance_of(cov), cov->theta[OAT_SHAPE]}}; }
 
 /* k and, if wanted, the slopes, from the squared distances of one column. */
-static void fill_column(const oat_covariance *cov, size_t n, const double *s, double *k, double *slope) {
-  const oat_profile *profile = kernel_of(cov)->profile;
+static void fill_column(const curve *phi, size_t n, const double *s, double *k, double *slope) {
   if (slope != NULL) {
-    profile->slopes(n, profile_at(cov), s, k, slope, NULL);
+    phi->profile->slopes(n, phi->at, s, k, slope, NULL);
   } else {
-    profile->profile(n, profile_at(cov), s, k);
+    phi->profile->values(n, phi->at, s, k);
   }
 }
 
 /* Column by column; `axes` are those of the points as they are, or scaled. */
 static void cross_by_differences(const oat_covariance *cov, oat_axes axes, oat_view k, double *slope, double *s) {
   const double *z = axes.z;
+  const curve phi = curve_of(cov);
   for (size_t c = 0; c < k.columns; c++) {
     axes.z = z + c;
     oat_distances(k.rows, &axes, s);
-    fill_column(cov, k.rows, s, k.a + c * k.ld, slope != NULL ? slope + c * k.ld : NULL);
+    fill_column(&phi, k.rows, s, k.a + c * k.ld, slope != NULL ? slope + c * k.ld : NULL);
   }
 }
 
 /* |x|^2 + |z|^2 - 2 x . z */
 static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view k, double *slope, double *s) {
   const oat_const_view x = {f->x, k.rows, cov->d, k.rows}, z = {f->z, k.columns, cov->d, k.columns};
+  const curve phi = curve_of(cov);
   oat_gemm(-2, x, OAT_PLAIN, z, OAT_TRANSPOSED, 0, k);
   for (size_t c = 0; c < k.columns; c++) {
     double z2 = 0;
@@ -113,7 +120,7 @@ static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view
       z2 += f->z[c + j * k.columns] * f->z[c + j * k.columns];
     }
     oat_add_norms(k.rows, k.a + c * k.ld, z2, f->x2, s);
-    fill_column(cov, k.rows, s, k.a + c * k.ld, slope != NULL ? slope + c * k.ld : NULL);
+    fill_column(&phi, k.rows, s, k.a + c * k.ld, slope != NULL ? slope + c * k.ld : NULL);
   }
 }
 
@@ -164,11 +171,12 @@ double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
 static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
                       oat_kernel_gradient *gradient) {
   double *s = work, *k = s + x.n, *slope = k + x.n, *d_shape = slope + x.n, *weight = d_shape + x.n;
+  const curve phi = curve_of(cov);
   oat_axes axes = axes_of(cov, x, z, weight);
   for (size_t c = 0; c < z.n; c++) {
     axes.z = z.a + c;
     oat_distances(x.n, &axes, s);
-    kernel_of(cov)->profile->slopes(x.n, profile_at(cov), s, k, slope, d_shape);
+    phi.profile->slopes(x.n, phi.at, s, k, slope, d_shape);
     gradient->theta[OAT_SHAPE] += oat_sum_products(x.n, g + c * ld, d_shape);
   }
 }

@@ -139,7 +139,8 @@ static bool has_constant(const oat_search *s, double *value) {
   const oat_rows *rows = s->objective->config.rows;
   double tau;
   *value = oat_rows_constant(s->objective->config.rows, &tau);
-  return s->settings.guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] && mapping->free[OAT_TAU] && tau > 0;
+  return s->settings.guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] &&
+         mapping->free[OAT_TAU] && tau > 0;
 }
 
 /* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */

@@ -103,7 +103,7 @@ static oatgp_status optimise(oat_search *s, const oat_rows *rows, double iterati
   t->at.evidence = t->at.left_out = -HUGE_VAL;
   oat_gradient gradient = {sub.gradient.theta, NULL};
   if (oat_objective_evaluate(sub.objective, &sub.point, &t->at.evidence, &gradient) == OATGP_OK) {
-    t->at.left_out = oat_full_left_out(sub.objective);
+    TRY(oat_full_left_out(sub.objective, &t->at.left_out));
   }
   s->state.stop = oat_search_halted(&sub) ? sub.state.stop : s->state.stop;
 done:
@@ -123,14 +123,14 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
   memcpy(theta, s->start->theta, count * sizeof *theta);
   theta[OAT_TAU] *= s->mapping.free[OAT_TAU] ? by->tau : 1;
   for (size_t i = 0; i < count; i++) {
-    const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, s->mapping.d, i).unit == OAT_UNIT_INPUT;
+    const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, i).unit == OAT_UNIT_INPUT;
     theta[i] *= stretched ? by->lengthscale : 1;
   }
 }
 
 /* From which value on the parameter of one input says that the input does not matter. */
 static double longest_of(const oat_mapping *mapping, size_t place) {
-  const oat_parameter parameter = oat_parameter_at(mapping->kernel, mapping->d, place);
+  const oat_parameter parameter = oat_parameter_at(mapping->kernel, place);
   return parameter.input != OAT_ALL_INPUTS ? OAT_LONGEST * mapping->spread[parameter.input] : HUGE_VAL;
 }
 
@@ -155,7 +155,7 @@ double oat_subset_used(const oat_search *s, const double *theta) {
   const oat_mapping *mapping = &s->mapping;
   double used = 1;
   for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    used += oat_parameter_at(mapping->kernel, mapping->d, i).unit == OAT_UNIT_INPUT && theta[i] < longest_of(mapping, i);
+    used += oat_parameter_at(mapping->kernel, i).unit == OAT_UNIT_INPUT && theta[i] < longest_of(mapping, i);
   }
   return used;
 }
@@ -256,7 +256,8 @@ oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
   TRY(run_heats(s, a, field));
   bool finalist[STARTS];
   for (size_t i = 0; i < STARTS; i++) {
-    finalist[i] = is_finalist(field, i, oat_rows_total(a) == oat_rows_total(s->objective->config.rows) ? STARTS : FINALISTS); /* of all rows: all */
+    finalist[i] =
+        is_finalist(field, i, oat_rows_total(a) == oat_rows_total(s->objective->config.rows) ? STARTS : FINALISTS); /* of all rows: all */
   }
   for (size_t i = 0; i < STARTS; i++) {
     take_if_better(s, &field[i], &best, (double)oat_rows_total(a));

@@ -93,29 +93,40 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       0};
 }
 
+/* L L^T = K and the diagonal in c, by a device with the model's rows. */
+static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const oat_covariance *cov, size_t *pivot) {
+  const oat_device_config config = {.where = oat_where_of(ctx)};
+  oat_rows *rows = NULL;
+  oat_device *device = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
+  TRY(oat_device_open(ctx, &config, &device));
+  TRY(device->table->load(ctx, device, rows));
+  TRY(device->table->factor(device, cov, model->c, model->l, pivot));
+done:
+  oat_device_close(device);
+  oat_rows_free(rows);
+  return status;
+}
+
 /* L L^T = K + jitter + noise, c = L^-1 r */
 static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   const size_t n = model->k;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
-  const oat_points x = {model->z, n, n};
-  const double jitter = oat_kernel_share(&cov, x, model->number[OAT_NUMBER_JITTER]);
-  double *work = NULL;
-  const oatgp_status status = oat_new_matrix(ctx, oat_kernel_work(n, n, model->d), 1, &work);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_kernel_cross(&cov, x, x, model->l, n, work);
-  free(work);
+  const double jitter = oat_kernel_share(&cov, (oat_points){model->z, n, n}, model->number[OAT_NUMBER_JITTER]);
+  size_t pivot = 0;
   for (size_t i = 0; i < n; i++) {
-    model->l[i * (n + 1)] += jitter + model->noise[i];
+    model->c[i] = jitter + model->noise[i];
   }
-  const size_t pivot = oat_cholesky(n, model->l);
+  const oatgp_status status = factorise_rows(ctx, model, &cov, &pivot);
   if (pivot != 0) {
     return oat_fail(ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)", n, pivot);
   }
   memcpy(model->c, model->r, n * sizeof *model->c);
-  oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n});
-  return OATGP_OK;
+  if (status == OATGP_OK) {
+    oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n});
+  }
+  return status;
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {

@@ -29,18 +29,18 @@ typedef struct oat_objective_config {
   double jitter;        /* relative to sigma^2, on Kuu (sparse) or on K (full) */
   size_t k, block;
   int64_t memory;
-  size_t capacity;        /* most knots it can be resized to; 0 = k */
+  size_t capacity; /* most knots it can be resized to; 0 = k */
   oat_where where;
   double jitter_absolute; /* added to Kuu as it is; sparse only */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
 } oat_objective_config;
 
-/* What prediction needs of the latest evaluation, borrowed from the objective. */
+/* What prediction needs of the latest evaluation, borrowed from the objective. The full GP has coefficients alone. */
 typedef struct oat_factors {
   size_t k;
-  const double *l;           /* sparse: factor of Kuu; full: factor of K + noise, k = n */
-  const double *lb;          /* factor of B, NULL for full */
-  const double *c;           /* LB^-1 b, or L^-1 r for full */
+  const double *l;           /* factor of Kuu */
+  const double *lb;          /* factor of B */
+  const double *c;           /* LB^-1 b */
   const double *coefficient; /* p coefficients of the mean's basis */
   const oat_sums *sums;      /* over the rows, NULL for full */
 } oat_factors;
@@ -90,9 +90,9 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
 /* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all others (the
  * coefficients of a mean as they are). O(N K^2). */
 oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
-/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row's residual given all other rows (the
- * coefficients of a mean as they are). O(n). */
-double oat_full_left_out(const oat_objective *objective);
+/* The full GP, after an evaluation with its gradient: the sum of the log densities of each row given all others, with
+ * the coefficients of a mean estimated without it. O(n). */
+oatgp_status oat_full_left_out(oat_objective *objective, double *sum);
 /* The full GP's jitter in a fit: the rounding error that its factor has anyway. Without it, data with next to no noise get parameters
  * at which predictions are rounding errors that look exact. */
 static inline double oat_full_rounding(size_t n) { return 2 * sqrt((double)n) * DBL_EPSILON; }

@@ -92,7 +92,7 @@ void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *low
   size_t at = 0;
   for (size_t i = 0; i < theta_count(mapping); i++) {
     if (mapping->free[i]) {
-      const oat_parameter parameter = oat_parameter_at(mapping->kernel, mapping->d, i);
+      const oat_parameter parameter = oat_parameter_at(mapping->kernel, i);
       const double unit = oat_parameter_unit(&parameter, &units);
       lower[at] = fmin(log(unit * parameter.low), x[at]);
       upper[at] = fmax(log(unit * parameter.high), x[at]);

@@ -40,7 +40,8 @@ static void shape_sums(oat_sparse_objective *o) {
 
 /* Lays the arena out for the capacity; called once to measure and once to place. */
 static size_t lay_out(oat_sparse_objective *o, double *base) {
-  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows), width = 1 + p;
+  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows),
+               width = 1 + p;
   size_t used = 0;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
@@ -258,7 +259,8 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
 static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, double rwr) {
   const size_t k = o->base.config.k;
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
-  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic + (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
+  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic +
+         (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,

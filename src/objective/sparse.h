@@ -9,7 +9,7 @@
 typedef struct oat_sparse_objective {
   oat_objective base;
   oat_device *device;
-  uint64_t stamp; /* of the latest point */
+  uint64_t stamp;                    /* of the latest point */
   double *arena;                     /* everything below */
   double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
   double *slope;                     /* k x k: phi' of the kernel between knots */

@@ -9,7 +9,6 @@
  * An estimated mean is estimated without the row: R^T S^-1 R loses kappa e e^T, so that with t = kappa e_H^T (H^T S^-1 H)^-1 e_H
  *   y - mean = (e_r - e_H . coefficients of all rows) / (1 - t).
  * As in predictions, the variance has nothing for the uncertainty of these coefficients. */
-#include "rows/layout.h"
 #include "predict/loo.h"
 
 #include <float.h>
@@ -23,7 +22,6 @@
 #include "predict/score.h"
 #include "util/memory.h"
 
-enum { PANEL = 64 };    /* columns of the full GP's inverse at a time */
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
 
 /* The mean's basis H. */
@@ -42,8 +40,7 @@ typedef struct leaving {
   const oat_rows *rows;
   const oat_loo_rows *out;
   basis basis;
-  double *c_all;  /* columns LB^-1 V W R of a sparse model, L^-1 R of the full GP */
-  double *buffer; /* of a row of the full GP */
+  double *c_all; /* columns LB^-1 V W R of a sparse model */
 } leaving;
 
 /* ---- the mean's coefficients without a row --------------------------------------------------------------------------- */
@@ -167,68 +164,46 @@ static oatgp_status recognise_full(const leaving *l) {
   return same ? OATGP_OK : refuse_rows(l->ctx, "their values or their order differ");
 }
 
-/* kappa = diag S^-1, the squared columns of L^-1, a panel of columns at a time. */
-static oatgp_status inverse_diagonal(leaving *l, double *kappa) {
-  const size_t n = l->model->k;
-  double *panel = NULL;
-  const oatgp_status status = oat_new_matrix(l->ctx, n, PANEL, &panel);
-  for (size_t first = 0; status == OATGP_OK && first < n; first += PANEL) {
-    const size_t columns = n - first < PANEL ? n - first : PANEL;
-    memset(panel, 0, n * columns * sizeof *panel);
-    for (size_t c = 0; c < columns; c++) {
-      panel[first + c + c * n] = 1;
-    }
-    oat_solve_left(l->model->l, n, OAT_PLAIN, (oat_view){panel, n, columns, n});
-    for (size_t c = 0; c < columns; c++) {
-      kappa[first + c] = oat_dot(n, panel + c * n, panel + c * n);
-    }
-    oat_tell_progress(l->ctx, "leave-one-out", first + columns, n);
-  }
-  free(panel);
-  return status;
-}
-
-static void leave_full_row(leaving *l, size_t i, double kappa, double *e) {
+/* `solved` has the columns S^-1 R, and `e` room for a row of them and p numbers. */
+static void leave_full_row(const leaving *l, size_t i, const double *solved, double kappa, double *e) {
   const oatgp_model *model = l->model;
   const oat_covariance cov = oat_covariance_at(model->kernel, model->d, model->theta);
   const oat_points rows = {model->z, model->k, model->k};
   const double unit = model->number[OAT_NUMBER_Y_SCALE];
   const double jitter = oat_kernel_share(&cov, rows, model->number[OAT_NUMBER_JITTER]);
   for (size_t j = 0; j < l->basis.width; j++) {
-    e[j] = l->c_all[i + j * l->model->k] / kappa;
+    e[j] = solved[i + j * model->k] / kappa;
   }
   l->out->error[i] = unit * error_without(&l->basis, e, kappa, e + l->basis.width);
   l->out->sd[i] = unit * sqrt(fmax(1 / kappa - jitter - model->noise[i], 0) + model->noise[i]);
 }
 
 static oatgp_status leave_full(leaving *l) {
-  const oatgp_model *model = l->model;
   const size_t n = l->model->k, width = l->basis.width;
-  double *kappa = NULL;
+  const oat_device_config config = {.where = l->where};
+  oat_device *device = NULL;
+  double *room = NULL;
   oatgp_status status = OATGP_OK;
   TRY(l->out->known ? OATGP_OK : recognise_full(l));
-  TRY(oat_new_matrix(l->ctx, n, width, &l->c_all));
-  TRY(oat_new_matrix(l->ctx, width + l->basis.p, 1, &l->buffer));
-  TRY(oat_new_matrix(l->ctx, n, 1, &kappa));
-  const oat_view all = {l->c_all, n, width, n};
-  memcpy(l->c_all, l->rows->r, n * width * sizeof *l->c_all);
-  oat_solve_left(model->l, n, OAT_PLAIN, all);
-  oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(l->basis.gram, width));
+  TRY(oat_new_matrix(l->ctx, n + 2, 1 + width, &room));
+  const oat_exact_rows found = {.gram = l->basis.gram, .solved = room, .precision = room + n * width};
+  TRY(oat_device_open(l->ctx, &config, &device));
+  TRY(device->table->load(l->ctx, device, l->rows));
+  TRY(device->table->exact_rows(device, l->model->l, &found));
   TRY(factorise_basis(l, l->basis.gram));
-  oat_solve_left(model->l, n, OAT_TRANSPOSED, all);
-  TRY(inverse_diagonal(l, kappa));
   for (size_t i = 0; i < n; i++) {
-    leave_full_row(l, i, kappa[i], l->buffer);
+    leave_full_row(l, i, found.solved, found.precision[i], found.precision + n);
   }
 done:
-  free(kappa);
+  oat_device_close(device);
+  free(room);
   return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------- */
 
 static void free_leaving(leaving *l) {
-  double *const arrays[] = {l->basis.gram, l->basis.room, l->c_all, l->buffer};
+  double *const arrays[] = {l->basis.gram, l->basis.room, l->c_all};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
   }

@@ -12,8 +12,7 @@ typedef struct oat_loo_rows {
 
 /* rows are those that the model was fitted to, as it sees them; the full GP needs them in their order. Closed form:
  * O(N K^2), O(N^3) for the full GP, nothing is fitted again. The same bits for any number of threads (but for the full GP's BLAS). */
-oatgp_status oat_loo(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows,
-                     const oat_loo_rows *out);
+oatgp_status oat_loo(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows, const oat_loo_rows *out);
 /* The whole, for data. */
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores);

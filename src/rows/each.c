@@ -2,8 +2,6 @@
 #include "rows/lanes.h"
 #include "rows/layout.h"
 
-#define ORDERED_BLOCK ((size_t)65536)
-
 typedef struct inputs_job {
   const oat_rows *rows;
   const oat_each *each;
@@ -26,24 +24,5 @@ void oat_rows_each(const oat_rows *rows, const oat_each *each) {
                          .threads = each->threads,
                          .item = visit_inputs,
                          .self = &j};
-  oat_loop_run(&loop);
-}
-
-typedef struct ordered_job {
-  const oat_rows *rows;
-  void (*visit)(void *self, const oat_row_block *block);
-  void *self;
-} ordered_job;
-
-static void visit_block(void *self, size_t lane, size_t item) {
-  const ordered_job *j = self;
-  const oat_row_block b = oat_rows_block(j->rows, ORDERED_BLOCK, item);
-  (void)lane;
-  j->visit(j->self, &b);
-}
-
-void oat_rows_in_order(const oat_rows *rows, void (*visit)(void *self, const oat_row_block *block), void *self) {
-  ordered_job j = {rows, visit, self};
-  const oat_loop loop = {.items = oat_rows_blocks(rows, ORDERED_BLOCK), .lanes = 1, .item = visit_block, .self = &j};
   oat_loop_run(&loop);
 }

@@ -25,9 +25,9 @@ static inline double *oat_writable(const oat_rows *rows, const double *column) {
 
 /* Rows that are worked on together. */
 typedef struct oat_row_block {
-  size_t first, n;           /* the first is counted within this source */
+  size_t first, n; /* the first is counted within this source */
   oat_points x;
-  const double *r;           /* column j at r + j * ldr */
+  const double *r; /* column j at r + j * ldr */
   size_t ldr;
   const double *noise_scale; /* or NULL for 1 */
   const double *noise_add;   /* or NULL for 0 */
@@ -37,7 +37,7 @@ static inline size_t oat_rows_blocks(const oat_rows *rows, size_t block) { retur
 
 /* Block number `item` of so many rows each. */
 static inline oat_row_block oat_rows_block(const oat_rows *rows, size_t block, size_t item) {
-  const size_t first = item * block, left = rows->n - first, n = left < block ? left : block;
+  const size_t first = item * block, left = first < rows->n ? rows->n - first : 0, n = left < block ? left : block;
   return (oat_row_block){.first = first,
                          .n = n,
                          .x = {rows->x + first, n, rows->n},
@@ -47,20 +47,17 @@ static inline oat_row_block oat_rows_block(const oat_rows *rows, size_t block, s
                          .noise_add = rows->noise_add != NULL ? rows->noise_add + first : NULL};
 }
 
-/* Visits all rows in their order, in one lane, so that sums are the same for blocks of any size. */
-void oat_rows_in_order(const oat_rows *rows, void (*visit)(void *self, const oat_row_block *block), void *self);
+/* Visits all rows in their order, a large block at a time: for what is a few operations a row. */
+#define OAT_ORDERED_BLOCK ((size_t)65536)
+#define OAT_IN_ORDER(rows, b)                                                             \
+  for (oat_row_block b = oat_rows_block(rows, OAT_ORDERED_BLOCK, 0); b.first < (rows)->n; \
+       b = oat_rows_block(rows, OAT_ORDERED_BLOCK, b.first / OAT_ORDERED_BLOCK + 1))
 
 /* Of row i of a block: what tau^2 is multiplied by in its noise variance, and that variance. */
 static inline double oat_block_noise_scale(const oat_row_block *b, size_t i) { return b->noise_scale != NULL ? b->noise_scale[i] : 1; }
 
 static inline double oat_block_noise(const oat_row_block *b, double tau, size_t i) {
   return tau * tau * oat_block_noise_scale(b, i) + (b->noise_add != NULL ? b->noise_add[i] : 0);
-}
-
-static inline double oat_noise_scale(const oat_rows *rows, size_t i) { return rows->noise_scale != NULL ? rows->noise_scale[i] : 1; }
-
-static inline double oat_noise_variance(const oat_rows *rows, double tau, size_t i) {
-  return tau * tau * oat_noise_scale(rows, i) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
 }
 
 #endif

@@ -60,32 +60,11 @@ oatgp_status oat_rows_from_points(oatgp_context *ctx, oat_points points, size_t 
   return status;
 }
 
-/* Rows with these numbers, to be copied: columns of all rows, and where to. */
-typedef struct gathering {
-  const oat_rows *from;
-  const size_t *index;
-  const double *values;
-  size_t columns;
-  double *to;
-} gathering;
-
-/* The rows that are taken are themselves rows, which are filled block by block. */
-static void gather_block(void *self, const oat_row_block *b) {
-  const gathering *g = self;
-  for (size_t j = 0; j < g->columns; j++) {
-    const double *values = g->values + j * g->from->n;
-    double *to = g->to + b->first + j * b->x.ld;
-    for (size_t i = 0; i < b->n; i++) {
-      to[i] = values[g->index[b->first + i]];
-    }
-  }
-}
-
 static void gather(const oat_rows *from, const size_t *index, size_t count, const double *values, size_t columns, double *to) {
-  gathering g = {from, index, values, columns, to};
-  const oat_rows taken = {.n = count, .d = columns, .x = to};
-  if (values != NULL) {
-    oat_rows_in_order(&taken, gather_block, &g);
+  for (size_t j = 0; values != NULL && j < columns; j++) {
+    for (size_t i = 0; i < count; i++) {
+      to[i + j * count] = values[index[i] + j * from->n];
+    }
   }
 }
 
@@ -119,20 +98,14 @@ done:
   return status;
 }
 
-typedef struct lessening {
-  size_t p;
-  const double *coefficient;
-  double *r;
-} lessening;
-
 /* r_i - h_i . coefficient */
-static void take_mean_off(void *self, const oat_row_block *b) {
-  const lessening *l = self;
-  double *r = l->r + b->first;
-  for (size_t i = 0; i < b->n; i++) {
-    r[i] = b->r[i];
-    for (size_t j = 0; j < l->p; j++) {
-      r[i] -= l->coefficient[j] * b->r[i + (1 + j) * b->ldr];
+static void take_mean_off(const oat_rows *rows, const double *coefficient, double *r) {
+  OAT_IN_ORDER(rows, b) {
+    for (size_t i = 0; i < b.n; i++) {
+      r[b.first + i] = b.r[i];
+      for (size_t j = 0; j < rows->p; j++) {
+        r[b.first + i] -= coefficient[j] * b.r[i + (1 + j) * b.ldr];
+      }
     }
   }
 }
@@ -143,8 +116,7 @@ oatgp_status oat_rows_less_mean(oatgp_context *ctx, const oat_rows *rows, const 
   TRY(oat_new(ctx, 1, sizeof *less, &less));
   TRY(oat_new_matrix(ctx, rows->n, 1, &less->owned));
   double *owned = less->owned;
-  lessening l = {rows->p, coefficient, owned};
-  oat_rows_in_order(rows, take_mean_off, &l);
+  take_mean_off(rows, coefficient, owned);
   *less = *rows;
   less->p = 0;
   less->r = less->owned = owned;
@@ -157,98 +129,58 @@ done:
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct copy {
-  size_t d;
-  double tau;
-  double *x, *noise;
-} copy;
-
-static void copy_block(void *self, const oat_row_block *b) {
-  const copy *c = self;
-  for (size_t j = 0; j < c->d; j++) {
-    memcpy(c->x + b->first + j * b->x.ld, b->x.a + j * b->x.ld, b->n * sizeof *c->x);
-  }
-  for (size_t i = 0; i < b->n; i++) {
-    c->noise[b->first + i] = oat_block_noise(b, c->tau, i);
-  }
-}
-
 void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, double *x, double *r, double *noise) {
-  lessening l = {rows->p, coefficient, r};
-  copy c = {rows->d, tau, x, noise};
-  oat_rows_in_order(rows, take_mean_off, &l);
-  oat_rows_in_order(rows, copy_block, &c);
+  take_mean_off(rows, coefficient, r);
+  OAT_IN_ORDER(rows, b) {
+    for (size_t j = 0; j < rows->d; j++) {
+      memcpy(x + b.first + j * rows->n, b.x.a + j * b.x.ld, b.n * sizeof *x);
+    }
+    for (size_t i = 0; i < b.n; i++) {
+      noise[b.first + i] = oat_block_noise(&b, tau, i);
+    }
+  }
 }
 
 void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index, double *x) {
   gather(rows, index, count, rows->x, rows->d, x);
 }
 
-typedef struct plane {
-  size_t d;
-  double constant;
-  const double *slope, *middle;
-  double *out;
-} plane;
-
-static void plane_block(void *self, const oat_row_block *b) {
-  const plane *p = self;
-  double *out = p->out + b->first;
-  for (size_t i = 0; i < b->n; i++) {
-    out[i] = p->constant;
-  }
-  for (size_t j = 0; p->slope != NULL && j < p->d; j++) {
-    const double *input = b->x.a + j * b->x.ld;
-    for (size_t i = 0; i < b->n; i++) {
-      out[i] += p->slope[j] * (input[i] - p->middle[j]);
-    }
-  }
-}
-
 void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out) {
-  plane p = {rows->d, constant, slope, middle, out};
-  oat_rows_in_order(rows, plane_block, &p);
-}
-
-typedef struct range {
-  size_t d;
-  double *lowest, *highest;
-} range;
-
-static void widen(void *self, const oat_row_block *b) {
-  const range *r = self;
-  for (size_t j = 0; j < r->d; j++) {
-    for (size_t i = 0; i < b->n; i++) {
-      r->lowest[j] = fmin(r->lowest[j], b->x.a[i + j * b->x.ld]);
-      r->highest[j] = fmax(r->highest[j], b->x.a[i + j * b->x.ld]);
+  OAT_IN_ORDER(rows, b) {
+    for (size_t i = 0; i < b.n; i++) {
+      out[b.first + i] = constant;
+    }
+    for (size_t j = 0; slope != NULL && j < rows->d; j++) {
+      for (size_t i = 0; i < b.n; i++) {
+        out[b.first + i] += slope[j] * (b.x.a[i + j * b.x.ld] - middle[j]);
+      }
     }
   }
 }
 
 void oat_rows_range(const oat_rows *rows, double *lowest, double *highest) {
-  range r = {rows->d, lowest, highest};
-  oat_rows_in_order(rows, widen, &r);
-}
-
-typedef struct about_constant {
-  double squares, logarithms;
-} about_constant;
-
-static void add_about_constant(void *self, const oat_row_block *b) {
-  about_constant *sum = self;
-  for (size_t i = 0; i < b->n; i++) {
-    const double scale = oat_block_noise_scale(b, i);
-    sum->squares += b->r[i] * b->r[i] / scale;
-    sum->logarithms += log(scale);
+  OAT_IN_ORDER(rows, b) {
+    for (size_t i = 0; i < b.n * rows->d; i++) {
+      const size_t j = i / b.n;
+      const double x = b.x.a[i % b.n + j * b.x.ld];
+      lowest[j] = fmin(lowest[j], x);
+      highest[j] = fmax(highest[j], x);
+    }
   }
 }
 
 double oat_rows_constant(const oat_rows *rows, double *tau) {
-  about_constant sum = {0, 0};
-  oat_rows_in_order(rows, add_about_constant, &sum);
-  const double n = (double)oat_rows_total(rows), variance = fmax(sum.squares / n, 1e-300);
-  if (tau != NULL) {
-    *tau = sqrt(sum.squares / n);
+  const double n = (double)oat_rows_total(rows);
+  double squares = 0, logarithms = 0;
+  OAT_IN_ORDER(rows, b) {
+    for (size_t i = 0; i < b.n; i++) {
+      const double scale = oat_block_noise_scale(&b, i);
+      squares += b.r[i] * b.r[i] / scale;
+      logarithms += log(scale);
+    }
   }
-  return -0.5 * (n * (log(OAT_TWO_PI * variance) + 1) + sum.logarithms);
+  if (tau != NULL) {
+    *tau = sqrt(squares / n);
+  }
+  return -0.5 * (n * (log(OAT_TWO_PI * fmax(squares / n, 1e-300)) + 1) + logarithms);
 }

@@ -24,9 +24,9 @@ struct oatgp_context {
   void *message_user;
   oatgp_progress_fn progress;
   void *progress_user;
-  double told;    /* when progress was told for the last time */
-  int threads;    /* 0 stands for 1 */
-  int64_t memory; /* for matrices of rows x rows in predictions; 0: what the machine has */
+  double told;     /* when progress was told for the last time */
+  int threads;     /* 0 stands for 1 */
+  int64_t memory;  /* for matrices of rows x rows in predictions; 0: what the machine has */
   char device[16]; /* of predictions; "": auto */
   oat_kept kept;
 };

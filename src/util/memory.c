@@ -60,3 +60,33 @@ oatgp_status oat_new_matrix(oatgp_context *ctx, size_t rows, size_t columns, dou
   }
   return oat_new(ctx, rows * columns, sizeof(double), out);
 }
+
+/* Each block begins with a pointer to the one before it. */
+enum { LINK = 64 };
+
+void *oat_take(oat_scratch *scratch, size_t count, size_t size) {
+  unsigned char *block = NULL;
+  if (scratch->status != OATGP_OK) {
+    return NULL;
+  }
+  scratch->status = size > 0 && count > (SIZE_MAX - LINK) / size ? oat_no_memory(scratch->ctx, SIZE_MAX)
+                                                                 : oat_new(scratch->ctx, LINK + count * size, 1, &block);
+  if (block == NULL) {
+    return NULL;
+  }
+  memcpy(block, &scratch->blocks, sizeof scratch->blocks);
+  scratch->blocks = block;
+  return block + LINK;
+}
+
+double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns) {
+  return oat_take(scratch, rows, columns > SIZE_MAX / sizeof(double) ? SIZE_MAX : columns * sizeof(double));
+}
+
+void oat_scratch_free(oat_scratch *scratch) {
+  for (void *block = scratch->blocks, *before; block != NULL; block = before) {
+    memcpy(&before, block, sizeof before);
+    free(block);
+  }
+  scratch->blocks = NULL;
+}

@@ -12,6 +12,18 @@ oatgp_status oat_grow(oatgp_context *ctx, size_t count, size_t size, size_t *cap
 /* A copy of text (NULL gives NULL). */
 oatgp_status oat_copy_text(oatgp_context *ctx, const char *text, char **out);
 
+/* Memory of a function or an object that is freed as a whole. Begin with {.ctx = ctx}. */
+typedef struct oat_scratch {
+  oatgp_context *ctx;
+  oatgp_status status; /* of everything that was taken; look at it before the memory is used */
+  void *blocks;
+} oat_scratch;
+
+/* As oat_new; NULL after a failure, of an earlier one too. */
+void *oat_take(oat_scratch *scratch, size_t count, size_t size);
+double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns);
+void oat_scratch_free(oat_scratch *scratch);
+
 /* A rows x columns matrix of zeros. */
 oatgp_status oat_new_matrix(oatgp_context *ctx, size_t rows, size_t columns, double **out);
 

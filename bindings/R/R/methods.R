@@ -5,7 +5,7 @@ coef.oatgp <- function(object, ...) {
   lengthscales <- info$lengthscales
   names(lengthscales) <- if (endsWith(info$kernel, "-ard")) paste0("lengthscale.", info$inputs) else "lengthscale"
   values <- c(sigma = info$sigma, lengthscales, tau = info$tau)
-  if (startsWith(info$kernel, "rq")) {
+  if (info$has_shape) {
     values <- c(values, shape = info$shape)
   }
   values <- c(values, mean = info$mean)
@@ -31,7 +31,7 @@ formula.oatgp <- function(x, ...) {
 parameter_count <- function(info) {
   fixed <- sub("^fix = ", "", grep("^fix = ", strsplit(info$settings, "\n", fixed = TRUE)[[1]], value = TRUE))
   fixed <- unlist(strsplit(fixed, "[ ,]+"))
-  free <- c(sigma = 1, lengthscale = length(info$lengthscales), tau = 1, shape = if (startsWith(info$kernel, "rq")) 1 else 0)
+  free <- c(sigma = 1, lengthscale = length(info$lengthscales), tau = 1, shape = info$has_shape)
   mean <- if (info$mean_kind == "linear") 1 + info$d else if (info$mean_kind %in% c("fit", "mean")) 1 else 0
   sum(free[!names(free) %in% fixed]) + mean
 }

@@ -23,6 +23,9 @@ static size_t choose_block(size_t wanted, size_t n) {
  * memory. */
 static size_t choose_lanes(const oat_cpu *cpu) {
   const size_t n = cpu->rows->n, k = cpu->config.max_knots;
+  if (cpu->config.system) { /* they share tiles between two blocks */
+    return oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2);
+  }
   const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
   size_t lanes = OAT_MOST_LANES;
   while (lanes > 1 && (lanes > cpu->blocks || (lanes * 2 * k > n && cpu->config.fits) || lanes * each > LANE_DOUBLES)) {
@@ -47,6 +50,8 @@ static void free_lanes(oat_cpu *cpu) {
   free(cpu->cache);
   cpu->lane = NULL;
   cpu->sums = cpu->cache = NULL;
+  oat_cpu_free_exact(cpu);
+  oat_cpu_free_system(cpu);
 }
 
 void oat_cpu_close(oat_device *device) {
@@ -72,9 +77,10 @@ done:
 }
 
 static oatgp_status make_lane(oatgp_context *ctx, const oat_cpu *cpu, oat_cpu_lane *l) {
-  const size_t k = cpu->config.max_knots, widest = k > OAT_CPU_PANEL ? k : OAT_CPU_PANEL;
+  const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
+  const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, cpu->block, k, &l->v));
+  TRY(oat_new_matrix(ctx, cpu->block, wide, &l->v));
   TRY(oat_new_matrix(ctx, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1, &l->work));
   for (int i = 0; i < OAT_CPU_ROW_VECTORS; i++) {
     TRY(oat_new_matrix(ctx, cpu->block, 1, &l->row[i]));
@@ -88,21 +94,32 @@ done:
   return status;
 }
 
-/* V and slopes of all rows are kept when they fit the budget; without them the gradient makes them again. */
-static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
+/* Doubles of a lane's sums. */
+static size_t choose_stride(const oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
-  const double bytes = 2 * (double)cpu->rows->n * (double)k * sizeof(double);
+  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
+  return fits > system ? fits : system;
+}
+
+/* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
+static size_t cached_parts(const oat_cpu *cpu) { return cpu->config.fits ? 2 : 1; }
+
+/* V and slopes of all rows are kept when they fit the budget; without them they are made again. */
+static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
+  const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, cpu->lanes, sizeof *cpu->lane, &cpu->lane));
   for (size_t i = 0; i < cpu->lanes; i++) {
     TRY(make_lane(ctx, cpu, &cpu->lane[i]));
   }
-  if (cpu->config.fits) {
-    cpu->stride = sums > slopes ? sums : slopes;
-    TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
-  }
+  cpu->stride = choose_stride(cpu);
+  TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
   if (bytes <= (double)cpu->config.memory) {
-    cpu->cache = malloc(2 * cpu->rows->n * k * sizeof(double) + 1);
+    cpu->cache = malloc(parts * cpu->rows->n * k * sizeof(double) + 1);
+  }
+  if (cpu->config.exact) {
+    TRY(oat_cpu_make_exact(ctx, cpu));
   }
 done:
   if (status != OATGP_OK) {
@@ -143,6 +160,11 @@ oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *s
                     .self = self};
 }
 
+void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
+  const oat_loop loop = oat_cpu_loop(cpu, what, item, self);
+  oat_loop_run(&loop);
+}
+
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
 
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb) {
@@ -155,7 +177,8 @@ void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *
 
 /* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
 static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
-  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld, cpu->lane[lane].work);
+  oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld,
+                          cpu->lane[lane].work);
   oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
 }
 
@@ -166,8 +189,9 @@ static bool is_cached(const oat_cpu *cpu, const oat_sparse *sparse) {
 oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item) {
   const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
   const size_t n = rows.n, k = sparse->k;
-  double *v = cpu->cache != NULL ? cpu->cache + 2 * rows.first * k : cpu->lane[lane].v;
-  const oat_cpu_block b = {rows, {v, n, k, n}, cpu->cache != NULL ? v + n * k : cpu->lane[lane].slope};
+  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : cpu->lane[lane].v;
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope;
+  const oat_cpu_block b = {rows, {v, n, k, n}, slope};
   if (!is_cached(cpu, sparse)) {
     make_v(cpu, lane, sparse, &b);
   }
@@ -182,6 +206,25 @@ const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_blo
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
   cpu->cached = cpu->cache != NULL ? sparse->stamp : 0;
   cpu->slopes = sparse->gradient;
+}
+
+typedef struct job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+} job;
+
+static void make_block(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+}
+
+void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
+  if (cpu->cache != NULL) {
+    job j = {cpu, sparse};
+    const oat_loop loop = oat_cpu_loop(cpu, NULL, make_block, &j);
+    oat_loop_run(&loop);
+    oat_cpu_keep_v(cpu, sparse);
+  }
 }
 
 const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {

@@ -9,7 +9,8 @@
 #include "rows/lanes.h"
 #include "rows/layout.h"
 
-enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128 }; /* panel: candidates at a time */
+/* panel: candidates at a time; columns: those of an n x n matrix at a time */
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
 
 /* Where one thread works. */
 typedef struct oat_cpu_lane {
@@ -18,6 +19,28 @@ typedef struct oat_cpu_lane {
   double *work;                     /* of the kernel */
   double *row[OAT_CPU_ROW_VECTORS]; /* block each */
 } oat_cpu_lane;
+
+/* The exact GP of the rows; exact.c. */
+typedef struct oat_cpu_exact {
+  double *s;                     /* n x n: S, then its factor, then its inverse */
+  double *room;                  /* all that follows */
+  double *panel, *cross, *slope; /* n x OAT_CPU_COLUMNS each: dF/dS, and of the kernel k and phi' */
+  double *solved;                /* n x (1 + p): L^-1 R, then S^-1 R */
+  double *c, *a;                 /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
+  double *basis;                 /* p: of a row of S^-1 H */
+  double *work;                  /* of the kernel */
+} oat_cpu_exact;
+
+/* The system behind the exact evidence; system.c, traces.c. A lane's sums are n of a product, then k of V D^-1 u. */
+typedef struct oat_cpu_system {
+  oat_system given;
+  double *room;                   /* the vectors that follow */
+  double *w, *x, *e, *z, *p, *cp; /* n: 1 / n_i; of conjugate gradients */
+  double *t;                      /* k */
+  double *u;                      /* of the traces, block after block, rows x k each: D^-1 V^T LB^-T; or NULL */
+  double *traces;                 /* lanes x trace_stride: T of a block, U T, sums */
+  size_t trace_stride;
+} oat_cpu_system;
 
 typedef struct oat_cpu {
   oat_device base;
@@ -28,13 +51,15 @@ typedef struct oat_cpu {
   size_t block, blocks; /* rows at a time; how many of these */
   size_t lanes;
   oat_cpu_lane *lane;
-  double *sums; /* lanes x stride: of sums or gradient sums */
+  double *sums; /* lanes x stride: of sums or gradient sums, or of the system */
   size_t stride;
-  double *cache;   /* of all rows, block after block, V and then the slopes; or NULL */
+  double *cache;   /* of all rows, block after block, V and then the slopes if there may be gradients; or NULL */
   uint64_t cached; /* the stamp of the point whose V the cache holds, 0 for none */
   bool slopes;     /* it holds their slopes, too */
   double *room;    /* for the two triangles: L, and LB in predictions */
   oat_triangle kuu, b;
+  oat_cpu_exact exact;
+  oat_cpu_system system;
 } oat_cpu;
 
 static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
@@ -51,7 +76,8 @@ typedef struct oat_cpu_block {
 oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
 oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows);
 void oat_cpu_close(oat_device *device);
-/* A loop over all blocks. */
+/* A loop over all blocks: as it is, or to be changed before it runs. */
+void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
 /* At the beginning of what makes V. */
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse);
@@ -63,6 +89,8 @@ oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse
 const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b);
 /* After a loop over all blocks: V is there for the next one at the same point. */
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse);
+/* V of all rows into the cache, if there is one. What is there already is only looked up. */
+void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse);
 /* w_i = 1 / n_i of the block's rows into row[1], for alpha = 0. */
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 
@@ -70,6 +98,15 @@ void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, 
 const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
 /* g_i is never negative but for rounding. */
 static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
+
+/* The memory of these two. Both are freed with the lanes. */
+oatgp_status oat_cpu_make_exact(oatgp_context *ctx, oat_cpu *cpu);
+void oat_cpu_free_exact(oat_cpu *cpu);
+void oat_cpu_free_system(oat_cpu *cpu);
+/* Makes U, if the memory may be had. */
+oatgp_status oat_cpu_make_traces(oat_cpu *cpu);
+/* About how many seconds they take; 0 without U. */
+double oat_cpu_traces_cost(oat_cpu *cpu);
 
 /* ---- one file for each operation, or a few -------------------------------------------------------------------------- */
 
@@ -82,6 +119,17 @@ oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const d
 oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_left_out *out);
 oatgp_status oat_cpu_averages(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
 oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
+oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
+oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
+oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
+oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density);
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_exact_rows *out);
+oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out);
+oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *curvature);
+oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate *out);
+oatgp_status oat_cpu_system_traces(oat_device *device, oat_trace_sums *out);
+oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *traces);
 oatgp_status oat_cpu_pivots_begin(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);
 oatgp_status oat_cpu_pivots_next(oat_pivots *pivots, oat_pivot *out);
 void oat_cpu_pivots_end(oat_pivots *pivots);

@@ -43,27 +43,13 @@ static void add_panel(void *self, size_t lane, size_t item) {
   }
 }
 
-static void make_block(void *self, size_t lane, size_t item) {
-  const job *j = self;
-  oat_cpu_block_of(j->cpu, lane, j->sparse, item);
-}
-
-/* V of all rows into the cache. If it is there, each block is only looked up. */
-static void fill_cache(job *j) {
-  const oat_loop loop = oat_cpu_loop(j->cpu, NULL, make_block, j);
-  oat_loop_run(&loop);
-  oat_cpu_keep_v(j->cpu, j->sparse);
-}
-
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out) {
   oat_cpu *cpu = oat_cpu_of(device);
   const size_t step = cpu->cache != NULL ? cpu->blocks : 1, m = out->points.n;
   job j = {.cpu = cpu, .sparse = sparse, .all = out};
   memset(out->ee, 0, m * (2 + cpu->rows->p + sparse->k) * sizeof(double));
   oat_cpu_take_factor(cpu, sparse);
-  if (cpu->cache != NULL) {
-    fill_cache(&j);
-  }
+  oat_cpu_fill_cache(cpu, sparse);
   oat_loop loop = oat_cpu_loop(cpu, cpu->cache != NULL ? "gains" : NULL, add_panel, &j);
   loop.items = (m + OAT_CPU_PANEL - 1) / OAT_CPU_PANEL;
   for (; j.first < cpu->blocks; j.first += step) {

@@ -95,8 +95,7 @@ oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(cpu->ctx, j.stride, cpu->lanes, &j.scratch));
   oat_cpu_take_factors(cpu, sparse, out->lb);
-  const oat_loop loop = oat_cpu_loop(cpu, "leave-one-out", leave_block, &j);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, "leave-one-out", leave_block, &j);
   oat_lanes_add(cpu->lanes, SUMS, SUMS, j.sums, j.sums);
   out->density = j.sums[DENSITY];
   out->squares = j.sums[SQUARES];

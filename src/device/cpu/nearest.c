@@ -50,8 +50,7 @@ static void search_block(void *self, size_t lane, size_t item) {
 oatgp_status oat_cpu_nearest(oat_device *device, oat_nearest *out) {
   const oat_cpu *cpu = oat_cpu_of(device);
   search s = {.cpu = cpu, .out = out};
-  const oat_loop loop = oat_cpu_loop(cpu, NULL, search_block, &s);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, NULL, search_block, &s);
   oat_lanes_add(cpu->lanes, 1, 1, s.total, &out->total);
   out->changed = false;
   for (size_t lane = 0; lane < cpu->lanes; lane++) {

@@ -49,8 +49,7 @@ static void look_at_block(void *self, size_t lane, size_t item) {
 /* If what is left of the first row is no number, no other is taken for larger. */
 static oat_largest find_largest(oat_pivots *p) {
   oat_largest_clear(p->best);
-  const oat_loop loop = oat_cpu_loop(p->cpu, NULL, look_at_block, p);
-  oat_loop_run(&loop);
+  oat_cpu_run(p->cpu, NULL, look_at_block, p);
   return oat_largest_join((oat_largest){p->left[0], 0}, p->best);
 }
 

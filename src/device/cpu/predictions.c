@@ -41,8 +41,7 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .sparse = sparse, .whiten = lb != NULL, .c = c, .out = out};
   oat_cpu_take_factors(cpu, sparse, lb);
-  const oat_loop loop = oat_cpu_loop(cpu, "prediction", predict_block, &j);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, "prediction", predict_block, &j);
   return OATGP_OK;
 }
 
@@ -65,8 +64,7 @@ static void mean_block(void *self, size_t lane, size_t item) {
 oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean) {
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .sparse = sparse, .c = weights, .scale = scale, .mean = mean};
-  const oat_loop loop = oat_cpu_loop(cpu, "prediction", mean_block, &j);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, "prediction", mean_block, &j);
   return OATGP_OK;
 }
 
@@ -96,7 +94,6 @@ static void average_block(void *self, size_t lane, size_t item) {
 oatgp_status oat_cpu_averages(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out) {
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .sparse = sparse, .averages = out};
-  const oat_loop loop = oat_cpu_loop(cpu, NULL, average_block, &j);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, NULL, average_block, &j);
   return OATGP_OK;
 }

@@ -116,8 +116,7 @@ oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums
   job j = {cpu, sparse};
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
-  const oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);
-  oat_loop_run(&loop);
+  oat_cpu_run(cpu, "value", add_block, &j);
   oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->vwv);
   for (size_t c = 0; c < sparse->k; c++) {
     memset(out->vwv + c * sparse->k, 0, c * sizeof *out->vwv); /* what lanes have there is of no meaning, and goes into no file */

@@ -1,0 +1,208 @@
+/* The system behind the exact evidence: products with C = K + D, and P^-1 by the Woodbury identity,
+ *   P^-1 u = D^-1 u - D^-1 V^T B^-1 V D^-1 u.
+ *
+ * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers, one for each lane, and
+ * N x K for V if the budget allows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cpu/cpu.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+enum { VECTORS = 6, PROBED = 2 }; /* probed: tiles of each lane that are timed */
+
+typedef struct job {
+  oat_cpu *cpu;
+  const double *from; /* n */
+  double *to;         /* n */
+} job;
+
+static double *lane_y(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane * cpu->stride; }
+
+static double *lane_t(const oat_cpu *cpu, size_t lane) { return lane_y(cpu, lane) + cpu->rows->n; }
+
+/* ---- C p --------------------------------------------------------------------------------------------------------- */
+
+static size_t tiles_of(const oat_cpu *cpu) { return cpu->blocks * (cpu->blocks + 1) / 2; }
+
+/* Tile t of the upper half, row of blocks by row of blocks. */
+static void find_tile(const oat_cpu *cpu, size_t t, size_t *i, size_t *j) {
+  *i = 0;
+  while (t >= cpu->blocks - *i) {
+    t -= cpu->blocks - *i;
+    (*i)++;
+  }
+  *j = *i + t;
+}
+
+/* K is symmetric: a tile above the diagonal serves twice. */
+static void multiply_tile(void *self, size_t lane, size_t item) {
+  const job *m = self;
+  const oat_cpu *cpu = m->cpu;
+  const oat_cpu_lane *l = &cpu->lane[lane];
+  double *y = lane_y(cpu, lane);
+  size_t i, j;
+  find_tile(cpu, item, &i, &j);
+  const oat_row_block a = oat_rows_block(cpu->rows, cpu->block, i), b = oat_rows_block(cpu->rows, cpu->block, j);
+  const oat_const_view k = {l->v, a.n, b.n, a.n};
+  if (item == lane) {
+    memset(y, 0, cpu->rows->n * sizeof *y);
+  }
+  oat_kernel_cross(&cpu->system.given.sparse.cov, a.x, b.x, l->v, a.n, l->work);
+  oat_gemv(1, k, OAT_PLAIN, m->from + b.first, 1, y + a.first);
+  if (i != j) {
+    oat_gemv(1, k, OAT_TRANSPOSED, m->from + a.first, 1, y + b.first);
+  }
+}
+
+/* The first `count` tiles, at least one for each lane. False if it was given up. */
+static bool multiply(oat_cpu *cpu, size_t count, const double *from) {
+  job m = {.cpu = cpu, .from = from};
+  oat_loop loop = oat_cpu_loop(cpu, "product", multiply_tile, &m);
+  loop.items = count;
+  loop.ask = cpu->system.given.ask;
+  loop.asker = cpu->system.given.asker;
+  return oat_loop_run(&loop);
+}
+
+oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *curvature) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  const oat_cpu_system *s = &cpu->system;
+  const size_t n = cpu->rows->n;
+  for (size_t i = 0; i < n; i++) {
+    s->p[i] = s->z[i] + turn * s->p[i];
+  }
+  const bool whole = multiply(cpu, tiles_of(cpu), s->p);
+  for (size_t i = 0; i < n; i++) {
+    double sum = s->p[i] / s->w[i];
+    for (size_t lane = 0; lane < cpu->lanes; lane++) {
+      sum += lane_y(cpu, lane)[i];
+    }
+    s->cp[i] = sum;
+  }
+  *curvature = oat_dot(n, s->p, s->cp);
+  return whole ? OATGP_OK : OATGP_STOPPED;
+}
+
+oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *traces) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  const size_t tiles = tiles_of(cpu), count = tiles < PROBED * cpu->lanes ? tiles : PROBED * cpu->lanes;
+  multiply(cpu, cpu->lanes, cpu->system.w); /* touches all memory for the first time */
+  const double began = oat_seconds();
+  multiply(cpu, count, cpu->system.w);
+  *product = (oat_seconds() - began) * (double)tiles / (double)count;
+  *traces = oat_cpu_traces_cost(cpu);
+  return OATGP_OK;
+}
+
+/* ---- P^-1 e ------------------------------------------------------------------------------------------------------ */
+
+/* D^-1 u goes to z, and V D^-1 u to the sums of the lane. */
+static void gather(void *self, size_t lane, size_t item) {
+  const job *m = self;
+  const oat_cpu_system *s = &m->cpu->system;
+  const oat_cpu_block b = oat_cpu_block_of(m->cpu, lane, &s->given.sparse, item);
+  const size_t first = b.rows.first;
+  if (item == lane) {
+    memset(lane_t(m->cpu, lane), 0, b.v.columns * sizeof(double));
+  }
+  for (size_t i = first; i < first + b.rows.n; i++) {
+    m->to[i] = s->w[i] * m->from[i];
+  }
+  oat_gemv(1, oat_as_const(b.v), OAT_TRANSPOSED, m->to + first, 1, lane_t(m->cpu, lane));
+}
+
+/* z = D^-1 (u - V^T t) */
+static void scatter(void *self, size_t lane, size_t item) {
+  const job *m = self;
+  const oat_cpu_system *s = &m->cpu->system;
+  const oat_cpu_block b = oat_cpu_block_of(m->cpu, lane, &s->given.sparse, item);
+  const size_t first = b.rows.first;
+  memcpy(m->to + first, m->from + first, b.rows.n * sizeof *m->to);
+  oat_gemv(-1, oat_as_const(b.v), OAT_PLAIN, s->t, 1, m->to + first);
+  for (size_t i = first; i < first + b.rows.n; i++) {
+    m->to[i] *= s->w[i];
+  }
+}
+
+/* z = P^-1 e, and what that says of e. */
+static void precondition(oat_cpu *cpu, oat_iterate *out) {
+  const oat_cpu_system *s = &cpu->system;
+  const size_t n = cpu->rows->n, k = s->given.sparse.k;
+  const oat_view t = {s->t, k, 1, k};
+  job m = {cpu, s->e, s->z};
+  const oat_loop first = oat_cpu_loop(cpu, NULL, gather, &m), second = oat_cpu_loop(cpu, NULL, scatter, &m);
+  oat_loop_run(&first);
+  oat_lanes_add(cpu->lanes < cpu->blocks ? cpu->lanes : cpu->blocks, k, cpu->stride, lane_t(cpu, 0), s->t);
+  oat_solve_left(s->given.lb, k, OAT_PLAIN, t);
+  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t);
+  oat_loop_run(&second);
+  out->ez = oat_dot(n, s->e, s->z);
+  out->whole = 0;
+  for (size_t i = 0; i < n; i++) {
+    out->whole += s->w[i] * s->e[i] * s->e[i];
+  }
+}
+
+oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate *out) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  const oat_cpu_system *s = &cpu->system;
+  const size_t n = cpu->rows->n;
+  for (size_t i = 0; i < n; i++) {
+    s->x[i] += length * s->p[i];
+    s->e[i] -= length * s->cp[i];
+  }
+  out->q = oat_dot(n, cpu->rows->r, s->x) + oat_dot(n, s->e, s->x);
+  precondition(cpu, out);
+  return OATGP_OK;
+}
+
+/* ---- making and freeing ------------------------------------------------------------------------------------------ */
+
+void oat_cpu_free_system(oat_cpu *cpu) {
+  free(cpu->system.room);
+  free(cpu->system.u);
+  free(cpu->system.traces);
+  cpu->system = (oat_cpu_system){0};
+}
+
+static oatgp_status make_vectors(oat_cpu *cpu) {
+  oat_cpu_system *s = &cpu->system;
+  double **const vectors[VECTORS] = {&s->w, &s->x, &s->e, &s->z, &s->p, &s->cp};
+  const size_t n = cpu->rows->n;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(cpu->ctx, VECTORS * n + s->given.sparse.k, 1, &s->room));
+  for (size_t i = 0; i < VECTORS; i++) {
+    *vectors[i] = s->room + i * n;
+  }
+  s->t = s->room + VECTORS * n;
+done:
+  return status;
+}
+
+oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  oat_cpu_system *s = &cpu->system;
+  const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
+  oatgp_status status = OATGP_OK;
+  oat_cpu_free_system(cpu);
+  s->given = *system;
+  s->given.sparse.stamp = 1; /* V is kept as long as the system is open */
+  TRY(make_vectors(cpu));
+  system->weights = 0;
+  for (size_t i = 0; i < all.n; i++) {
+    s->w[i] = 1 / oat_block_noise(&all, s->given.sparse.tau, i);
+    system->weights += s->w[i];
+  }
+  cpu->cached = 0;
+  oat_cpu_take_factor(cpu, &s->given.sparse);
+  oat_cpu_fill_cache(cpu, &s->given.sparse);
+  TRY(system->traces ? oat_cpu_make_traces(cpu) : OATGP_OK);
+  system->traces = s->u != NULL;
+  memcpy(s->e, all.r, all.n * sizeof *s->e);
+  out->q = 0;
+  precondition(cpu, out);
+done:
+  return status;
+}
