@@ -15,22 +15,13 @@ static int by_mark(const void *a, const void *b) {
   return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Rows to be marked: the first n. */
-typedef struct marking {
-  size_t d, n;
-  marked *list;
-} marking;
-
-static void mark_block(void *self, const oat_row_block *b) {
-  const marking *m = self;
-  for (size_t i = 0; i < b->n && b->first + i < m->n; i++) {
-    uint64_t mark = OAT_HASH_START;
-    for (size_t j = 0; j < m->d; j++) {
-      const double value = b->x.a[i + j * b->x.ld] + 0.0; /* no -0 */
-      mark = oat_hash(mark, &value, sizeof value);
-    }
-    m->list[b->first + i] = (marked){mark, b->first + i};
+static uint64_t mark_of(const oat_row_block *b, size_t d, size_t i) {
+  uint64_t mark = OAT_HASH_START;
+  for (size_t j = 0; j < d; j++) {
+    const double value = b->x.a[i + j * b->x.ld] + 0.0; /* no -0 */
+    mark = oat_hash(mark, &value, sizeof value);
   }
+  return mark;
 }
 
 static void add_group(const oat_rows *rows, const marked *list, size_t count, oat_repeats *found) {
@@ -54,8 +45,11 @@ oatgp_status oat_rows_repeats(oatgp_context *ctx, const oat_rows *rows, size_t m
     return status;
   }
   *out = (oat_repeats){0};
-  marking m = {rows->d, n, list};
-  oat_rows_in_order(rows, mark_block, &m);
+  OAT_IN_ORDER(rows, b) {
+    for (size_t i = 0; i < b.n && b.first + i < n; i++) {
+      list[b.first + i] = (marked){mark_of(&b, rows->d, i), b.first + i};
+    }
+  }
   qsort(list, n, sizeof *list, by_mark);
   for (size_t first = 0, end; first < n; first = end) {
     for (end = first + 1; end < n && list[end].mark == list[first].mark; end++) {
