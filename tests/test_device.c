@@ -889,14 +889,17 @@ static void put_nearest(result *out, const oat_nearest *nearest) {
   put_one(out, nearest->total);
 }
 
-/* Some points, then the others besides them, then all again, which changes nothing; and the means of the rows of each. */
+/* Some points and the means of their rows; the others besides them; then all again, which changes nothing. */
 static oatgp_status compute_nearest(world *w, oat_device *device, result *out) {
-  double distance[ROWS], size[CANDIDATES], mean[CANDIDATES * INPUTS];
+  double distance[ROWS], size[BEFORE], mean[BEFORE * INPUTS];
   size_t which[ROWS] = {0};
   oat_nearest nearest = {.points = {w->candidates, BEFORE, CANDIDATES}, .distance = distance, .which = which};
   oatgp_status status = OATGP_OK;
   TRY(device->table->nearest(device, &nearest));
   put_nearest(out, &nearest);
+  TRY(device->table->centres(device, which, BEFORE, size, mean));
+  put(out, BEFORE, size);
+  put(out, LENGTH(mean), mean);
   nearest.points = (oat_points){w->candidates + BEFORE, CANDIDATES - BEFORE, CANDIDATES};
   nearest.before = BEFORE;
   TRY(device->table->nearest(device, &nearest));
@@ -906,9 +909,6 @@ static oatgp_status compute_nearest(world *w, oat_device *device, result *out) {
   nearest.before = 0;
   TRY(device->table->nearest(device, &nearest));
   put_one(out, nearest.changed);
-  TRY(device->table->centres(device, which, CANDIDATES, size, mean));
-  put(out, CANDIDATES, size);
-  put(out, LENGTH(mean), mean);
 done:
   return status;
 }
@@ -930,33 +930,38 @@ static size_t nearest_of(const world *w, size_t row, size_t count) {
   return nearest;
 }
 
-static void state_nearest(world *w, result *out) {
-  static real mean[CANDIDATES * (1 + INPUTS)];
-  const size_t counts[] = {BEFORE, CANDIDATES};
-  for (size_t c = 0; c < LENGTH(counts); c++) {
-    real total = 0;
-    for (size_t i = 0; i < ROWS; i++) {
-      put_one(out, distance_of(w, i, nearest_of(w, i, counts[c])));
-      total += distance_of(w, i, nearest_of(w, i, counts[c]));
-    }
-    for (size_t i = 0; i < ROWS; i++) {
-      put_one(out, (real)nearest_of(w, i, counts[c]));
-    }
-    put_one(out, total);
-  }
-  put_one(out, true);
-  put_one(out, false);
-  memset(mean, 0, sizeof mean);
+static void state_rows_of(const world *w, size_t count, result *out) {
+  real total = 0;
   for (size_t i = 0; i < ROWS; i++) {
-    mean[nearest_of(w, i, CANDIDATES)]++;
+    put_one(out, distance_of(w, i, nearest_of(w, i, count)));
+    total += distance_of(w, i, nearest_of(w, i, count));
+  }
+  for (size_t i = 0; i < ROWS; i++) {
+    put_one(out, (real)nearest_of(w, i, count));
+  }
+  put_one(out, total);
+}
+
+static void state_centres(const world *w, result *out) {
+  real all[BEFORE * (1 + INPUTS)] = {0}; /* sizes, then means */
+  for (size_t i = 0; i < ROWS; i++) {
+    all[nearest_of(w, i, BEFORE)]++;
   }
   for (size_t i = 0; i < ROWS * INPUTS; i++) {
-    const size_t c = nearest_of(w, i % ROWS, CANDIDATES);
-    mean[c + (1 + i / ROWS) * CANDIDATES] += w->p.x[i] / mean[c];
+    const size_t c = nearest_of(w, i % ROWS, BEFORE);
+    all[c + (1 + i / ROWS) * BEFORE] += w->p.x[i] / all[c];
   }
-  for (size_t i = 0; i < LENGTH(mean); i++) {
-    put_one(out, mean[i]);
+  for (size_t i = 0; i < LENGTH(all); i++) {
+    put_one(out, all[i]);
   }
+}
+
+static void state_nearest(world *w, result *out) {
+  state_rows_of(w, BEFORE, out);
+  state_centres(w, out);
+  state_rows_of(w, CANDIDATES, out);
+  put_one(out, true);
+  put_one(out, false);
 }
 
 /* ---- the suite -------------------------------------------------------------------------------------------------------------- */

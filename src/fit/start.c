@@ -179,7 +179,8 @@ oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, siz
   if (status != OATGP_OK) {
     return status;
   }
-  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, {setup->settings->device, (int)setup->settings->threads}};
+  const oat_where where = {setup->settings->device, (int)setup->settings->threads};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, where};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 

@@ -13,7 +13,8 @@ enum { BLOCK = 2048 };                   /* rows at a time, whatever --block say
 
 /* Rows that take part: as many as the factor has room for, but some for each knot. This does not depend on --memory, as no choice does. */
 static size_t rows_for(const oat_search *s, size_t k) {
-  const size_t n = oat_rows_total(s->objective->config.rows), fit = FACTOR_DOUBLES / k, least = 4 * k, room = fit > least ? fit : least;
+  const size_t n = oat_rows_total(s->objective->config.rows);
+  const size_t fit = FACTOR_DOUBLES / k, least = 4 * k, room = fit > least ? fit : least;
   const size_t most = OAT_GREEDY_ROWS < room ? OAT_GREEDY_ROWS : room;
   return n < most ? n : most;
 }
@@ -37,8 +38,8 @@ static bool is_explained(const oat_search *s, const oat_covariance *cov, oat_poi
 }
 
 /* Chooses up to k rows as knots of the current model; *found: how many. */
-static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots, size_t k,
-                           size_t *found) {
+static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots,
+                           size_t k, size_t *found) {
   oatgp_status status = OATGP_OK;
   for (; *found < k && (*found == 0 || !oat_search_late(s, 0)); ++*found) {
     oat_pivot pivot;

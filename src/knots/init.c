@@ -78,7 +78,7 @@ static void place_centre(clusters *c, size_t centre, size_t row) {
   }
 }
 
-/* ---- k-means++ ------------------------------------------------------------------------------------------------------------- */
+/* ---- k-means++ --------------------------------------------------------------------------------------------------- */
 
 /* Where the running sum of the distances exceeds a level. */
 typedef struct draw {
@@ -124,7 +124,7 @@ done:
   return status;
 }
 
-/* ---- Lloyd's iterations ------------------------------------------------------------------------------------------------------ */
+/* ---- Lloyd's iterations ------------------------------------------------------------------------------------------ */
 
 typedef struct search {
   const double *distance;
@@ -142,14 +142,9 @@ static void look_far(void *self, size_t lane, size_t first, oat_points x) {
 static size_t farthest_row(const clusters *c) {
   search s = {.distance = c->nearest.distance};
   const oat_each each = {.block = BLOCK, .visit = look_far, .self = &s};
-  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
-    s.farthest[lane] = oat_largest_none;
-  }
+  oat_largest_clear(s.farthest);
   oat_rows_each(c->rows, &each);
-  for (size_t lane = 1; lane < OAT_MOST_LANES; lane++) {
-    oat_largest_take(&s.farthest[0], s.farthest[lane].value, s.farthest[lane].at);
-  }
-  return s.farthest[0].at;
+  return oat_largest_join((oat_largest){c->nearest.distance[0], 0}, s.farthest).at;
 }
 
 /* Every centre becomes the mean of its rows; one without rows moves to the row farthest from its own centre. */

@@ -75,15 +75,9 @@ static void look_ahead(void *self, size_t lane, size_t first, oat_points x) {
 static size_t most_promising(hunt *h) {
   const oat_objective_config *config = &h->search->objective->config;
   const oat_each each = {.block = BLOCK, .threads = config->where.threads, .visit = look_ahead, .self = h};
-  oat_largest best = {-1, oat_rows_total(config->rows)};
-  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
-    h->promising[lane] = oat_largest_none;
-  }
+  oat_largest_clear(h->promising);
   oat_rows_each(config->rows, &each);
-  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
-    oat_largest_take(&best, h->promising[lane].value, h->promising[lane].at);
-  }
-  return best.at;
+  return oat_largest_join((oat_largest){-1, oat_rows_total(config->rows)}, h->promising).at;
 }
 
 /* The earlier paper's way: an existing knot gains nothing. */

@@ -31,12 +31,25 @@ typedef struct oat_largest {
   size_t at;
 } oat_largest;
 
-static const oat_largest oat_largest_none = {-HUGE_VAL, SIZE_MAX};
-
 static inline void oat_largest_take(oat_largest *largest, double value, size_t at) {
   if (value > largest->value || (value == largest->value && at < largest->at)) {
     *largest = (oat_largest){value, at};
   }
+}
+
+/* Before a loop: no lane has one yet. */
+static inline void oat_largest_clear(oat_largest own[OAT_MOST_LANES]) {
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    own[lane] = (oat_largest){-HUGE_VAL, SIZE_MAX};
+  }
+}
+
+/* After it: the largest of all lanes, if it is larger than `least` or equal and before it; else `least`. */
+static inline oat_largest oat_largest_join(oat_largest least, const oat_largest own[OAT_MOST_LANES]) {
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    oat_largest_take(&least, own[lane].value, own[lane].at);
+  }
+  return least;
 }
 
 /* False if the loop was given up. */

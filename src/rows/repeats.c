@@ -15,10 +15,10 @@ static int by_mark(const void *a, const void *b) {
   return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
 }
 
-static uint64_t mark_of(const oat_rows *rows, size_t row) {
+static uint64_t mark_of(const oat_row_block *b, size_t d, size_t i) {
   uint64_t mark = OAT_HASH_START;
-  for (size_t j = 0; j < rows->d; j++) {
-    const double value = rows->x[row + j * rows->n] + 0.0; /* no -0 */
+  for (size_t j = 0; j < d; j++) {
+    const double value = b->x.a[i + j * b->x.ld] + 0.0; /* no -0 */
     mark = oat_hash(mark, &value, sizeof value);
   }
   return mark;
@@ -45,8 +45,10 @@ oatgp_status oat_rows_repeats(oatgp_context *ctx, const oat_rows *rows, size_t m
     return status;
   }
   *out = (oat_repeats){0};
-  for (size_t i = 0; i < n; i++) {
-    list[i] = (marked){mark_of(rows, i), i};
+  OAT_IN_ORDER(rows, b) {
+    for (size_t i = 0; i < b.n && b.first + i < n; i++) {
+      list[b.first + i] = (marked){mark_of(&b, rows->d, i), b.first + i};
+    }
   }
   qsort(list, n, sizeof *list, by_mark);
   for (size_t first = 0, end; first < n; first = end) {

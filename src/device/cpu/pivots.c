@@ -41,9 +41,6 @@ static void look_at_block(void *self, size_t lane, size_t item) {
   } else {
     eliminate(p, lane, &b);
   }
-  if (p->count == 0) {
-    oat_kernel_diagonal(p->cov, b.x, p->left + b.first);
-  }
   for (size_t i = b.first; i < b.first + b.n; i++) {
     oat_largest_take(&p->best[lane], p->left[i], i);
   }
@@ -51,15 +48,9 @@ static void look_at_block(void *self, size_t lane, size_t item) {
 
 /* If what is left of the first row is no number, no other is taken for larger. */
 static oat_largest find_largest(oat_pivots *p) {
-  for (size_t lane = 0; lane < p->cpu->lanes; lane++) {
-    p->best[lane] = oat_largest_none;
-  }
+  oat_largest_clear(p->best);
   oat_cpu_run(p->cpu, NULL, look_at_block, p);
-  oat_largest largest = {p->left[0], 0};
-  for (size_t lane = 0; lane < p->cpu->lanes; lane++) {
-    oat_largest_take(&largest, p->best[lane].value, p->best[lane].at);
-  }
-  return largest;
+  return oat_largest_join((oat_largest){p->left[0], 0}, p->best);
 }
 
 oatgp_status oat_cpu_pivots_next(oat_pivots *p, oat_pivot *out) {

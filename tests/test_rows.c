@@ -1,0 +1,186 @@
+/* What is read of rows: every function over blocks against a plain loop, for more rows than a block has. */
+#include "rows/rows.h"
+
+#include "rows/lanes.h"
+#include "rows/layout.h"
+#include "support.h"
+
+enum { ROWS = 150001, INPUTS = 2, BASIS = 1, FIRST_LARGEST = 350 }; /* of many rows with the same value */
+
+typedef struct world {
+  oatgp_context *ctx;
+  double *x, *r, *scale, *add;
+  oat_rows rows;
+} world;
+
+static double *random_numbers(size_t count, uint64_t seed, double least) {
+  double *a = calloc(count, sizeof *a);
+  oat_rng rng;
+  assert_non_null(a);
+  oat_rng_seed(&rng, seed);
+  for (size_t i = 0; i < count; i++) {
+    a[i] = least + oat_rng_uniform(&rng);
+  }
+  return a;
+}
+
+static int set_up(void **state) {
+  world *w = calloc(1, sizeof *w);
+  assert_non_null(w);
+  w->ctx = oatgp_context_create();
+  w->x = random_numbers(ROWS * INPUTS, 1, -0.5);
+  w->r = random_numbers(ROWS * (1 + BASIS), 2, -0.5);
+  w->scale = random_numbers(ROWS, 3, 0.5);
+  w->add = random_numbers(ROWS, 4, 0);
+  w->rows = (oat_rows){ROWS, INPUTS, BASIS, w->x, w->r, w->scale, w->add, 0, 0, NULL};
+  *state = w;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  world *w = *state;
+  oatgp_context_free(w->ctx);
+  free(w->x);
+  free(w->r);
+  free(w->scale);
+  free(w->add);
+  free(w);
+  return 0;
+}
+
+/* ---- the host's own functions ------------------------------------------------------------------------------------ */
+
+typedef struct visits {
+  const world *w;
+  int count[ROWS];
+  bool wrong[OAT_MOST_LANES];
+  oat_largest largest[OAT_MOST_LANES];
+} visits;
+
+static void visit(void *self, size_t lane, size_t first, oat_points x) {
+  visits *v = self;
+  for (size_t i = 0; i < x.n; i++) {
+    v->count[first + i]++;
+    v->wrong[lane] |= memcmp(&x.a[i], &v->w->x[first + i], sizeof(double)) != 0;
+    v->wrong[lane] |= memcmp(&x.a[i + x.ld], &v->w->x[first + i + ROWS], sizeof(double)) != 0;
+    oat_largest_take(&v->largest[lane], first + i < FIRST_LARGEST ? 0 : 1, first + i);
+  }
+}
+
+/* Each row once, with its inputs, whatever the block and the threads; and the first of the largest. */
+static void each_row_is_visited_once(void **state) {
+  const world *w = *state;
+  visits *v = calloc(1, sizeof *v);
+  assert_non_null(v);
+  const size_t blocks[] = {100, 4096, ROWS - 1, ROWS, ROWS + 1};
+  for (size_t b = 0; b < LENGTH(blocks); b++) {
+    for (int threads = 1; threads <= 3; threads++) {
+      *v = (visits){.w = w};
+      oat_largest_clear(v->largest);
+      const oat_each each = {.block = blocks[b], .threads = threads, .visit = visit, .self = v};
+      oat_rows_each(&w->rows, &each);
+      for (size_t i = 0; i < ROWS; i++) {
+        assert_int_equal(v->count[i], 1);
+      }
+      for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+        assert_false(v->wrong[lane]);
+      }
+      const oat_largest found = oat_largest_join((oat_largest){-HUGE_VAL, SIZE_MAX}, v->largest);
+      assert_true(found.value == 1 && found.at == FIRST_LARGEST);
+    }
+  }
+  free(v);
+}
+
+/* ---- what src/rows computes itself ------------------------------------------------------------------------------- */
+
+static void copies_of_all_rows(void **state) {
+  const world *w = *state;
+  const double coefficient = 0.3, tau = 0.7;
+  double *x = calloc(ROWS * INPUTS, sizeof *x), *r = calloc(ROWS, sizeof *r), *noise = calloc(ROWS, sizeof *noise);
+  oat_rows *less = NULL;
+  oat_rows_copy(&w->rows, &coefficient, tau, x, r, noise);
+  assert_int_equal(oat_rows_less_mean(w->ctx, &w->rows, &coefficient, &less), OATGP_OK);
+  assert_memory_equal(x, w->x, ROWS * INPUTS * sizeof *x);
+  assert_memory_equal(r, less->r, ROWS * sizeof *r);
+  for (size_t i = 0; i < ROWS; i++) {
+    assert_true(r[i] == w->r[i] - coefficient * w->r[i + ROWS]);
+    assert_true(noise[i] == tau * tau * w->scale[i] + w->add[i]);
+  }
+  oat_rows_free(less);
+  free(x);
+  free(r);
+  free(noise);
+}
+
+static void some_rows_in_another_order(void **state) {
+  const world *w = *state;
+  enum { TAKEN = 100000 };
+  size_t *index = calloc(TAKEN, sizeof *index);
+  double *x = calloc(TAKEN * INPUTS, sizeof *x);
+  oat_rows *taken = NULL;
+  for (size_t i = 0; i < TAKEN; i++) {
+    index[i] = ROWS - 1 - i;
+  }
+  assert_int_equal(oat_rows_take(w->ctx, &w->rows, TAKEN, index, &taken), OATGP_OK);
+  oat_rows_inputs_of(&w->rows, TAKEN, index, x);
+  assert_memory_equal(x, taken->x, TAKEN * INPUTS * sizeof *x);
+  for (size_t i = 0; i < TAKEN; i++) {
+    assert_true(x[i] == w->x[index[i]] && x[i + TAKEN] == w->x[index[i] + ROWS]);
+    assert_true(taken->r[i] == w->r[index[i]] && taken->r[i + TAKEN] == w->r[index[i] + ROWS]);
+    assert_true(taken->noise_scale[i] == w->scale[index[i]] && taken->noise_add[i] == w->add[index[i]]);
+  }
+  oat_rows_free(taken);
+  free(index);
+  free(x);
+}
+
+static void planes_ranges_and_constants(void **state) {
+  const world *w = *state;
+  const double slope[] = {2, -3}, middle[] = {0.1, 0.2};
+  double *out = calloc(ROWS, sizeof *out), lowest[] = {0, -1}, highest[] = {0.1, 0.1}, least = 0, most = 0.1, tau = 0;
+  long double squares = 0, logarithms = 0;
+  oat_rows_plane(&w->rows, 5, slope, middle, out);
+  oat_rows_range(&w->rows, lowest, highest);
+  const double value = oat_rows_constant(&w->rows, &tau);
+  for (size_t i = 0; i < ROWS; i++) {
+    assert_true(fabs(out[i] - (5 + 2 * (w->x[i] - 0.1) - 3 * (w->x[i + ROWS] - 0.2))) < 1e-14);
+    least = fmin(least, w->x[i]);
+    most = fmax(most, w->x[i]);
+    squares += (long double)w->r[i] * w->r[i] / w->scale[i];
+    logarithms += logl(w->scale[i]);
+  }
+  assert_true(lowest[0] == least && highest[0] == most && lowest[1] == -1);
+  assert_true(fabsl(tau - sqrtl(squares / ROWS)) < 1e-12L);
+  const long double wanted = -(ROWS * (logl(2 * acosl(-1) * squares / ROWS) + 1) + logarithms) / 2;
+  assert_true(fabsl(value - wanted) < 1e-11L * fabsl(wanted));
+  free(out);
+}
+
+/* Rows 7 and 140000 are the same, and so are 8 and 9; of the first 1000 only the latter. */
+static void repeated_rows(void **state) {
+  world *w = *state;
+  oat_repeats found;
+  for (size_t j = 0; j < INPUTS; j++) {
+    w->x[140000 + j * ROWS] = w->x[7 + j * ROWS];
+    w->x[9 + j * ROWS] = w->x[8 + j * ROWS];
+  }
+  assert_int_equal(oat_rows_repeats(w->ctx, &w->rows, ROWS, &found), OATGP_OK);
+  assert_int_equal(found.rows, 4);
+  assert_int_equal(found.groups, 2);
+  const double near = w->r[8] - w->r[9], far = w->r[7] - w->r[140000];
+  assert_true(fabs(found.squares - near * near / 2 - far * far / 2) < 1e-14);
+  assert_int_equal(oat_rows_repeats(w->ctx, &w->rows, 1000, &found), OATGP_OK);
+  assert_int_equal(found.groups, 1);
+  assert_true(fabs(found.squares - near * near / 2) < 1e-14);
+}
+
+#define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_WORLD(each_row_is_visited_once),    WITH_WORLD(copies_of_all_rows), WITH_WORLD(some_rows_in_another_order),
+      WITH_WORLD(planes_ranges_and_constants), WITH_WORLD(repeated_rows),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
