@@ -33,25 +33,21 @@ static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
                 {"size", style->size, 100},
                 {"opacity", style->opacity, 1}};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    if (!(fields[i].value >= 0 && fields[i].value <= fields[i].most)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the %s of a mark must be from 0 to %g, not %g", fields[i].name, fields[i].most,
-                      fields[i].value);
-    }
+    REFUSE_IF(!(fields[i].value >= 0 && fields[i].value <= fields[i].most), ctx, OATGP_ARGUMENT,
+              "the %s of a mark must be from 0 to %g, not %g", fields[i].name, fields[i].most, fields[i].value);
   }
   return OATGP_OK;
 }
 
 static oatgp_status copy_style(oatgp_context *ctx, const oat_style *style, oat_mark *mark) {
-  oatgp_status status;
   char *label = NULL, *tooltip = NULL;
   mark->style = *style;
   mark->style.label = mark->style.tooltip = NULL;
-  TRY(oat_copy_text(ctx, style->label, &label));
+  PASS_ON(oat_copy_text(ctx, style->label, &label));
   mark->style.label = label;
-  TRY(oat_copy_text(ctx, style->tooltip, &tooltip));
+  PASS_ON(oat_copy_text(ctx, style->tooltip, &tooltip));
   mark->style.tooltip = tooltip;
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* `mark` has kind, place and n; the rest comes from the others. */

@@ -249,10 +249,8 @@ static oatgp_status check_prefix(oatgp_context *ctx, const char *prefix) {
     rest++;
     rest += strspn(rest, letters);
   }
-  if (first == 0 || *rest != '\0') {
-    return oat_fail(ctx, OATGP_ARGUMENT, "'%s' cannot begin the ids of a figure: it must be a letter, then letters, digits, - or _",
-                    prefix);
-  }
+  REFUSE_IF(first == 0 || *rest != '\0', ctx, OATGP_ARGUMENT,
+            "'%s' cannot begin the ids of a figure: it must be a letter, then letters, digits, - or _", prefix);
   return OATGP_OK;
 }
 

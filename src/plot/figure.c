@@ -12,24 +12,20 @@ static const double points_per_mm = 72 / 25.4;
 /* ---- a figure ------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status check_spec(oatgp_context *ctx, const oat_figure_spec *spec) {
-  if (spec->title == NULL || spec->title[0] == '\0' || spec->description == NULL || spec->description[0] == '\0') {
-    return oat_fail(ctx, OATGP_ARGUMENT, "a figure needs a title and a description, for those who cannot see it");
-  }
-  if (spec->rows > OAT_MAX_GRID || spec->columns > OAT_MAX_GRID) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "a figure has at most %d rows and %d columns of panels, not %zu and %zu", OAT_MAX_GRID,
-                    OAT_MAX_GRID, spec->rows, spec->columns);
-  }
+  REFUSE_IF(spec->title == NULL || spec->title[0] == '\0' || spec->description == NULL || spec->description[0] == '\0', ctx, OATGP_ARGUMENT,
+            "a figure needs a title and a description, for those who cannot see it");
+  REFUSE_IF(spec->rows > OAT_MAX_GRID || spec->columns > OAT_MAX_GRID, ctx, OATGP_ARGUMENT,
+            "a figure has at most %d rows and %d columns of panels, not %zu and %zu", OAT_MAX_GRID, OAT_MAX_GRID, spec->rows,
+            spec->columns);
   const double sizes[] = {spec->width_mm, spec->height_mm};
   for (int i = 0; i < 2; i++) {
-    if (sizes[i] != 0 && !(sizes[i] >= 20 && sizes[i] <= 2000)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the %s of a figure must be from 20 to 2000 mm, not %g", i == 0 ? "width" : "height", sizes[i]);
-    }
+    REFUSE_IF(sizes[i] != 0 && !(sizes[i] >= 20 && sizes[i] <= 2000), ctx, OATGP_ARGUMENT,
+              "the %s of a figure must be from 20 to 2000 mm, not %g", i == 0 ? "width" : "height", sizes[i]);
   }
   return OATGP_OK;
 }
 
 static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec) {
-  oatgp_status status;
   oatgp_context *const ctx = figure->ctx;
   figure->rows = spec->rows > 0 ? spec->rows : 1;
   figure->columns = spec->columns > 0 ? spec->columns : 1;
@@ -38,17 +34,16 @@ static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec)
   figure->legend = spec->legend;
   figure->in_page = spec->in_page;
   memcpy(figure->share, spec->share, sizeof figure->share);
-  TRY(oat_copy_text(ctx, spec->title, &figure->title));
-  TRY(oat_copy_text(ctx, spec->description, &figure->description));
-  TRY(oat_copy_text(ctx, spec->heading, &figure->heading));
-  TRY(oat_new(ctx, figure->rows * figure->columns, sizeof *figure->panels, &figure->panels));
+  PASS_ON(oat_copy_text(ctx, spec->title, &figure->title));
+  PASS_ON(oat_copy_text(ctx, spec->description, &figure->description));
+  PASS_ON(oat_copy_text(ctx, spec->heading, &figure->heading));
+  PASS_ON(oat_new(ctx, figure->rows * figure->columns, sizeof *figure->panels, &figure->panels));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     figure->panels[i].figure = figure;
     figure->panels[i].row = i / figure->columns;
     figure->panels[i].column = i % figure->columns;
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, oat_figure **out) {
@@ -161,39 +156,33 @@ static oatgp_status check_axis(oatgp_context *ctx, oat_direction direction, cons
   }
   const double ends[] = {axis->low, axis->high};
   for (int i = 0; i < 2; i++) {
-    if (!isnan(ends[i]) && isnan(oat_scale_transform(axis->kind, ends[i]))) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the %c axis cannot end at %g: %s", name, ends[i],
-                      axis->kind == OAT_LOG10 ? "a logarithmic axis has positive numbers only" : "the limit is 1e300");
-    }
+    REFUSE_IF(!isnan(ends[i]) && isnan(oat_scale_transform(axis->kind, ends[i])), ctx, OATGP_ARGUMENT, "the %c axis cannot end at %g: %s",
+              name, ends[i], axis->kind == OAT_LOG10 ? "a logarithmic axis has positive numbers only" : "the limit is 1e300");
   }
-  if (axis->low > axis->high) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the %c axis cannot go from %g to %g: the lower end comes first", name, axis->low, axis->high);
-  }
-  if (axis->high - axis->low < 1e-9 * fmax(fabs(axis->low), fabs(axis->high))) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the ends of the %c axis, %.17g and %.17g, are too close for ticks", name, axis->low, axis->high);
-  }
+  REFUSE_IF(axis->low > axis->high, ctx, OATGP_ARGUMENT, "the %c axis cannot go from %g to %g: the lower end comes first", name, axis->low,
+            axis->high);
+  REFUSE_IF(axis->high - axis->low < 1e-9 * fmax(fabs(axis->low), fabs(axis->high)), ctx, OATGP_ARGUMENT,
+            "the ends of the %c axis, %.17g and %.17g, are too close for ticks", name, axis->low, axis->high);
   return OATGP_OK;
 }
 
 static oatgp_status copy_axis(oatgp_context *ctx, const oat_axis *axis, oat_axis *out) {
-  oatgp_status status;
   char *label = NULL, **names = NULL;
   *out = *axis;
   out->label = NULL;
   out->names = NULL;
   out->n_names = 0;
-  TRY(oat_copy_text(ctx, axis->label, &label));
+  PASS_ON(oat_copy_text(ctx, axis->label, &label));
   out->label = label;
   if (axis->kind == OAT_NAMES) {
-    TRY(oat_new(ctx, axis->n_names, sizeof *names, &names));
+    PASS_ON(oat_new(ctx, axis->n_names, sizeof *names, &names));
     out->names = (const char *const *)names;
     out->n_names = axis->n_names;
     for (size_t i = 0; i < axis->n_names; i++) {
-      TRY(oat_copy_text(ctx, axis->names[i] != NULL ? axis->names[i] : "", &names[i]));
+      PASS_ON(oat_copy_text(ctx, axis->names[i] != NULL ? axis->names[i] : "", &names[i]));
     }
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status set_axis(oat_panel *panel, oat_direction direction, const oat_axis *axis) {
@@ -212,19 +201,16 @@ oatgp_status oat_panel_axis(oat_panel *panel, oat_direction direction, const oat
   if (panel == NULL) {
     return OATGP_ARGUMENT;
   }
-  const oatgp_status status = check_axis(panel->figure->ctx, direction, axis);
-  return status == OATGP_OK ? set_axis(panel, direction, axis) : status;
+  PASS_ON(check_axis(panel->figure->ctx, direction, axis));
+  return set_axis(panel, direction, axis);
 }
 
 oatgp_status oat_figure_axis(oat_figure *figure, oat_direction direction, const oat_axis *axis) {
-  oatgp_status status;
   oat_axis unlabelled = *axis;
   unlabelled.label = NULL;
-  TRY(check_axis(figure->ctx, direction, axis));
+  PASS_ON(check_axis(figure->ctx, direction, axis));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
-    TRY(set_axis(&figure->panels[i], direction, &unlabelled));
+    PASS_ON(set_axis(&figure->panels[i], direction, &unlabelled));
   }
-  TRY(set_text(figure->ctx, &figure->axis_label[direction], axis->label));
-done:
-  return status;
+  return set_text(figure->ctx, &figure->axis_label[direction], axis->label);
 }

@@ -409,10 +409,9 @@ done:
 oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_string *out) {
   oat_key key = {0};
   oatgp_status status;
-  if (letters.width < LEAST_WIDTH || letters.height < LEAST_HEIGHT) {
-    return oat_fail(figure->ctx, OATGP_ARGUMENT, "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH,
-                    LEAST_HEIGHT, letters.width, letters.height);
-  }
+  REFUSE_IF(letters.width < LEAST_WIDTH || letters.height < LEAST_HEIGHT, figure->ctx, OATGP_ARGUMENT,
+            "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH, LEAST_HEIGHT, letters.width,
+            letters.height);
   TRY(oat_key_make(figure, &key));
   TRY(oat_figure_lay_out(figure, &key));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {

@@ -32,13 +32,10 @@ static void add_bytes(oat_string *string, const char *bytes, size_t count) {
 
 oatgp_status oat_string_write(const oat_string *string, const char *path) {
   oat_file file = {0};
-  oatgp_status status;
-  TRY(string->status);
-  TRY(oat_file_open(string->ctx, path, &file));
+  PASS_ON(string->status);
+  PASS_ON(oat_file_open(string->ctx, path, &file));
   fwrite(string->text, 1, string->length, file.stream); /* closing finds what failed */
-  TRY(oat_file_close(string->ctx, &file, OATGP_OK));
-done:
-  return status;
+  return oat_file_close(string->ctx, &file, OATGP_OK);
 }
 
 void oat_string_add(oat_string *string, const char *text) { add_bytes(string, text, strlen(text)); }

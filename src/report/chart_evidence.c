@@ -15,18 +15,15 @@ static void title(const oat_facts *f, size_t panel, oat_string *out) {
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   static const char *const names[] = {"objective", "exact evidence"};
   const double ends[] = {f->info.lower, f->info.upper}, second[] = {2, 2}, first = 1;
-  oatgp_status status;
   (void)panel;
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.kind = OAT_NAMES, .n_names = 2, .names = names}));
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "nats"}));
-  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_GREY, .dash = OAT_DOTTED}, OAT_X, f->info.lower));
-  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_GREY, .dash = OAT_DOTTED}, OAT_X, f->info.upper));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 5, .opacity = 0.6, .label = "between lower and upper bound"}, 2, ends,
-                     second));
-  TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_DIAMOND, .size = 7, .label = "objective of the model"}, 1,
-                       &f->info.objective, &first));
-done:
-  return status;
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.kind = OAT_NAMES, .n_names = 2, .names = names}));
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "nats"}));
+  PASS_ON(oat_panel_rule(out, &(oat_style){.colour = OAT_GREY, .dash = OAT_DOTTED}, OAT_X, f->info.lower));
+  PASS_ON(oat_panel_rule(out, &(oat_style){.colour = OAT_GREY, .dash = OAT_DOTTED}, OAT_X, f->info.upper));
+  PASS_ON(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 5, .opacity = 0.6, .label = "between lower and upper bound"}, 2,
+                         ends, second));
+  return oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_DIAMOND, .size = 7, .label = "objective of the model"}, 1,
+                          &f->info.objective, &first);
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {

@@ -218,21 +218,18 @@ done:
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
-  oatgp_status status;
   if (f->d == 1) {
     return draw_fit(f, out);
   }
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_X)]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_Y)]}));
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_X)]}));
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_Y)]}));
   if (f->d == 2) {
-    TRY(draw_map(f, out));
+    PASS_ON(draw_map(f, out));
   }
   if (f->data != NULL) {
-    TRY(oat_draw_rows(f, OAT_GREY, f->input[input_of(f, panel, OAT_X)], f->input[input_of(f, panel, OAT_Y)], out));
+    PASS_ON(oat_draw_rows(f, OAT_GREY, f->input[input_of(f, panel, OAT_X)], f->input[input_of(f, panel, OAT_Y)], out));
   }
-  TRY(draw_knots(f, panel, out));
-done:
-  return status;
+  return draw_knots(f, panel, out);
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {

@@ -71,10 +71,9 @@ static void add_start(const oat_facts *f, record *r) {
 }
 
 static oatgp_status make_record(const oat_facts *f, record *r) {
-  oatgp_status status = OATGP_OK;
   for (int i = 0; i < 2; i++) {
-    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->kept[i]));
-    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->dropped[i]));
+    PASS_ON(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->kept[i]));
+    PASS_ON(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->dropped[i]));
   }
   add_start(f, r);
   for (size_t i = 0; i < f->info.selection_count;) {
@@ -83,8 +82,7 @@ static oatgp_status make_record(const oat_facts *f, record *r) {
     const bool kept = step[OAT_SELECTION_KEPT] > 0;
     add(kept ? r->kept : r->dropped, kept ? &r->n_kept : &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static size_t panels(const oat_facts *f) { return f->info.selection_count > 0 || f->info.history_count > 0; }

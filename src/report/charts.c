@@ -79,15 +79,13 @@ static void tell(const oat_chart *chart, const oat_facts *f, size_t panel, oat_s
 }
 
 static oatgp_status draw_panels(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure *figure, size_t columns) {
-  oatgp_status status = OATGP_OK;
   if (panel != SIZE_MAX) {
     return chart->draw(f, panel, oat_figure_panel(figure, 0, 0));
   }
   for (size_t i = 0; i < chart->panels(f); i++) {
-    TRY(chart->draw(f, i, oat_figure_panel(figure, i / columns, i % columns)));
+    PASS_ON(chart->draw(f, i, oat_figure_panel(figure, i / columns, i % columns)));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* In mm; each name has a line. */

@@ -17,9 +17,8 @@ static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
 }
 
 static oatgp_status check(const oat_chart *chart, const oat_facts *f) {
-  if (chart->needs_data && (f->data == NULL || f->data->y == NULL)) {
-    return oat_fail(f->ctx, OATGP_DATA, "the figure '%s' needs rows with a target: give data", chart->name);
-  }
+  REFUSE_IF(chart->needs_data && (f->data == NULL || f->data->y == NULL), f->ctx, OATGP_DATA,
+            "the figure '%s' needs rows with a target: give data", chart->name);
   return chart->panels(f) > 0 ? OATGP_OK
                               : oat_fail(f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
 }

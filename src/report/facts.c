@@ -57,16 +57,14 @@ static oatgp_status shorten(oatgp_context *ctx, const char *name, char **out) {
 }
 
 static oatgp_status copy_names(oat_facts *f) {
-  oatgp_status status;
   f->full_target = *f->info.target != '\0' ? f->info.target : "target";
   f->full_name = (const char *const *)f->model->names;
-  TRY(shorten(f->ctx, f->full_target, &f->target));
-  TRY(oat_new(f->ctx, f->d, sizeof *f->name, &f->name));
+  PASS_ON(shorten(f->ctx, f->full_target, &f->target));
+  PASS_ON(oat_new(f->ctx, f->d, sizeof *f->name, &f->name));
   for (size_t j = 0; j < f->d; j++) {
-    TRY(shorten(f->ctx, f->full_name[j], &f->name[j]));
+    PASS_ON(shorten(f->ctx, f->full_name[j], &f->name[j]));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------------- */
@@ -86,21 +84,18 @@ done:
 }
 
 static oatgp_status find_knots(oat_facts *f) {
-  oatgp_status status = OATGP_OK;
   if (f->info.knots > 0) {
-    TRY(oat_new_matrix(f->ctx, f->info.knots, f->d, &f->knots));
-    TRY(oat_new_matrix(f->ctx, f->info.knots, 1, &f->knot_mean));
-    TRY(oat_predict_knots(f->ctx, f->model, f->knots, f->knot_mean, NULL));
+    PASS_ON(oat_new_matrix(f->ctx, f->info.knots, f->d, &f->knots));
+    PASS_ON(oat_new_matrix(f->ctx, f->info.knots, 1, &f->knot_mean));
+    PASS_ON(oat_predict_knots(f->ctx, f->model, f->knots, f->knot_mean, NULL));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status find_ranges(oat_facts *f) {
   const oat_scaling *const scaling = &f->model->scaling;
-  oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, f->d, 1, &f->lowest));
-  TRY(oat_new_matrix(f->ctx, f->d, 1, &f->highest));
+  PASS_ON(oat_new_matrix(f->ctx, f->d, 1, &f->lowest));
+  PASS_ON(oat_new_matrix(f->ctx, f->d, 1, &f->highest));
   for (size_t j = 0; j < f->d; j++) {
     f->lowest[j] = scaling->lowest[j] * scaling->scale[j] + scaling->centre[j];
     f->highest[j] = scaling->highest[j] * scaling->scale[j] + scaling->centre[j];
@@ -109,8 +104,7 @@ static oatgp_status find_ranges(oat_facts *f) {
       f->highest[j] = fmax(f->highest[j], f->input[j][i]);
     }
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------------- */
@@ -143,64 +137,55 @@ static oatgp_status predict_rows(oat_facts *f) {
     status = oat_loo_report(f->ctx, f->model, f->data, &rows, &f->scores);
     f->left_out = status == OATGP_OK;
   }
-  if (status == OATGP_DATA) {
-    TRY(oat_predict_sd(f->ctx, f->model, f->data, &(oatgp_prediction_sd){f->mean, NULL, f->sd}));
-    TRY(oat_held_out_report(f->ctx, f->data, (oat_gaussian){f->mean, f->sd}, &rows, &f->scores));
+  if (status != OATGP_DATA) {
+    return status;
   }
-done:
-  return status;
+  PASS_ON(oat_predict_sd(f->ctx, f->model, f->data, &(oatgp_prediction_sd){f->mean, NULL, f->sd}));
+  return oat_held_out_report(f->ctx, f->data, (oat_gaussian){f->mean, f->sd}, &rows, &f->scores);
 }
 
 /* All rows; of many, the worst predicted and a random choice of the others, always the same. A worst one that is drawn again lies on itself. */
 static oatgp_status choose_shown(oat_facts *f) {
   const size_t n = f->data->n;
   oat_rng rng;
-  oatgp_status status;
   f->n_shown = n < OAT_MOST_POINTS ? n : OAT_MOST_POINTS;
-  TRY(oat_new(f->ctx, f->n_shown, sizeof *f->shown, &f->shown));
+  PASS_ON(oat_new(f->ctx, f->n_shown, sizeof *f->shown, &f->shown));
   oat_rng_seed(&rng, 1);
   oat_rng_sample(&rng, n, f->n_shown, f->shown);
   if (f->n_shown < n && f->n_worst > 0) {
     memcpy(f->shown, f->worst, f->n_worst * sizeof *f->shown);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status look_at_rows(oat_facts *f) {
   const size_t n = f->data->n;
-  oatgp_status status;
   if (f->data->y != NULL) {
     double **const arrays[] = {&f->mean, &f->sd, &f->residual, &f->nlp};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-      TRY(oat_new_matrix(f->ctx, n, 1, arrays[i]));
+      PASS_ON(oat_new_matrix(f->ctx, n, 1, arrays[i]));
     }
-    TRY(predict_rows(f));
+    PASS_ON(predict_rows(f));
     f->n_worst = n < OAT_MOST_WORST ? n : OAT_MOST_WORST;
-    TRY(oat_new(f->ctx, f->n_worst, sizeof *f->worst, &f->worst));
-    TRY(rank(f->ctx, n, f->nlp, f->n_worst, f->worst));
+    PASS_ON(oat_new(f->ctx, f->n_worst, sizeof *f->worst, &f->worst));
+    PASS_ON(rank(f->ctx, n, f->nlp, f->n_worst, f->worst));
   }
-  TRY(choose_shown(f));
-done:
-  return status;
+  return choose_shown(f);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts) {
-  oatgp_status status;
   *facts = (oat_facts){.ctx = ctx, .model = model, .data = data, .d = model->d};
   oatgp_model_get_info(model, &facts->info);
-  TRY(copy_names(facts));
-  TRY(order_inputs(facts));
-  TRY(find_knots(facts));
+  PASS_ON(copy_names(facts));
+  PASS_ON(order_inputs(facts));
+  PASS_ON(find_knots(facts));
   if (data != NULL) {
-    TRY(find_inputs(facts));
-    TRY(look_at_rows(facts));
+    PASS_ON(find_inputs(facts));
+    PASS_ON(look_at_rows(facts));
   }
-  TRY(find_ranges(facts));
-done:
-  return status;
+  return find_ranges(facts);
 }
 
 void oat_facts_clear(oat_facts *facts) {

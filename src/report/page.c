@@ -60,7 +60,6 @@ done:
 
 /* All panels of the charts; where one has none, why. */
 static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *charts) {
-  oatgp_status status = OATGP_OK;
   size_t frames = 0;
   for (size_t i = 0; i < count; i++) {
     frames += charts[i]->panels(p->f);
@@ -68,7 +67,7 @@ static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *c
   oat_string_print(&p->html, "<div class=\"cards%s\">\n", frames == 2 || frames == 4 ? " pairs" : "");
   for (size_t i = 0; i < count; i++) {
     for (size_t panel = 0; panel < charts[i]->panels(p->f); panel++) {
-      TRY(add_figure(p, charts[i], panel));
+      PASS_ON(add_figure(p, charts[i], panel));
     }
   }
   add(p, "</div>\n");
@@ -77,8 +76,7 @@ static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *c
       oat_string_print(&p->html, "<p>%c%s.</p>\n", toupper((unsigned char)*charts[i]->why), charts[i]->why + 1);
     }
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- what it is -------------------------------------------------------------------------------------------------------- */
@@ -403,18 +401,16 @@ static oatgp_status add_knots(page *p) {
 }
 
 static oatgp_status fill(page *p) {
-  oatgp_status status;
   add_head(p);
   add_summary(p);
-  TRY(p->f->d == 1 ? add_knots(p) : OATGP_OK);
-  TRY(add_predictions(p));
-  TRY(p->f->d == 1 ? OATGP_OK : add_effects(p));
-  TRY(p->f->d == 1 ? OATGP_OK : add_knots(p));
+  PASS_ON(p->f->d == 1 ? add_knots(p) : OATGP_OK);
+  PASS_ON(add_predictions(p));
+  PASS_ON(p->f->d == 1 ? OATGP_OK : add_effects(p));
+  PASS_ON(p->f->d == 1 ? OATGP_OK : add_knots(p));
   add_worst(p);
   add_fitted(p);
   add_end(p);
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {

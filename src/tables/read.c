@@ -15,28 +15,22 @@ static oatgp_status read_file(oatgp_context *ctx, const char *path, const oat_co
 }
 
 static oatgp_status check_arguments(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out) {
-  if (path == NULL || settings == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "reading data needs a path, settings and out, which are not NULL");
-  }
+  REFUSE_IF(path == NULL || settings == NULL || out == NULL, ctx, OATGP_ARGUMENT,
+            "reading data needs a path, settings and out, which are not NULL");
   return path[0] != '\0' ? oatgp_settings_check(ctx, settings) : oat_fail(ctx, OATGP_ARGUMENT, "the path of the data is empty");
 }
 
 oatgp_status oatgp_data_read(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_arguments(ctx, path, settings, out);
-  return status != OATGP_OK ? status : read_file(ctx, path, NULL, settings, out);
+  PASS_ON(check_arguments(ctx, path, settings, out));
+  return read_file(ctx, path, NULL, settings, out);
 }
 
 oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oatgp_data *like, const oatgp_settings *settings,
                                   oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_arguments(ctx, path, settings, out);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  if (like == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_read_like needs data to be like, which are not NULL");
-  }
+  PASS_ON(check_arguments(ctx, path, settings, out));
+  REFUSE_IF(like == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_read_like needs data to be like, which are not NULL");
   const oat_columns wanted = {
       .d = like->d, .names = like->names, .positions = like->positions, .columns = like->columns, .header = like->header};
   return read_file(ctx, path, &wanted, settings, out);

@@ -61,10 +61,7 @@ size_t oat_utf8_of_byte(unsigned char byte, char *out) {
 
 oatgp_status oat_copy_utf8(oatgp_context *ctx, const char *text, size_t length, char **out) {
   const bool plain = oat_is_utf8(text, length);
-  const oatgp_status status = oat_new(ctx, (plain ? 1 : 3) * length + 1, 1, out);
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(oat_new(ctx, (plain ? 1 : 3) * length + 1, 1, out));
   size_t used = 0;
   for (size_t i = 0; i < length && !plain; i++) {
     used += oat_utf8_of_byte((unsigned char)text[i], *out + used);
