@@ -118,8 +118,7 @@ static void tell_scale(oat_string *svg, const oat_panel *panel, oat_direction di
   oat_string_print(svg, " data-%c=\"%s%s", letter, panel->axis[direction].whole ? "whole-" : "", kinds[scale->kind]);
   const double numbers[] = {scale->low, scale->high, scale->from, scale->to};
   for (int i = 0; i < 4; i++) {
-    oat_string_add(svg, " ");
-    oat_string_value(svg, numbers[i], 12);
+    oat_string_print(svg, " %s", oat_value(numbers[i], 12).text);
   }
   oat_string_print(svg, "\" data-%c-name=\"", letter);
   oat_svg_text(svg, label != NULL ? label : "");

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 static const double points_per_mm = 72 / 25.4;
 
 /* ---- a figure ------------------------------------------------------------------------------------------------------ */
@@ -26,7 +24,7 @@ static oatgp_status check_spec(oatgp_context *ctx, const oat_figure_spec *spec) 
 }
 
 static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec) {
-  oatgp_context *const ctx = figure->ctx;
+  oat_scratch *const memory = &figure->memory;
   figure->rows = spec->rows > 0 ? spec->rows : 1;
   figure->columns = spec->columns > 0 ? spec->columns : 1;
   figure->width = points_per_mm * (spec->width_mm > 0 ? spec->width_mm : 160);
@@ -34,10 +32,11 @@ static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec)
   figure->legend = spec->legend;
   figure->in_page = spec->in_page;
   memcpy(figure->share, spec->share, sizeof figure->share);
-  PASS_ON(oat_copy_text(ctx, spec->title, &figure->title));
-  PASS_ON(oat_copy_text(ctx, spec->description, &figure->description));
-  PASS_ON(oat_copy_text(ctx, spec->heading, &figure->heading));
-  PASS_ON(oat_new(ctx, figure->rows * figure->columns, sizeof *figure->panels, &figure->panels));
+  figure->title = oat_take_text(memory, spec->title);
+  figure->description = oat_take_text(memory, spec->description);
+  figure->heading = oat_take_text(memory, spec->heading);
+  figure->panels = oat_take(memory, figure->rows * figure->columns, sizeof *figure->panels);
+  PASS_ON(memory->status);
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     figure->panels[i].figure = figure;
     figure->panels[i].row = i / figure->columns;
@@ -51,7 +50,7 @@ oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, 
   oatgp_status status;
   TRY(check_spec(ctx, spec));
   TRY(oat_new(ctx, 1, sizeof *figure, &figure));
-  figure->ctx = ctx;
+  figure->ctx = figure->memory.ctx = ctx;
   TRY(fill_figure(figure, spec));
   if (figure->legend.row >= figure->rows || figure->legend.column >= figure->columns) {
     TRY(oat_fail(ctx, OATGP_ARGUMENT, "the legend's panel (%zu, %zu) is outside the %zu x %zu panels of the figure", figure->legend.row,
@@ -64,46 +63,14 @@ done:
   return status;
 }
 
-static void free_axis(oat_axis *axis) {
-  char *label, **names;
-  /* They are copies of this file's making; const keeps the callers from changing theirs. */
-  memcpy(&label, &axis->label, sizeof label);
-  memcpy(&names, &axis->names, sizeof names);
-  for (size_t i = 0; names != NULL && i < axis->n_names; i++) {
-    free(names[i]);
-  }
-  free(names);
-  free(label);
-  *axis = (oat_axis){0};
-}
-
-static void free_panel(oat_panel *panel) {
-  for (size_t i = 0; i < panel->n_marks; i++) {
-    oat_mark_free(&panel->marks[i]);
-  }
-  free(panel->marks);
-  free(panel->title);
-  free_axis(&panel->axis[OAT_X]);
-  free_axis(&panel->axis[OAT_Y]);
-}
-
 void oat_figure_free(oat_figure *figure) {
   if (figure == NULL) {
     return;
   }
   for (size_t i = 0; figure->panels != NULL && i < figure->rows * figure->columns; i++) {
-    free_panel(&figure->panels[i]);
+    free(figure->panels[i].marks);
   }
-  for (size_t i = 0; i < OAT_MAX_GRID; i++) {
-    free(figure->row_title[i]);
-    free(figure->column_title[i]);
-  }
-  free(figure->panels);
-  free(figure->axis_label[OAT_X]);
-  free(figure->axis_label[OAT_Y]);
-  free(figure->title);
-  free(figure->description);
-  free(figure->heading);
+  oat_scratch_free(&figure->memory);
   free(figure);
 }
 
@@ -118,28 +85,23 @@ oat_panel *oat_figure_panel(oat_figure *figure, size_t row, size_t column) {
   return &figure->panels[row * figure->columns + column];
 }
 
-static oatgp_status set_text(oatgp_context *ctx, char **place, const char *text) {
-  char *copy = NULL;
-  const oatgp_status status = oat_copy_text(ctx, text, &copy);
-  if (status == OATGP_OK) {
-    free(*place);
-    *place = copy;
-  }
-  return status;
+static oatgp_status set_text(oat_figure *figure, char **place, const char *text) {
+  *place = oat_take_text(&figure->memory, text);
+  return figure->memory.status;
 }
 
 oatgp_status oat_figure_column_title(oat_figure *figure, size_t column, const char *text) {
   const bool inside = oat_figure_panel(figure, 0, column) != NULL;
-  return inside ? set_text(figure->ctx, &figure->column_title[column], text) : OATGP_ARGUMENT;
+  return inside ? set_text(figure, &figure->column_title[column], text) : OATGP_ARGUMENT;
 }
 
 oatgp_status oat_figure_row_title(oat_figure *figure, size_t row, const char *text) {
   const bool inside = oat_figure_panel(figure, row, 0) != NULL;
-  return inside ? set_text(figure->ctx, &figure->row_title[row], text) : OATGP_ARGUMENT;
+  return inside ? set_text(figure, &figure->row_title[row], text) : OATGP_ARGUMENT;
 }
 
 oatgp_status oat_panel_title(oat_panel *panel, const char *text) {
-  return panel != NULL ? set_text(panel->figure->ctx, &panel->title, text) : OATGP_ARGUMENT;
+  return panel != NULL ? set_text(panel->figure, &panel->title, text) : OATGP_ARGUMENT;
 }
 
 /* ---- axes ---------------------------------------------------------------------------------------------------------- */
@@ -166,33 +128,18 @@ static oatgp_status check_axis(oatgp_context *ctx, oat_direction direction, cons
   return OATGP_OK;
 }
 
-static oatgp_status copy_axis(oatgp_context *ctx, const oat_axis *axis, oat_axis *out) {
-  char *label = NULL, **names = NULL;
-  *out = *axis;
-  out->label = NULL;
-  out->names = NULL;
-  out->n_names = 0;
-  PASS_ON(oat_copy_text(ctx, axis->label, &label));
-  out->label = label;
-  if (axis->kind == OAT_NAMES) {
-    PASS_ON(oat_new(ctx, axis->n_names, sizeof *names, &names));
-    out->names = (const char *const *)names;
-    out->n_names = axis->n_names;
-    for (size_t i = 0; i < axis->n_names; i++) {
-      PASS_ON(oat_copy_text(ctx, axis->names[i] != NULL ? axis->names[i] : "", &names[i]));
-    }
-  }
-  return OATGP_OK;
-}
-
 static oatgp_status set_axis(oat_panel *panel, oat_direction direction, const oat_axis *axis) {
-  oat_axis copy;
-  const oatgp_status status = copy_axis(panel->figure->ctx, axis, &copy);
-  if (status != OATGP_OK) {
-    free_axis(&copy);
-    return status;
+  oat_scratch *const memory = &panel->figure->memory;
+  const size_t n_names = axis->kind == OAT_NAMES ? axis->n_names : 0;
+  const char **const names = n_names > 0 ? oat_take(memory, n_names, sizeof *names) : NULL;
+  for (size_t i = 0; names != NULL && i < n_names; i++) {
+    names[i] = oat_take_text(memory, axis->names[i] != NULL ? axis->names[i] : "");
   }
-  free_axis(&panel->axis[direction]);
+  oat_axis copy = *axis;
+  copy.label = oat_take_text(memory, axis->label);
+  copy.names = names;
+  copy.n_names = n_names;
+  PASS_ON(memory->status);
   panel->axis[direction] = copy;
   return OATGP_OK;
 }
@@ -212,5 +159,5 @@ oatgp_status oat_figure_axis(oat_figure *figure, oat_direction direction, const 
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     PASS_ON(set_axis(&figure->panels[i], direction, &unlabelled));
   }
-  return set_text(figure->ctx, &figure->axis_label[direction], axis->label);
+  return set_text(figure, &figure->axis_label[direction], axis->label);
 }

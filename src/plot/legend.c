@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 static oat_entry *entry_of(oat_key *key, const char *label) {
   for (size_t i = 0; i < key->n; i++) {
     if (strcmp(key->entries[i].label, label) == 0) {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8, NUMBER = 64 }; /* ROOM: letters for the labels of the y axis, at least */
 
 /* What a cell can hold, by rising claim to it. */
@@ -386,12 +384,13 @@ static size_t room_for(const oat_panel *panel, size_t width) {
 static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_string *out) {
   const size_t room = room_for(panel, letters.width);
   grid g = {.width = letters.width - room - 2, .height = letters.height - 4, .room = room, .utf8 = letters.utf8, .panel = panel};
-  oatgp_context *const ctx = panel->figure->ctx;
+  oat_scratch memory = {.ctx = panel->figure->ctx};
   oatgp_status status;
   g.across = letters.utf8 ? 2 : 1;
   g.down = letters.utf8 ? 4 : 1;
-  TRY(oat_new(ctx, g.width * g.height, 1, &g.cell));
-  TRY(oat_new(ctx, g.width * g.height, 1, &g.dots));
+  g.cell = oat_take(&memory, g.width * g.height, 1);
+  g.dots = oat_take(&memory, g.width * g.height, 1);
+  TRY(memory.status);
   for (size_t i = 0; i < panel->n_marks; i++) {
     draw[panel->marks[i].kind](&g, &panel->marks[i]);
   }
@@ -401,8 +400,7 @@ static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_s
   add_key(out, &g);
   status = out->status;
 done:
-  free(g.cell);
-  free(g.dots);
+  oat_scratch_free(&memory);
   return status;
 }
 

@@ -57,41 +57,40 @@ void oat_string_print(oat_string *string, const char *format, ...) {
 }
 
 /* printf's decimal point is that of the locale, the one thing in its output that is neither a digit nor a letter or sign. */
-static void add_plain(oat_string *string, const char *printed) {
+static void make_plain(char *printed) {
   static const char plain[] = "0123456789+-e";
-  const size_t before = strspn(printed, plain), point = strcspn(printed + before, plain);
-  add_bytes(string, printed, before);
-  if (point > 0) {
-    add_bytes(string, ".", 1);
-    oat_string_add(string, printed + before + point);
+  char *const point = printed + strspn(printed, plain), *const behind = point + strcspn(point, plain);
+  if (behind > point) {
+    *point = '.';
+    memmove(point + 1, behind, strlen(behind) + 1);
   }
 }
 
-void oat_string_value(oat_string *string, double value, int digits) {
-  char text[64];
-  if (!isfinite(value)) {
-    oat_string_add(string, "NaN");
-    return;
+oat_digits oat_value(double value, int digits) {
+  oat_digits out = {"NaN"};
+  if (isfinite(value)) {
+    snprintf(out.text, sizeof out.text, "%.*g", digits, value);
+    make_plain(out.text);
   }
-  snprintf(text, sizeof text, "%.*g", digits, value);
-  add_plain(string, text);
+  return out;
 }
 
-void oat_string_number(oat_string *string, double value, int digits) {
-  char text[64];
+oat_digits oat_number(double value, int digits) {
+  oat_digits out = {"\xe2\x80\x93"};
   if (!isfinite(value)) {
-    oat_string_add(string, "\xe2\x80\x93");
-    return;
+    return out;
   }
   const double size = fabs(value);
   const int before = size > 0 ? (int)floor(log10(size)) + 1 : 1; /* digits before the point, or minus the zeros behind it */
-  oat_string_add(string, value < 0 ? "\xe2\x88\x92" : "");
+  char *const start = out.text + snprintf(out.text, sizeof out.text, "%s", value < 0 ? "\xe2\x88\x92" : "");
+  const size_t room = sizeof out.text - (size_t)(start - out.text);
   if (before < -3 || before > 9) {
-    snprintf(text, sizeof text, "%.*e", digits - 1, size);
+    snprintf(start, room, "%.*e", digits - 1, size);
   } else {
-    snprintf(text, sizeof text, "%.*f", digits > before ? digits - before : 0, size);
+    snprintf(start, room, "%.*f", digits > before ? digits - before : 0, size);
   }
-  add_plain(string, text);
+  make_plain(start);
+  return out;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */

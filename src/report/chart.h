@@ -15,7 +15,8 @@ typedef struct oat_chart {
   size_t (*names)(const oat_facts *f);
   const char *why; /* there can be no panels: why, and what to do; or NULL */
   size_t (*panels)(const oat_facts *f);
-  void (*title)(const oat_facts *f, size_t panel, oat_string *out);
+  const char *title; /* of every panel; NULL: they have their own */
+  void (*name_panel)(const oat_facts *f, size_t panel, oat_string *out);
   oatgp_status (*draw)(const oat_facts *f, size_t panel, oat_panel *out);
   /* A sentence or more with its numbers: what is to be seen. */
   void (*explain)(const oat_facts *f, size_t panel, oat_string *out);
@@ -26,6 +27,8 @@ extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance
 
 const oat_chart *oat_chart_at(size_t index);       /* NULL past the end */
 const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
+
+void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string *out);
 
 /* What makes a word one for so many. */
 const char *oat_plural(size_t n);

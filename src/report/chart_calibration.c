@@ -17,7 +17,7 @@ static size_t panels(const oat_facts *f) {
   return PANELS;
 }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
+static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   (void)f;
   oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability integral transform (PIT)");
 }
@@ -150,7 +150,7 @@ const oat_chart oat_chart_calibration = {
     .help = "coverage of intervals of every probability, and the histogram of the probability integral transform",
     .needs_data = true,
     .panels = panels,
-    .title = title,
+    .name_panel = name_panel,
     .draw = draw,
     .explain = explain,
 };

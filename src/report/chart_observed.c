@@ -4,12 +4,6 @@
 #include "data/data.h"
 #include "report/chart.h"
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  (void)f;
-  (void)panel;
-  oat_string_add(out, "Observed against predicted");
-}
-
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   double ends[2] = {f->mean[0], f->mean[0]};
   (void)panel;
@@ -26,9 +20,8 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
-  oat_string_add(out, "Each point is a row. Near the dashed line the prediction was right; the typical distance from it is ");
-  oat_string_number(out, f->scores.rmse, 3);
-  oat_string_add(out, ".");
+  oat_string_print(out, "Each point is a row. Near the dashed line the prediction was right; the typical distance from it is %s.",
+                   oat_number(f->scores.rmse, 3).text);
   oat_tell_thinned(f, out);
 }
 
@@ -37,7 +30,7 @@ const oat_chart oat_chart_observed = {
     .help = "observed against predicted values",
     .needs_data = true,
     .panels = oat_one_panel,
-    .title = title,
+    .title = "Observed against predicted",
     .draw = draw,
     .explain = explain,
 };

@@ -22,7 +22,9 @@ typedef struct sweep {
 
 static size_t panels(const oat_facts *f) { return f->d == 1 ? 0 : f->d < MOST_INPUTS ? f->d : MOST_INPUTS; }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) { oat_string_print(out, "Effect of %s", f->name[f->order[panel]]); }
+static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
+  oat_string_print(out, "Effect of %s", f->name[f->order[panel]]);
+}
 
 /* Every chosen row with every value of the input, value by value; column-major. */
 static oatgp_status make_rows(const oat_facts *f, size_t input, const sweep *s, oatgp_data **out) {
@@ -111,7 +113,7 @@ const oat_chart oat_chart_partial = {
     .needs_data = true,
     .why = "with one input the figure 'knots' shows the whole function",
     .panels = panels,
-    .title = title,
+    .name_panel = name_panel,
     .draw = draw,
     .explain = explain,
 };

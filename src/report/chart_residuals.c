@@ -7,12 +7,6 @@
 
 enum { FAR = 4 }; /* standard deviations from which on a row is called far */
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  (void)f;
-  (void)panel;
-  oat_string_add(out, "Residuals");
-}
-
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   static const oat_style middle = {.colour = OAT_INK, .width = 0.8};
   static const oat_style ends = {.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "95 % should lie between"};
@@ -49,7 +43,7 @@ const oat_chart oat_chart_residuals = {
     .help = "residuals over their standard deviations, against the predictions",
     .needs_data = true,
     .panels = oat_one_panel,
-    .title = title,
+    .title = "Residuals",
     .draw = draw,
     .explain = explain,
 };

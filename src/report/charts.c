@@ -3,11 +3,9 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
-#include "util/memory.h"
 
 static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
                                           &oat_chart_knots,    &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
@@ -30,29 +28,29 @@ size_t oat_one_panel(const oat_facts *f) {
   return 1;
 }
 
-static oatgp_status copy_shown(const oat_facts *f, const double *values, double **out) {
-  const oatgp_status status = oat_new_matrix(f->ctx, f->n_shown, 1, out);
-  for (size_t i = 0; status == OATGP_OK && i < f->n_shown; i++) {
-    (*out)[i] = values[f->shown[i]];
+void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string *out) {
+  if (chart->title != NULL) {
+    oat_string_add(out, chart->title);
+  } else {
+    chart->name_panel(f, panel, out);
   }
-  return status;
 }
 
 oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out) {
   const oat_style style = {.colour = colour, .size = 2.8, .opacity = f->n_shown < 300 ? 0.85 : 0.55, .label = "rows"};
-  double *shown[2] = {NULL, NULL}, *number = NULL;
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const shown_x = oat_take_doubles(&memory, f->n_shown, 1), *const shown_y = oat_take_doubles(&memory, f->n_shown, 1);
+  double *const number = oat_take_doubles(&memory, f->n_shown, 1);
   oatgp_status status;
-  TRY(copy_shown(f, x, &shown[0]));
-  TRY(copy_shown(f, y, &shown[1]));
-  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
+  TRY(memory.status);
   for (size_t i = 0; i < f->n_shown; i++) {
+    shown_x[i] = x[f->shown[i]];
+    shown_y[i] = y[f->shown[i]];
     number[i] = (double)f->shown[i] + 1;
   }
-  TRY(oat_panel_numbered(out, &style, f->n_shown, (const double *const *)shown, number));
+  TRY(oat_panel_numbered(out, &style, f->n_shown, (const double *const[]){shown_x, shown_y}, number));
 done:
-  free(shown[0]);
-  free(shown[1]);
-  free(number);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -72,7 +70,7 @@ static void tell(const oat_chart *chart, const oat_facts *f, size_t panel, oat_s
   const size_t first = panel == SIZE_MAX ? 0 : panel, end = panel == SIZE_MAX ? chart->panels(f) : panel + 1;
   for (size_t i = first; i < end; i++) {
     oat_string_add(&text[0], i > first ? "; " : "");
-    chart->title(f, i, &text[0]);
+    oat_chart_title(chart, f, i, &text[0]);
     oat_string_add(&text[1], i > first ? " " : "");
     chart->explain(f, i, &text[1]);
   }

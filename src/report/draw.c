@@ -47,6 +47,6 @@ oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_
 done:
   oat_figure_free(figure);
   oat_string_free(&text);
-  oat_facts_clear(&facts);
+  oat_scratch_free(&facts.memory);
   return status;
 }

@@ -11,7 +11,6 @@
 #include "model/rows.h"
 #include "predict/score.h"
 #include "plot/svg.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 /* ---- sorting: row or input numbers by falling value ------------------------------------------------------------------ */
@@ -32,37 +31,37 @@ static int by_falling_value(const void *a, const void *b) {
 /* All n numbers into `out`, or the first `most` of them. A value that is none comes last. */
 static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, size_t most, size_t *out) {
   ranked *list = NULL;
-  const oatgp_status status = oat_new(ctx, n, sizeof *list, &list);
-  if (status == OATGP_OK) {
-    for (size_t i = 0; i < n; i++) {
-      list[i] = (ranked){isnan(values[i]) ? -INFINITY : values[i], i};
-    }
-    qsort(list, n, sizeof *list, by_falling_value);
-    for (size_t i = 0; i < most; i++) {
-      out[i] = list[i].number;
-    }
+  PASS_ON(oat_new(ctx, n, sizeof *list, &list));
+  for (size_t i = 0; i < n; i++) {
+    list[i] = (ranked){isnan(values[i]) ? -INFINITY : values[i], i};
+  }
+  qsort(list, n, sizeof *list, by_falling_value);
+  for (size_t i = 0; i < most; i++) {
+    out[i] = list[i].number;
   }
   free(list);
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------------- */
 
 /* A sentence has some 25 letters for a name. */
-static oatgp_status shorten(oatgp_context *ctx, const char *name, char **out) {
-  oat_string copy = {.ctx = ctx};
+static oatgp_status shorten(oat_scratch *memory, const char *name, char **out) {
+  oat_string copy = {.ctx = memory->ctx};
   oat_string_shortened(&copy, name, 16 * OAT_LABEL_SIZE, OAT_LABEL_FONT);
-  *out = copy.text;
-  return copy.status;
+  *out = oat_take_text(memory, copy.text);
+  const oatgp_status status = copy.status != OATGP_OK ? copy.status : memory->status;
+  oat_string_free(&copy);
+  return status;
 }
 
 static oatgp_status copy_names(oat_facts *f) {
   f->full_target = *f->info.target != '\0' ? f->info.target : "target";
   f->full_name = (const char *const *)f->model->names;
-  PASS_ON(shorten(f->ctx, f->full_target, &f->target));
-  PASS_ON(oat_new(f->ctx, f->d, sizeof *f->name, &f->name));
+  f->name = oat_take(&f->memory, f->d, sizeof *f->name);
+  PASS_ON(shorten(&f->memory, f->full_target, &f->target));
   for (size_t j = 0; j < f->d; j++) {
-    PASS_ON(shorten(f->ctx, f->full_name[j], &f->name[j]));
+    PASS_ON(shorten(&f->memory, f->full_name[j], &f->name[j]));
   }
   return OATGP_OK;
 }
@@ -70,32 +69,29 @@ static oatgp_status copy_names(oat_facts *f) {
 /* ---- the model --------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status order_inputs(oat_facts *f) {
-  double *relevance = NULL;
-  oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, f->d, 1, &relevance));
-  TRY(oat_new(f->ctx, f->d, sizeof *f->order, &f->order));
+  double *const relevance = oat_take_doubles(&f->memory, f->d, 1);
+  f->order = oat_take(&f->memory, f->d, sizeof *f->order);
+  PASS_ON(f->memory.status);
   for (size_t j = 0; j < f->d; j++) {
     relevance[j] = f->info.lengthscale_count == f->d ? 1 / f->info.lengthscales[j] : 0;
   }
-  TRY(rank(f->ctx, f->d, relevance, f->d, f->order));
-done:
-  free(relevance);
-  return status;
+  return rank(f->ctx, f->d, relevance, f->d, f->order);
 }
 
 static oatgp_status find_knots(oat_facts *f) {
-  if (f->info.knots > 0) {
-    PASS_ON(oat_new_matrix(f->ctx, f->info.knots, f->d, &f->knots));
-    PASS_ON(oat_new_matrix(f->ctx, f->info.knots, 1, &f->knot_mean));
-    PASS_ON(oat_predict_knots(f->ctx, f->model, f->knots, f->knot_mean, NULL));
+  if (f->info.knots == 0) {
+    return OATGP_OK;
   }
-  return OATGP_OK;
+  f->knots = oat_take_doubles(&f->memory, f->info.knots, f->d);
+  PASS_ON(f->memory.status);
+  return oat_predict_knots(f->ctx, f->model, f->knots, NULL, NULL);
 }
 
 static oatgp_status find_ranges(oat_facts *f) {
   const oat_scaling *const scaling = &f->model->scaling;
-  PASS_ON(oat_new_matrix(f->ctx, f->d, 1, &f->lowest));
-  PASS_ON(oat_new_matrix(f->ctx, f->d, 1, &f->highest));
+  f->lowest = oat_take_doubles(&f->memory, f->d, 1);
+  f->highest = oat_take_doubles(&f->memory, f->d, 1);
+  PASS_ON(f->memory.status);
   for (size_t j = 0; j < f->d; j++) {
     f->lowest[j] = scaling->lowest[j] * scaling->scale[j] + scaling->centre[j];
     f->highest[j] = scaling->highest[j] * scaling->scale[j] + scaling->centre[j];
@@ -110,23 +106,19 @@ static oatgp_status find_ranges(oat_facts *f) {
 /* ---- the rows ---------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status find_inputs(oat_facts *f) {
-  size_t *column = NULL;
-  oatgp_status status;
-  TRY(oat_new(f->ctx, f->d, sizeof *column, &column));
-  TRY(oat_new(f->ctx, f->d, sizeof *f->input, &f->input));
-  TRY(oat_new_matrix(f->ctx, f->data->n, f->d, &f->columns));
-  TRY(oat_model_match_inputs(f->ctx, f->model, f->data, column));
-  for (size_t j = 0; j < f->d; j++) {
+  size_t *const column = oat_take(&f->memory, f->d, sizeof *column);
+  double *values = oat_take_doubles(&f->memory, f->data->n, f->d);
+  f->input = oat_take(&f->memory, f->d, sizeof *f->input);
+  PASS_ON(f->memory.status);
+  PASS_ON(oat_model_match_inputs(f->ctx, f->model, f->data, column));
+  for (size_t j = 0; j < f->d; j++, values += f->data->n) {
     const oat_column x = oat_data_input(f->data, column[j]);
-    double *values = f->columns + j * f->data->n;
     for (size_t i = 0; i < f->data->n; i++) {
       values[i] = x.a[i * x.step];
     }
     f->input[j] = values;
   }
-done:
-  free(column);
-  return status;
+  return OATGP_OK;
 }
 
 /* Rows of the fit are predicted without themselves, which says how well others will be; where they are others, by the model as it is. */
@@ -149,7 +141,8 @@ static oatgp_status choose_shown(oat_facts *f) {
   const size_t n = f->data->n;
   oat_rng rng;
   f->n_shown = n < OAT_MOST_POINTS ? n : OAT_MOST_POINTS;
-  PASS_ON(oat_new(f->ctx, f->n_shown, sizeof *f->shown, &f->shown));
+  f->shown = oat_take(&f->memory, f->n_shown, sizeof *f->shown);
+  PASS_ON(f->memory.status);
   oat_rng_seed(&rng, 1);
   oat_rng_sample(&rng, n, f->n_shown, f->shown);
   if (f->n_shown < n && f->n_worst > 0) {
@@ -163,11 +156,12 @@ static oatgp_status look_at_rows(oat_facts *f) {
   if (f->data->y != NULL) {
     double **const arrays[] = {&f->mean, &f->sd, &f->residual, &f->nlp};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-      PASS_ON(oat_new_matrix(f->ctx, n, 1, arrays[i]));
+      *arrays[i] = oat_take_doubles(&f->memory, n, 1);
     }
-    PASS_ON(predict_rows(f));
     f->n_worst = n < OAT_MOST_WORST ? n : OAT_MOST_WORST;
-    PASS_ON(oat_new(f->ctx, f->n_worst, sizeof *f->worst, &f->worst));
+    f->worst = oat_take(&f->memory, f->n_worst, sizeof *f->worst);
+    PASS_ON(f->memory.status);
+    PASS_ON(predict_rows(f));
     PASS_ON(rank(f->ctx, n, f->nlp, f->n_worst, f->worst));
   }
   return choose_shown(f);
@@ -176,7 +170,7 @@ static oatgp_status look_at_rows(oat_facts *f) {
 /* ---- the whole --------------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts) {
-  *facts = (oat_facts){.ctx = ctx, .model = model, .data = data, .d = model->d};
+  *facts = (oat_facts){.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .data = data, .d = model->d};
   oatgp_model_get_info(model, &facts->info);
   PASS_ON(copy_names(facts));
   PASS_ON(order_inputs(facts));
@@ -186,24 +180,6 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
     PASS_ON(look_at_rows(facts));
   }
   return find_ranges(facts);
-}
-
-void oat_facts_clear(oat_facts *facts) {
-  double *const arrays[] = {facts->knots, facts->knot_mean, facts->lowest, facts->highest, facts->mean,
-                            facts->sd,    facts->residual,  facts->nlp,    facts->columns};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-  for (size_t j = 0; facts->name != NULL && j < facts->d; j++) {
-    free(facts->name[j]);
-  }
-  free(facts->name);
-  free(facts->target);
-  free(facts->order);
-  free(facts->shown);
-  free(facts->worst);
-  free(facts->input);
-  *facts = (oat_facts){0};
 }
 
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out) {

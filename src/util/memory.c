@@ -83,6 +83,11 @@ double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns) {
   return oat_take(scratch, rows, columns > SIZE_MAX / sizeof(double) ? SIZE_MAX : columns * sizeof(double));
 }
 
+char *oat_take_text(oat_scratch *scratch, const char *text) {
+  char *const copy = text != NULL ? oat_take(scratch, strlen(text) + 1, 1) : NULL;
+  return copy != NULL ? strcpy(copy, text) : NULL;
+}
+
 void oat_scratch_free(oat_scratch *scratch) {
   for (void *block = scratch->blocks, *before; block != NULL; block = before) {
     memcpy(&before, block, sizeof before);
