@@ -6,7 +6,7 @@
 
 #include "predict/average.h"
 #include "plot/plot.h"
-#include "report/binomial.h"
+#include "report/facts.h"
 
 static size_t count(const char *text, const char *piece) {
   size_t n = 0;

@@ -1,9 +1,8 @@
 /* Public entries for figures and the report. */
-#include "report/report.h"
-
-#include "data/data.h"
-#include "api/api.h"
 #include "report/chart.h"
+
+#include "api/api.h"
+#include "data/data.h"
 
 int oatgp_figure_at(size_t index, oatgp_figure *out) {
   const oat_chart *const chart = oat_chart_at(index);

@@ -122,20 +122,9 @@ uint32_t oat_next_character(const unsigned char **cursor) {
 static bool is_allowed(uint32_t c) { return c >= 0x20 ? c != 0x7f && c != 0xfffd && c != 0xfffe && c != 0xffff : c == '\t' || c == '\n'; }
 
 static const char *escape_of(uint32_t c) {
-  switch (c) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    case '\'':
-      return "&#39;";
-    default:
-      return is_allowed(c) ? NULL : "\xef\xbf\xbd";
-  }
+  static const char *const escapes[] = {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+  const bool escaped = c < sizeof escapes / sizeof *escapes && escapes[c] != NULL;
+  return escaped ? escapes[c] : is_allowed(c) ? NULL : "\xef\xbf\xbd";
 }
 
 static void add_escaped(oat_string *svg, const char *text, const char *end) {

@@ -43,4 +43,9 @@ void oat_tell_thinned(const oat_facts *f, oat_string *out);
 /* One panel as a figure for a page, or, with panel SIZE_MAX, all of them as one. To be freed. */
 oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out);
 
+/* What the public functions call after they have checked their arguments: draws one figure to a file, */
+oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing);
+/* and writes the page; `from` says where the data come from. They have a target. */
+oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path);
+
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "data/data.h"
-#include "report/binomial.h"
 #include "report/chart.h"
 #include "util/memory.h"
 

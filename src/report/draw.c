@@ -5,7 +5,6 @@
 
 #include "data/data.h"
 #include "report/chart.h"
-#include "report/report.h"
 
 static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
   char list[256] = "";

@@ -36,5 +36,8 @@ oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, o
 double oat_between(double low, double high, double share);
 /* n values from low to high. */
 void oat_spread_evenly(size_t n, double low, double high, double *out);
+/* A quantile of a binomial distribution, for the band in which a count should be: the least k with P(X <= k) >= level, X ~ Binomial(n, p);
+ * 0 < p < 1, 0 < level < 1. O(sqrt n). */
+size_t oat_binomial_quantile(size_t n, double p, double level);
 
 #endif

@@ -8,9 +8,7 @@
 
 #include "data/data.h"
 #include "oat_page.h"
-#include "report/binomial.h"
 #include "report/chart.h"
-#include "report/report.h"
 
 enum { DIGITS = 4, MOST_TABLE_INPUTS = 6 };
 

@@ -1,6 +1,6 @@
 /* Reading a part of a text table. Most records are plain: numbers, and cells that nobody wants, with a delimiter between them. Those are
  * read in one go; any other record is split into its cells first. */
-#include "tables/part.h"
+#include "tables/csv.h"
 
 #include <math.h>
 #include <stdlib.h>

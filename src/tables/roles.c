@@ -1,5 +1,5 @@
 /* Which columns of a file are used: as the settings say, or those of earlier data. */
-#include "tables/roles.h"
+#include "tables/table.h"
 
 #include <stdlib.h>
 #include <string.h>
