@@ -1,5 +1,4 @@
 /* Rows of data as data: some of them, or those of two together. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/utf8.h"
+
 enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8, NUMBER = 64 }; /* ROOM: letters for the labels of the y axis, at least */
 
 /* What a cell can hold, by rising claim to it. */

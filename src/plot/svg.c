@@ -11,6 +11,7 @@
 
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 /* ---- the string ---------------------------------------------------------------------------------------------------- */
 
@@ -94,30 +95,6 @@ oat_digits oat_number(double value, int digits) {
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
-
-uint32_t oat_next_character(const unsigned char **cursor) {
-  static const struct {
-    unsigned char mask, lead;
-    uint32_t least;
-  } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-  const unsigned char first = *(*cursor)++;
-  for (size_t more = 0; more < sizeof forms / sizeof *forms; more++) {
-    if ((first & forms[more].mask) != forms[more].lead) {
-      continue;
-    }
-    uint32_t value = first & (unsigned char)~forms[more].mask;
-    size_t k = 0;
-    for (; k < more && ((*cursor)[k] & 0xc0) == 0x80; k++) { /* the 0 at the end is no such byte */
-      value = value << 6 | ((*cursor)[k] & 0x3f);
-    }
-    if (k < more || value < forms[more].least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
-      return 0xfffd;
-    }
-    *cursor += more;
-    return value;
-  }
-  return 0xfffd;
-}
 
 static bool is_allowed(uint32_t c) { return c >= 0x20 ? c != 0x7f && c != 0xfffd && c != 0xfffe && c != 0xffff : c == '\t' || c == '\n'; }
 

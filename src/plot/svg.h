@@ -33,9 +33,6 @@ oat_digits oat_value(double value, int digits);
  * finite is an en dash. */
 oat_digits oat_number(double value, int digits);
 
-/* Reads one character of UTF-8 and moves on; bytes that are none, one at a time, give 0xFFFD. Overlong forms, surrogates and values
- * over 0x10FFFF are none. */
-uint32_t oat_next_character(const unsigned char **cursor);
 /* Text with the characters that mean something in XML replaced, and what XML does not allow at all as U+FFFD. */
 void oat_svg_text(oat_string *svg, const char *text);
 /* A number with at most two decimals, and none that are not needed. */

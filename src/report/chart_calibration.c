@@ -2,11 +2,9 @@
  * it can be seen however many rows there are), and the histogram of the
  * probability integral transform, each with the band in which a binomial count is found 95 times of 100. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "data/data.h"
 #include "report/chart.h"
-#include "util/memory.h"
 
 enum { COVERAGE, PIT, PANELS };
 enum { STEPS = 101, MOST_BINS = 20, FEW_ROWS = 400 };

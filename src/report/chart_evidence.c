@@ -1,6 +1,5 @@
 /* The bracket of the exact log evidence, when it is known. */
 #include <math.h>
-#include <string.h>
 
 #include "report/chart.h"
 

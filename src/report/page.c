@@ -2,7 +2,6 @@
  * chart.h, each panel in a frame of its own, so that they stand one below the other on a phone and side by side on a desk. */
 #include <ctype.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

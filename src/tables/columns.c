@@ -1,7 +1,6 @@
 /* The columns of a file and how a column is found. Searching is by bisection, as files may have many columns. */
 #include "tables/columns.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
