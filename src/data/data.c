@@ -217,28 +217,30 @@ static int compare_names(const void *left, const void *right) {
   return strcmp(*a, *b);
 }
 
+static oatgp_status check_name(oatgp_context *ctx, const char *name, const char *what, size_t number) {
+  REFUSE_IF(name == NULL || name[0] == '\0', ctx, OATGP_ARGUMENT, "the name of %s %zu is NULL or empty", what, number);
+  REFUSE_IF(!oat_is_utf8(name, strlen(name)), ctx, OATGP_ARGUMENT,
+            "the name '%s' of %s %zu is not UTF-8; convert it, for example by oatgp_to_utf8", oat_show_text(name).text, what, number);
+  return OATGP_OK;
+}
+
 /* Names must be there and differ, or columns of a file could not be matched to them. */
 static oatgp_status check_names(oatgp_context *ctx, size_t d, const char *const *inputs, const char *target) {
   const char **sorted = NULL;
   const size_t count = target != NULL ? d + 1 : d;
-  oatgp_status status = oat_new(ctx, d + 1, sizeof *sorted, &sorted);
-  for (size_t j = 0; j < count && status == OATGP_OK; j++) {
+  oatgp_status status;
+  TRY(oat_new(ctx, d + 1, sizeof *sorted, &sorted));
+  for (size_t j = 0; j < count; j++) {
     sorted[j] = j < d ? inputs[j] : target;
-    if (sorted[j] == NULL || sorted[j][0] == '\0') {
-      status = oat_fail(ctx, OATGP_ARGUMENT, "the name of %s %zu is NULL or empty", j < d ? "input" : "target", j < d ? j + 1 : 1);
-    } else if (!oat_is_utf8(sorted[j], strlen(sorted[j]))) {
-      status = oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' of %s %zu is not UTF-8; convert it, for example by oatgp_to_utf8",
-                        oat_show_text(sorted[j]).text, j < d ? "input" : "target", j < d ? j + 1 : 1);
-    }
+    TRY(check_name(ctx, sorted[j], j < d ? "input" : "target", j < d ? j + 1 : 1));
   }
-  if (status == OATGP_OK) {
-    qsort(sorted, count, sizeof *sorted, compare_names);
-  }
-  for (size_t j = 1; j < count && status == OATGP_OK; j++) {
+  qsort(sorted, count, sizeof *sorted, compare_names);
+  for (size_t j = 1; j < count; j++) {
     if (strcmp(sorted[j - 1], sorted[j]) == 0) {
-      status = oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' is given twice; names must differ", oat_show_text(sorted[j]).text);
+      TRY(oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' is given twice; names must differ", oat_show_text(sorted[j]).text));
     }
   }
+done:
   free(sorted);
   return status;
 }

@@ -20,11 +20,16 @@ void oat_string_free(oat_string *string) {
   *string = (oat_string){.ctx = string->ctx};
 }
 
-static void add_bytes(oat_string *string, const char *bytes, size_t count) {
+/* Room for so many more bytes and the 0 behind them. */
+static bool has_room(oat_string *string, size_t count) {
   if (string->status == OATGP_OK) {
     string->status = oat_grow(string->ctx, string->length + count + 1, 1, &string->capacity, &string->text);
   }
-  if (string->status == OATGP_OK) {
+  return string->status == OATGP_OK;
+}
+
+static void add_bytes(oat_string *string, const char *bytes, size_t count) {
+  if (has_room(string, count)) {
     memcpy(string->text + string->length, bytes, count);
     string->length += count;
     string->text[string->length] = '\0';
@@ -47,12 +52,9 @@ void oat_string_print(oat_string *string, const char *format, ...) {
   va_copy(again, arguments);
   const int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  if (length > 0 && string->status == OATGP_OK) {
-    string->status = oat_grow(string->ctx, string->length + (size_t)length + 1, 1, &string->capacity, &string->text);
-    if (string->status == OATGP_OK) {
-      vsnprintf(string->text + string->length, (size_t)length + 1, format, again);
-      string->length += (size_t)length;
-    }
+  if (length > 0 && has_room(string, (size_t)length)) {
+    vsnprintf(string->text + string->length, (size_t)length + 1, format, again);
+    string->length += (size_t)length;
   }
   va_end(again);
 }

@@ -131,11 +131,8 @@ static oatgp_status damaged(oatgp_context *ctx, const oat_source *source, const 
 
 /* Makes so many bytes visible. */
 static oatgp_status need(oatgp_context *ctx, oat_source *source, size_t bytes) {
-  oatgp_status status = oat_source_need(ctx, source, bytes);
-  if (status == OATGP_OK && source->end - source->begin < bytes) {
-    status = damaged(ctx, source, "it ends within its header");
-  }
-  return status;
+  PASS_ON(oat_source_need(ctx, source, bytes));
+  return source->end - source->begin >= bytes ? OATGP_OK : damaged(ctx, source, "it ends within its header");
 }
 
 static uint64_t read_bytes(const char *bytes, size_t size, bool big_endian) {
@@ -293,12 +290,12 @@ static oatgp_status put_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table)
 static oatgp_status put_run(oatgp_context *ctx, const oat_npy *npy, const oat_table *table, oat_series *series, size_t count) {
   const size_t first = npy->done % npy->rows;
   const char *bytes = npy->source->window + npy->source->begin;
-  oatgp_status status = oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values);
-  for (size_t i = 0; i < count && status == OATGP_OK; i++, bytes += npy->size) {
+  PASS_ON(oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values));
+  for (size_t i = 0; i < count; i++, bytes += npy->size) {
     const oat_entry entry = {.slot = &series->values[first + i], .place = first + i + 1, .value = decode(npy, bytes)};
-    status = put_value(ctx, table, series, &entry);
+    PASS_ON(put_value(ctx, table, series, &entry));
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* Column after column, all of them. */
@@ -318,8 +315,8 @@ static oatgp_status put_columns(oatgp_context *ctx, oat_npy *npy, oat_table *tab
 }
 
 static oatgp_status check_end(oatgp_context *ctx, oat_source *source) {
-  const oatgp_status status = oat_source_need(ctx, source, 1);
-  return status == OATGP_OK && source->end > source->begin ? damaged(ctx, source, "it has more bytes than its header promises") : status;
+  PASS_ON(oat_source_need(ctx, source, 1));
+  return source->end == source->begin ? OATGP_OK : damaged(ctx, source, "it has more bytes than its header promises");
 }
 
 oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bool *more) {

@@ -46,11 +46,9 @@ oatgp_status oat_copy_text(oatgp_context *ctx, const char *text, char **out) {
     return OATGP_OK;
   }
   size_t length = strlen(text) + 1;
-  oatgp_status status = oat_new(ctx, length, 1, out);
-  if (status == OATGP_OK) {
-    memcpy(*out, text, length);
-  }
-  return status;
+  PASS_ON(oat_new(ctx, length, 1, out));
+  memcpy(*out, text, length);
+  return OATGP_OK;
 }
 
 oatgp_status oat_new_matrix(oatgp_context *ctx, size_t rows, size_t columns, double **out) {
