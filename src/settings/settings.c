@@ -239,8 +239,12 @@ static oatgp_status refuse_range(oatgp_context *ctx, const given *g) {
   return oat_fail(ctx, OATGP_ARGUMENT, "%s is %s but must be from %.16g to %.16g", g->name, g->value, s->lowest, s->highest);
 }
 
-static oatgp_status refuse_choice(oatgp_context *ctx, const given *g) {
-  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value, g->row->setting.choices);
+/* A text without choices may be any. */
+static oatgp_status check_choice(oatgp_context *ctx, const given *g) {
+  const char *const choices = g->row->setting.choices;
+  REFUSE_IF(choices != NULL && !parse_choice(g->value, choices), ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value,
+            choices);
+  return OATGP_OK;
 }
 
 static bool in_range(const oatgp_setting *s, double value) {
@@ -248,6 +252,8 @@ static bool in_range(const oatgp_setting *s, double value) {
 }
 
 /* ---- one field --------------------------------------------------------------------------------------------------- */
+
+static bool is_text(const row *r) { return r->setting.type == OATGP_TYPE_TEXT || r->setting.type == OATGP_TYPE_CHOICE; }
 
 static void *field_of(oatgp_settings *settings, const row *r) { return (char *)settings + r->offset; }
 
@@ -327,13 +333,10 @@ oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, co
             "settings, the name and the value of a setting must not be NULL");
   given g = {NULL, name, value};
   PASS_ON(find_row(ctx, name, &g.row));
-  const oatgp_type type = g.row->setting.type;
-  if (type == OATGP_TYPE_CHOICE && !parse_choice(value, g.row->setting.choices)) {
-    return refuse_choice(ctx, &g);
-  }
-  if (type != OATGP_TYPE_CHOICE && type != OATGP_TYPE_TEXT) {
+  if (!is_text(g.row)) {
     return set_number(ctx, settings, &g);
   }
+  PASS_ON(check_choice(ctx, &g));
   memcpy(field_of(settings, g.row), &value, sizeof value);
   return strcmp(g.row->setting.name, "preset") == 0 ? apply_preset(ctx, settings, value) : OATGP_OK;
 }
@@ -370,7 +373,7 @@ static oatgp_status check_text(oatgp_context *ctx, const oatgp_settings *setting
   given g = {r, r->setting.name, NULL};
   memcpy(&g.value, (const char *)settings + r->offset, sizeof g.value);
   REFUSE_IF(g.value == NULL, ctx, OATGP_ARGUMENT, "%s is NULL but must be a text (an empty one stands for none)", g.name);
-  return r->setting.choices == NULL || parse_choice(g.value, r->setting.choices) ? OATGP_OK : refuse_choice(ctx, &g);
+  return check_choice(ctx, &g);
 }
 
 static oatgp_status check_number(oatgp_context *ctx, const oatgp_settings *settings, const row *r) {
@@ -385,9 +388,8 @@ oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *sett
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(settings == NULL, ctx, OATGP_ARGUMENT, "the settings are NULL");
   for (const row *r = rows; r < rows + row_count; r++) {
-    const bool is_text = r->setting.type == OATGP_TYPE_TEXT || r->setting.type == OATGP_TYPE_CHOICE;
     if (!r->setting.in_command_only) {
-      PASS_ON(is_text ? check_text(ctx, settings, r) : check_number(ctx, settings, r));
+      PASS_ON(is_text(r) ? check_text(ctx, settings, r) : check_number(ctx, settings, r));
     }
   }
   return OATGP_OK;
@@ -397,25 +399,17 @@ oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *sett
 
 /* The value as text, in `buffer` unless it is a text already (which may be long: a list of many columns). */
 static const char *show_value(const oatgp_settings *settings, const row *r, char *buffer, size_t size) {
-  const char *text = buffer;
-  switch (r->setting.type) {
-    case OATGP_TYPE_REAL:
-      snprintf(buffer, size, "%.17g", load_number(settings, r));
-      text = isnan(load_number(settings, r)) ? AUTOMATIC : buffer;
-      break;
-    case OATGP_TYPE_FLAG:
-      snprintf(buffer, size, "%s", load_number(settings, r) != 0 ? "yes" : "no");
-      break;
-    case OATGP_TYPE_INT:
-    case OATGP_TYPE_BYTES:
-      snprintf(buffer, size, "%.0f", load_number(settings, r));
-      break;
-    case OATGP_TYPE_CHOICE:
-    case OATGP_TYPE_TEXT:
-      memcpy(&text, (const char *)settings + r->offset, sizeof text);
-      break;
+  if (is_text(r)) {
+    const char *text;
+    memcpy(&text, (const char *)settings + r->offset, sizeof text);
+    return text;
   }
-  return text;
+  const double value = load_number(settings, r);
+  if (r->setting.type == OATGP_TYPE_FLAG) {
+    return value != 0 ? "yes" : "no";
+  }
+  snprintf(buffer, size, r->setting.type == OATGP_TYPE_REAL ? "%.17g" : "%.0f", value);
+  return isnan(value) ? AUTOMATIC : buffer;
 }
 
 bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb) {
