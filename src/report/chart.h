@@ -25,8 +25,7 @@ typedef struct oat_chart {
 extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance, oat_chart_observed, oat_chart_residuals,
     oat_chart_calibration, oat_chart_partial, oat_chart_evidence;
 
-const oat_chart *oat_chart_at(size_t index);       /* NULL past the end */
-const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
+const oat_chart *oat_chart_at(size_t index); /* NULL past the end */
 
 void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string *out);
 

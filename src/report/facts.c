@@ -183,23 +183,15 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
 }
 
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out) {
-  const size_t d = facts->d;
-  double *by_rows = NULL;
+  const oatgp_view view = {n, facts->d, x, NULL, 1, n};
   oatgp_data *data = NULL;
   oatgp_status status;
-  TRY(oat_new_matrix(facts->ctx, n, d, &by_rows));
-  for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < d; j++) {
-      by_rows[i * d + j] = x[i + j * n];
-    }
-  }
-  TRY(oatgp_data_create(facts->ctx, n, d, by_rows, NULL, &data));
+  TRY(oatgp_data_borrow(facts->ctx, &view, &data));
   TRY(oatgp_data_set_names(facts->ctx, data, (const char *const *)facts->model->names, NULL));
   *out = data;
   data = NULL;
 done:
   oatgp_data_free(data);
-  free(by_rows);
   return status;
 }
 

@@ -30,7 +30,7 @@ typedef struct oat_facts {
 /* Free its memory whatever happens. The model and the data must live as long. */
 oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts);
 
-/* Rows with the model's inputs and names, from x, n x d column-major. */
+/* Rows with the model's inputs and names, from x, n x d column-major, which must live as long. */
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out);
 /* The value at this share of the way from low to high, also where their difference is too large for a number. */
 double oat_between(double low, double high, double share);
