@@ -45,7 +45,7 @@ expect 0 cli/main.c own.h
 expect 0 cli/main.c oatgp_settings.def
 expect 0 src/report/page.c plot/plot.h
 expect 1 src/fit/fit.c plot/plot.h
-expect 1 src/fit/fit.c report/report.h
+expect 1 src/fit/fit.c report/chart.h
 expect 0 src/plot/svg.c util/memory.h
 expect 1 cli/main.c plot/plot.h
 expect 1 src/plot/svg.c data/data.h

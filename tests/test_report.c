@@ -6,7 +6,7 @@
 
 #include "predict/average.h"
 #include "plot/plot.h"
-#include "report/binomial.h"
+#include "report/facts.h"
 
 static size_t count(const char *text, const char *piece) {
   size_t n = 0;
@@ -251,7 +251,7 @@ static void knots_in_batches_are_one_point(void **state) {
 static int says_of(scratch *s, const char *text, const char *before, double objective) {
   oat_string sentence = {.ctx = s->ctx};
   oat_string_add(&sentence, before);
-  oat_string_number(&sentence, objective, 6);
+  oat_string_add(&sentence, oat_number(objective, 6).text);
   const int found = strstr(text, sentence.text) != NULL;
   oat_string_free(&sentence);
   return found;

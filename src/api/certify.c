@@ -7,26 +7,18 @@
 oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                            oatgp_bracket_fn monitor, void *user, oatgp_certificate *out) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || data == NULL || settings == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "model, data, settings and the place of the result must not be NULL");
-  }
-  if (data->y == NULL) {
-    return oat_fail(ctx, OATGP_DATA, "the data have no target: a certificate needs that of the training rows");
-  }
-  oatgp_status status = OATGP_OK;
-  TRY(oatgp_settings_check(ctx, settings));
-  TRY(oat_take_threads(ctx, (int)settings->threads, 1));
+  REFUSE_IF(model == NULL || data == NULL || settings == NULL || out == NULL, ctx, OATGP_ARGUMENT,
+            "model, data, settings and the place of the result must not be NULL");
+  REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target: a certificate needs that of the training rows");
+  PASS_ON(oatgp_settings_check(ctx, settings));
+  PASS_ON(oat_take_threads(ctx, (int)settings->threads, 1));
   const oat_certify_request request = {model, data, settings, monitor, user};
-  TRY(oat_certify(ctx, &request, out));
-done:
-  return status;
+  return oat_certify(ctx, &request, out);
 }
 
 oatgp_status oatgp_model_set_certificate(oatgp_context *ctx, oatgp_model *model, const oatgp_certificate *certificate) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || certificate == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the certificate must not be NULL");
-  }
+  REFUSE_IF(model == NULL || certificate == NULL, ctx, OATGP_ARGUMENT, "the model and the certificate must not be NULL");
   model->number[OAT_NUMBER_LOWER] = certificate->lower;
   model->number[OAT_NUMBER_UPPER] = certificate->upper;
   return OATGP_OK;

@@ -84,11 +84,11 @@ oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings
   oatgp_settings base;
   oatgp_settings_default(&base);
   setup.strategy = oat_setup_strategy(&setup);
-  const oatgp_status status = oatgp_settings_set(ctx, &base, "preset", settings->preset);
-  for (size_t i = 0; status == OATGP_OK && i < sizeof effects / sizeof *effects; i++) {
+  PASS_ON(oatgp_settings_set(ctx, &base, "preset", settings->preset));
+  for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
     if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {
       say(ctx, &effects[i]);
     }
   }
-  return status;
+  return OATGP_OK;
 }

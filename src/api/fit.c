@@ -11,24 +11,19 @@ enum { LONGEST_PATH = 4096 };
 
 static oatgp_status check_target(oatgp_context *ctx, const oatgp_data *data) {
   for (size_t i = 0; i < data->n; i++) {
-    if (fabs(data->y[i]) > LARGEST_TARGET) {
-      return oat_fail(ctx, OATGP_DATA,
-                      "the target is %g in row %zu; beyond %g its predictions would be no numbers: divide it by some power of ten",
-                      data->y[i], i + 1, LARGEST_TARGET);
-    }
+    REFUSE_IF(fabs(data->y[i]) > LARGEST_TARGET, ctx, OATGP_DATA,
+              "the target is %g in row %zu; beyond %g its predictions would be no numbers: divide it by some power of ten", data->y[i],
+              i + 1, LARGEST_TARGET);
   }
   return OATGP_OK;
 }
 
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out) {
-  if (data == NULL || settings == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "data, settings and the place of the result must not be NULL");
-  }
-  if (data->y == NULL) {
-    return oat_fail(ctx, OATGP_DATA, "the data have no target: name it by --target");
-  }
-  const oatgp_status status = oatgp_settings_check(ctx, settings);
-  return status == OATGP_OK ? check_target(ctx, data) : status;
+  REFUSE_IF(data == NULL || settings == NULL || out == NULL, ctx, OATGP_ARGUMENT,
+            "data, settings and the place of the result must not be NULL");
+  REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target: name it by --target");
+  PASS_ON(oatgp_settings_check(ctx, settings));
+  return check_target(ctx, data);
 }
 
 oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -53,11 +48,8 @@ done:
 oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             int with_gradient, oatgp_evaluation *out) {
   OAT_NEED_CONTEXT(ctx);
-  oatgp_status status = OATGP_OK;
-  TRY(oat_check_problem(ctx, data, settings, out));
-  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
-  TRY(oat_note_effects(ctx, settings, knots, "objective"));
-  TRY(oat_evaluate(ctx, data, settings, knots, with_gradient, out));
-done:
-  return status;
+  PASS_ON(oat_check_problem(ctx, data, settings, out));
+  PASS_ON(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
+  PASS_ON(oat_note_effects(ctx, settings, knots, "objective"));
+  return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
 }

@@ -21,24 +21,18 @@ static void square(size_t n, double *values) {
 oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                           oatgp_scores *scores) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || data == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
-  }
-  if (data->y == NULL) {
-    return oat_fail(ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
-  }
-  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
-  return status == OATGP_OK ? oat_loo_report(ctx, model, data, rows, scores) : status;
+  REFUSE_IF(model == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
+  REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
+  PASS_ON(oat_take_model_threads(ctx, model->approx, oat_threads(ctx)));
+  return oat_loo_report(ctx, model, data, rows, scores);
 }
 
 oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
                        oatgp_scores *scores) {
   const oatgp_held_out_sd out = with_sd(rows);
-  const oatgp_status status = oatgp_loo_sd(ctx, model, data, &out, scores);
-  if (status == OATGP_OK) {
-    square(data->n, out.sd);
-  }
-  return status;
+  PASS_ON(oatgp_loo_sd(ctx, model, data, &out, scores));
+  square(data->n, out.sd);
+  return OATGP_OK;
 }
 
 oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -63,9 +57,7 @@ done:
 oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                       const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
   const oatgp_held_out_sd out = with_sd(rows);
-  const oatgp_status status = oatgp_cv_sd(ctx, data, settings, knots, watch, &out, scores);
-  if (status == OATGP_OK) {
-    square(data->n, out.sd);
-  }
-  return status;
+  PASS_ON(oatgp_cv_sd(ctx, data, settings, knots, watch, &out, scores));
+  square(data->n, out.sd);
+  return OATGP_OK;
 }

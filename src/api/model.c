@@ -11,116 +11,94 @@
 oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command) {
   char *copy = NULL;
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model is NULL");
-  }
-  const oatgp_status status = oat_copy_text_utf8(ctx, command, &copy);
-  if (status == OATGP_OK) {
-    free(model->text[OAT_TEXT_COMMAND]);
-    model->text[OAT_TEXT_COMMAND] = copy;
-  }
-  return status;
+  REFUSE_IF(model == NULL, ctx, OATGP_ARGUMENT, "the model is NULL");
+  PASS_ON(oat_copy_text_utf8(ctx, command, &copy));
+  free(model->text[OAT_TEXT_COMMAND]);
+  model->text[OAT_TEXT_COMMAND] = copy;
+  return OATGP_OK;
 }
 
 oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || !model->approx->sparse) {
-    return oat_fail(ctx, OATGP_ARGUMENT, model == NULL ? "the model is NULL" : "the full GP has no knots");
-  }
-  const oatgp_status status = mean != NULL || sd != NULL ? oat_take_threads(ctx, oat_threads(ctx), 1) : OATGP_OK;
-  return status == OATGP_OK ? oat_predict_knots(ctx, model, knots, mean, sd) : status;
+  REFUSE_IF(model == NULL || !model->approx->sparse, ctx, OATGP_ARGUMENT, model == NULL ? "the model is NULL" : "the full GP has no knots");
+  PASS_ON(mean != NULL || sd != NULL ? oat_take_threads(ctx, oat_threads(ctx), 1) : OATGP_OK);
+  return oat_predict_knots(ctx, model, knots, mean, sd);
 }
 
 oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || path == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the path must not be NULL");
-  }
+  REFUSE_IF(model == NULL || path == NULL, ctx, OATGP_ARGUMENT, "the model and the path must not be NULL");
   return oat_model_write(ctx, model, path);
 }
 
 oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);
-  if (path == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the path and the place of the model must not be NULL");
-  }
-  const oatgp_status status = oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx));
-  return status == OATGP_OK ? oat_model_read(ctx, path, out) : status;
+  REFUSE_IF(path == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the path and the place of the model must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx)));
+  return oat_model_read(ctx, path, out);
 }
 
 oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size) {
   oat_bytes file = {0};
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || bytes == NULL || size == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the places of its bytes and of their number must not be NULL");
-  }
-  const oatgp_status status = oat_model_pack(ctx, model, &file);
-  if (status == OATGP_OK) {
-    *bytes = file.bytes;
-    *size = file.size;
-  }
-  return status;
+  REFUSE_IF(model == NULL || bytes == NULL || size == NULL, ctx, OATGP_ARGUMENT,
+            "the model and the places of its bytes and of their number must not be NULL");
+  PASS_ON(oat_model_pack(ctx, model, &file));
+  *bytes = file.bytes;
+  *size = file.size;
+  return OATGP_OK;
 }
 
 oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);
-  if (bytes == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the bytes and the place of the model must not be NULL");
-  }
-  const oatgp_status status = oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx));
-  return status == OATGP_OK ? oat_model_unpack(ctx, size, bytes, out) : status;
+  REFUSE_IF(bytes == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the bytes and the place of the model must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx)));
+  return oat_model_unpack(ctx, size, bytes, out);
 }
 
 void oatgp_bytes_free(unsigned char *bytes) { free(bytes); }
 
 static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const void *out) {
-  if (model == NULL || data == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
-  }
+  REFUSE_IF(model == NULL || data == NULL || out == NULL, ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
   return oat_take_threads(ctx, oat_threads(ctx), 1);
 }
 
 oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_prediction(ctx, model, data, out);
-  return status == OATGP_OK ? oat_predict(ctx, model, data, out) : status;
+  PASS_ON(check_prediction(ctx, model, data, out));
+  return oat_predict(ctx, model, data, out);
 }
 
 oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_prediction(ctx, model, data, out);
-  return status == OATGP_OK ? oat_predict_sd(ctx, model, data, out) : status;
+  PASS_ON(check_prediction(ctx, model, data, out));
+  return oat_predict_sd(ctx, model, data, out);
 }
 
 oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_prediction(ctx, model, data, mean);
-  return status == OATGP_OK ? oat_predict_mean(ctx, model, data, mean) : status;
+  PASS_ON(check_prediction(ctx, model, data, mean));
+  return oat_predict_mean(ctx, model, data, mean);
 }
 
 oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_prediction(ctx, model, data, covariance);
-  return status == OATGP_OK ? oat_predict_covariance(ctx, model, data, covariance) : status;
+  PASS_ON(check_prediction(ctx, model, data, covariance));
+  return oat_predict_covariance(ctx, model, data, covariance);
 }
 
 oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                    double *samples) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_prediction(ctx, model, data, samples);
-  return status == OATGP_OK ? oat_predict_samples(ctx, model, data, count, seed, samples) : status;
+  PASS_ON(check_prediction(ctx, model, data, samples));
+  return oat_predict_samples(ctx, model, data, count, seed, samples);
 }
 
 oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                          oatgp_scores *out) {
   OAT_NEED_CONTEXT(ctx);
-  const oatgp_status status = check_prediction(ctx, model, data, out);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  if (data->y == NULL) {
-    return oat_fail(ctx, OATGP_DATA, "the data have no target to score against");
-  }
+  PASS_ON(check_prediction(ctx, model, data, out));
+  REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target to score against");
   return oat_score(ctx, model, data, against, out);
 }
 

@@ -1,9 +1,8 @@
 /* Public entries for figures and the report. */
-#include "report/report.h"
-
-#include "data/data.h"
-#include "api/api.h"
 #include "report/chart.h"
+
+#include "api/api.h"
+#include "data/data.h"
 
 int oatgp_figure_at(size_t index, oatgp_figure *out) {
   const oat_chart *const chart = oat_chart_at(index);
@@ -16,21 +15,16 @@ int oatgp_figure_at(size_t index, oatgp_figure *out) {
 
 oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || drawing == NULL || drawing->figure == NULL || drawing->path == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model, the drawing, its figure and its path must not be NULL");
-  }
-  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
-  return status == OATGP_OK ? oat_draw(ctx, model, data, drawing) : status;
+  REFUSE_IF(model == NULL || drawing == NULL || drawing->figure == NULL || drawing->path == NULL, ctx, OATGP_ARGUMENT,
+            "the model, the drawing, its figure and its path must not be NULL");
+  PASS_ON(oat_take_model_threads(ctx, model->approx, oat_threads(ctx)));
+  return oat_draw(ctx, model, data, drawing);
 }
 
 oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || data == NULL || path == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model, the data and the path must not be NULL");
-  }
-  if (data->y == NULL || data->n == 0) {
-    return oat_fail(ctx, OATGP_DATA, "the data have no target or no rows, which a report needs");
-  }
-  const oatgp_status status = oat_take_model_threads(ctx, model->approx, oat_threads(ctx));
-  return status == OATGP_OK ? oat_report(ctx, model, data, from != NULL ? from : "the data", path) : status;
+  REFUSE_IF(model == NULL || data == NULL || path == NULL, ctx, OATGP_ARGUMENT, "the model, the data and the path must not be NULL");
+  REFUSE_IF(data->y == NULL || data->n == 0, ctx, OATGP_DATA, "the data have no target or no rows, which a report needs");
+  PASS_ON(oat_take_model_threads(ctx, model->approx, oat_threads(ctx)));
+  return oat_report(ctx, model, data, from != NULL ? from : "the data", path);
 }

@@ -14,11 +14,11 @@ struct oatgp_stream {
 
 /* The model's columns in the file that it was fitted to; NULL if it was none. */
 static oatgp_status copy_positions(oatgp_context *ctx, const oatgp_model *model, size_t **out) {
-  const oatgp_status status = model->positions != NULL ? oat_new(ctx, model->d, sizeof **out, out) : OATGP_OK;
+  PASS_ON(model->positions != NULL ? oat_new(ctx, model->d, sizeof **out, out) : OATGP_OK);
   for (size_t j = 0; *out != NULL && j < model->d; j++) {
     (*out)[j] = (size_t)model->positions[j];
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* A column of the training file by its number there, from 1; 0 if the model does not know it. */
@@ -61,9 +61,8 @@ oatgp_status oatgp_stream_open(oatgp_context *ctx, const char *path, const oatgp
   oatgp_stream *stream = NULL;
   size_t *positions = NULL;
   oatgp_status status = OATGP_OK;
-  if (path == NULL || model == NULL || settings == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "path, model, settings and the place of the data must not be NULL");
-  }
+  REFUSE_IF(path == NULL || model == NULL || settings == NULL || out == NULL, ctx, OATGP_ARGUMENT,
+            "path, model, settings and the place of the data must not be NULL");
   TRY(oatgp_settings_check(ctx, settings));
   TRY(copy_positions(ctx, model, &positions));
   TRY(oat_new(ctx, 1, sizeof *stream, &stream));
@@ -79,19 +78,16 @@ done:
 
 oatgp_status oatgp_stream_next(oatgp_context *ctx, oatgp_stream *stream, size_t rows, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
-  if (stream == NULL || out == NULL || rows == 0) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the stream and the place of the data must not be NULL, and at least one row is needed");
-  }
+  REFUSE_IF(stream == NULL || out == NULL || rows == 0, ctx, OATGP_ARGUMENT,
+            "the stream and the place of the data must not be NULL, and at least one row is needed");
   oatgp_data *data = NULL;
-  const oatgp_status status = oat_reader_next(ctx, &stream->reader, rows, &data);
-  if (status == OATGP_OK) {
-    if (data != NULL) {
-      data->before = stream->rows;
-      stream->rows += data->n + data->dropped;
-    }
-    *out = data;
+  PASS_ON(oat_reader_next(ctx, &stream->reader, rows, &data));
+  if (data != NULL) {
+    data->before = stream->rows;
+    stream->rows += data->n + data->dropped;
   }
-  return status;
+  *out = data;
+  return OATGP_OK;
 }
 
 double oatgp_stream_share(const oatgp_stream *stream) { return stream != NULL ? oat_source_share(&stream->reader.source) : NAN; }
@@ -107,8 +103,8 @@ oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oat
                                  int need_target, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
   oatgp_stream *stream = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(out != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the place of the data must not be NULL"));
+  oatgp_status status;
+  REFUSE_IF(out == NULL, ctx, OATGP_ARGUMENT, "the place of the data must not be NULL");
   TRY(oatgp_stream_open(ctx, path, model, settings, need_target, &stream));
   TRY(oatgp_stream_next(ctx, stream, SIZE_MAX, out));
 done:

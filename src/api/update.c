@@ -6,25 +6,18 @@
 
 oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
   OAT_NEED_CONTEXT(ctx);
-  if (model == NULL || data == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
-  }
-  if (data->y == NULL) {
-    return oat_fail(ctx, OATGP_DATA, "the new rows have no target");
-  }
-  const oatgp_status status = oat_take_threads(ctx, oat_threads(ctx), 1);
-  return status == OATGP_OK ? oat_update(ctx, model, data) : status;
+  REFUSE_IF(model == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
+  REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the new rows have no target");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx), 1));
+  return oat_update(ctx, model, data);
 }
 
 oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                          oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);
-  oatgp_status status = OATGP_OK;
-  TRY(model != NULL ? oat_check_problem(ctx, data, settings, out) : oat_fail(ctx, OATGP_ARGUMENT, "the model must not be NULL"));
-  TRY(oat_take_model_threads(ctx, model->approx, (int)settings->threads));
+  PASS_ON(model != NULL ? oat_check_problem(ctx, data, settings, out) : oat_fail(ctx, OATGP_ARGUMENT, "the model must not be NULL"));
+  PASS_ON(oat_take_model_threads(ctx, model->approx, (int)settings->threads));
   const oat_fit_request request = {
       .data = data, .settings = settings, .monitor = monitor, .user = user, .settings_text = "", .from = model};
-  TRY(oat_refit(ctx, &request, out));
-done:
-  return status;
+  return oat_refit(ctx, &request, out);
 }

@@ -84,13 +84,9 @@ oat_column oat_data_column(const oatgp_data *data, size_t column) {
 
 oatgp_status oatgp_data_copy_column(oatgp_context *ctx, const oatgp_data *data, size_t column, double *out) {
   OAT_NEED_CONTEXT(ctx);
-  if (data == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the data and the place of the values must not be NULL");
-  }
-  if (column >= oatgp_data_columns(data)) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "column %zu is asked for, but the data have %zu, numbered from 0", column,
-                    oatgp_data_columns(data));
-  }
+  REFUSE_IF(data == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the data and the place of the values must not be NULL");
+  REFUSE_IF(column >= oatgp_data_columns(data), ctx, OATGP_ARGUMENT, "column %zu is asked for, but the data have %zu, numbered from 0",
+            column, oatgp_data_columns(data));
   const oat_column from = oat_data_column(data, column);
   for (size_t i = 0; i < data->n; i++) {
     out[i] = from.a[i * from.step];
@@ -116,10 +112,8 @@ static oatgp_status check_inputs(oatgp_context *ctx, const oatgp_view *view) {
   for (size_t i = 0; i < outer; i++) {
     for (size_t j = 0; j < inner; j++) {
       const double value = view->x[i * far + j * near];
-      if (!isfinite(value)) {
-        return oat_fail(ctx, OATGP_DATA, "input %zu of row %zu is %g; every input must be finite", (by_rows ? j : i) + 1,
-                        (by_rows ? i : j) + 1, value);
-      }
+      REFUSE_IF(!isfinite(value), ctx, OATGP_DATA, "input %zu of row %zu is %g; every input must be finite", (by_rows ? j : i) + 1,
+                (by_rows ? i : j) + 1, value);
     }
   }
   return OATGP_OK;
@@ -134,13 +128,12 @@ static void copy_inputs(const oatgp_view *view, oatgp_data *data) {
 }
 
 static oatgp_status default_names(oatgp_context *ctx, oatgp_data *data) {
-  oatgp_status status = OATGP_OK;
-  for (size_t j = 0; j < data->d && status == OATGP_OK; j++) {
+  for (size_t j = 0; j < data->d; j++) {
     char name[32];
     snprintf(name, sizeof name, "x%zu", j + 1);
-    status = oat_copy_text(ctx, name, &data->names[j]);
+    PASS_ON(oat_copy_text(ctx, name, &data->names[j]));
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* What the values of a column must be: finite, and not below or not at a bound. */
@@ -158,9 +151,8 @@ static const value_rule noise_rule = {"the noise variance", "finite and not belo
 static oatgp_status check_values(oatgp_context *ctx, size_t n, const double *values, const value_rule *rule) {
   for (size_t i = 0; values != NULL && i < n; i++) {
     const bool in_range = rule->above ? values[i] > rule->lowest : values[i] >= rule->lowest;
-    if (!isfinite(values[i]) || !in_range) {
-      return oat_fail(ctx, OATGP_DATA, "%s of row %zu is %g; it must be %s", rule->what, i + 1, values[i], rule->demand);
-    }
+    REFUSE_IF(!isfinite(values[i]) || !in_range, ctx, OATGP_DATA, "%s of row %zu is %g; it must be %s", rule->what, i + 1, values[i],
+              rule->demand);
   }
   return OATGP_OK;
 }
@@ -176,22 +168,19 @@ static oatgp_status copy_column(oatgp_context *ctx, size_t n, const double *valu
 }
 
 static oatgp_status copy_view(oatgp_context *ctx, const oatgp_view *view, oatgp_data *data) {
-  oatgp_status status = OATGP_OK;
-  TRY(oat_data_own_inputs(ctx, data));
+  PASS_ON(oat_data_own_inputs(ctx, data));
   copy_inputs(view, data);
-  TRY(copy_column(ctx, data->n, view->y, &data->own_y));
+  PASS_ON(copy_column(ctx, data->n, view->y, &data->own_y));
   data->y = data->own_y;
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* Data that point to the caller's values or, with `copy`, hold their own. */
 static oatgp_status build(oatgp_context *ctx, const oatgp_view *view, bool copy, oatgp_data **out) {
   oatgp_data *data = NULL;
   oatgp_status status = OATGP_OK;
-  if (view->n == 0 || view->d == 0) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "data of %zu rows and %zu inputs: at least one of each is needed", view->n, view->d);
-  }
+  REFUSE_IF(view->n == 0 || view->d == 0, ctx, OATGP_ARGUMENT, "data of %zu rows and %zu inputs: at least one of each is needed", view->n,
+            view->d);
   TRY(oat_new(ctx, 1, sizeof *data, &data));
   *data = (oatgp_data){.n = view->n, .x = view->x, .row_step = view->row_step, .input_step = view->input_step, .y = view->y};
   TRY(oat_new(ctx, view->d, sizeof *data->names, &data->names));
@@ -209,18 +198,15 @@ done:
 
 oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
-  if (x == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_create needs x and out, which are not NULL");
-  }
+  REFUSE_IF(x == NULL || out == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_create needs x and out, which are not NULL");
   const oatgp_view rows = {n, d, x, y, d, 1};
   return build(ctx, &rows, true, out);
 }
 
 oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
-  if (view == NULL || view->x == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_borrow needs a view with x and out, which are not NULL");
-  }
+  REFUSE_IF(view == NULL || view->x == NULL || out == NULL, ctx, OATGP_ARGUMENT,
+            "oatgp_data_borrow needs a view with x and out, which are not NULL");
   return build(ctx, view, false, out);
 }
 
@@ -231,37 +217,37 @@ static int compare_names(const void *left, const void *right) {
   return strcmp(*a, *b);
 }
 
+static oatgp_status check_name(oatgp_context *ctx, const char *name, const char *what, size_t number) {
+  REFUSE_IF(name == NULL || name[0] == '\0', ctx, OATGP_ARGUMENT, "the name of %s %zu is NULL or empty", what, number);
+  REFUSE_IF(!oat_is_utf8(name, strlen(name)), ctx, OATGP_ARGUMENT,
+            "the name '%s' of %s %zu is not UTF-8; convert it, for example by oatgp_to_utf8", oat_show_text(name).text, what, number);
+  return OATGP_OK;
+}
+
 /* Names must be there and differ, or columns of a file could not be matched to them. */
 static oatgp_status check_names(oatgp_context *ctx, size_t d, const char *const *inputs, const char *target) {
   const char **sorted = NULL;
   const size_t count = target != NULL ? d + 1 : d;
-  oatgp_status status = oat_new(ctx, d + 1, sizeof *sorted, &sorted);
-  for (size_t j = 0; j < count && status == OATGP_OK; j++) {
+  oatgp_status status;
+  TRY(oat_new(ctx, d + 1, sizeof *sorted, &sorted));
+  for (size_t j = 0; j < count; j++) {
     sorted[j] = j < d ? inputs[j] : target;
-    if (sorted[j] == NULL || sorted[j][0] == '\0') {
-      status = oat_fail(ctx, OATGP_ARGUMENT, "the name of %s %zu is NULL or empty", j < d ? "input" : "target", j < d ? j + 1 : 1);
-    } else if (!oat_is_utf8(sorted[j], strlen(sorted[j]))) {
-      status = oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' of %s %zu is not UTF-8; convert it, for example by oatgp_to_utf8",
-                        oat_show_text(sorted[j]).text, j < d ? "input" : "target", j < d ? j + 1 : 1);
-    }
+    TRY(check_name(ctx, sorted[j], j < d ? "input" : "target", j < d ? j + 1 : 1));
   }
-  if (status == OATGP_OK) {
-    qsort(sorted, count, sizeof *sorted, compare_names);
-  }
-  for (size_t j = 1; j < count && status == OATGP_OK; j++) {
+  qsort(sorted, count, sizeof *sorted, compare_names);
+  for (size_t j = 1; j < count; j++) {
     if (strcmp(sorted[j - 1], sorted[j]) == 0) {
-      status = oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' is given twice; names must differ", oat_show_text(sorted[j]).text);
+      TRY(oat_fail(ctx, OATGP_ARGUMENT, "the name '%s' is given twice; names must differ", oat_show_text(sorted[j]).text));
     }
   }
+done:
   free(sorted);
   return status;
 }
 
 oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target) {
   OAT_NEED_CONTEXT(ctx);
-  if (data == NULL || inputs == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_names needs data and inputs, which are not NULL");
-  }
+  REFUSE_IF(data == NULL || inputs == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_set_names needs data and inputs, which are not NULL");
   oatgp_status status = OATGP_OK;
   char **names = NULL, *own_target = NULL;
   TRY(check_names(ctx, data->d, inputs, target));
@@ -283,23 +269,21 @@ done:
 
 static oatgp_status set_column(oatgp_context *ctx, const oatgp_data *data, const double *values, const value_rule *rule, double **column) {
   double *copy = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(check_values(ctx, data->n, values, rule));
-  TRY(copy_column(ctx, data->n, values, &copy));
+  PASS_ON(check_values(ctx, data->n, values, rule));
+  PASS_ON(copy_column(ctx, data->n, values, &copy));
   free(*column);
   *column = copy;
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights) {
   OAT_NEED_CONTEXT(ctx);
-  return data != NULL ? set_column(ctx, data, weights, &weight_rule, &data->weight)
-                      : oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_weights needs data that are not NULL");
+  REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_set_weights needs data that are not NULL");
+  return set_column(ctx, data, weights, &weight_rule, &data->weight);
 }
 
 oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data, const double *variance) {
   OAT_NEED_CONTEXT(ctx);
-  return data != NULL ? set_column(ctx, data, variance, &noise_rule, &data->noise)
-                      : oat_fail(ctx, OATGP_ARGUMENT, "oatgp_data_set_noise_variance needs data that are not NULL");
+  REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_set_noise_variance needs data that are not NULL");
+  return set_column(ctx, data, variance, &noise_rule, &data->noise);
 }

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "util/memory.h"
 
@@ -45,14 +44,12 @@ void oat_scaling_clear(oat_scaling *scaling) {
 }
 
 static oatgp_status allocate(oatgp_context *ctx, size_t d, oat_scaling *scaling) {
-  oatgp_status status = OATGP_OK;
   double **const arrays[] = {&scaling->centre, &scaling->scale, &scaling->middle, &scaling->spread, &scaling->lowest, &scaling->highest};
-  TRY(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
+  PASS_ON(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    TRY(oat_new_matrix(ctx, d, 1, arrays[i]));
+    PASS_ON(oat_new_matrix(ctx, d, 1, arrays[i]));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* Adds input j to those that are kept, unless it is constant. */

@@ -1,5 +1,4 @@
 /* Rows of data as data: some of them, or those of two together. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -64,20 +63,15 @@ static void copy_all(const oatgp_data *from, size_t count, const size_t *rows, s
 oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_t count, const size_t *rows, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
   oatgp_data *copy = NULL;
-  if (data == NULL || rows == NULL || out == NULL || count == 0) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "data, the rows and the place of the result must not be NULL, and at least one row is needed");
-  }
+  REFUSE_IF(data == NULL || rows == NULL || out == NULL || count == 0, ctx, OATGP_ARGUMENT,
+            "data, the rows and the place of the result must not be NULL, and at least one row is needed");
   for (size_t i = 0; i < count; i++) {
-    if (rows[i] >= data->n) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "row %zu is asked for, but the data have %zu, numbered from 0", rows[i], data->n);
-    }
+    REFUSE_IF(rows[i] >= data->n, ctx, OATGP_ARGUMENT, "row %zu is asked for, but the data have %zu, numbered from 0", rows[i], data->n);
   }
-  const oatgp_status status = make_like(ctx, data, count, &copy);
-  if (status == OATGP_OK) {
-    copy_all(data, count, rows, 0, copy);
-    *out = copy;
-  }
-  return status;
+  PASS_ON(make_like(ctx, data, count, &copy));
+  copy_all(data, count, rows, 0, copy);
+  *out = copy;
+  return OATGP_OK;
 }
 
 /* Whether both have the column or both have not. */
@@ -89,26 +83,17 @@ static bool same_columns(const oatgp_data *first, const oatgp_data *second) {
 oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
   oatgp_data *both = NULL;
-  if (first == NULL || second == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "both data and the place of the result must not be NULL");
-  }
-  if (first->d != second->d) {
-    return oat_fail(ctx, OATGP_DATA, "data of %zu inputs cannot be joined with data of %zu", first->d, second->d);
-  }
+  REFUSE_IF(first == NULL || second == NULL || out == NULL, ctx, OATGP_ARGUMENT, "both data and the place of the result must not be NULL");
+  REFUSE_IF(first->d != second->d, ctx, OATGP_DATA, "data of %zu inputs cannot be joined with data of %zu", first->d, second->d);
   for (size_t j = 0; j < first->d; j++) {
-    if (first->header && second->header && strcmp(first->names[j], second->names[j]) != 0) {
-      return oat_fail(ctx, OATGP_DATA, "data cannot be joined: input %zu is '%s' in one and '%s' in the other", j + 1, first->names[j],
-                      second->names[j]);
-    }
+    REFUSE_IF(first->header && second->header && strcmp(first->names[j], second->names[j]) != 0, ctx, OATGP_DATA,
+              "data cannot be joined: input %zu is '%s' in one and '%s' in the other", j + 1, first->names[j], second->names[j]);
   }
-  if (!same_columns(first, second)) {
-    return oat_fail(ctx, OATGP_DATA, "data cannot be joined: only one has a target, weights or noise variances that the other lacks");
-  }
-  const oatgp_status status = make_like(ctx, first, first->n + second->n, &both);
-  if (status == OATGP_OK) {
-    copy_all(first, first->n, NULL, 0, both);
-    copy_all(second, second->n, NULL, first->n, both);
-    *out = both;
-  }
-  return status;
+  REFUSE_IF(!same_columns(first, second), ctx, OATGP_DATA,
+            "data cannot be joined: only one has a target, weights or noise variances that the other lacks");
+  PASS_ON(make_like(ctx, first, first->n + second->n, &both));
+  copy_all(first, first->n, NULL, 0, both);
+  copy_all(second, second->n, NULL, first->n, both);
+  *out = both;
+  return OATGP_OK;
 }

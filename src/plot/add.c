@@ -1,9 +1,7 @@
-/* Marks are added to a panel: checked, copied, freed. */
-#include <stdlib.h>
+/* Marks are added to a panel: checked and copied. */
 #include <string.h>
 
 #include "plot/figure.h"
-#include "util/memory.h"
 
 /* The arrays of a mark before they are copied: n values each, but `x_more` more of x. */
 typedef struct arrays {
@@ -11,15 +9,9 @@ typedef struct arrays {
   size_t x_more;
 } arrays;
 
-static oatgp_status copy_values(oatgp_context *ctx, size_t n, const double *values, double **out) {
-  if (values == NULL) {
-    return OATGP_OK;
-  }
-  const oatgp_status status = oat_new(ctx, n, sizeof **out, out);
-  if (status == OATGP_OK && n > 0) {
-    memcpy(*out, values, n * sizeof **out);
-  }
-  return status;
+static const double *copy_values(oat_scratch *memory, size_t n, const double *values) {
+  double *const copy = values != NULL ? oat_take_doubles(memory, n, 1) : NULL;
+  return copy != NULL && n > 0 ? memcpy(copy, values, n * sizeof *copy) : copy;
 }
 
 static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
@@ -33,25 +25,10 @@ static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
                 {"size", style->size, 100},
                 {"opacity", style->opacity, 1}};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    if (!(fields[i].value >= 0 && fields[i].value <= fields[i].most)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the %s of a mark must be from 0 to %g, not %g", fields[i].name, fields[i].most,
-                      fields[i].value);
-    }
+    REFUSE_IF(!(fields[i].value >= 0 && fields[i].value <= fields[i].most), ctx, OATGP_ARGUMENT,
+              "the %s of a mark must be from 0 to %g, not %g", fields[i].name, fields[i].most, fields[i].value);
   }
   return OATGP_OK;
-}
-
-static oatgp_status copy_style(oatgp_context *ctx, const oat_style *style, oat_mark *mark) {
-  oatgp_status status;
-  char *label = NULL, *tooltip = NULL;
-  mark->style = *style;
-  mark->style.label = mark->style.tooltip = NULL;
-  TRY(oat_copy_text(ctx, style->label, &label));
-  mark->style.label = label;
-  TRY(oat_copy_text(ctx, style->tooltip, &tooltip));
-  mark->style.tooltip = tooltip;
-done:
-  return status;
 }
 
 /* `mark` has kind, place and n; the rest comes from the others. */
@@ -60,29 +37,18 @@ static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark 
     return OATGP_ARGUMENT;
   }
   oatgp_context *const ctx = panel->figure->ctx;
-  oatgp_status status;
-  TRY(check_style(ctx, style));
-  TRY(oat_grow(ctx, panel->n_marks + 1, sizeof *panel->marks, &panel->mark_capacity, &panel->marks));
-  TRY(copy_style(ctx, style, &mark));
-  TRY(copy_values(ctx, mark.n + a.x_more, a.x, &mark.x));
-  TRY(copy_values(ctx, mark.n, a.y, &mark.y));
-  TRY(copy_values(ctx, mark.n, a.z, &mark.z));
+  oat_scratch *const memory = &panel->figure->memory;
+  PASS_ON(check_style(ctx, style));
+  PASS_ON(oat_grow(ctx, panel->n_marks + 1, sizeof *panel->marks, &panel->mark_capacity, &panel->marks));
+  mark.style = *style;
+  mark.style.label = oat_take_text(memory, style->label);
+  mark.style.tooltip = oat_take_text(memory, style->tooltip);
+  mark.x = copy_values(memory, mark.n + a.x_more, a.x);
+  mark.y = copy_values(memory, mark.n, a.y);
+  mark.z = copy_values(memory, mark.n, a.z);
+  PASS_ON(memory->status);
   panel->marks[panel->n_marks++] = mark;
   return OATGP_OK;
-done:
-  oat_mark_free(&mark);
-  return status;
-}
-
-void oat_mark_free(oat_mark *mark) {
-  char *label, *tooltip;
-  memcpy(&label, &mark->style.label, sizeof label);
-  memcpy(&tooltip, &mark->style.tooltip, sizeof tooltip);
-  free(label);
-  free(tooltip);
-  free(mark->x);
-  free(mark->y);
-  free(mark->z);
 }
 
 oatgp_status oat_panel_line(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y) {

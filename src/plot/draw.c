@@ -8,8 +8,11 @@
 /* ---- texts --------------------------------------------------------------------------------------------------------- */
 
 /* A line in the middle of something, but moved or shortened where it would leave low to high, from left to right or, turned, from top to
- * bottom. */
+ * bottom. Nothing where there is no text. */
 static void draw_centred(oat_string *svg, oat_label label, double low, double high) {
+  if (label.text == NULL) {
+    return;
+  }
   double *const middle = label.turn != 0 ? &label.y : &label.x;
   label.room = fmax(1, high - low);
   const double half = fmin(oat_svg_width(label.text, label.font), label.room) / 2;
@@ -96,14 +99,12 @@ static void draw_axis(oat_string *svg, const oat_panel *panel, oat_direction dir
 static void draw_panel_labels(oat_string *svg, const oat_panel *panel) {
   const oat_box box = panel->box, cell = panel->cell;
   const double middle_x = (box.left + box.right) / 2, middle_y = (box.top + box.bottom) / 2;
-  if (panel->title != NULL) {
-    const oat_label title = {.text = panel->title, .font = OAT_TITLE_FONT, .x = middle_x, .y = box.top - 4.5};
-    draw_centred(svg, title, cell.left, cell.right);
-  }
-  if (panel->axis[OAT_X].label != NULL && oat_panel_shows_axis(panel, OAT_X)) {
+  const oat_label title = {.text = panel->title, .font = OAT_TITLE_FONT, .x = middle_x, .y = box.top - 4.5};
+  draw_centred(svg, title, cell.left, cell.right);
+  if (oat_panel_shows_axis(panel, OAT_X)) {
     draw_centred(svg, (oat_label){.text = panel->axis[OAT_X].label, .x = middle_x, .y = panel->label_y}, cell.left, cell.right);
   }
-  if (panel->axis[OAT_Y].label != NULL && oat_panel_shows_axis(panel, OAT_Y)) {
+  if (oat_panel_shows_axis(panel, OAT_Y)) {
     const oat_label label = {.text = panel->axis[OAT_Y].label, .x = panel->label_x, .y = middle_y, .turn = -90};
     draw_centred(svg, label, panel->title != NULL ? box.top : cell.top, box.bottom + OAT_TICK_GAP_X);
   }
@@ -118,8 +119,7 @@ static void tell_scale(oat_string *svg, const oat_panel *panel, oat_direction di
   oat_string_print(svg, " data-%c=\"%s%s", letter, panel->axis[direction].whole ? "whole-" : "", kinds[scale->kind]);
   const double numbers[] = {scale->low, scale->high, scale->from, scale->to};
   for (int i = 0; i < 4; i++) {
-    oat_string_add(svg, " ");
-    oat_string_value(svg, numbers[i], 12);
+    oat_string_print(svg, " %s", oat_value(numbers[i], 12).text);
   }
   oat_string_print(svg, "\" data-%c-name=\"", letter);
   oat_svg_text(svg, label != NULL ? label : "");
@@ -183,19 +183,15 @@ static void draw_head(const oat_figure *figure, const char *prefix, oat_string *
 static void draw_grid_titles(const oat_figure *figure, const oat_layout *layout, oat_string *svg) {
   for (size_t i = 0; i < figure->columns; i++) {
     const oat_box box = figure->panels[i].box, cell = figure->panels[i].cell;
-    if (figure->column_title[i] != NULL) {
-      const oat_label title = {
-          .text = figure->column_title[i], .font = OAT_TITLE_FONT, .x = (box.left + box.right) / 2, .y = layout->column_title_y};
-      draw_centred(svg, title, cell.left, cell.right);
-    }
+    const oat_label title = {
+        .text = figure->column_title[i], .font = OAT_TITLE_FONT, .x = (box.left + box.right) / 2, .y = layout->column_title_y};
+    draw_centred(svg, title, cell.left, cell.right);
   }
   for (size_t i = 0; i < figure->rows; i++) {
     const oat_box box = figure->panels[i * figure->columns].box, cell = figure->panels[i * figure->columns].cell;
-    if (figure->row_title[i] != NULL) {
-      const oat_label title = {
-          .text = figure->row_title[i], .font = OAT_TITLE_FONT, .x = layout->row_title_x, .y = (box.top + box.bottom) / 2, .turn = 90};
-      draw_centred(svg, title, cell.top, cell.bottom);
-    }
+    const oat_label title = {
+        .text = figure->row_title[i], .font = OAT_TITLE_FONT, .x = layout->row_title_x, .y = (box.top + box.bottom) / 2, .turn = 90};
+    draw_centred(svg, title, cell.top, cell.bottom);
   }
 }
 
@@ -207,13 +203,9 @@ static void draw_figure_labels(const oat_figure *figure, const oat_layout *layou
         svg, &(oat_label){
                  .text = figure->heading, .font = OAT_TITLE_FONT, .x = area.left, .y = layout->heading_y, .room = cells.right - area.left});
   }
-  if (figure->axis_label[OAT_X] != NULL) {
-    draw_centred(svg, (oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y}, cells.left, cells.right);
-  }
-  if (figure->axis_label[OAT_Y] != NULL) {
-    const oat_label label = {.text = figure->axis_label[OAT_Y], .x = layout->label_x, .y = middle_y, .turn = -90};
-    draw_centred(svg, label, cells.top, cells.bottom);
-  }
+  draw_centred(svg, (oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y}, cells.left, cells.right);
+  const oat_label label = {.text = figure->axis_label[OAT_Y], .x = layout->label_x, .y = middle_y, .turn = -90};
+  draw_centred(svg, label, cells.top, cells.bottom);
 }
 
 /* Inside a panel the legend lies on what is drawn there, on a ground that lets little through. */
@@ -249,10 +241,8 @@ static oatgp_status check_prefix(oatgp_context *ctx, const char *prefix) {
     rest++;
     rest += strspn(rest, letters);
   }
-  if (first == 0 || *rest != '\0') {
-    return oat_fail(ctx, OATGP_ARGUMENT, "'%s' cannot begin the ids of a figure: it must be a letter, then letters, digits, - or _",
-                    prefix);
-  }
+  REFUSE_IF(first == 0 || *rest != '\0', ctx, OATGP_ARGUMENT,
+            "'%s' cannot begin the ids of a figure: it must be a letter, then letters, digits, - or _", prefix);
   return OATGP_OK;
 }
 

@@ -5,32 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 static const double points_per_mm = 72 / 25.4;
 
 /* ---- a figure ------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status check_spec(oatgp_context *ctx, const oat_figure_spec *spec) {
-  if (spec->title == NULL || spec->title[0] == '\0' || spec->description == NULL || spec->description[0] == '\0') {
-    return oat_fail(ctx, OATGP_ARGUMENT, "a figure needs a title and a description, for those who cannot see it");
-  }
-  if (spec->rows > OAT_MAX_GRID || spec->columns > OAT_MAX_GRID) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "a figure has at most %d rows and %d columns of panels, not %zu and %zu", OAT_MAX_GRID,
-                    OAT_MAX_GRID, spec->rows, spec->columns);
-  }
+  REFUSE_IF(spec->title == NULL || spec->title[0] == '\0' || spec->description == NULL || spec->description[0] == '\0', ctx, OATGP_ARGUMENT,
+            "a figure needs a title and a description, for those who cannot see it");
+  REFUSE_IF(spec->rows > OAT_MAX_GRID || spec->columns > OAT_MAX_GRID, ctx, OATGP_ARGUMENT,
+            "a figure has at most %d rows and %d columns of panels, not %zu and %zu", OAT_MAX_GRID, OAT_MAX_GRID, spec->rows,
+            spec->columns);
   const double sizes[] = {spec->width_mm, spec->height_mm};
   for (int i = 0; i < 2; i++) {
-    if (sizes[i] != 0 && !(sizes[i] >= 20 && sizes[i] <= 2000)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the %s of a figure must be from 20 to 2000 mm, not %g", i == 0 ? "width" : "height", sizes[i]);
-    }
+    REFUSE_IF(sizes[i] != 0 && !(sizes[i] >= 20 && sizes[i] <= 2000), ctx, OATGP_ARGUMENT,
+              "the %s of a figure must be from 20 to 2000 mm, not %g", i == 0 ? "width" : "height", sizes[i]);
   }
   return OATGP_OK;
 }
 
 static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec) {
-  oatgp_status status;
-  oatgp_context *const ctx = figure->ctx;
+  oat_scratch *const memory = &figure->memory;
   figure->rows = spec->rows > 0 ? spec->rows : 1;
   figure->columns = spec->columns > 0 ? spec->columns : 1;
   figure->width = points_per_mm * (spec->width_mm > 0 ? spec->width_mm : 160);
@@ -38,17 +32,17 @@ static oatgp_status fill_figure(oat_figure *figure, const oat_figure_spec *spec)
   figure->legend = spec->legend;
   figure->in_page = spec->in_page;
   memcpy(figure->share, spec->share, sizeof figure->share);
-  TRY(oat_copy_text(ctx, spec->title, &figure->title));
-  TRY(oat_copy_text(ctx, spec->description, &figure->description));
-  TRY(oat_copy_text(ctx, spec->heading, &figure->heading));
-  TRY(oat_new(ctx, figure->rows * figure->columns, sizeof *figure->panels, &figure->panels));
+  figure->title = oat_take_text(memory, spec->title);
+  figure->description = oat_take_text(memory, spec->description);
+  figure->heading = oat_take_text(memory, spec->heading);
+  figure->panels = oat_take(memory, figure->rows * figure->columns, sizeof *figure->panels);
+  PASS_ON(memory->status);
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     figure->panels[i].figure = figure;
     figure->panels[i].row = i / figure->columns;
     figure->panels[i].column = i % figure->columns;
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, oat_figure **out) {
@@ -56,7 +50,7 @@ oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, 
   oatgp_status status;
   TRY(check_spec(ctx, spec));
   TRY(oat_new(ctx, 1, sizeof *figure, &figure));
-  figure->ctx = ctx;
+  figure->ctx = figure->memory.ctx = ctx;
   TRY(fill_figure(figure, spec));
   if (figure->legend.row >= figure->rows || figure->legend.column >= figure->columns) {
     TRY(oat_fail(ctx, OATGP_ARGUMENT, "the legend's panel (%zu, %zu) is outside the %zu x %zu panels of the figure", figure->legend.row,
@@ -69,46 +63,14 @@ done:
   return status;
 }
 
-static void free_axis(oat_axis *axis) {
-  char *label, **names;
-  /* They are copies of this file's making; const keeps the callers from changing theirs. */
-  memcpy(&label, &axis->label, sizeof label);
-  memcpy(&names, &axis->names, sizeof names);
-  for (size_t i = 0; names != NULL && i < axis->n_names; i++) {
-    free(names[i]);
-  }
-  free(names);
-  free(label);
-  *axis = (oat_axis){0};
-}
-
-static void free_panel(oat_panel *panel) {
-  for (size_t i = 0; i < panel->n_marks; i++) {
-    oat_mark_free(&panel->marks[i]);
-  }
-  free(panel->marks);
-  free(panel->title);
-  free_axis(&panel->axis[OAT_X]);
-  free_axis(&panel->axis[OAT_Y]);
-}
-
 void oat_figure_free(oat_figure *figure) {
   if (figure == NULL) {
     return;
   }
   for (size_t i = 0; figure->panels != NULL && i < figure->rows * figure->columns; i++) {
-    free_panel(&figure->panels[i]);
+    free(figure->panels[i].marks);
   }
-  for (size_t i = 0; i < OAT_MAX_GRID; i++) {
-    free(figure->row_title[i]);
-    free(figure->column_title[i]);
-  }
-  free(figure->panels);
-  free(figure->axis_label[OAT_X]);
-  free(figure->axis_label[OAT_Y]);
-  free(figure->title);
-  free(figure->description);
-  free(figure->heading);
+  oat_scratch_free(&figure->memory);
   free(figure);
 }
 
@@ -123,28 +85,23 @@ oat_panel *oat_figure_panel(oat_figure *figure, size_t row, size_t column) {
   return &figure->panels[row * figure->columns + column];
 }
 
-static oatgp_status set_text(oatgp_context *ctx, char **place, const char *text) {
-  char *copy = NULL;
-  const oatgp_status status = oat_copy_text(ctx, text, &copy);
-  if (status == OATGP_OK) {
-    free(*place);
-    *place = copy;
-  }
-  return status;
+static oatgp_status set_text(oat_figure *figure, char **place, const char *text) {
+  *place = oat_take_text(&figure->memory, text);
+  return figure->memory.status;
 }
 
 oatgp_status oat_figure_column_title(oat_figure *figure, size_t column, const char *text) {
   const bool inside = oat_figure_panel(figure, 0, column) != NULL;
-  return inside ? set_text(figure->ctx, &figure->column_title[column], text) : OATGP_ARGUMENT;
+  return inside ? set_text(figure, &figure->column_title[column], text) : OATGP_ARGUMENT;
 }
 
 oatgp_status oat_figure_row_title(oat_figure *figure, size_t row, const char *text) {
   const bool inside = oat_figure_panel(figure, row, 0) != NULL;
-  return inside ? set_text(figure->ctx, &figure->row_title[row], text) : OATGP_ARGUMENT;
+  return inside ? set_text(figure, &figure->row_title[row], text) : OATGP_ARGUMENT;
 }
 
 oatgp_status oat_panel_title(oat_panel *panel, const char *text) {
-  return panel != NULL ? set_text(panel->figure->ctx, &panel->title, text) : OATGP_ARGUMENT;
+  return panel != NULL ? set_text(panel->figure, &panel->title, text) : OATGP_ARGUMENT;
 }
 
 /* ---- axes ---------------------------------------------------------------------------------------------------------- */
@@ -161,49 +118,28 @@ static oatgp_status check_axis(oatgp_context *ctx, oat_direction direction, cons
   }
   const double ends[] = {axis->low, axis->high};
   for (int i = 0; i < 2; i++) {
-    if (!isnan(ends[i]) && isnan(oat_scale_transform(axis->kind, ends[i]))) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "the %c axis cannot end at %g: %s", name, ends[i],
-                      axis->kind == OAT_LOG10 ? "a logarithmic axis has positive numbers only" : "the limit is 1e300");
-    }
+    REFUSE_IF(!isnan(ends[i]) && isnan(oat_scale_transform(axis->kind, ends[i])), ctx, OATGP_ARGUMENT, "the %c axis cannot end at %g: %s",
+              name, ends[i], axis->kind == OAT_LOG10 ? "a logarithmic axis has positive numbers only" : "the limit is 1e300");
   }
-  if (axis->low > axis->high) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the %c axis cannot go from %g to %g: the lower end comes first", name, axis->low, axis->high);
-  }
-  if (axis->high - axis->low < 1e-9 * fmax(fabs(axis->low), fabs(axis->high))) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the ends of the %c axis, %.17g and %.17g, are too close for ticks", name, axis->low, axis->high);
-  }
+  REFUSE_IF(axis->low > axis->high, ctx, OATGP_ARGUMENT, "the %c axis cannot go from %g to %g: the lower end comes first", name, axis->low,
+            axis->high);
+  REFUSE_IF(axis->high - axis->low < 1e-9 * fmax(fabs(axis->low), fabs(axis->high)), ctx, OATGP_ARGUMENT,
+            "the ends of the %c axis, %.17g and %.17g, are too close for ticks", name, axis->low, axis->high);
   return OATGP_OK;
 }
 
-static oatgp_status copy_axis(oatgp_context *ctx, const oat_axis *axis, oat_axis *out) {
-  oatgp_status status;
-  char *label = NULL, **names = NULL;
-  *out = *axis;
-  out->label = NULL;
-  out->names = NULL;
-  out->n_names = 0;
-  TRY(oat_copy_text(ctx, axis->label, &label));
-  out->label = label;
-  if (axis->kind == OAT_NAMES) {
-    TRY(oat_new(ctx, axis->n_names, sizeof *names, &names));
-    out->names = (const char *const *)names;
-    out->n_names = axis->n_names;
-    for (size_t i = 0; i < axis->n_names; i++) {
-      TRY(oat_copy_text(ctx, axis->names[i] != NULL ? axis->names[i] : "", &names[i]));
-    }
-  }
-done:
-  return status;
-}
-
 static oatgp_status set_axis(oat_panel *panel, oat_direction direction, const oat_axis *axis) {
-  oat_axis copy;
-  const oatgp_status status = copy_axis(panel->figure->ctx, axis, &copy);
-  if (status != OATGP_OK) {
-    free_axis(&copy);
-    return status;
+  oat_scratch *const memory = &panel->figure->memory;
+  const size_t n_names = axis->kind == OAT_NAMES ? axis->n_names : 0;
+  const char **const names = n_names > 0 ? oat_take(memory, n_names, sizeof *names) : NULL;
+  for (size_t i = 0; names != NULL && i < n_names; i++) {
+    names[i] = oat_take_text(memory, axis->names[i] != NULL ? axis->names[i] : "");
   }
-  free_axis(&panel->axis[direction]);
+  oat_axis copy = *axis;
+  copy.label = oat_take_text(memory, axis->label);
+  copy.names = names;
+  copy.n_names = n_names;
+  PASS_ON(memory->status);
   panel->axis[direction] = copy;
   return OATGP_OK;
 }
@@ -212,19 +148,16 @@ oatgp_status oat_panel_axis(oat_panel *panel, oat_direction direction, const oat
   if (panel == NULL) {
     return OATGP_ARGUMENT;
   }
-  const oatgp_status status = check_axis(panel->figure->ctx, direction, axis);
-  return status == OATGP_OK ? set_axis(panel, direction, axis) : status;
+  PASS_ON(check_axis(panel->figure->ctx, direction, axis));
+  return set_axis(panel, direction, axis);
 }
 
 oatgp_status oat_figure_axis(oat_figure *figure, oat_direction direction, const oat_axis *axis) {
-  oatgp_status status;
   oat_axis unlabelled = *axis;
   unlabelled.label = NULL;
-  TRY(check_axis(figure->ctx, direction, axis));
+  PASS_ON(check_axis(figure->ctx, direction, axis));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
-    TRY(set_axis(&figure->panels[i], direction, &unlabelled));
+    PASS_ON(set_axis(&figure->panels[i], direction, &unlabelled));
   }
-  TRY(set_text(figure->ctx, &figure->axis_label[direction], axis->label));
-done:
-  return status;
+  return set_text(figure, &figure->axis_label[direction], axis->label);
 }

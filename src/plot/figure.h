@@ -3,6 +3,7 @@
 #define OAT_FIGURE_H
 
 #include "plot/plot.h"
+#include "util/memory.h"
 
 enum { OAT_TICK_LENGTH = 3, OAT_MAX_TICKS = 96 };
 
@@ -79,7 +80,7 @@ typedef struct oat_mark {
   oat_style style; /* with copies of its texts */
   int place;       /* a direction or an edge */
   size_t n;
-  double *x, *y, *z; /* copies or NULL; z: the upper limit of a band or tile, the numbers of points */
+  const double *x, *y, *z; /* copies or NULL; z: the upper limit of a band or tile, the numbers of points */
 } oat_mark;
 
 struct oat_panel {
@@ -105,6 +106,7 @@ typedef struct oat_layout {
 
 struct oat_figure {
   oatgp_context *ctx;
+  oat_scratch memory; /* of all copies of texts and arrays, and of the panels */
   char *title, *description, *heading;
   double width, height; /* in points */
   size_t rows, columns;
@@ -130,7 +132,6 @@ typedef struct oat_canvas {
   const char *prefix;
 } oat_canvas;
 
-void oat_mark_free(oat_mark *mark);
 /* Takes what the mark covers in this direction into the range. */
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range);
 /* In units of its axis. */

@@ -63,10 +63,7 @@ static oatgp_status set_limits(oat_panel *first, oat_direction direction) {
     if (!oat_panel_is_used(panel) || !share_axis(first, panel, direction)) {
       continue;
     }
-    const oatgp_status status = check_shared(first, panel, direction);
-    if (status != OATGP_OK) {
-      return status;
-    }
+    PASS_ON(check_shared(first, panel, direction));
     for (size_t k = 0; k < panel->n_marks; k++) {
       oat_mark_extend(&panel->marks[k], direction, axis->kind, &range);
     }
@@ -90,22 +87,18 @@ static bool is_first(const oat_panel *panel, oat_direction direction) {
 }
 
 static oatgp_status set_all_limits(oat_figure *figure) {
-  oatgp_status status = OATGP_OK;
   size_t used = 0;
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {
     oat_panel *const panel = &figure->panels[i];
     used += oat_panel_is_used(panel);
     for (int d = OAT_X; d <= OAT_Y; d++) {
       if (oat_panel_is_used(panel) && is_first(panel, (oat_direction)d)) {
-        TRY(set_limits(panel, (oat_direction)d));
+        PASS_ON(set_limits(panel, (oat_direction)d));
       }
     }
   }
-  if (used == 0) {
-    status = oat_fail(figure->ctx, OATGP_ARGUMENT, "the figure '%s' has no marks in any panel", figure->title);
-  }
-done:
-  return status;
+  REFUSE_IF(used == 0, figure->ctx, OATGP_ARGUMENT, "the figure '%s' has no marks in any panel", figure->title);
+  return OATGP_OK;
 }
 
 /* ---- room for labels ----------------------------------------------------------------------------------------------- */
@@ -224,12 +217,9 @@ static oatgp_status place_panels(oat_figure *figure, const oat_layout *layout, c
   const oat_box area = layout->area;
   const double width = panel_size(area.right - area.left, figure->columns, m->left, m->right);
   const double height = panel_size(area.bottom - area.top, figure->rows, m->top, m->bottom);
-  if (!(width >= 20 && height >= 20)) {
-    return oat_fail(
-        figure->ctx, OATGP_ARGUMENT,
-        "the figure '%s' is too small: its panels would be %.0f x %.0f points, and need 20 x 20; make it larger or its labels shorter",
-        figure->title, width, height);
-  }
+  REFUSE_IF(!(width >= 20 && height >= 20), figure->ctx, OATGP_ARGUMENT,
+            "the figure '%s' is too small: its panels would be %.0f x %.0f points, and need 20 x 20; make it larger or its labels shorter",
+            figure->title, width, height);
   double top = area.top;
   for (size_t row = 0; row < figure->rows; row++) {
     top += m->top[row];
@@ -292,23 +282,21 @@ static oat_box around(oat_box first, oat_box last) { return (oat_box){first.left
 oatgp_status oat_figure_lay_out(oat_figure *figure, oat_key *key) {
   oat_layout *const layout = &figure->layout;
   margins m = {0};
-  oatgp_status status;
-  TRY(set_all_limits(figure));
+  PASS_ON(set_all_limits(figure));
   place_surroundings(figure, key, layout);
   for (int turn = 0; turn < 8; turn++) {
-    TRY(place_panels(figure, layout, &m));
+    PASS_ON(place_panels(figure, layout, &m));
     if (turn < 4) {
       m = (margins){0};
     }
     measure(figure, &m);
   }
-  TRY(place_panels(figure, layout, &m));
+  PASS_ON(place_panels(figure, layout, &m));
   layout->row_title_x = layout->area.right + 4;
   const oat_panel *const last = &figure->panels[figure->rows * figure->columns - 1];
   layout->area = around(figure->panels[0].box, last->box);
   layout->cells = around(figure->panels[0].cell, last->cell);
-  TRY(check_key(figure, key));
+  PASS_ON(check_key(figure, key));
   place_key(figure, key, layout);
-done:
-  return status;
+  return OATGP_OK;
 }

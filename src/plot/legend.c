@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 static oat_entry *entry_of(oat_key *key, const char *label) {
   for (size_t i = 0; i < key->n; i++) {
     if (strcmp(key->entries[i].label, label) == 0) {
@@ -54,10 +52,7 @@ oatgp_status oat_key_make(const oat_figure *figure, oat_key *key) {
   for (size_t i = 0; i < n_panels; i++) {
     n_marks += figure->panels[i].n_marks;
   }
-  const oatgp_status status = oat_new(figure->ctx, n_marks, sizeof *key->entries, &key->entries);
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(oat_new(figure->ctx, n_marks, sizeof *key->entries, &key->entries));
   for (size_t i = 0; i < n_panels; i++) {
     collect(&figure->panels[i], key);
   }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
+#include "util/utf8.h"
 
 enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8, NUMBER = 64 }; /* ROOM: letters for the labels of the y axis, at least */
 
@@ -28,6 +28,7 @@ typedef struct grid {
   size_t width, height; /* letters inside the axes */
   size_t room;          /* letters for the labels of the y axis */
   int across, down;     /* dots of a letter */
+  double dots_of[2];    /* of the whole, by direction */
   bool utf8;
   unsigned char *cell, *dots; /* width x height */
   const oat_panel *panel;
@@ -42,8 +43,7 @@ static unsigned char braille_bit(int column, int row) {
 }
 
 static void put(const grid *g, double x, double y, sign what) {
-  const double columns = (double)(g->width * (size_t)g->across), rows = (double)(g->height * (size_t)g->down);
-  if (!(x >= 0 && x < columns && y >= 0 && y < rows)) {
+  if (!(x >= 0 && x < g->dots_of[OAT_X] && y >= 0 && y < g->dots_of[OAT_Y])) {
     return;
   }
   const size_t dot_x = (size_t)x, dot_y = (size_t)y;
@@ -61,9 +61,8 @@ static void put(const grid *g, double x, double y, sign what) {
 static double dot(const grid *g, oat_direction direction, double value) {
   const oat_scale *const scale = &g->panel->scale[direction];
   const double share = (oat_scale_place(scale, value) - scale->from) / (scale->to - scale->from);
-  const double count = direction == OAT_X ? (double)(g->width * (size_t)g->across) : (double)(g->height * (size_t)g->down);
   const double at = direction == OAT_X ? share : 1 - share;
-  return isnan(at) ? at : floor(fmin(fmax(at, -1), 2) * (count - 1) + 0.5);
+  return isnan(at) ? at : floor(fmin(fmax(at, -1), 2) * (g->dots_of[direction] - 1) + 0.5);
 }
 
 static void stroke(const grid *g, const double from[2], const double to[2], sign what) {
@@ -89,35 +88,21 @@ static void fill(const grid *g, const double x[2], const double y[2], sign what)
 /* ---- marks --------------------------------------------------------------------------------------------------------- */
 
 static sign sign_of_shape(oat_shape shape) {
-  switch (shape) {
-    case OAT_NO_SHAPE:
-    case OAT_CIRCLE:
-      return POINT;
-    case OAT_CROSS:
-      return CROSS;
-    case OAT_RING:
-      return RING;
-    default:
-      return KNOB;
-  }
+  static const sign others[OAT_SHAPES] = {[OAT_NO_SHAPE] = POINT, [OAT_CIRCLE] = POINT, [OAT_CROSS] = CROSS, [OAT_RING] = RING};
+  return others[shape] != NOTHING ? others[shape] : KNOB;
 }
 
 static sign sign_of(const oat_mark *mark) {
+  static const sign others[OAT_MARK_KINDS] = {
+      [OAT_MARK_COLUMNS] = BAR, [OAT_MARK_BARS] = BAR, [OAT_MARK_RULE] = RULE, [OAT_MARK_LINE] = STROKE, [OAT_MARK_RUG] = KNOB};
   switch (mark->kind) {
     case OAT_MARK_TILES:
-      return mark->style.opacity > 0.7 ? DARK_SHADE : SHADE;
     case OAT_MARK_BAND:
-      return mark->style.opacity > 0.28 ? DARK_SHADE : SHADE;
-    case OAT_MARK_LINE:
-      return STROKE;
-    case OAT_MARK_RULE:
-      return RULE;
-    case OAT_MARK_RUG:
-      return KNOB;
+      return mark->style.opacity > (mark->kind == OAT_MARK_TILES ? 0.7 : 0.28) ? DARK_SHADE : SHADE;
     case OAT_MARK_POINTS:
       return sign_of_shape(mark->style.shape);
     default:
-      return BAR;
+      return others[mark->kind];
   }
 }
 
@@ -151,9 +136,9 @@ static void draw_band(const grid *g, const oat_mark *mark) {
 
 static void draw_rule(const grid *g, const oat_mark *mark) {
   const double at = dot(g, (oat_direction)mark->place, mark->x[0]);
-  const double far[] = {(double)(g->width * (size_t)g->across) - 1, (double)(g->height * (size_t)g->down) - 1};
+  const double right = g->dots_of[OAT_X] - 1, bottom = g->dots_of[OAT_Y] - 1;
   const bool upright = mark->place == OAT_X;
-  const double from[] = {upright ? at : 0, upright ? 0 : at}, to[] = {upright ? at : far[0], upright ? far[1] : at};
+  const double from[] = {upright ? at : 0, upright ? 0 : at}, to[] = {upright ? at : right, upright ? bottom : at};
   if (!isnan(at)) {
     stroke(g, from, to, RULE);
   }
@@ -161,7 +146,7 @@ static void draw_rule(const grid *g, const oat_mark *mark) {
 
 static void draw_rug(const grid *g, const oat_mark *mark) {
   const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
-  const double right = (double)(g->width * (size_t)g->across) - 1, bottom = (double)(g->height * (size_t)g->down) - 1;
+  const double right = g->dots_of[OAT_X] - 1, bottom = g->dots_of[OAT_Y] - 1;
   for (size_t i = 0; i < mark->n; i++) {
     const double at = dot(g, level ? OAT_X : OAT_Y, mark->x[i]);
     put(g, level ? at : mark->place == OAT_LEFT ? 0 : right, level ? (mark->place == OAT_TOP ? 0 : bottom) : at, KNOB);
@@ -201,15 +186,8 @@ static void (*const draw[OAT_MARK_KINDS])(const grid *g, const oat_mark *mark) =
 
 /* What stands for a character that is not in ASCII. */
 static const char *ascii_of(uint32_t c) {
-  switch (c) {
-    case 0x2212: /* minus */
-    case 0x2013: /* en dash */
-      return "-";
-    case 0x2026: /* ellipsis */
-      return "~";
-    default:
-      return "?";
-  }
+  const bool dash = c == 0x2212 || c == 0x2013, ellipsis = c == 0x2026; /* minus or en dash */
+  return dash ? "-" : ellipsis ? "~" : "?";
 }
 
 /* The first letters of a text. Control characters are blanks: a terminal would obey them. */
@@ -386,12 +364,15 @@ static size_t room_for(const oat_panel *panel, size_t width) {
 static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_string *out) {
   const size_t room = room_for(panel, letters.width);
   grid g = {.width = letters.width - room - 2, .height = letters.height - 4, .room = room, .utf8 = letters.utf8, .panel = panel};
-  oatgp_context *const ctx = panel->figure->ctx;
+  oat_scratch memory = {.ctx = panel->figure->ctx};
   oatgp_status status;
   g.across = letters.utf8 ? 2 : 1;
   g.down = letters.utf8 ? 4 : 1;
-  TRY(oat_new(ctx, g.width * g.height, 1, &g.cell));
-  TRY(oat_new(ctx, g.width * g.height, 1, &g.dots));
+  g.dots_of[OAT_X] = (double)(g.width * (size_t)g.across);
+  g.dots_of[OAT_Y] = (double)(g.height * (size_t)g.down);
+  g.cell = oat_take(&memory, g.width * g.height, 1);
+  g.dots = oat_take(&memory, g.width * g.height, 1);
+  TRY(memory.status);
   for (size_t i = 0; i < panel->n_marks; i++) {
     draw[panel->marks[i].kind](&g, &panel->marks[i]);
   }
@@ -401,18 +382,16 @@ static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_s
   add_key(out, &g);
   status = out->status;
 done:
-  free(g.cell);
-  free(g.dots);
+  oat_scratch_free(&memory);
   return status;
 }
 
 oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_string *out) {
   oat_key key = {0};
   oatgp_status status;
-  if (letters.width < LEAST_WIDTH || letters.height < LEAST_HEIGHT) {
-    return oat_fail(figure->ctx, OATGP_ARGUMENT, "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH,
-                    LEAST_HEIGHT, letters.width, letters.height);
-  }
+  REFUSE_IF(letters.width < LEAST_WIDTH || letters.height < LEAST_HEIGHT, figure->ctx, OATGP_ARGUMENT,
+            "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH, LEAST_HEIGHT, letters.width,
+            letters.height);
   TRY(oat_key_make(figure, &key));
   TRY(oat_figure_lay_out(figure, &key));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {

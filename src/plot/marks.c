@@ -60,9 +60,10 @@ static void extend_rule(const oat_mark *mark, const reach *r) {
   }
 }
 
+static bool is_level(const oat_mark *rug) { return rug->place == OAT_BOTTOM || rug->place == OAT_TOP; }
+
 static void extend_rug(const oat_mark *mark, const reach *r) {
-  const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
-  if (level == (r->direction == OAT_X)) {
+  if (is_level(mark) == (r->direction == OAT_X)) {
     take(r, mark->n, mark->x);
   }
 }
@@ -79,51 +80,33 @@ static void colour_class(oat_string *svg, const char *also, char use, oat_colour
   oat_string_print(svg, " class=\"%s%c%d\"", also, use, (int)colour);
 }
 
-static double opacity(const oat_mark *mark, double otherwise) { return mark->style.opacity > 0 ? mark->style.opacity : otherwise; }
+static double opacity(const oat_mark *mark) {
+  return mark->style.opacity > 0 ? mark->style.opacity : mark->kind == OAT_MARK_BAND ? 0.22 : 1;
+}
 
 static void begin_stroke(oat_string *svg, const oat_mark *mark) {
   static const char *const dashes[OAT_DASHES] = {NULL, "4.5 3", "0.1 2.6", "6 2.6 0.1 2.6"};
-  const double width = mark->style.width > 0 ? mark->style.width : 1.2, fade = opacity(mark, 1);
   oat_svg_begin(svg, "path");
   colour_class(svg, "line ", 's', mark->style.colour);
-  oat_svg_value(svg, "stroke-width", width);
+  oat_svg_value(svg, "stroke-width", mark->style.width > 0 ? mark->style.width : 1.2);
   if (dashes[mark->style.dash] != NULL) {
     oat_svg_word(svg, "stroke-dasharray", dashes[mark->style.dash]);
   }
-  if (fade < 1) {
-    oat_svg_value(svg, "stroke-opacity", fade);
+  if (opacity(mark) < 1) {
+    oat_svg_value(svg, "stroke-opacity", opacity(mark));
   }
 }
 
-static void begin_fill(oat_string *svg, const oat_mark *mark, double otherwise) {
-  const double fade = opacity(mark, otherwise);
+static void begin_fill(oat_string *svg, const oat_mark *mark) {
   oat_svg_begin(svg, "path");
   colour_class(svg, "", 'f', mark->style.colour);
-  if (fade < 1) {
-    oat_svg_value(svg, "fill-opacity", fade);
+  if (opacity(mark) < 1) {
+    oat_svg_value(svg, "fill-opacity", opacity(mark));
   }
 }
 
 static void clip(const oat_canvas *canvas) {
   oat_string_print(canvas->svg, " clip-path=\"url(#%s-%zu-%zu)\"", canvas->prefix, canvas->panel->row, canvas->panel->column);
-}
-
-static void end_path(oat_string *svg, const oat_mark *mark) {
-  oat_string_add(svg, "\"");
-  oat_svg_leaf(svg, "path", mark->style.tooltip);
-}
-
-static void begin_data(oat_string *svg) { oat_string_add(svg, " d=\""); }
-
-/* What the script of a page wants to know of a mark whose values it can tell. */
-static void tell(const oat_canvas *canvas, const oat_mark *mark, const char *kind) {
-  if (!canvas->panel->figure->in_page) {
-    return;
-  }
-  oat_svg_word(canvas->svg, "data-mark", kind);
-  if (mark->style.label != NULL) {
-    oat_svg_word(canvas->svg, "data-label", mark->style.label);
-  }
 }
 
 /* ---- drawing: points ----------------------------------------------------------------------------------------------- */
@@ -171,7 +154,7 @@ static void add_point(oat_string *svg, const oat_mark *mark, double x, double y)
 
 static void begin_points(oat_string *svg, const oat_mark *mark) {
   if (shapes[shape_of(mark)].filled) {
-    begin_fill(svg, mark, 1);
+    begin_fill(svg, mark);
   } else {
     oat_svg_begin(svg, "path");
     colour_class(svg, "line ", 's', mark->style.colour);
@@ -193,9 +176,6 @@ static void add_if_inside(const oat_canvas *canvas, const oat_mark *mark, double
 
 /* The numbers of those points that are drawn. */
 static void tell_numbers(const oat_canvas *canvas, const oat_mark *mark) {
-  if (mark->kind != OAT_MARK_POINTS || mark->z == NULL || !canvas->panel->figure->in_page) {
-    return;
-  }
   const char *before = " data-numbers=\"";
   for (size_t i = 0; i < mark->n; i++) {
     if (is_inside(canvas, place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_Y, mark->y[i]))) {
@@ -207,31 +187,38 @@ static void tell_numbers(const oat_canvas *canvas, const oat_mark *mark) {
   oat_string_add(canvas->svg, before[1] == '\0' ? "\"" : "");
 }
 
-static void draw_points(const oat_canvas *canvas, const oat_mark *mark) {
-  begin_points(canvas->svg, mark);
-  tell(canvas, mark, "points");
-  tell_numbers(canvas, mark);
-  begin_data(canvas->svg);
+/* What the script of a page wants to know of a mark whose values it can tell. */
+static void tell(const oat_canvas *canvas, const oat_mark *mark, oat_mark_kind kind) {
+  const char *const names[OAT_MARK_KINDS] = {
+      [OAT_MARK_LINE] = "line", [OAT_MARK_POINTS] = "points", [OAT_MARK_RUG] = is_level(mark) ? "x-rug" : "y-rug"};
+  if (!canvas->panel->figure->in_page || names[kind] == NULL) {
+    return;
+  }
+  oat_svg_word(canvas->svg, "data-mark", names[kind]);
+  if (mark->style.label != NULL) {
+    oat_svg_word(canvas->svg, "data-label", mark->style.label);
+  }
+  if (mark->kind == OAT_MARK_POINTS && mark->z != NULL) {
+    tell_numbers(canvas, mark);
+  }
+}
+
+static void trace_points(const oat_canvas *canvas, const oat_mark *mark) {
   for (size_t i = 0; i < mark->n; i++) {
     add_if_inside(canvas, mark, place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_Y, mark->y[i]));
   }
-  end_path(canvas->svg, mark);
 }
 
-static void draw_rug(const oat_canvas *canvas, const oat_mark *mark) {
+static void trace_rug(const oat_canvas *canvas, const oat_mark *mark) {
   const oat_box box = canvas->panel->box;
   const double inset = point_size(mark) / 2 + 2.5;
-  const bool level = mark->place == OAT_BOTTOM || mark->place == OAT_TOP;
-  begin_points(canvas->svg, mark);
-  tell(canvas, mark, level ? "x-rug" : "y-rug");
-  begin_data(canvas->svg);
+  const bool level = is_level(mark);
   for (size_t i = 0; i < mark->n; i++) {
     const double at = place(canvas, level ? OAT_X : OAT_Y, mark->x[i]);
     const double x = level ? at : mark->place == OAT_LEFT ? box.left + inset : box.right - inset;
     const double y = !level ? at : mark->place == OAT_TOP ? box.top + inset : box.bottom - inset;
     add_if_inside(canvas, mark, x, y);
   }
-  end_path(canvas->svg, mark);
 }
 
 /* ---- drawing: lines and bands -------------------------------------------------------------------------------------- */
@@ -263,12 +250,8 @@ static void pen_up(pen *p) {
   p->run = 0;
 }
 
-static void draw_line(const oat_canvas *canvas, const oat_mark *mark) {
+static void trace_line(const oat_canvas *canvas, const oat_mark *mark) {
   pen p = {.svg = canvas->svg};
-  begin_stroke(canvas->svg, mark);
-  clip(canvas);
-  tell(canvas, mark, "line");
-  begin_data(canvas->svg);
   for (size_t i = 0; i < mark->n; i++) {
     const double x = place(canvas, OAT_X, mark->x[i]), y = place(canvas, OAT_Y, mark->y[i]);
     if (isnan(x) || isnan(y)) {
@@ -278,10 +261,6 @@ static void draw_line(const oat_canvas *canvas, const oat_mark *mark) {
     }
   }
   pen_up(&p);
-  end_path(canvas->svg, mark);
-  if (mark->style.shape != OAT_NO_SHAPE) {
-    draw_points(canvas, mark);
-  }
 }
 
 static bool band_is_there(const oat_canvas *canvas, const oat_mark *mark, size_t i) {
@@ -289,10 +268,7 @@ static bool band_is_there(const oat_canvas *canvas, const oat_mark *mark, size_t
 }
 
 /* Each run of finite values: to the right along the upper limit and back along the lower. */
-static void draw_band(const oat_canvas *canvas, const oat_mark *mark) {
-  begin_fill(canvas->svg, mark, 0.22);
-  clip(canvas);
-  begin_data(canvas->svg);
+static void trace_band(const oat_canvas *canvas, const oat_mark *mark) {
   for (size_t i = 0, end; i < mark->n; i = end + 1) {
     pen p = {.svg = canvas->svg};
     for (end = i; end < mark->n && band_is_there(canvas, mark, end); end++) {
@@ -305,27 +281,17 @@ static void draw_band(const oat_canvas *canvas, const oat_mark *mark) {
       oat_string_add(canvas->svg, "z");
     }
   }
-  end_path(canvas->svg, mark);
 }
 
-static void draw_rule(const oat_canvas *canvas, const oat_mark *mark) {
+static double place_rule(const oat_canvas *canvas, const oat_mark *mark) { return place(canvas, (oat_direction)mark->place, mark->x[0]); }
+
+static void trace_rule(const oat_canvas *canvas, const oat_mark *mark) {
   const oat_box box = canvas->panel->box;
-  const double at = place(canvas, (oat_direction)mark->place, mark->x[0]);
-  if (isnan(at)) {
-    return;
-  }
+  const double at = place_rule(canvas, mark);
+  const bool upright = mark->place == OAT_X;
   pen p = {.svg = canvas->svg};
-  begin_stroke(canvas->svg, mark);
-  clip(canvas);
-  begin_data(canvas->svg);
-  if (mark->place == OAT_X) {
-    pen_to(&p, at, box.bottom);
-    pen_to(&p, at, box.top);
-  } else {
-    pen_to(&p, box.left, at);
-    pen_to(&p, box.right, at);
-  }
-  end_path(canvas->svg, mark);
+  pen_to(&p, upright ? at : box.left, upright ? box.bottom : at);
+  pen_to(&p, upright ? at : box.right, upright ? box.top : at);
 }
 
 /* ---- drawing: bars ------------------------------------------------------------------------------------------------- */
@@ -344,12 +310,7 @@ static void add_bar(oat_string *svg, const double x[2], const double y[2]) {
   oat_string_add(svg, "z");
 }
 
-/* Edges are drawn as they are, without smoothing, which would leave a fine line between two tiles. */
-static void draw_tiles(const oat_canvas *canvas, const oat_mark *mark) {
-  begin_fill(canvas->svg, mark, 1);
-  clip(canvas);
-  oat_svg_word(canvas->svg, "shape-rendering", "crispEdges");
-  begin_data(canvas->svg);
+static void trace_tiles(const oat_canvas *canvas, const oat_mark *mark) {
   for (size_t i = 0; i < mark->n; i++) {
     const double x[] = {place(canvas, OAT_X, mark->x[i]), place(canvas, OAT_X, mark->x[i + mark->n])};
     const double y[] = {place(canvas, OAT_Y, mark->y[i]), place(canvas, OAT_Y, mark->z[i])};
@@ -357,16 +318,12 @@ static void draw_tiles(const oat_canvas *canvas, const oat_mark *mark) {
       add_bar(canvas->svg, x, y);
     }
   }
-  end_path(canvas->svg, mark);
 }
 
-static void draw_bars(const oat_canvas *canvas, const oat_mark *mark) {
+static void trace_bars(const oat_canvas *canvas, const oat_mark *mark) {
   const oat_direction along = mark->kind == OAT_MARK_COLUMNS ? OAT_Y : OAT_X, across = along == OAT_Y ? OAT_X : OAT_Y;
   const double *const at = along == OAT_Y ? mark->x : mark->y, *const length = along == OAT_Y ? mark->y : mark->x;
   const double half = oat_mark_bar_width(mark) / 2;
-  begin_fill(canvas->svg, mark, 1);
-  clip(canvas);
-  begin_data(canvas->svg);
   for (size_t i = 0; i < mark->n; i++) {
     const double sides[] = {place(canvas, across, at[i] - half), place(canvas, across, at[i] + half)};
     const double ends[] = {base(canvas, along), place(canvas, along, length[i])};
@@ -374,56 +331,92 @@ static void draw_bars(const oat_canvas *canvas, const oat_mark *mark) {
       add_bar(canvas->svg, along == OAT_Y ? sides : ends, along == OAT_Y ? ends : sides);
     }
   }
-  end_path(canvas->svg, mark);
 }
 
 /* ---- samples in the legend ----------------------------------------------------------------------------------------- */
 
-static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) {
-  begin_points(svg, mark);
-  begin_data(svg);
-  add_point(svg, mark, x + OAT_KEY_WIDTH / 2.0, y);
-  end_path(svg, mark);
-}
+static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) { add_point(svg, mark, x + OAT_KEY_WIDTH / 2.0, y); }
 
 static void key_line(oat_string *svg, const oat_mark *mark, double x, double y) {
   pen p = {.svg = svg};
-  begin_stroke(svg, mark);
-  begin_data(svg);
+  (void)mark;
   pen_to(&p, x, y);
   pen_to(&p, x + OAT_KEY_WIDTH, y);
-  end_path(svg, mark);
-  if (mark->kind == OAT_MARK_LINE && mark->style.shape != OAT_NO_SHAPE) {
-    key_point(svg, mark, x, y);
-  }
 }
 
 static void key_area(oat_string *svg, const oat_mark *mark, double x, double y) {
-  const bool is_band = mark->kind == OAT_MARK_BAND;
-  const double indent = is_band ? 0 : 4.5, xs[] = {x + indent, x + OAT_KEY_WIDTH - indent}, ys[] = {y - 4, y + 4};
-  begin_fill(svg, mark, is_band ? 0.22 : 1);
-  begin_data(svg);
+  const double indent = mark->kind == OAT_MARK_BAND ? 0 : 4.5, xs[] = {x + indent, x + OAT_KEY_WIDTH - indent}, ys[] = {y - 4, y + 4};
   add_bar(svg, xs, ys);
-  end_path(svg, mark);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------- */
 
+/* A mark is one path: how it begins, and what it follows in a panel and in the legend. */
 static const struct {
   void (*extend)(const oat_mark *mark, const reach *r);
-  void (*draw)(const oat_canvas *canvas, const oat_mark *mark);
+  void (*begin)(oat_string *svg, const oat_mark *mark);
+  void (*trace)(const oat_canvas *canvas, const oat_mark *mark);
   void (*key)(oat_string *svg, const oat_mark *mark, double x, double y);
 } kinds[OAT_MARK_KINDS] = {
-    [OAT_MARK_TILES] = {extend_tiles, draw_tiles, key_area},     [OAT_MARK_BAND] = {extend_band, draw_band, key_area},
-    [OAT_MARK_COLUMNS] = {extend_bars, draw_bars, key_area},     [OAT_MARK_BARS] = {extend_bars, draw_bars, key_area},
-    [OAT_MARK_RULE] = {extend_rule, draw_rule, key_line},        [OAT_MARK_LINE] = {extend_points, draw_line, key_line},
-    [OAT_MARK_POINTS] = {extend_points, draw_points, key_point}, [OAT_MARK_RUG] = {extend_rug, draw_rug, key_point},
+    [OAT_MARK_TILES] = {extend_tiles, begin_fill, trace_tiles, key_area},
+    [OAT_MARK_BAND] = {extend_band, begin_fill, trace_band, key_area},
+    [OAT_MARK_COLUMNS] = {extend_bars, begin_fill, trace_bars, key_area},
+    [OAT_MARK_BARS] = {extend_bars, begin_fill, trace_bars, key_area},
+    [OAT_MARK_RULE] = {extend_rule, begin_stroke, trace_rule, key_line},
+    [OAT_MARK_LINE] = {extend_points, begin_stroke, trace_line, key_line},
+    [OAT_MARK_POINTS] = {extend_points, begin_points, trace_points, key_point},
+    [OAT_MARK_RUG] = {extend_rug, begin_points, trace_rug, key_point},
 };
 
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range) {
   kinds[mark->kind].extend(mark, &(reach){direction, kind, range});
 }
 
-void oat_mark_draw(const oat_canvas *canvas, const oat_mark *mark) { kinds[mark->kind].draw(canvas, mark); }
+static bool has_points(const oat_mark *mark) { return mark->kind == OAT_MARK_LINE && mark->style.shape != OAT_NO_SHAPE; }
 
-void oat_mark_key(oat_string *svg, const oat_mark *mark, double x, double y) { kinds[mark->kind].key(svg, mark, x, y); }
+static void begin_data(oat_string *svg) { oat_string_add(svg, " d=\""); }
+
+static void end_path(oat_string *svg, const oat_mark *mark) {
+  oat_string_add(svg, "\"");
+  oat_svg_leaf(svg, "path", mark->style.tooltip);
+}
+
+/* The mark as one of this kind: a line may have points, too. */
+static void draw_as(const oat_canvas *canvas, const oat_mark *mark, oat_mark_kind kind) {
+  kinds[kind].begin(canvas->svg, mark);
+  if (kind != OAT_MARK_POINTS && kind != OAT_MARK_RUG) {
+    clip(canvas);
+  }
+  if (kind == OAT_MARK_TILES) { /* smoothed edges would leave a fine line between two of them */
+    oat_svg_word(canvas->svg, "shape-rendering", "crispEdges");
+  }
+  tell(canvas, mark, kind);
+  begin_data(canvas->svg);
+  kinds[kind].trace(canvas, mark);
+  end_path(canvas->svg, mark);
+}
+
+void oat_mark_draw(const oat_canvas *canvas, const oat_mark *mark) {
+  if (mark->kind == OAT_MARK_RULE && isnan(place_rule(canvas, mark))) {
+    return;
+  }
+  draw_as(canvas, mark, mark->kind);
+  if (has_points(mark)) {
+    draw_as(canvas, mark, OAT_MARK_POINTS);
+  }
+}
+
+static void key_as(oat_string *svg, const oat_mark *mark, oat_mark_kind kind, const double at[2]) {
+  kinds[kind].begin(svg, mark);
+  begin_data(svg);
+  kinds[kind].key(svg, mark, at[0], at[1]);
+  end_path(svg, mark);
+}
+
+void oat_mark_key(oat_string *svg, const oat_mark *mark, double x, double y) {
+  const double at[] = {x, y};
+  key_as(svg, mark, mark->kind, at);
+  if (has_points(mark)) {
+    key_as(svg, mark, OAT_MARK_POINTS, at);
+  }
+}

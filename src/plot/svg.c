@@ -11,6 +11,7 @@
 
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 /* ---- the string ---------------------------------------------------------------------------------------------------- */
 
@@ -19,11 +20,16 @@ void oat_string_free(oat_string *string) {
   *string = (oat_string){.ctx = string->ctx};
 }
 
-static void add_bytes(oat_string *string, const char *bytes, size_t count) {
+/* Room for so many more bytes and the 0 behind them. */
+static bool has_room(oat_string *string, size_t count) {
   if (string->status == OATGP_OK) {
     string->status = oat_grow(string->ctx, string->length + count + 1, 1, &string->capacity, &string->text);
   }
-  if (string->status == OATGP_OK) {
+  return string->status == OATGP_OK;
+}
+
+static void add_bytes(oat_string *string, const char *bytes, size_t count) {
+  if (has_room(string, count)) {
     memcpy(string->text + string->length, bytes, count);
     string->length += count;
     string->text[string->length] = '\0';
@@ -32,13 +38,10 @@ static void add_bytes(oat_string *string, const char *bytes, size_t count) {
 
 oatgp_status oat_string_write(const oat_string *string, const char *path) {
   oat_file file = {0};
-  oatgp_status status;
-  TRY(string->status);
-  TRY(oat_file_open(string->ctx, path, &file));
+  PASS_ON(string->status);
+  PASS_ON(oat_file_open(string->ctx, path, &file));
   fwrite(string->text, 1, string->length, file.stream); /* closing finds what failed */
-  TRY(oat_file_close(string->ctx, &file, OATGP_OK));
-done:
-  return status;
+  return oat_file_close(string->ctx, &file, OATGP_OK);
 }
 
 void oat_string_add(oat_string *string, const char *text) { add_bytes(string, text, strlen(text)); }
@@ -49,97 +52,58 @@ void oat_string_print(oat_string *string, const char *format, ...) {
   va_copy(again, arguments);
   const int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  if (length > 0 && string->status == OATGP_OK) {
-    string->status = oat_grow(string->ctx, string->length + (size_t)length + 1, 1, &string->capacity, &string->text);
-    if (string->status == OATGP_OK) {
-      vsnprintf(string->text + string->length, (size_t)length + 1, format, again);
-      string->length += (size_t)length;
-    }
+  if (length > 0 && has_room(string, (size_t)length)) {
+    vsnprintf(string->text + string->length, (size_t)length + 1, format, again);
+    string->length += (size_t)length;
   }
   va_end(again);
 }
 
 /* printf's decimal point is that of the locale, the one thing in its output that is neither a digit nor a letter or sign. */
-static void add_plain(oat_string *string, const char *printed) {
+static void make_plain(char *printed) {
   static const char plain[] = "0123456789+-e";
-  const size_t before = strspn(printed, plain), point = strcspn(printed + before, plain);
-  add_bytes(string, printed, before);
-  if (point > 0) {
-    add_bytes(string, ".", 1);
-    oat_string_add(string, printed + before + point);
+  char *const point = printed + strspn(printed, plain), *const behind = point + strcspn(point, plain);
+  if (behind > point) {
+    *point = '.';
+    memmove(point + 1, behind, strlen(behind) + 1);
   }
 }
 
-void oat_string_value(oat_string *string, double value, int digits) {
-  char text[64];
-  if (!isfinite(value)) {
-    oat_string_add(string, "NaN");
-    return;
+oat_digits oat_value(double value, int digits) {
+  oat_digits out = {"NaN"};
+  if (isfinite(value)) {
+    snprintf(out.text, sizeof out.text, "%.*g", digits, value);
+    make_plain(out.text);
   }
-  snprintf(text, sizeof text, "%.*g", digits, value);
-  add_plain(string, text);
+  return out;
 }
 
-void oat_string_number(oat_string *string, double value, int digits) {
-  char text[64];
+oat_digits oat_number(double value, int digits) {
+  oat_digits out = {"\xe2\x80\x93"};
   if (!isfinite(value)) {
-    oat_string_add(string, "\xe2\x80\x93");
-    return;
+    return out;
   }
   const double size = fabs(value);
   const int before = size > 0 ? (int)floor(log10(size)) + 1 : 1; /* digits before the point, or minus the zeros behind it */
-  oat_string_add(string, value < 0 ? "\xe2\x88\x92" : "");
+  char *const start = out.text + snprintf(out.text, sizeof out.text, "%s", value < 0 ? "\xe2\x88\x92" : "");
+  const size_t room = sizeof out.text - (size_t)(start - out.text);
   if (before < -3 || before > 9) {
-    snprintf(text, sizeof text, "%.*e", digits - 1, size);
+    snprintf(start, room, "%.*e", digits - 1, size);
   } else {
-    snprintf(text, sizeof text, "%.*f", digits > before ? digits - before : 0, size);
+    snprintf(start, room, "%.*f", digits > before ? digits - before : 0, size);
   }
-  add_plain(string, text);
+  make_plain(start);
+  return out;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 
-uint32_t oat_next_character(const unsigned char **cursor) {
-  static const struct {
-    unsigned char mask, lead;
-    uint32_t least;
-  } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-  const unsigned char first = *(*cursor)++;
-  for (size_t more = 0; more < sizeof forms / sizeof *forms; more++) {
-    if ((first & forms[more].mask) != forms[more].lead) {
-      continue;
-    }
-    uint32_t value = first & (unsigned char)~forms[more].mask;
-    size_t k = 0;
-    for (; k < more && ((*cursor)[k] & 0xc0) == 0x80; k++) { /* the 0 at the end is no such byte */
-      value = value << 6 | ((*cursor)[k] & 0x3f);
-    }
-    if (k < more || value < forms[more].least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
-      return 0xfffd;
-    }
-    *cursor += more;
-    return value;
-  }
-  return 0xfffd;
-}
-
 static bool is_allowed(uint32_t c) { return c >= 0x20 ? c != 0x7f && c != 0xfffd && c != 0xfffe && c != 0xffff : c == '\t' || c == '\n'; }
 
 static const char *escape_of(uint32_t c) {
-  switch (c) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    case '\'':
-      return "&#39;";
-    default:
-      return is_allowed(c) ? NULL : "\xef\xbf\xbd";
-  }
+  static const char *const escapes[] = {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+  const bool escaped = c < sizeof escapes / sizeof *escapes && escapes[c] != NULL;
+  return escaped ? escapes[c] : is_allowed(c) ? NULL : "\xef\xbf\xbd";
 }
 
 static void add_escaped(oat_string *svg, const char *text, const char *end) {

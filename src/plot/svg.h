@@ -20,18 +20,19 @@ void oat_string_free(oat_string *string);
 void oat_string_add(oat_string *string, const char *text);
 /* Writes it to a file that appears whole or not at all; "-" is standard output. */
 oatgp_status oat_string_write(const oat_string *string, const char *path);
-/* For letters and whole numbers only: how printf writes others depends on the locale. */
+/* For letters and whole numbers only: how printf writes others depends on the locale. Those are texts, by oat_number(...).text. */
 void oat_string_print(oat_string *string, const char *format, ...) OAT_PRINTF(2, 3);
 
+typedef struct oat_digits {
+  char text[64];
+} oat_digits;
+
 /* A number for a program, with so many significant digits at most; in any locale with a point. NaN and infinities are "NaN". */
-void oat_string_value(oat_string *string, double value, int digits);
+oat_digits oat_value(double value, int digits);
 /* A number for people, with just so many significant digits, an exponent only where it is very large or small, and a true minus. What is not
  * finite is an en dash. */
-void oat_string_number(oat_string *string, double value, int digits);
+oat_digits oat_number(double value, int digits);
 
-/* Reads one character of UTF-8 and moves on; bytes that are none, one at a time, give 0xFFFD. Overlong forms, surrogates and values
- * over 0x10FFFF are none. */
-uint32_t oat_next_character(const unsigned char **cursor);
 /* Text with the characters that mean something in XML replaced, and what XML does not allow at all as U+FFFD. */
 void oat_svg_text(oat_string *svg, const char *text);
 /* A number with at most two decimals, and none that are not needed. */

@@ -15,7 +15,8 @@ typedef struct oat_chart {
   size_t (*names)(const oat_facts *f);
   const char *why; /* there can be no panels: why, and what to do; or NULL */
   size_t (*panels)(const oat_facts *f);
-  void (*title)(const oat_facts *f, size_t panel, oat_string *out);
+  const char *title; /* of every panel; NULL: they have their own */
+  void (*name_panel)(const oat_facts *f, size_t panel, oat_string *out);
   oatgp_status (*draw)(const oat_facts *f, size_t panel, oat_panel *out);
   /* A sentence or more with its numbers: what is to be seen. */
   void (*explain)(const oat_facts *f, size_t panel, oat_string *out);
@@ -24,8 +25,9 @@ typedef struct oat_chart {
 extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance, oat_chart_observed, oat_chart_residuals,
     oat_chart_calibration, oat_chart_partial, oat_chart_evidence;
 
-const oat_chart *oat_chart_at(size_t index);       /* NULL past the end */
-const oat_chart *oat_chart_find(const char *name); /* NULL if there is none */
+const oat_chart *oat_chart_at(size_t index); /* NULL past the end */
+
+void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string *out);
 
 /* What makes a word one for so many. */
 const char *oat_plural(size_t n);
@@ -39,5 +41,10 @@ void oat_tell_thinned(const oat_facts *f, oat_string *out);
 
 /* One panel as a figure for a page, or, with panel SIZE_MAX, all of them as one. To be freed. */
 oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out);
+
+/* What the public functions call after they have checked their arguments: draws one figure to a file, */
+oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing);
+/* and writes the page; `from` says where the data come from. They have a target. */
+oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path);
 
 #endif

@@ -2,12 +2,9 @@
  * it can be seen however many rows there are), and the histogram of the
  * probability integral transform, each with the band in which a binomial count is found 95 times of 100. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "data/data.h"
-#include "report/binomial.h"
 #include "report/chart.h"
-#include "util/memory.h"
 
 enum { COVERAGE, PIT, PANELS };
 enum { STEPS = 101, MOST_BINS = 20, FEW_ROWS = 400 };
@@ -17,7 +14,7 @@ static size_t panels(const oat_facts *f) {
   return PANELS;
 }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
+static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   (void)f;
   oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability integral transform (PIT)");
 }
@@ -45,7 +42,6 @@ static void count_inside(const oat_facts *f, double inside[STEPS]) {
 static oatgp_status draw_coverage(const oat_facts *f, oat_panel *out) {
   double p[STEPS], inside[STEPS], low[STEPS], high[STEPS];
   const double n = (double)f->data->n;
-  oatgp_status status;
   oat_spread_evenly(STEPS, 0, 1, p);
   count_inside(f, inside);
   for (size_t i = 0; i < STEPS; i++) {
@@ -54,13 +50,12 @@ static oatgp_status draw_coverage(const oat_facts *f, oat_panel *out) {
     high[i] = between ? (double)oat_binomial_quantile(f->data->n, p[i], 0.975) / n - p[i] : 0;
     inside[i] -= p[i];
   }
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "probability of the interval", .low = 0, .high = 1}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share inside \xe2\x88\x92 probability"}));
-  TRY(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, STEPS, p, (oat_limits){low, high}));
-  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, 0));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "rows inside"}, STEPS, p, inside));
-done:
-  return status;
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "probability of the interval", .low = 0, .high = 1}));
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share inside \xe2\x88\x92 probability"}));
+  PASS_ON(
+      oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, STEPS, p, (oat_limits){low, high}));
+  PASS_ON(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, 0));
+  return oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "rows inside"}, STEPS, p, inside);
 }
 
 static void explain_coverage(const oat_facts *f, oat_string *out) {
@@ -105,19 +100,16 @@ static oatgp_status draw_pit(const oat_facts *f, oat_panel *out) {
   const double lowest = (double)oat_binomial_quantile(f->data->n, share, 0.025);
   const double highest = (double)oat_binomial_quantile(f->data->n, share, 0.975);
   const double low[] = {lowest, lowest}, high[] = {highest, highest};
-  oatgp_status status;
   fill_bins(f, bins, height);
   for (size_t i = 0; i < bins; i++) {
     middle[i] = ((double)i + 0.5) * share;
   }
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "P(prediction \xe2\x89\xa4 observed)", .low = 0, .high = 1}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
-  TRY(oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"}, bins, middle,
-                        height));
-  TRY(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "chance alone"}, 2, ends, (oat_limits){low, high}));
-  TRY(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, (double)f->data->n * share));
-done:
-  return status;
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "P(prediction \xe2\x89\xa4 observed)", .low = 0, .high = 1}));
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
+  PASS_ON(oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"}, bins, middle,
+                            height));
+  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "chance alone"}, 2, ends, (oat_limits){low, high}));
+  return oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, (double)f->data->n * share);
 }
 
 static void explain_pit(const oat_facts *f, oat_string *out) {
@@ -155,7 +147,7 @@ const oat_chart oat_chart_calibration = {
     .help = "coverage of intervals of every probability, and the histogram of the probability integral transform",
     .needs_data = true,
     .panels = panels,
-    .title = title,
+    .name_panel = name_panel,
     .draw = draw,
     .explain = explain,
 };

@@ -8,7 +8,6 @@
 #include "predict/metrics.h"
 #include "predict/predict.h"
 #include "report/chart.h"
-#include "util/memory.h"
 
 enum { POINTS = 301, CELLS = 44, LEVELS = 7, PAIRS = 3 };
 
@@ -27,7 +26,7 @@ static const char *name_of(const oat_facts *f, size_t pair, oat_direction direct
 /* Of the full GP there are no knots, but with one or two inputs its fit can be seen all the same. */
 static size_t panels(const oat_facts *f) { return f->d <= 2 ? 1 : f->info.knots > 0 ? PAIRS : 0; }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
+static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   if (f->d == 1) {
     oat_string_print(out, f->info.knots > 0 ? "The fit and its knots" : "The fit");
     return;
@@ -157,29 +156,20 @@ static void collect(const oat_facts *f, const levels *l, size_t level, tiles *t)
 }
 
 static oatgp_status draw_level(const oat_facts *f, const levels *l, size_t level, tiles *t, oat_panel *out) {
-  oat_string label = {.ctx = f->ctx};
-  oatgp_status status = OATGP_OK;
+  const oat_digits low = oat_value(l->low + l->step * (double)level, 6), high = oat_value(l->low + l->step * (double)(level + 1), 6);
+  char label[2 * sizeof low + 8];
+  const oat_style style = {.colour = OAT_BLUE, .opacity = 0.06 + 0.12 * (double)level, .label = label};
   collect(f, l, level, t);
-  if (t->n > 0) {
-    oat_string_add(&label, level == 0 ? "sd " : "");
-    oat_string_value(&label, l->low + l->step * (double)level, 6);
-    oat_string_add(&label, "\xe2\x80\x93");
-    oat_string_value(&label, l->low + l->step * (double)(level + 1), 6);
-    TRY(label.status);
-    TRY(oat_panel_tiles(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.06 + 0.12 * (double)level, .label = label.text}, t->n, t->sides,
-                        (oat_limits){t->low, t->high}));
-  }
-done:
-  oat_string_free(&label);
-  return status;
+  snprintf(label, sizeof label, "%s%s\xe2\x80\x93%s", level == 0 ? "sd " : "", low.text, high.text);
+  return t->n > 0 ? oat_panel_tiles(out, &style, t->n, t->sides, (oat_limits){t->low, t->high}) : OATGP_OK;
 }
 
 static oatgp_status draw_map(const oat_facts *f, oat_panel *out) {
-  double *sd = NULL;
-  tiles *t = NULL;
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const sd = oat_take_doubles(&memory, CELLS, CELLS);
+  tiles *const t = oat_take(&memory, 1, sizeof *t);
   oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, CELLS, CELLS, &sd));
-  TRY(oat_new(f->ctx, 1, sizeof *t, &t));
+  TRY(memory.status);
   TRY(predict_map(f, sd));
   levels l = {sd, sd[0], 0};
   double highest = sd[0];
@@ -193,8 +183,7 @@ static oatgp_status draw_map(const oat_facts *f, oat_panel *out) {
     TRY(draw_level(f, &l, level, t, out));
   }
 done:
-  free(sd);
-  free(t);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -202,37 +191,33 @@ done:
 
 static oatgp_status draw_knots(const oat_facts *f, size_t pair, oat_panel *out) {
   const size_t k = f->info.knots;
-  double *at[2] = {NULL, NULL};
-  oatgp_status status = OATGP_OK;
-  for (int direction = OAT_X; direction <= OAT_Y; direction++) {
-    TRY(oat_new_matrix(f->ctx, k, 1, &at[direction]));
-    for (size_t i = 0; i < k; i++) {
-      at[direction][i] = f->knots[i * f->d + input_of(f, pair, (oat_direction)direction)];
-    }
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const x = oat_take_doubles(&memory, k, 1), *const y = oat_take_doubles(&memory, k, 1);
+  oatgp_status status;
+  TRY(memory.status);
+  for (size_t i = 0; i < k; i++) {
+    x[i] = f->knots[i * f->d + input_of(f, pair, OAT_X)];
+    y[i] = f->knots[i * f->d + input_of(f, pair, OAT_Y)];
   }
-  TRY(k > 0 ? oat_panel_points(out, &knot_style, k, at[0], at[1]) : OATGP_OK);
+  TRY(k > 0 ? oat_panel_points(out, &knot_style, k, x, y) : OATGP_OK);
 done:
-  free(at[0]);
-  free(at[1]);
+  oat_scratch_free(&memory);
   return status;
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
-  oatgp_status status;
   if (f->d == 1) {
     return draw_fit(f, out);
   }
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_X)]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_Y)]}));
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_X)]}));
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_Y)]}));
   if (f->d == 2) {
-    TRY(draw_map(f, out));
+    PASS_ON(draw_map(f, out));
   }
   if (f->data != NULL) {
-    TRY(oat_draw_rows(f, OAT_GREY, f->input[input_of(f, panel, OAT_X)], f->input[input_of(f, panel, OAT_Y)], out));
+    PASS_ON(oat_draw_rows(f, OAT_GREY, f->input[input_of(f, panel, OAT_X)], f->input[input_of(f, panel, OAT_Y)], out));
   }
-  TRY(draw_knots(f, panel, out));
-done:
-  return status;
+  return draw_knots(f, panel, out);
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
@@ -259,7 +244,7 @@ const oat_chart oat_chart_knots = {
     .why = "the full Gaussian process has no knots, and more than two inputs cannot be seen as a whole",
     .tall = true,
     .panels = panels,
-    .title = title,
+    .name_panel = name_panel,
     .draw = draw,
     .explain = explain,
 };

@@ -1,15 +1,13 @@
 /* The objective against the number of knots, with every knot that was kept or dropped; where their number did not change, against the evaluations. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/chart.h"
-#include "util/memory.h"
 
 enum { HISTORY_WIDTH = 3 };
 
 /* Points (knots, objective) of what was kept, in the order in which it was, and of what was dropped. */
 typedef struct record {
+  oat_scratch memory;
   size_t n_kept, n_dropped;
   double *kept[2], *dropped[2];
 } record;
@@ -34,13 +32,6 @@ static bool is_of_the_fit(const oat_facts *f) {
 }
 
 static const double *step_of(const oat_facts *f, size_t i) { return f->info.selection + i * (OAT_SELECTION_WIDTH + f->d); }
-
-static void free_record(record *r) {
-  for (int i = 0; i < 2; i++) {
-    free(r->kept[i]);
-    free(r->dropped[i]);
-  }
-}
 
 /* The end of the proposal that begins at this row: knots that came together have the same evaluations and objective, and are counted on. */
 static size_t end_of_proposal(const oat_facts *f, size_t first) {
@@ -71,11 +62,11 @@ static void add_start(const oat_facts *f, record *r) {
 }
 
 static oatgp_status make_record(const oat_facts *f, record *r) {
-  oatgp_status status = OATGP_OK;
   for (int i = 0; i < 2; i++) {
-    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->kept[i]));
-    TRY(oat_new_matrix(f->ctx, f->info.selection_count + 1, 1, &r->dropped[i]));
+    r->kept[i] = oat_take_doubles(&r->memory, f->info.selection_count + 1, 1);
+    r->dropped[i] = oat_take_doubles(&r->memory, f->info.selection_count + 1, 1);
   }
+  PASS_ON(r->memory.status);
   add_start(f, r);
   for (size_t i = 0; i < f->info.selection_count;) {
     i = end_of_proposal(f, i);
@@ -83,20 +74,19 @@ static oatgp_status make_record(const oat_facts *f, record *r) {
     const bool kept = step[OAT_SELECTION_KEPT] > 0;
     add(kept ? r->kept : r->dropped, kept ? &r->n_kept : &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static size_t panels(const oat_facts *f) { return f->info.selection_count > 0 || f->info.history_count > 0; }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
+static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
   oat_string_add(out, f->info.selection_count > 0 ? "Objective and number of knots" : "Objective during the fit");
 }
 
 static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
   const double knots = (double)f->info.knots;
-  record r = {0};
+  record r = {.memory = {.ctx = f->ctx}};
   oatgp_status status;
   TRY(make_record(f, &r));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "knots", .whole = true}));
@@ -112,16 +102,16 @@ static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
                          &f->info.objective));
   }
 done:
-  free_record(&r);
+  oat_scratch_free(&r.memory);
   return status;
 }
 
 static oatgp_status draw_history(const oat_facts *f, oat_panel *out) {
   const size_t n = f->info.history_count;
-  double *evaluations = NULL, *objective = NULL;
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const evaluations = oat_take_doubles(&memory, n, 1), *const objective = oat_take_doubles(&memory, n, 1);
   oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, n, 1, &evaluations));
-  TRY(oat_new_matrix(f->ctx, n, 1, &objective));
+  TRY(memory.status);
   for (size_t i = 0; i < n; i++) {
     evaluations[i] = f->info.history[i * HISTORY_WIDTH];
     objective[i] = history_at(f, i);
@@ -130,8 +120,7 @@ static oatgp_status draw_history(const oat_facts *f, oat_panel *out) {
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE}, n, evaluations, objective));
 done:
-  free(evaluations);
-  free(objective);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -161,8 +150,7 @@ static void explain_selection(const oat_facts *f, oat_string *out) {
   tell_count("dropped", proposals[0], knots[0], out);
   oat_string_print(out, ". The model has %zu knot%s", f->info.knots, oat_plural(f->info.knots));
   if (is_of_the_fit(f)) {
-    oat_string_add(out, " and the objective ");
-    oat_string_number(out, f->info.objective, 6);
+    oat_string_print(out, " and the objective %s", oat_number(f->info.objective, 6).text);
   }
   oat_string_add(out, ". Where the curve is level, more knots would gain little.");
 }
@@ -173,8 +161,8 @@ static void explain_history(const oat_facts *f, oat_string *out) {
   if (f->info.knots > 0) {
     oat_string_print(out, "The number of knots (%zu) did not change during the fit. ", f->info.knots);
   }
-  oat_string_add(out, rose ? "The objective rose to " : "No step of the fit raised the objective, which was ");
-  oat_string_number(out, highest, 6);
+  oat_string_print(out, rose ? "The objective rose to %s" : "No step of the fit raised the objective, which was %s",
+                   oat_number(highest, 6).text);
   if (rose) {
     oat_string_print(out, " in %lld evaluations; a level end means that there was nothing left to gain",
                      (long long)f->info.history[(f->info.history_count - 1) * HISTORY_WIDTH]);
@@ -190,9 +178,8 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
     explain_history(f, out);
   }
   if (!is_of_the_fit(f)) {
-    oat_string_print(out, " With the %zu rows that it has now, the objective of the model is ", f->info.n);
-    oat_string_number(out, f->info.objective, 6);
-    oat_string_add(out, ".");
+    oat_string_print(out, " With the %zu rows that it has now, the objective of the model is %s.", f->info.n,
+                     oat_number(f->info.objective, 6).text);
   }
 }
 
@@ -201,7 +188,7 @@ const oat_chart oat_chart_objective = {
     .help = "objective against the number of knots, with every kept and dropped one (or against the evaluations)",
     .why = "the model holds no history of its fit: nothing was optimised",
     .panels = panels,
-    .title = title,
+    .name_panel = name_panel,
     .draw = draw,
     .explain = explain,
 };

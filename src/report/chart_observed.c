@@ -4,33 +4,24 @@
 #include "data/data.h"
 #include "report/chart.h"
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  (void)f;
-  (void)panel;
-  oat_string_add(out, "Observed against predicted");
-}
-
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   double ends[2] = {f->mean[0], f->mean[0]};
-  oatgp_status status;
   (void)panel;
   for (size_t i = 0; i < f->data->n; i++) {
     ends[0] = fmin(ends[0], f->mean[i]);
     ends[1] = fmax(ends[1], f->mean[i]);
   }
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
-  TRY(oat_draw_rows(f, OAT_BLUE, f->mean, f->data->y, out));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 1, .label = "observed = predicted"}, 2, ends, ends));
-done:
-  return status;
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
+  PASS_ON(oat_draw_rows(f, OAT_BLUE, f->mean, f->data->y, out));
+  return oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 1, .label = "observed = predicted"}, 2, ends,
+                        ends);
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
-  oat_string_add(out, "Each point is a row. Near the dashed line the prediction was right; the typical distance from it is ");
-  oat_string_number(out, f->scores.rmse, 3);
-  oat_string_add(out, ".");
+  oat_string_print(out, "Each point is a row. Near the dashed line the prediction was right; the typical distance from it is %s.",
+                   oat_number(f->scores.rmse, 3).text);
   oat_tell_thinned(f, out);
 }
 
@@ -39,7 +30,7 @@ const oat_chart oat_chart_observed = {
     .help = "observed against predicted values",
     .needs_data = true,
     .panels = oat_one_panel,
-    .title = title,
+    .title = "Observed against predicted",
     .draw = draw,
     .explain = explain,
 };

@@ -1,20 +1,16 @@
 /* Partial dependence: the prediction as one input changes, averaged over rows, with the band in which the average of the function lies; and for
  * some of the rows, each by itself. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "data/data.h"
 #include "predict/average.h"
 #include "predict/metrics.h"
 #include "predict/predict.h"
 #include "report/chart.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 enum { VALUES = 33, MOST_ROWS = 64, MOST_LINES = 12, MOST_INPUTS = 24 };
 
 typedef struct sweep {
+  oat_scratch memory;
   size_t rows;                                                /* that are averaged over */
   double at[VALUES], mean[VALUES], low[VALUES], high[VALUES]; /* low: first the sd */
   double *each;                                               /* prediction of every row at every value: values x rows */
@@ -22,27 +18,25 @@ typedef struct sweep {
 
 static size_t panels(const oat_facts *f) { return f->d == 1 ? 0 : f->d < MOST_INPUTS ? f->d : MOST_INPUTS; }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) { oat_string_print(out, "Effect of %s", f->name[f->order[panel]]); }
+static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
+  oat_string_print(out, "Effect of %s", f->name[f->order[panel]]);
+}
 
 /* Every chosen row with every value of the input, value by value; column-major. */
-static oatgp_status make_rows(const oat_facts *f, size_t input, const sweep *s, oatgp_data **out) {
+static oatgp_status make_rows(const oat_facts *f, size_t input, sweep *s, oatgp_data **out) {
   const size_t n = VALUES * s->rows;
+  double *const x = oat_take_doubles(&s->memory, n, f->d);
   size_t chosen[MOST_ROWS];
-  double *x = NULL;
   oat_rng rng;
-  oatgp_status status;
+  PASS_ON(s->memory.status);
   oat_rng_seed(&rng, 2);
   oat_rng_sample(&rng, f->data->n, s->rows, chosen);
-  TRY(oat_new_matrix(f->ctx, n, f->d, &x));
   for (size_t j = 0; j < f->d; j++) {
     for (size_t i = 0; i < n; i++) {
       x[i + j * n] = j == input ? s->at[i / s->rows] : f->input[j][chosen[i % s->rows]];
     }
   }
-  TRY(oat_facts_rows(f, n, x, out));
-done:
-  free(x);
-  return status;
+  return oat_facts_rows(f, n, x, out);
 }
 
 static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
@@ -52,7 +46,8 @@ static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
   s->rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
   oat_spread_evenly(VALUES, f->lowest[input], f->highest[input], s->at);
   TRY(make_rows(f, input, s, &rows));
-  TRY(oat_new_matrix(f->ctx, VALUES, s->rows, &s->each));
+  s->each = oat_take_doubles(&s->memory, VALUES, s->rows);
+  TRY(s->memory.status);
   TRY(oat_predict_mean(f->ctx, f->model, rows, s->each));
   TRY(oat_predict_averages(f->ctx, f->model, rows, s->rows, &(oat_averages){s->mean, s->low}));
   for (size_t i = 0; i < VALUES; i++) {
@@ -68,20 +63,18 @@ done:
 static oatgp_status draw_each(const sweep *s, oat_panel *out) {
   const size_t lines = s->rows < MOST_LINES ? s->rows : MOST_LINES;
   double y[VALUES];
-  oatgp_status status = OATGP_OK;
   for (size_t row = 0; row < lines; row++) {
     for (size_t i = 0; i < VALUES; i++) {
       y[i] = s->each[i * s->rows + row];
     }
-    TRY(oat_panel_line(out, &(oat_style){.colour = OAT_GREY, .width = 0.7, .opacity = 0.5, .label = "some rows"}, VALUES, s->at, y));
+    PASS_ON(oat_panel_line(out, &(oat_style){.colour = OAT_GREY, .width = 0.7, .opacity = 0.5, .label = "some rows"}, VALUES, s->at, y));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   const size_t input = f->order[panel];
-  sweep s = {0};
+  sweep s = {.memory = {.ctx = f->ctx}};
   oatgp_status status;
   TRY(make_sweep(f, input, &s));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input]}));
@@ -91,7 +84,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
                      (oat_limits){s.low, s.high}));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "average"}, VALUES, s.at, s.mean));
 done:
-  free(s.each);
+  oat_scratch_free(&s.memory);
   return status;
 }
 
@@ -113,7 +106,7 @@ const oat_chart oat_chart_partial = {
     .needs_data = true,
     .why = "with one input the figure 'knots' shows the whole function",
     .panels = panels,
-    .title = title,
+    .name_panel = name_panel,
     .draw = draw,
     .explain = explain,
 };

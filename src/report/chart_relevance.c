@@ -1,29 +1,18 @@
 /* The relevance of the inputs: 1 / lengthscale of each, for inputs that are standardised. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "report/chart.h"
-#include "util/memory.h"
 
 static size_t shown(const oat_facts *f) { return f->d < OAT_MAX_NAMES / 2 ? f->d : OAT_MAX_NAMES / 2; }
 
 static size_t panels(const oat_facts *f) { return f->info.lengthscale_count == f->d && f->d > 1; }
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  (void)f;
-  (void)panel;
-  oat_string_add(out, "Relevance of the inputs");
-}
-
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   const size_t n = shown(f);
-  const char **names = NULL;
-  double *length = NULL, *place = NULL;
+  oat_scratch memory = {.ctx = f->ctx};
+  const char **const names = oat_take(&memory, n, sizeof *names);
+  double *const length = oat_take_doubles(&memory, n, 1), *const place = oat_take_doubles(&memory, n, 1);
   oatgp_status status;
   (void)panel;
-  TRY(oat_new(f->ctx, n, sizeof *names, &names));
-  TRY(oat_new_matrix(f->ctx, n, 1, &length));
-  TRY(oat_new_matrix(f->ctx, n, 1, &place));
+  TRY(memory.status);
   for (size_t i = 0; i < n; i++) {
     names[i] = f->full_name[f->order[i]];
     length[i] = 1 / f->info.lengthscales[f->order[i]];
@@ -33,24 +22,19 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "1 / lengthscale (inputs standardised)"}));
   TRY(oat_panel_bars(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.8, .width = 0.62}, n, length, place));
 done:
-  free(names);
-  free(length);
-  free(place);
+  oat_scratch_free(&memory);
   return status;
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t first = f->order[0], last = f->order[f->d - 1];
   (void)panel;
-  oat_string_add(out, "The longer the bar, the faster the prediction changes with that input: most with ");
-  oat_string_add(out, f->name[first]);
-  oat_string_add(out, ", whose lengthscale is ");
-  oat_string_number(out, f->info.lengthscales[first] * f->info.input_scale[first], 3);
-  oat_string_add(out, " in its own units, least with ");
-  oat_string_add(out, f->name[last]);
-  oat_string_add(out, " (");
-  oat_string_number(out, f->info.lengthscales[last] * f->info.input_scale[last], 3);
-  oat_string_add(out, ").");
+  oat_string_print(
+      out,
+      "The longer the bar, the faster the prediction changes with that input: most with %s, whose lengthscale is %s in its own "
+      "units, least with %s (%s).",
+      f->name[first], oat_number(f->info.lengthscales[first] * f->info.input_scale[first], 3).text, f->name[last],
+      oat_number(f->info.lengthscales[last] * f->info.input_scale[last], 3).text);
   if (shown(f) < f->d) {
     oat_string_print(out, " Shown are the %zu most relevant of %zu inputs.", shown(f), f->d);
   }
@@ -62,7 +46,7 @@ const oat_chart oat_chart_relevance = {
     .why = "one lengthscale serves all inputs; kernels whose name ends with -ard have one for each of several",
     .names = shown,
     .panels = panels,
-    .title = title,
+    .title = "Relevance of the inputs",
     .draw = draw,
     .explain = explain,
 };

@@ -7,26 +7,17 @@
 
 enum { FAR = 4 }; /* standard deviations from which on a row is called far */
 
-static void title(const oat_facts *f, size_t panel, oat_string *out) {
-  (void)f;
-  (void)panel;
-  oat_string_add(out, "Residuals");
-}
-
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   static const oat_style middle = {.colour = OAT_INK, .width = 0.8};
   static const oat_style ends = {.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "95 % should lie between"};
   const double width = oat_normal_quantile(0.975);
-  oatgp_status status;
   (void)panel;
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "residual / its sd"}));
-  TRY(oat_draw_rows(f, OAT_BLUE, f->mean, f->residual, out));
-  TRY(oat_panel_rule(out, &middle, OAT_Y, 0));
-  TRY(oat_panel_rule(out, &ends, OAT_Y, width));
-  TRY(oat_panel_rule(out, &ends, OAT_Y, -width));
-done:
-  return status;
+  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "predicted"}));
+  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "residual / its sd"}));
+  PASS_ON(oat_draw_rows(f, OAT_BLUE, f->mean, f->residual, out));
+  PASS_ON(oat_panel_rule(out, &middle, OAT_Y, 0));
+  PASS_ON(oat_panel_rule(out, &ends, OAT_Y, width));
+  return oat_panel_rule(out, &ends, OAT_Y, -width);
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
@@ -52,7 +43,7 @@ const oat_chart oat_chart_residuals = {
     .help = "residuals over their standard deviations, against the predictions",
     .needs_data = true,
     .panels = oat_one_panel,
-    .title = title,
+    .title = "Residuals",
     .draw = draw,
     .explain = explain,
 };

@@ -1,20 +1,20 @@
-/* The list of charts, and a chart as a figure. */
+/* The list of charts, a chart as a figure, and one to a file. */
 #include "report/chart.h"
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "data/data.h"
-#include "util/memory.h"
 
 static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
                                           &oat_chart_knots,    &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
 
 const oat_chart *oat_chart_at(size_t index) { return index < sizeof charts / sizeof *charts ? charts[index] : NULL; }
 
-const oat_chart *oat_chart_find(const char *name) {
+/* NULL if there is none. */
+static const oat_chart *find(const char *name) {
   for (size_t i = 0; oat_chart_at(i) != NULL; i++) {
     if (strcmp(charts[i]->name, name) == 0) {
       return charts[i];
@@ -30,29 +30,29 @@ size_t oat_one_panel(const oat_facts *f) {
   return 1;
 }
 
-static oatgp_status copy_shown(const oat_facts *f, const double *values, double **out) {
-  const oatgp_status status = oat_new_matrix(f->ctx, f->n_shown, 1, out);
-  for (size_t i = 0; status == OATGP_OK && i < f->n_shown; i++) {
-    (*out)[i] = values[f->shown[i]];
+void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string *out) {
+  if (chart->title != NULL) {
+    oat_string_add(out, chart->title);
+  } else {
+    chart->name_panel(f, panel, out);
   }
-  return status;
 }
 
 oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out) {
   const oat_style style = {.colour = colour, .size = 2.8, .opacity = f->n_shown < 300 ? 0.85 : 0.55, .label = "rows"};
-  double *shown[2] = {NULL, NULL}, *number = NULL;
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const shown_x = oat_take_doubles(&memory, f->n_shown, 1), *const shown_y = oat_take_doubles(&memory, f->n_shown, 1);
+  double *const number = oat_take_doubles(&memory, f->n_shown, 1);
   oatgp_status status;
-  TRY(copy_shown(f, x, &shown[0]));
-  TRY(copy_shown(f, y, &shown[1]));
-  TRY(oat_new_matrix(f->ctx, f->n_shown, 1, &number));
+  TRY(memory.status);
   for (size_t i = 0; i < f->n_shown; i++) {
+    shown_x[i] = x[f->shown[i]];
+    shown_y[i] = y[f->shown[i]];
     number[i] = (double)f->shown[i] + 1;
   }
-  TRY(oat_panel_numbered(out, &style, f->n_shown, (const double *const *)shown, number));
+  TRY(oat_panel_numbered(out, &style, f->n_shown, (const double *const[]){shown_x, shown_y}, number));
 done:
-  free(shown[0]);
-  free(shown[1]);
-  free(number);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -72,22 +72,20 @@ static void tell(const oat_chart *chart, const oat_facts *f, size_t panel, oat_s
   const size_t first = panel == SIZE_MAX ? 0 : panel, end = panel == SIZE_MAX ? chart->panels(f) : panel + 1;
   for (size_t i = first; i < end; i++) {
     oat_string_add(&text[0], i > first ? "; " : "");
-    chart->title(f, i, &text[0]);
+    oat_chart_title(chart, f, i, &text[0]);
     oat_string_add(&text[1], i > first ? " " : "");
     chart->explain(f, i, &text[1]);
   }
 }
 
 static oatgp_status draw_panels(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure *figure, size_t columns) {
-  oatgp_status status = OATGP_OK;
   if (panel != SIZE_MAX) {
     return chart->draw(f, panel, oat_figure_panel(figure, 0, 0));
   }
   for (size_t i = 0; i < chart->panels(f); i++) {
-    TRY(chart->draw(f, i, oat_figure_panel(figure, i / columns, i % columns)));
+    PASS_ON(chart->draw(f, i, oat_figure_panel(figure, i / columns, i % columns)));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* In mm; each name has a line. */
@@ -126,5 +124,51 @@ done:
   oat_figure_free(figure);
   oat_string_free(&text[0]);
   oat_string_free(&text[1]);
+  return status;
+}
+
+/* ---- one figure to a file: as SVG, or in letters --------------------------------------------------------------------- */
+
+static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
+  char list[256] = "";
+  for (size_t i = 0; oat_chart_at(i) != NULL; i++) {
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", oat_chart_at(i)->name);
+  }
+  return oat_fail(ctx, OATGP_ARGUMENT, "there is no figure '%s'; the figures are %s", name, list);
+}
+
+static oatgp_status check(const oat_chart *chart, const oat_facts *f) {
+  REFUSE_IF(chart->needs_data && (f->data == NULL || f->data->y == NULL), f->ctx, OATGP_DATA,
+            "the figure '%s' needs rows with a target: give data", chart->name);
+  return chart->panels(f) > 0 ? OATGP_OK
+                              : oat_fail(f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
+}
+
+static oatgp_status add_figure(oat_figure *figure, const oatgp_drawing *drawing, oat_string *out) {
+  if (drawing->width == 0 && drawing->height == 0) {
+    return oat_figure_svg(figure, "figure", out);
+  }
+  return oat_figure_letters(figure, (oat_letters){drawing->width, drawing->height, drawing->utf8 != 0}, out);
+}
+
+oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing) {
+  const oat_chart *const chart = find(drawing->figure);
+  oat_facts facts = {0};
+  oat_figure *figure = NULL;
+  oat_string text = {.ctx = ctx};
+  oatgp_status status;
+  if (chart == NULL) {
+    return refuse_name(ctx, drawing->figure);
+  }
+  TRY(oat_facts_make(ctx, model, data, &facts));
+  TRY(check(chart, &facts));
+  TRY(oat_chart_figure(chart, &facts, SIZE_MAX, &figure));
+  TRY(add_figure(figure, drawing, &text));
+  TRY(oat_string_write(&text, drawing->path));
+done:
+  oat_figure_free(figure);
+  oat_string_free(&text);
+  oat_scratch_free(&facts.memory);
   return status;
 }

@@ -11,7 +11,6 @@
 #include "model/rows.h"
 #include "predict/score.h"
 #include "plot/svg.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 /* ---- sorting: row or input numbers by falling value ------------------------------------------------------------------ */
@@ -32,75 +31,67 @@ static int by_falling_value(const void *a, const void *b) {
 /* All n numbers into `out`, or the first `most` of them. A value that is none comes last. */
 static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, size_t most, size_t *out) {
   ranked *list = NULL;
-  const oatgp_status status = oat_new(ctx, n, sizeof *list, &list);
-  if (status == OATGP_OK) {
-    for (size_t i = 0; i < n; i++) {
-      list[i] = (ranked){isnan(values[i]) ? -INFINITY : values[i], i};
-    }
-    qsort(list, n, sizeof *list, by_falling_value);
-    for (size_t i = 0; i < most; i++) {
-      out[i] = list[i].number;
-    }
+  PASS_ON(oat_new(ctx, n, sizeof *list, &list));
+  for (size_t i = 0; i < n; i++) {
+    list[i] = (ranked){isnan(values[i]) ? -INFINITY : values[i], i};
+  }
+  qsort(list, n, sizeof *list, by_falling_value);
+  for (size_t i = 0; i < most; i++) {
+    out[i] = list[i].number;
   }
   free(list);
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------------- */
 
 /* A sentence has some 25 letters for a name. */
-static oatgp_status shorten(oatgp_context *ctx, const char *name, char **out) {
-  oat_string copy = {.ctx = ctx};
+static oatgp_status shorten(oat_scratch *memory, const char *name, char **out) {
+  oat_string copy = {.ctx = memory->ctx};
   oat_string_shortened(&copy, name, 16 * OAT_LABEL_SIZE, OAT_LABEL_FONT);
-  *out = copy.text;
-  return copy.status;
+  *out = oat_take_text(memory, copy.text);
+  const oatgp_status status = copy.status != OATGP_OK ? copy.status : memory->status;
+  oat_string_free(&copy);
+  return status;
 }
 
 static oatgp_status copy_names(oat_facts *f) {
-  oatgp_status status;
   f->full_target = *f->info.target != '\0' ? f->info.target : "target";
   f->full_name = (const char *const *)f->model->names;
-  TRY(shorten(f->ctx, f->full_target, &f->target));
-  TRY(oat_new(f->ctx, f->d, sizeof *f->name, &f->name));
+  f->name = oat_take(&f->memory, f->d, sizeof *f->name);
+  PASS_ON(shorten(&f->memory, f->full_target, &f->target));
   for (size_t j = 0; j < f->d; j++) {
-    TRY(shorten(f->ctx, f->full_name[j], &f->name[j]));
+    PASS_ON(shorten(&f->memory, f->full_name[j], &f->name[j]));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status order_inputs(oat_facts *f) {
-  double *relevance = NULL;
-  oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, f->d, 1, &relevance));
-  TRY(oat_new(f->ctx, f->d, sizeof *f->order, &f->order));
+  double *const relevance = oat_take_doubles(&f->memory, f->d, 1);
+  f->order = oat_take(&f->memory, f->d, sizeof *f->order);
+  PASS_ON(f->memory.status);
   for (size_t j = 0; j < f->d; j++) {
     relevance[j] = f->info.lengthscale_count == f->d ? 1 / f->info.lengthscales[j] : 0;
   }
-  TRY(rank(f->ctx, f->d, relevance, f->d, f->order));
-done:
-  free(relevance);
-  return status;
+  return rank(f->ctx, f->d, relevance, f->d, f->order);
 }
 
 static oatgp_status find_knots(oat_facts *f) {
-  oatgp_status status = OATGP_OK;
-  if (f->info.knots > 0) {
-    TRY(oat_new_matrix(f->ctx, f->info.knots, f->d, &f->knots));
-    TRY(oat_new_matrix(f->ctx, f->info.knots, 1, &f->knot_mean));
-    TRY(oat_predict_knots(f->ctx, f->model, f->knots, f->knot_mean, NULL));
+  if (f->info.knots == 0) {
+    return OATGP_OK;
   }
-done:
-  return status;
+  f->knots = oat_take_doubles(&f->memory, f->info.knots, f->d);
+  PASS_ON(f->memory.status);
+  return oat_predict_knots(f->ctx, f->model, f->knots, NULL, NULL);
 }
 
 static oatgp_status find_ranges(oat_facts *f) {
   const oat_scaling *const scaling = &f->model->scaling;
-  oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, f->d, 1, &f->lowest));
-  TRY(oat_new_matrix(f->ctx, f->d, 1, &f->highest));
+  f->lowest = oat_take_doubles(&f->memory, f->d, 1);
+  f->highest = oat_take_doubles(&f->memory, f->d, 1);
+  PASS_ON(f->memory.status);
   for (size_t j = 0; j < f->d; j++) {
     f->lowest[j] = scaling->lowest[j] * scaling->scale[j] + scaling->centre[j];
     f->highest[j] = scaling->highest[j] * scaling->scale[j] + scaling->centre[j];
@@ -109,30 +100,25 @@ static oatgp_status find_ranges(oat_facts *f) {
       f->highest[j] = fmax(f->highest[j], f->input[j][i]);
     }
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status find_inputs(oat_facts *f) {
-  size_t *column = NULL;
-  oatgp_status status;
-  TRY(oat_new(f->ctx, f->d, sizeof *column, &column));
-  TRY(oat_new(f->ctx, f->d, sizeof *f->input, &f->input));
-  TRY(oat_new_matrix(f->ctx, f->data->n, f->d, &f->columns));
-  TRY(oat_model_match_inputs(f->ctx, f->model, f->data, column));
-  for (size_t j = 0; j < f->d; j++) {
+  size_t *const column = oat_take(&f->memory, f->d, sizeof *column);
+  double *values = oat_take_doubles(&f->memory, f->data->n, f->d);
+  f->input = oat_take(&f->memory, f->d, sizeof *f->input);
+  PASS_ON(f->memory.status);
+  PASS_ON(oat_model_match_inputs(f->ctx, f->model, f->data, column));
+  for (size_t j = 0; j < f->d; j++, values += f->data->n) {
     const oat_column x = oat_data_input(f->data, column[j]);
-    double *values = f->columns + j * f->data->n;
     for (size_t i = 0; i < f->data->n; i++) {
       values[i] = x.a[i * x.step];
     }
     f->input[j] = values;
   }
-done:
-  free(column);
-  return status;
+  return OATGP_OK;
 }
 
 /* Rows of the fit are predicted without themselves, which says how well others will be; where they are others, by the model as it is. */
@@ -143,102 +129,69 @@ static oatgp_status predict_rows(oat_facts *f) {
     status = oat_loo_report(f->ctx, f->model, f->data, &rows, &f->scores);
     f->left_out = status == OATGP_OK;
   }
-  if (status == OATGP_DATA) {
-    TRY(oat_predict_sd(f->ctx, f->model, f->data, &(oatgp_prediction_sd){f->mean, NULL, f->sd}));
-    TRY(oat_held_out_report(f->ctx, f->data, (oat_gaussian){f->mean, f->sd}, &rows, &f->scores));
+  if (status != OATGP_DATA) {
+    return status;
   }
-done:
-  return status;
+  PASS_ON(oat_predict_sd(f->ctx, f->model, f->data, &(oatgp_prediction_sd){f->mean, NULL, f->sd}));
+  return oat_held_out_report(f->ctx, f->data, (oat_gaussian){f->mean, f->sd}, &rows, &f->scores);
 }
 
 /* All rows; of many, the worst predicted and a random choice of the others, always the same. A worst one that is drawn again lies on itself. */
 static oatgp_status choose_shown(oat_facts *f) {
   const size_t n = f->data->n;
   oat_rng rng;
-  oatgp_status status;
   f->n_shown = n < OAT_MOST_POINTS ? n : OAT_MOST_POINTS;
-  TRY(oat_new(f->ctx, f->n_shown, sizeof *f->shown, &f->shown));
+  f->shown = oat_take(&f->memory, f->n_shown, sizeof *f->shown);
+  PASS_ON(f->memory.status);
   oat_rng_seed(&rng, 1);
   oat_rng_sample(&rng, n, f->n_shown, f->shown);
   if (f->n_shown < n && f->n_worst > 0) {
     memcpy(f->shown, f->worst, f->n_worst * sizeof *f->shown);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status look_at_rows(oat_facts *f) {
   const size_t n = f->data->n;
-  oatgp_status status;
   if (f->data->y != NULL) {
     double **const arrays[] = {&f->mean, &f->sd, &f->residual, &f->nlp};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-      TRY(oat_new_matrix(f->ctx, n, 1, arrays[i]));
+      *arrays[i] = oat_take_doubles(&f->memory, n, 1);
     }
-    TRY(predict_rows(f));
     f->n_worst = n < OAT_MOST_WORST ? n : OAT_MOST_WORST;
-    TRY(oat_new(f->ctx, f->n_worst, sizeof *f->worst, &f->worst));
-    TRY(rank(f->ctx, n, f->nlp, f->n_worst, f->worst));
+    f->worst = oat_take(&f->memory, f->n_worst, sizeof *f->worst);
+    PASS_ON(f->memory.status);
+    PASS_ON(predict_rows(f));
+    PASS_ON(rank(f->ctx, n, f->nlp, f->n_worst, f->worst));
   }
-  TRY(choose_shown(f));
-done:
-  return status;
+  return choose_shown(f);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts) {
-  oatgp_status status;
-  *facts = (oat_facts){.ctx = ctx, .model = model, .data = data, .d = model->d};
+  *facts = (oat_facts){.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .data = data, .d = model->d};
   oatgp_model_get_info(model, &facts->info);
-  TRY(copy_names(facts));
-  TRY(order_inputs(facts));
-  TRY(find_knots(facts));
+  PASS_ON(copy_names(facts));
+  PASS_ON(order_inputs(facts));
+  PASS_ON(find_knots(facts));
   if (data != NULL) {
-    TRY(find_inputs(facts));
-    TRY(look_at_rows(facts));
+    PASS_ON(find_inputs(facts));
+    PASS_ON(look_at_rows(facts));
   }
-  TRY(find_ranges(facts));
-done:
-  return status;
-}
-
-void oat_facts_clear(oat_facts *facts) {
-  double *const arrays[] = {facts->knots, facts->knot_mean, facts->lowest, facts->highest, facts->mean,
-                            facts->sd,    facts->residual,  facts->nlp,    facts->columns};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-  for (size_t j = 0; facts->name != NULL && j < facts->d; j++) {
-    free(facts->name[j]);
-  }
-  free(facts->name);
-  free(facts->target);
-  free(facts->order);
-  free(facts->shown);
-  free(facts->worst);
-  free(facts->input);
-  *facts = (oat_facts){0};
+  return find_ranges(facts);
 }
 
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out) {
-  const size_t d = facts->d;
-  double *by_rows = NULL;
+  const oatgp_view view = {n, facts->d, x, NULL, 1, n};
   oatgp_data *data = NULL;
   oatgp_status status;
-  TRY(oat_new_matrix(facts->ctx, n, d, &by_rows));
-  for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < d; j++) {
-      by_rows[i * d + j] = x[i + j * n];
-    }
-  }
-  TRY(oatgp_data_create(facts->ctx, n, d, by_rows, NULL, &data));
+  TRY(oatgp_data_borrow(facts->ctx, &view, &data));
   TRY(oatgp_data_set_names(facts->ctx, data, (const char *const *)facts->model->names, NULL));
   *out = data;
   data = NULL;
 done:
   oatgp_data_free(data);
-  free(by_rows);
   return status;
 }
 
@@ -248,4 +201,18 @@ void oat_spread_evenly(size_t n, double low, double high, double *out) {
   for (size_t i = 0; i < n; i++) {
     out[i] = n > 1 ? oat_between(low, high, (double)i / (double)(n - 1)) : low;
   }
+}
+
+/* Its probabilities are added up from where they begin to count. */
+size_t oat_binomial_quantile(size_t n, double p, double level) {
+  const double count = (double)n, reach = 12 * sqrt(count * p * (1 - p)) + 12; /* less than 1e-30 lies below */
+  double k = fmax(0, floor(count * p - reach));
+  double log_probability = lgamma(count + 1) - lgamma(k + 1) - lgamma(count - k + 1) + k * log(p) + (count - k) * log1p(-p);
+  double sum = exp(log_probability);
+  while (sum < level && k < count) {
+    log_probability += log((count - k) / (k + 1)) + log(p) - log1p(-p);
+    k++;
+    sum += exp(log_probability);
+  }
+  return (size_t)k;
 }

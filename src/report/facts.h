@@ -3,38 +3,41 @@
 #define OAT_FACTS_H
 
 #include "model/model.h"
+#include "util/memory.h"
 
 enum { OAT_MOST_POINTS = 1500, OAT_MOST_WORST = 20 };
 
 typedef struct oat_facts {
   oatgp_context *ctx;
+  oat_scratch memory; /* of all arrays and names */
   const oatgp_model *model;
   oatgp_model_info info;
   const char *const *full_name; /* d inputs: for the axes of figures, which shorten what does not fit */
   const char *full_target;      /* the same, and a word where it has no name */
   char **name, *target;         /* for sentences: shortened where they are long */
   size_t d;
-  size_t *order;             /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
-  double *knots, *knot_mean; /* knots x d in the data's units, f there; NULL for the full GP */
-  double *lowest, *highest;  /* d: range of the training inputs and the given rows, in the data's units */
-  const oatgp_data *data;    /* NULL: there are none, and then nothing of what follows */
-  const double **input;      /* d columns of the data, in `columns`, since borrowed data have other orders */
-  double *columns;
+  size_t *order;                           /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
+  double *knots;                           /* knots x d in the data's units; NULL for the full GP */
+  double *lowest, *highest;                /* d: range of the training inputs and the given rows, in the data's units */
+  const oatgp_data *data;                  /* NULL: there are none, and then nothing of what follows */
+  const double **input;                    /* d columns of the data: copies, since borrowed data have other orders */
   double *mean, *sd, *residual, *nlp;      /* n each, of an observation; residual over sd. NULL without a target */
   bool left_out;                           /* the rows are those of the fit, each predicted without itself */
   oatgp_scores scores;                     /* with a target */
   size_t n_shown, n_worst, *shown, *worst; /* rows that are drawn; rows by falling nlp (with a target) */
 } oat_facts;
 
-/* `facts` must be zero before; clear it whatever happens. The model and the data must live as long. */
+/* Free its memory whatever happens. The model and the data must live as long. */
 oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts);
-void oat_facts_clear(oat_facts *facts);
 
-/* Rows with the model's inputs and names, from x, n x d column-major. */
+/* Rows with the model's inputs and names, from x, n x d column-major, which must live as long. */
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out);
 /* The value at this share of the way from low to high, also where their difference is too large for a number. */
 double oat_between(double low, double high, double share);
 /* n values from low to high. */
 void oat_spread_evenly(size_t n, double low, double high, double *out);
+/* A quantile of a binomial distribution, for the band in which a count should be: the least k with P(X <= k) >= level, X ~ Binomial(n, p);
+ * 0 < p < 1, 0 < level < 1. O(sqrt n). */
+size_t oat_binomial_quantile(size_t n, double p, double level);
 
 #endif

@@ -2,21 +2,19 @@
  * chart.h, each panel in a frame of its own, so that they stand one below the other on a phone and side by side on a desk. */
 #include <ctype.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "data/data.h"
 #include "oat_page.h"
-#include "report/binomial.h"
 #include "report/chart.h"
-#include "report/report.h"
 
 enum { DIGITS = 4, MOST_TABLE_INPUTS = 6 };
 
 typedef struct page {
   const oat_facts *f;
   oat_string html;
+  oat_string target; /* its name, as HTML */
   const char *from;
   size_t figures;
 } page;
@@ -26,8 +24,6 @@ typedef struct page {
 static void add(page *p, const char *html) { oat_string_add(&p->html, html); }
 
 static void add_text(page *p, const char *text) { oat_svg_text(&p->html, text); }
-
-static void add_number(page *p, double value) { oat_string_number(&p->html, value, DIGITS); }
 
 static void add_heading(page *p, const char *id, const char *text) { oat_string_print(&p->html, "<h2 id=\"%s\">%s</h2>\n", id, text); }
 
@@ -39,7 +35,7 @@ static oatgp_status add_figure(page *p, const oat_chart *chart, size_t panel) {
   char prefix[24];
   oatgp_status status;
   snprintf(prefix, sizeof prefix, "figure%zu", ++p->figures);
-  chart->title(p->f, panel, &title);
+  oat_chart_title(chart, p->f, panel, &title);
   chart->explain(p->f, panel, &text);
   TRY(title.status);
   TRY(text.status);
@@ -60,7 +56,6 @@ done:
 
 /* All panels of the charts; where one has none, why. */
 static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *charts) {
-  oatgp_status status = OATGP_OK;
   size_t frames = 0;
   for (size_t i = 0; i < count; i++) {
     frames += charts[i]->panels(p->f);
@@ -68,7 +63,7 @@ static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *c
   oat_string_print(&p->html, "<div class=\"cards%s\">\n", frames == 2 || frames == 4 ? " pairs" : "");
   for (size_t i = 0; i < count; i++) {
     for (size_t panel = 0; panel < charts[i]->panels(p->f); panel++) {
-      TRY(add_figure(p, charts[i], panel));
+      PASS_ON(add_figure(p, charts[i], panel));
     }
   }
   add(p, "</div>\n");
@@ -77,8 +72,7 @@ static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *c
       oat_string_print(&p->html, "<p>%c%s.</p>\n", toupper((unsigned char)*charts[i]->why), charts[i]->why + 1);
     }
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- what it is -------------------------------------------------------------------------------------------------------- */
@@ -117,8 +111,7 @@ static void add_text_row(page *p, const char *name, const char *text, const char
 
 static void add_number_row(page *p, const char *name, double value, const char *meaning) {
   begin_row(p, name);
-  oat_string_number(&p->html, value, 7);
-  oat_string_print(&p->html, " <span>(%s)</span>", meaning);
+  oat_string_print(&p->html, "%s <span>(%s)</span>", oat_number(value, 7).text, meaning);
   end_row(p);
 }
 
@@ -136,10 +129,9 @@ static void add_work_row(page *p) {
   const oatgp_model_info *const info = &p->f->info;
   begin_row(p, "fit");
   add_text(p, info->optimizer);
-  oat_string_print(&p->html, ", %lld iteration%s, %lld evaluation%s, ", (long long)info->iterations, oat_plural((size_t)info->iterations),
-                   (long long)info->evaluations, oat_plural((size_t)info->evaluations));
-  oat_string_number(&p->html, info->seconds, 3);
-  add(p, " seconds; it ended because ");
+  oat_string_print(&p->html, ", %lld iteration%s, %lld evaluation%s, %s seconds; it ended because ", (long long)info->iterations,
+                   oat_plural((size_t)info->iterations), (long long)info->evaluations, oat_plural((size_t)info->evaluations),
+                   oat_number(info->seconds, 3).text);
   add_text(p, oatgp_stop_sentence(info->stop));
   end_row(p);
 }
@@ -190,27 +182,20 @@ static void add_fitted(page *p) {
 /* ---- scores ------------------------------------------------------------------------------------------------------------ */
 
 static void add_score(page *p, const char *name, double value, const char *sentence) {
-  oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td class=\"number\">", name);
-  add_number(p, value);
-  oat_string_print(&p->html, "</td><td>%s", sentence);
+  oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td>%s", name, oat_number(value, DIGITS).text,
+                   sentence);
 }
 
 static void add_errors(page *p) {
   const oatgp_scores *const s = &p->f->scores;
   add_score(p, "RMSE", s->rmse, "The typical size of an error (root mean square), in units of ");
-  add_text(p, p->f->target);
-  add(p, ".</td></tr>\n");
+  oat_string_print(&p->html, "%s.</td></tr>\n", p->target.text);
   add_score(p, "SRMSE", s->srmse, "The same over the standard deviation of ");
-  add_text(p, p->f->target);
-  add(p, " here: at 1 the model would be no better than the mean.");
+  oat_string_print(&p->html, "%s here: at 1 the model would be no better than the mean.", p->target.text);
   if (isfinite(s->srmse) && s->srmse < 1) {
-    add(p, " It explains ");
-    oat_string_number(&p->html, 100 * (1 - s->srmse * s->srmse), 3);
-    add(p, "&nbsp;% of the variance.");
+    oat_string_print(&p->html, " It explains %s&nbsp;%% of the variance.", oat_number(100 * (1 - s->srmse * s->srmse), 3).text);
   } else if (!isfinite(s->srmse)) {
-    add(p, " These rows have none: in all of them ");
-    add_text(p, p->f->target);
-    add(p, " is the same.");
+    oat_string_print(&p->html, " These rows have none: in all of them %s is the same.", p->target.text);
   }
   add(p, "</td></tr>\n");
   add_score(p, "mean NLP", s->mean_nlp,
@@ -235,10 +220,11 @@ static void add_coverages(page *p) {
     double share;
   } levels[] = {{50, s->coverage50}, {80, s->coverage80}, {90, s->coverage90}, {95, s->coverage95}, {99, s->coverage99}};
   for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-    oat_string_print(&p->html, "<tr><th scope=\"row\">coverage %d&nbsp;%%</th><td class=\"number\">", levels[i].percent);
-    oat_string_number(&p->html, 100 * levels[i].share, 3);
-    oat_string_print(&p->html, "&nbsp;%%</td><td>Share of rows inside their central %d&nbsp;%% interval: %s.</td></tr>\n",
-                     levels[i].percent, judge(s->n, levels[i].share, levels[i].percent / 100.0));
+    oat_string_print(&p->html,
+                     "<tr><th scope=\"row\">coverage %d&nbsp;%%</th><td class=\"number\">%s&nbsp;%%</td><td>Share of rows inside their "
+                     "central %d&nbsp;%% interval: %s.</td></tr>\n",
+                     levels[i].percent, oat_number(100 * levels[i].share, 3).text, levels[i].percent,
+                     judge(s->n, levels[i].share, levels[i].percent / 100.0));
   }
 }
 
@@ -272,16 +258,9 @@ static oatgp_status add_predictions(page *p) {
 
 /* Values of the data have the digits that they had there, ten at most. */
 static void add_cell(page *p, double value, bool as_given) {
-  add(p, "<td class=\"number\" data-value=\"");
-  oat_string_value(&p->html, value, 17);
-  add(p, "\">");
-  if (as_given) {
-    add(p, value < 0 ? "&minus;" : "");
-    oat_string_value(&p->html, fabs(value), 10);
-  } else {
-    add_number(p, value);
-  }
-  add(p, "</td>");
+  const oat_digits shown = as_given ? oat_value(fabs(value), 10) : oat_number(value, DIGITS);
+  oat_string_print(&p->html, "<td class=\"number\" data-value=\"%s\">%s%s</td>", oat_value(value, 17).text,
+                   as_given && value < 0 ? "&minus;" : "", shown.text);
 }
 
 static size_t table_inputs(const oat_facts *f) { return f->d < MOST_TABLE_INPUTS ? f->d : MOST_TABLE_INPUTS; }
@@ -338,15 +317,13 @@ static void add_tile(page *p, size_t count, const char *what, const char *more) 
 }
 
 static void add_head(page *p) {
-  const oat_facts *const f = p->f;
   add(p,
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
       "img-src data:\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>");
-  add_text(p, f->target);
-  add(p, ": report of a Gaussian process</title>\n<style>\n");
+  oat_string_print(&p->html, "%s: report of a Gaussian process</title>\n<style>\n", p->target.text);
   oat_figure_style("report", &p->html);
   add(p, oat_page_style);
   add(p, "</style>\n</head>\n<body>\n");
@@ -355,20 +332,13 @@ static void add_head(page *p) {
 static void add_summary(page *p) {
   const oat_facts *const f = p->f;
   const double sd = f->scores.rmse / f->scores.srmse; /* none for one row or a target that is the same in all */
-  add(p, "<header>\n<h1>Predicting ");
-  add_text(p, f->target);
-  add(p, "</h1>\n<p>Predictions are typically off by <b>");
-  oat_string_number(&p->html, f->scores.rmse, 3);
-  add(p, "</b>");
+  oat_string_print(&p->html, "<header>\n<h1>Predicting %s</h1>\n<p>Predictions are typically off by <b>%s</b>", p->target.text,
+                   oat_number(f->scores.rmse, 3).text);
   if (isfinite(sd)) {
-    add(p, ", where the standard deviation of ");
-    add_text(p, f->target);
-    add(p, " is ");
-    oat_string_number(&p->html, sd, 3);
+    oat_string_print(&p->html, ", where the standard deviation of %s is %s", p->target.text, oat_number(sd, 3).text);
   }
-  add(p, "; <b>");
-  oat_string_number(&p->html, 100 * f->scores.coverage95, 3);
-  add(p, "&nbsp;%</b> of the rows lie inside their 95&nbsp;% interval.</p>\n<ul class=\"key\">\n");
+  oat_string_print(&p->html, "; <b>%s&nbsp;%%</b> of the rows lie inside their 95&nbsp;%% interval.</p>\n<ul class=\"key\">\n",
+                   oat_number(100 * f->scores.coverage95, 3).text);
   add_tile(p, f->info.n, "row", " fitted");
   add_tile(p, f->d, "input", "");
   add_tile(p, f->info.knots, "knot", "");
@@ -403,29 +373,30 @@ static oatgp_status add_knots(page *p) {
 }
 
 static oatgp_status fill(page *p) {
-  oatgp_status status;
   add_head(p);
   add_summary(p);
-  TRY(p->f->d == 1 ? add_knots(p) : OATGP_OK);
-  TRY(add_predictions(p));
-  TRY(p->f->d == 1 ? OATGP_OK : add_effects(p));
-  TRY(p->f->d == 1 ? OATGP_OK : add_knots(p));
+  PASS_ON(p->f->d == 1 ? add_knots(p) : OATGP_OK);
+  PASS_ON(add_predictions(p));
+  PASS_ON(p->f->d == 1 ? OATGP_OK : add_effects(p));
+  PASS_ON(p->f->d == 1 ? OATGP_OK : add_knots(p));
   add_worst(p);
   add_fitted(p);
   add_end(p);
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {
   oat_facts facts = {0};
-  page p = {.f = &facts, .html = {.ctx = ctx}, .from = from};
+  page p = {.f = &facts, .html = {.ctx = ctx}, .target = {.ctx = ctx}, .from = from};
   oatgp_status status;
   TRY(oat_facts_make(ctx, model, data, &facts));
+  oat_svg_text(&p.target, facts.target);
+  TRY(p.target.status);
   TRY(fill(&p));
   TRY(oat_string_write(&p.html, path));
 done:
   oat_string_free(&p.html);
-  oat_facts_clear(&facts);
+  oat_string_free(&p.target);
+  oat_scratch_free(&facts.memory);
   return status;
 }

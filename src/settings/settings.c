@@ -145,9 +145,7 @@ static oatgp_status find_row(oatgp_context *ctx, const char *name, const row **o
       in_command = true;
     }
   }
-  if (in_command) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "'%s' is an option of the command, not a setting", name);
-  }
+  REFUSE_IF(in_command, ctx, OATGP_ARGUMENT, "'%s' is an option of the command, not a setting", name);
   return oat_fail(ctx, OATGP_ARGUMENT, "there is no setting '%s'; the nearest name is '%s'", name, oatgp_setting_nearest(name, NULL)->name);
 }
 
@@ -236,14 +234,17 @@ static oatgp_status refuse_kind(oatgp_context *ctx, const given *g) {
 
 static oatgp_status refuse_range(oatgp_context *ctx, const given *g) {
   const oatgp_setting *s = &g->row->setting;
-  if (s->lowest == OATGP_POSITIVE) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%s is %s but must be above 0 and at most %.16g", g->name, g->value, s->highest);
-  }
+  REFUSE_IF(s->lowest == OATGP_POSITIVE, ctx, OATGP_ARGUMENT, "%s is %s but must be above 0 and at most %.16g", g->name, g->value,
+            s->highest);
   return oat_fail(ctx, OATGP_ARGUMENT, "%s is %s but must be from %.16g to %.16g", g->name, g->value, s->lowest, s->highest);
 }
 
-static oatgp_status refuse_choice(oatgp_context *ctx, const given *g) {
-  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value, g->row->setting.choices);
+/* A text without choices may be any. */
+static oatgp_status check_choice(oatgp_context *ctx, const given *g) {
+  const char *const choices = g->row->setting.choices;
+  REFUSE_IF(choices != NULL && !parse_choice(g->value, choices), ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value,
+            choices);
+  return OATGP_OK;
 }
 
 static bool in_range(const oatgp_setting *s, double value) {
@@ -251,6 +252,8 @@ static bool in_range(const oatgp_setting *s, double value) {
 }
 
 /* ---- one field --------------------------------------------------------------------------------------------------- */
+
+static bool is_text(const row *r) { return r->setting.type == OATGP_TYPE_TEXT || r->setting.type == OATGP_TYPE_CHOICE; }
 
 static void *field_of(oatgp_settings *settings, const row *r) { return (char *)settings + r->offset; }
 
@@ -299,11 +302,9 @@ int oatgp_is_number(const char *text, double *out) {
 
 static oatgp_status set_number(oatgp_context *ctx, oatgp_settings *settings, const given *g) {
   oat_plain plain_locale;
-  oatgp_status status = oat_plain_begin(ctx, &plain_locale);
-  if (status == OATGP_OK) {
-    status = set_plain_number(ctx, settings, g);
-    oat_plain_end(&plain_locale);
-  }
+  PASS_ON(oat_plain_begin(ctx, &plain_locale));
+  const oatgp_status status = set_plain_number(ctx, settings, g);
+  oat_plain_end(&plain_locale);
   return status;
 }
 
@@ -318,32 +319,24 @@ static const preset_row presets[] = {
 
 /* The one setting that sets others. */
 static oatgp_status apply_preset(oatgp_context *ctx, oatgp_settings *settings, const char *preset) {
-  oatgp_status status = OATGP_OK;
-  for (size_t i = 0; status == OATGP_OK && i < sizeof presets / sizeof *presets; i++) {
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
     if (strcmp(presets[i].preset, preset) == 0) {
-      status = oatgp_settings_set(ctx, settings, presets[i].name, presets[i].value);
+      PASS_ON(oatgp_settings_set(ctx, settings, presets[i].name, presets[i].value));
     }
   }
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value) {
   OAT_NEED_CONTEXT(ctx);
-  if (settings == NULL || name == NULL || value == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "settings, the name and the value of a setting must not be NULL");
-  }
+  REFUSE_IF(settings == NULL || name == NULL || value == NULL, ctx, OATGP_ARGUMENT,
+            "settings, the name and the value of a setting must not be NULL");
   given g = {NULL, name, value};
-  const oatgp_status status = find_row(ctx, name, &g.row);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  const oatgp_type type = g.row->setting.type;
-  if (type == OATGP_TYPE_CHOICE && !parse_choice(value, g.row->setting.choices)) {
-    return refuse_choice(ctx, &g);
-  }
-  if (type != OATGP_TYPE_CHOICE && type != OATGP_TYPE_TEXT) {
+  PASS_ON(find_row(ctx, name, &g.row));
+  if (!is_text(g.row)) {
     return set_number(ctx, settings, &g);
   }
+  PASS_ON(check_choice(ctx, &g));
   memcpy(field_of(settings, g.row), &value, sizeof value);
   return strcmp(g.row->setting.name, "preset") == 0 ? apply_preset(ctx, settings, value) : OATGP_OK;
 }
@@ -379,10 +372,8 @@ double oat_setting_real(const oatgp_settings *settings, const char *name) {
 static oatgp_status check_text(oatgp_context *ctx, const oatgp_settings *settings, const row *r) {
   given g = {r, r->setting.name, NULL};
   memcpy(&g.value, (const char *)settings + r->offset, sizeof g.value);
-  if (g.value == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%s is NULL but must be a text (an empty one stands for none)", g.name);
-  }
-  return r->setting.choices == NULL || parse_choice(g.value, r->setting.choices) ? OATGP_OK : refuse_choice(ctx, &g);
+  REFUSE_IF(g.value == NULL, ctx, OATGP_ARGUMENT, "%s is NULL but must be a text (an empty one stands for none)", g.name);
+  return check_choice(ctx, &g);
 }
 
 static oatgp_status check_number(oatgp_context *ctx, const oatgp_settings *settings, const row *r) {
@@ -395,40 +386,30 @@ static oatgp_status check_number(oatgp_context *ctx, const oatgp_settings *setti
 
 oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings) {
   OAT_NEED_CONTEXT(ctx);
-  oatgp_status status = settings != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the settings are NULL");
-  for (const row *r = rows; r < rows + row_count && status == OATGP_OK; r++) {
-    if (r->setting.in_command_only) {
-      continue;
+  REFUSE_IF(settings == NULL, ctx, OATGP_ARGUMENT, "the settings are NULL");
+  for (const row *r = rows; r < rows + row_count; r++) {
+    if (!r->setting.in_command_only) {
+      PASS_ON(is_text(r) ? check_text(ctx, settings, r) : check_number(ctx, settings, r));
     }
-    const bool is_text = r->setting.type == OATGP_TYPE_TEXT || r->setting.type == OATGP_TYPE_CHOICE;
-    status = is_text ? check_text(ctx, settings, r) : check_number(ctx, settings, r);
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* ---- all fields as text ------------------------------------------------------------------------------------------- */
 
 /* The value as text, in `buffer` unless it is a text already (which may be long: a list of many columns). */
 static const char *show_value(const oatgp_settings *settings, const row *r, char *buffer, size_t size) {
-  const char *text = buffer;
-  switch (r->setting.type) {
-    case OATGP_TYPE_REAL:
-      snprintf(buffer, size, "%.17g", load_number(settings, r));
-      text = isnan(load_number(settings, r)) ? AUTOMATIC : buffer;
-      break;
-    case OATGP_TYPE_FLAG:
-      snprintf(buffer, size, "%s", load_number(settings, r) != 0 ? "yes" : "no");
-      break;
-    case OATGP_TYPE_INT:
-    case OATGP_TYPE_BYTES:
-      snprintf(buffer, size, "%.0f", load_number(settings, r));
-      break;
-    case OATGP_TYPE_CHOICE:
-    case OATGP_TYPE_TEXT:
-      memcpy(&text, (const char *)settings + r->offset, sizeof text);
-      break;
+  if (is_text(r)) {
+    const char *text;
+    memcpy(&text, (const char *)settings + r->offset, sizeof text);
+    return text;
   }
-  return text;
+  const double value = load_number(settings, r);
+  if (r->setting.type == OATGP_TYPE_FLAG) {
+    return value != 0 ? "yes" : "no";
+  }
+  snprintf(buffer, size, r->setting.type == OATGP_TYPE_REAL ? "%.17g" : "%.0f", value);
+  return isnan(value) ? AUTOMATIC : buffer;
 }
 
 bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb) {

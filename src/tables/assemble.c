@@ -15,10 +15,9 @@ static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
   const oat_layout *layout = table->layout;
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *series = &table->series[k];
-    if (series->content == OAT_CONTENT_UNSEEN && !layout->unnamed[series->column]) {
-      return oat_fail(ctx, OATGP_DATA, "'%s': column '%s' has no value in any row; fill it in, or leave it out with --inputs", layout->file,
-                      oat_show_text(layout->names[series->column]).text);
-    }
+    REFUSE_IF(series->content == OAT_CONTENT_UNSEEN && !layout->unnamed[series->column], ctx, OATGP_DATA,
+              "'%s': column '%s' has no value in any row; fill it in, or leave it out with --inputs", layout->file,
+              oat_show_text(layout->names[series->column]).text);
   }
   return OATGP_OK;
 }
@@ -77,11 +76,9 @@ static oatgp_status check_names(oatgp_context *ctx, const oat_table *table) {
     if (!table->used[named->column]) {
       continue;
     }
-    if (before != NULL && strcmp(before, named->name) == 0) {
-      return oat_fail(ctx, OATGP_DATA,
-                      "'%s': several of the columns used have the name '%s', one of them column %zu; rename them, or use one", layout->file,
-                      oat_show_text(before).text, named->column + 1);
-    }
+    REFUSE_IF(before != NULL && strcmp(before, named->name) == 0, ctx, OATGP_DATA,
+              "'%s': several of the columns used have the name '%s', one of them column %zu; rename them, or use one", layout->file,
+              oat_show_text(before).text, named->column + 1);
     before = named->name;
   }
   return OATGP_OK;
@@ -89,21 +86,14 @@ static oatgp_status check_names(oatgp_context *ctx, const oat_table *table) {
 
 oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_read) {
   const oat_layout *layout = table->layout;
-  if (rows_read == 0) {
-    return oat_fail(ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
-  }
-  oatgp_status status = table->looking ? oat_table_settle(ctx, table, rows_read) : OATGP_OK;
-  status = status == OATGP_OK ? check_values(ctx, table) : status;
-  if (status != OATGP_OK) {
-    return status;
-  }
+  REFUSE_IF(rows_read == 0, ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
+  PASS_ON(table->looking ? oat_table_settle(ctx, table, rows_read) : OATGP_OK);
+  PASS_ON(check_values(ctx, table));
   leave_out_text(ctx, table);
-  if (count_inputs(table) == 0) {
-    return oat_fail(ctx, OATGP_DATA,
-                    "'%s' has no input column: no column of numbers is left (columns are separated by commas, tabs or semicolons, "
-                    "decimals have a point)",
-                    layout->file);
-  }
+  REFUSE_IF(count_inputs(table) == 0, ctx, OATGP_DATA,
+            "'%s' has no input column: no column of numbers is left (columns are separated by commas, tabs or semicolons, "
+            "decimals have a point)",
+            layout->file);
   return table->names != NULL ? OATGP_OK : check_names(ctx, table);
 }
 
@@ -137,10 +127,7 @@ static void keep_complete(const oat_table *table, const unsigned char *incomplet
 oatgp_status oat_table_drop(oatgp_context *ctx, oat_table *table) {
   unsigned char *incomplete = NULL;
   if (table->drop && table->rows > table->complete) {
-    const oatgp_status status = oat_new(ctx, table->rows - table->complete, sizeof *incomplete, &incomplete);
-    if (status != OATGP_OK) {
-      return status;
-    }
+    PASS_ON(oat_new(ctx, table->rows - table->complete, sizeof *incomplete, &incomplete));
     const size_t marked = mark_incomplete(table, incomplete);
     if (marked > 0) {
       keep_complete(table, incomplete);
@@ -185,21 +172,19 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
 }
 
 static oatgp_status make_room(oatgp_context *ctx, const oat_table *table, oatgp_data *data) {
-  oatgp_status status = OATGP_OK;
   size_t j = 0;
   data->header = table->layout->header;
   data->columns = table->layout->columns;
-  TRY(oat_new(ctx, count_inputs(table), sizeof *data->names, &data->names));
+  PASS_ON(oat_new(ctx, count_inputs(table), sizeof *data->names, &data->names));
   data->d = count_inputs(table);
-  TRY(oat_new(ctx, data->d, sizeof *data->positions, &data->positions));
-  TRY(oat_data_own_inputs(ctx, data));
+  PASS_ON(oat_new(ctx, data->d, sizeof *data->positions, &data->positions));
+  PASS_ON(oat_data_own_inputs(ctx, data));
   for (size_t k = 0; k < table->count; k++) {
-    TRY(place_series(ctx, table, k, j, data));
+    PASS_ON(place_series(ctx, table, k, j, data));
     j += table->series[k].role == OAT_INPUT;
   }
   data->y = data->own_y;
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, size_t rows, oatgp_data **out) {

@@ -128,14 +128,12 @@ double oat_source_share(const oat_source *source) {
 }
 
 oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes) {
-  oatgp_status status = OATGP_OK;
   while (source->end - source->begin < bytes && !source->at_end) {
-    TRY(make_room(ctx, source, bytes));
-    TRY(fill(ctx, source));
+    PASS_ON(make_room(ctx, source, bytes));
+    PASS_ON(fill(ctx, source));
     oat_tell_progress(ctx, "reading", bytes_read(source), source->size);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 void oat_source_close(oat_source *source) {

@@ -1,7 +1,6 @@
 /* The columns of a file and how a column is found. Searching is by bisection, as files may have many columns. */
 #include "tables/columns.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,23 +66,20 @@ static void tell_encoding(oatgp_context *ctx, const oat_layout *layout, const oa
 }
 
 oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t columns, const oat_piece *header) {
-  oatgp_status status = OATGP_OK;
-  if (columns > OAT_MOST_COLUMNS) {
-    return oat_fail(ctx, OATGP_DATA, "'%s' has %zu columns; the most that can be read is %zu", layout->file, columns, OAT_MOST_COLUMNS);
-  }
-  TRY(oat_new(ctx, columns, sizeof *layout->names, &layout->names));
+  REFUSE_IF(columns > OAT_MOST_COLUMNS, ctx, OATGP_DATA, "'%s' has %zu columns; the most that can be read is %zu", layout->file, columns,
+            OAT_MOST_COLUMNS);
+  PASS_ON(oat_new(ctx, columns, sizeof *layout->names, &layout->names));
   layout->columns = columns;
   layout->header = header != NULL;
-  TRY(oat_new(ctx, columns, sizeof *layout->sorted, &layout->sorted));
-  TRY(oat_new(ctx, columns, sizeof *layout->unnamed, &layout->unnamed));
+  PASS_ON(oat_new(ctx, columns, sizeof *layout->sorted, &layout->sorted));
+  PASS_ON(oat_new(ctx, columns, sizeof *layout->unnamed, &layout->unnamed));
   for (size_t k = 0; k < columns; k++) {
-    TRY(set_name(ctx, layout, k, header != NULL ? &header[k] : NULL));
+    PASS_ON(set_name(ctx, layout, k, header != NULL ? &header[k] : NULL));
     layout->sorted[k] = (oat_named){layout->names[k], k};
   }
   oat_named_sort(layout->sorted, columns);
   tell_encoding(ctx, layout, header);
-done:
-  return status;
+  return OATGP_OK;
 }
 
 void oat_layout_free(oat_layout *layout) {
@@ -125,10 +121,8 @@ size_t oat_layout_look_up(const oat_layout *layout, const char *typed, size_t *c
 
 oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t found) {
   const oat_shown shown = oat_show_text(typed);
-  if (found > 1) {
-    return oat_fail(ctx, OATGP_DATA, "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file,
-                    found, shown.text, what);
-  }
+  REFUSE_IF(found > 1, ctx, OATGP_DATA, "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file,
+            found, shown.text, what);
   oat_list list = {{0}, 0, 0, 0};
   for (size_t k = 0; k < layout->columns; k++) {
     oat_list_add(&list, layout->names[k]);

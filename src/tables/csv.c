@@ -56,42 +56,36 @@ done:
 /* Goes to the first record, reading on where it does not end within the window. */
 static oatgp_status find_first(oatgp_context *ctx, oat_csv *csv) {
   oat_source *source = csv->source;
-  oatgp_status status = OATGP_OK;
   oat_found found = OAT_BLANK_LINE;
   oat_records_begin(&csv->records, 1);
   while (found != OAT_RECORD) {
-    if (csv->records.at == source->window + source->end && source->at_end) {
-      return oat_fail(ctx, OATGP_DATA, "'%s' is empty", source->name);
-    }
-    TRY(oat_records_next(ctx, &csv->records, &found));
+    REFUSE_IF(csv->records.at == source->window + source->end && source->at_end, ctx, OATGP_DATA, "'%s' is empty", source->name);
+    PASS_ON(oat_records_next(ctx, &csv->records, &found));
     source->begin = (size_t)((found == OAT_RECORD ? csv->records.start : csv->records.at) - source->window);
     if (found == OAT_CUT_OFF) {
       size_t bytes = 0;
-      TRY(oat_records_longer(ctx, &csv->records, &bytes));
-      TRY(oat_source_need(ctx, source, bytes));
+      PASS_ON(oat_records_longer(ctx, &csv->records, &bytes));
+      PASS_ON(oat_source_need(ctx, source, bytes));
       oat_records_begin(&csv->records, csv->records.line);
     }
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_csv_open(oatgp_context *ctx, oat_source *source, const char *header, oat_csv *csv, oat_layout *layout) {
-  oatgp_status status = OATGP_OK;
   *csv = (oat_csv){.source = source, .part_bytes = PART_BYTES, .width = 1};
   csv->records = (oat_records){.source = source, .form = &csv->form};
   *layout = (oat_layout){.file = source->name, .unit = "line"};
-  TRY(oat_form_find(ctx, source, &csv->form));
-  TRY(find_first(ctx, csv));
+  PASS_ON(oat_form_find(ctx, source, &csv->form));
+  PASS_ON(find_first(ctx, csv));
   const bool has_header = strcmp(header, "auto") == 0 ? looks_like_header(ctx, &csv->records) : strcmp(header, "yes") == 0;
-  TRY(set_layout(ctx, &csv->records, has_header, layout));
+  PASS_ON(set_layout(ctx, &csv->records, has_header, layout));
   if (has_header) {
     source->begin = (size_t)(csv->records.at - source->window);
   } else {
     csv->records.line = csv->records.number;
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 void oat_csv_free(oat_csv *csv) {
@@ -108,16 +102,14 @@ void oat_csv_free(oat_csv *csv) {
 
 static oatgp_status find_series(oatgp_context *ctx, oat_csv *csv, const oat_table *table) {
   const size_t columns = table->layout->columns;
-  const oatgp_status status = oat_new(ctx, columns, sizeof *csv->series_of, &csv->series_of);
-  if (status == OATGP_OK) {
-    for (size_t c = 0; c < columns; c++) {
-      csv->series_of[c] = OAT_NOT_USED;
-    }
-    for (size_t k = 0; k < table->count; k++) {
-      csv->series_of[table->series[k].column] = k;
-    }
+  PASS_ON(oat_new(ctx, columns, sizeof *csv->series_of, &csv->series_of));
+  for (size_t c = 0; c < columns; c++) {
+    csv->series_of[c] = OAT_NOT_USED;
   }
-  return status;
+  for (size_t k = 0; k < table->count; k++) {
+    csv->series_of[table->series[k].column] = k;
+  }
+  return OATGP_OK;
 }
 
 /* One thread need not read side by side; for several, steps are long, as each begins with reading that only one of them does. */
@@ -127,12 +119,10 @@ static size_t most_parts(const oatgp_context *ctx) {
 }
 
 static oatgp_status make_parts(oatgp_context *ctx, oat_csv *csv, const oat_table *table) {
-  oatgp_status status = OATGP_OK;
-  TRY(find_series(ctx, csv, table));
-  TRY(oat_new(ctx, most_parts(ctx), sizeof *csv->part, &csv->part));
+  PASS_ON(find_series(ctx, csv, table));
+  PASS_ON(oat_new(ctx, most_parts(ctx), sizeof *csv->part, &csv->part));
   csv->part_count = most_parts(ctx);
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* The beginning of the line after so many bytes; the end of the window if there is none. */
@@ -147,10 +137,9 @@ static char *next_line(const oat_source *source, size_t bytes) {
 static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *table, size_t *count) {
   const oat_source *source = csv->source;
   char *from = source->window + source->begin;
-  oatgp_status status = OATGP_OK;
   for (*count = 0; *count < csv->width && (*count == 0 || from < source->window + source->end); ++*count) {
     oat_part *part = &csv->part[*count];
-    TRY(oat_part_begin(ctx, part, table));
+    PASS_ON(oat_part_begin(ctx, part, table));
     part->series_of = csv->series_of;
     part->records.source = source;
     part->records.form = &csv->form;
@@ -158,8 +147,7 @@ static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *tab
     part->records.line = csv->records.line;
     part->stop = from = next_line(source, (*count + 1) * csv->part_bytes);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static void read_parts(const oatgp_context *ctx, const oat_csv *csv, size_t count) {
@@ -193,16 +181,13 @@ static oatgp_status append(oatgp_context *ctx, const oat_csv *csv, oat_table *ta
     csv->part[i].first = table->rows + rows;
     rows += csv->part[i].rows;
   }
-  const oatgp_status status = oat_table_reserve(ctx, table, rows);
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(oat_table_reserve(ctx, table, rows));
 #pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(static) if (count > 1)
   for (size_t i = 0; i < count; i++) {
     oat_part_copy(&csv->part[i], table);
   }
   table->rows += rows;
-  return status;
+  return OATGP_OK;
 }
 
 /* What the next step needs: as many bytes as its parts have, or more than there are if not even one record ends within the window. */
@@ -213,23 +198,18 @@ static oatgp_status plan(oatgp_context *ctx, oat_csv *csv, bool moved) {
 
 oatgp_status oat_csv_more(oatgp_context *ctx, oat_csv *csv, oat_table *table, bool *more) {
   oat_source *source = csv->source;
-  oatgp_status status = OATGP_OK;
   size_t count = 0;
   if (csv->part == NULL) {
-    TRY(make_parts(ctx, csv, table));
+    PASS_ON(make_parts(ctx, csv, table));
   }
-  TRY(oat_source_need(ctx, source, csv->needed));
-  TRY(split(ctx, csv, table, &count));
+  PASS_ON(oat_source_need(ctx, source, csv->needed));
+  PASS_ON(split(ctx, csv, table, &count));
   read_parts(ctx, csv, count);
-  if (csv->part[0].status != OATGP_OK) {
-    return oat_fail(ctx, csv->part[0].status, "%s", csv->part[0].ctx.error);
-  }
+  REFUSE_IF(csv->part[0].status != OATGP_OK, ctx, csv->part[0].status, "%s", csv->part[0].ctx.error);
   const size_t before = source->begin, accepted = accept(csv, table, count);
-  TRY(append(ctx, csv, table, accepted));
+  PASS_ON(append(ctx, csv, table, accepted));
   /* The rows that decide what a column holds are counted from the first, so they are read by one. */
   csv->width = table->looking || accepted < count ? 1 : 2 * csv->width < csv->part_count ? 2 * csv->width : csv->part_count;
   *more = source->begin < source->end || !source->at_end;
-  TRY(*more ? plan(ctx, csv, source->begin > before) : OATGP_OK);
-done:
-  return status;
+  return *more ? plan(ctx, csv, source->begin > before) : OATGP_OK;
 }

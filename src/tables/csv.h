@@ -1,8 +1,42 @@
-/* Text tables: header or not, and rows into the table. */
+/* Text tables: header or not, and rows into the table, in parts that threads read side by side. */
 #ifndef OAT_CSV_H
 #define OAT_CSV_H
 
-#include "tables/part.h"
+#include "tables/records.h"
+#include "tables/table.h"
+
+/* ---- a part (part.c) ---------------------------------------------------------------------------------------------- */
+
+/* A part begins and ends at line ends, which are taken to be ends of records, and with what was known of the columns before the first of
+ * the parts. Whether that was right is for oat_csv_more to see. */
+typedef struct oat_part {
+  oatgp_context ctx;       /* its own, as threads must not share an error */
+  oat_records records;     /* its own place and cells */
+  const char *stop;        /* records that begin before this are its records */
+  const size_t *series_of; /* for each column of the file, the number of its series or OAT_NOT_USED */
+  oat_table table;         /* a copy, whose series have no values of their own */
+  double *block;           /* rows x table.count, row by row */
+  size_t capacity;         /* of the block, in values */
+  size_t rows, first;      /* first: the place of its first row in the table, once that is known */
+  oatgp_status status;
+  bool cut_off; /* the last record does not end within the window */
+} oat_part;
+
+#define OAT_NOT_USED SIZE_MAX
+
+/* Takes over what is known of the columns, and no rows. */
+oatgp_status oat_part_begin(oatgp_context *ctx, oat_part *part, const oat_table *table);
+/* Reads its records, up to the first failure. */
+void oat_part_read(oat_part *part);
+/* Whether the part has learnt something about a column that could change how a cell after it is taken. */
+bool oat_part_has_learnt(const oat_part *part, const oat_table *table);
+/* Tells the table what it has learnt; `lines` is what its line numbers are short of. */
+void oat_part_tell(const oat_part *part, size_t lines, oat_table *table);
+/* Copies its rows to their place in the table, which has room for them. */
+void oat_part_copy(const oat_part *part, const oat_table *table);
+void oat_part_free(oat_part *part); /* takes {0} too */
+
+/* ---- the whole (csv.c) -------------------------------------------------------------------------------------------- */
 
 typedef struct oat_csv {
   oat_source *source;

@@ -131,11 +131,8 @@ static oatgp_status damaged(oatgp_context *ctx, const oat_source *source, const 
 
 /* Makes so many bytes visible. */
 static oatgp_status need(oatgp_context *ctx, oat_source *source, size_t bytes) {
-  oatgp_status status = oat_source_need(ctx, source, bytes);
-  if (status == OATGP_OK && source->end - source->begin < bytes) {
-    status = damaged(ctx, source, "it ends within its header");
-  }
-  return status;
+  PASS_ON(oat_source_need(ctx, source, bytes));
+  return source->end - source->begin >= bytes ? OATGP_OK : damaged(ctx, source, "it ends within its header");
 }
 
 static uint64_t read_bytes(const char *bytes, size_t size, bool big_endian) {
@@ -149,23 +146,19 @@ static uint64_t read_bytes(const char *bytes, size_t size, bool big_endian) {
 
 /* Steps over magic bytes, version and length; then the header is visible. */
 static oatgp_status find_header(oatgp_context *ctx, oat_source *source, size_t *length) {
-  oatgp_status status = OATGP_OK;
-  TRY(need(ctx, source, MAGIC_SIZE + 2));
+  PASS_ON(need(ctx, source, MAGIC_SIZE + 2));
   const unsigned version = (unsigned char)source->window[source->begin + MAGIC_SIZE];
   const size_t length_size = version == 1 ? 2 : 4;
-  if (version < 1 || version > 3) {
-    return oat_fail(ctx, OATGP_DATA, "'%s' has version %u of the .npy format; versions 1 to 3 can be read", source->name, version);
-  }
+  REFUSE_IF(version < 1 || version > 3, ctx, OATGP_DATA, "'%s' has version %u of the .npy format; versions 1 to 3 can be read",
+            source->name, version);
   source->begin += MAGIC_SIZE + 2;
-  TRY(need(ctx, source, length_size));
+  PASS_ON(need(ctx, source, length_size));
   *length = (size_t)read_bytes(source->window + source->begin, length_size, false);
   source->begin += length_size;
   if (*length > LONGEST_HEADER) {
     return damaged(ctx, source, "its header is longer than 65536 bytes");
   }
-  TRY(need(ctx, source, *length));
-done:
-  return status;
+  return need(ctx, source, *length);
 }
 
 static oatgp_status set_type(oatgp_context *ctx, const char *type, oat_npy *npy) {
@@ -185,15 +178,11 @@ static oatgp_status set_type(oatgp_context *ctx, const char *type, oat_npy *npy)
 
 static oatgp_status set_shape(oatgp_context *ctx, const npy_header *header, oat_npy *npy) {
   const char *file = npy->source->name;
-  if (header->dimensions < 1 || header->dimensions > 2) {
-    return oat_fail(ctx, OATGP_DATA, "'%s' holds an array of %zu dimensions; one (a column) or two (a matrix) are needed", file,
-                    header->dimensions);
-  }
+  REFUSE_IF(header->dimensions < 1 || header->dimensions > 2, ctx, OATGP_DATA,
+            "'%s' holds an array of %zu dimensions; one (a column) or two (a matrix) are needed", file, header->dimensions);
   npy->rows = header->shape[0];
   npy->columns = header->dimensions == 2 ? header->shape[1] : 1;
-  if (npy->rows == 0 || npy->columns == 0) {
-    return oat_fail(ctx, OATGP_DATA, "'%s' is empty: its array is %zu x %zu", file, npy->rows, npy->columns);
-  }
+  REFUSE_IF(npy->rows == 0 || npy->columns == 0, ctx, OATGP_DATA, "'%s' is empty: its array is %zu x %zu", file, npy->rows, npy->columns);
   if (npy->rows > SIZE_MAX / npy->columns / npy->size) {
     return damaged(ctx, npy->source, "no memory could hold the array that its header describes");
   }
@@ -201,22 +190,19 @@ static oatgp_status set_shape(oatgp_context *ctx, const npy_header *header, oat_
 }
 
 oatgp_status oat_npy_open(oatgp_context *ctx, oat_source *source, oat_npy *npy, oat_layout *layout) {
-  oatgp_status status = OATGP_OK;
   size_t length = 0;
   *npy = (oat_npy){.source = source};
   *layout = (oat_layout){.file = source->name, .unit = "row"};
-  TRY(find_header(ctx, source, &length));
+  PASS_ON(find_header(ctx, source, &length));
   npy_header header = {.at = source->window + source->begin, .end = source->window + source->begin + length};
   if (!parse_header(&header)) {
     return damaged(ctx, source, "its header is not that of a plain array");
   }
   source->begin += length;
   npy->fortran = header.fortran;
-  TRY(set_type(ctx, header.type, npy));
-  TRY(set_shape(ctx, &header, npy));
-  TRY(oat_layout_set(ctx, layout, npy->columns, NULL));
-done:
-  return status;
+  PASS_ON(set_type(ctx, header.type, npy));
+  PASS_ON(set_shape(ctx, &header, npy));
+  return oat_layout_set(ctx, layout, npy->columns, NULL);
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
@@ -283,64 +269,59 @@ static void step_over(oat_npy *npy, size_t count) {
 static oatgp_status put_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
   const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns;
   oat_source *source = npy->source;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_source_need(ctx, source, row_bytes > STEP_BYTES ? row_bytes : STEP_BYTES));
+  PASS_ON(oat_source_need(ctx, source, row_bytes > STEP_BYTES ? row_bytes : STEP_BYTES));
   const size_t visible = (source->end - source->begin) / row_bytes, rows = visible < left ? visible : left;
-  TRY(rows > 0 ? oat_table_reserve(ctx, table, rows) : truncated(ctx, npy));
+  PASS_ON(rows > 0 ? oat_table_reserve(ctx, table, rows) : truncated(ctx, npy));
   for (size_t i = 0; i < rows; i++, table->rows++) {
     const char *bytes = source->window + source->begin;
     for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
       oat_series *series = npy->series_of[c];
       if (series != NULL) {
         const oat_entry entry = {.slot = &series->values[table->rows], .place = npy->done / npy->columns + 1, .value = decode(npy, bytes)};
-        TRY(put_value(ctx, table, series, &entry));
+        PASS_ON(put_value(ctx, table, series, &entry));
       }
     }
     step_over(npy, npy->columns);
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* Values of one column from row `first` on; there are rows only when all columns are in. */
 static oatgp_status put_run(oatgp_context *ctx, const oat_npy *npy, const oat_table *table, oat_series *series, size_t count) {
   const size_t first = npy->done % npy->rows;
   const char *bytes = npy->source->window + npy->source->begin;
-  oatgp_status status = oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values);
-  for (size_t i = 0; i < count && status == OATGP_OK; i++, bytes += npy->size) {
+  PASS_ON(oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values));
+  for (size_t i = 0; i < count; i++, bytes += npy->size) {
     const oat_entry entry = {.slot = &series->values[first + i], .place = first + i + 1, .value = decode(npy, bytes)};
-    status = put_value(ctx, table, series, &entry);
+    PASS_ON(put_value(ctx, table, series, &entry));
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* Column after column, all of them. */
 static oatgp_status put_columns(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
   oat_source *source = npy->source;
-  oatgp_status status = OATGP_OK;
   while (npy->done < npy->rows * npy->columns) {
-    TRY(oat_source_need(ctx, source, STEP_BYTES));
+    PASS_ON(oat_source_need(ctx, source, STEP_BYTES));
     const size_t visible = (source->end - source->begin) / npy->size, left = npy->rows - npy->done % npy->rows;
     const size_t count = visible < left ? visible : left;
     oat_series *series = npy->series_of[npy->done / npy->rows];
-    TRY(count > 0 ? OATGP_OK : truncated(ctx, npy));
-    TRY(series != NULL ? put_run(ctx, npy, table, series, count) : OATGP_OK);
+    PASS_ON(count > 0 ? OATGP_OK : truncated(ctx, npy));
+    PASS_ON(series != NULL ? put_run(ctx, npy, table, series, count) : OATGP_OK);
     step_over(npy, count);
   }
   table->rows = npy->rows;
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status check_end(oatgp_context *ctx, oat_source *source) {
-  const oatgp_status status = oat_source_need(ctx, source, 1);
-  return status == OATGP_OK && source->end > source->begin ? damaged(ctx, source, "it has more bytes than its header promises") : status;
+  PASS_ON(oat_source_need(ctx, source, 1));
+  return source->end == source->begin ? OATGP_OK : damaged(ctx, source, "it has more bytes than its header promises");
 }
 
 oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bool *more) {
-  oatgp_status status = OATGP_OK;
   if (npy->series_of == NULL) {
-    TRY(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
+    PASS_ON(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
     for (size_t k = 0; k < table->count; k++) {
       oat_series *series = &table->series[k];
       series->content = series->content == OAT_CONTENT_OPEN ? OAT_CONTENT_UNSEEN : series->content; /* there is no text to look for */
@@ -348,11 +329,9 @@ oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bo
     }
     table->looking = false;
   }
-  TRY(npy->fortran ? put_columns(ctx, npy, table) : put_rows(ctx, npy, table));
+  PASS_ON(npy->fortran ? put_columns(ctx, npy, table) : put_rows(ctx, npy, table));
   *more = npy->done < npy->rows * npy->columns;
-  TRY(*more ? OATGP_OK : check_end(ctx, npy->source));
-done:
-  return status;
+  return *more ? OATGP_OK : check_end(ctx, npy->source);
 }
 
 void oat_npy_free(oat_npy *npy) {

@@ -1,6 +1,6 @@
 /* Reading a part of a text table. Most records are plain: numbers, and cells that nobody wants, with a delimiter between them. Those are
  * read in one go; any other record is split into its cells first. */
-#include "tables/part.h"
+#include "tables/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +13,7 @@ enum { SHOWN_BYTES = 64 }; /* more than a sentence shows of a cell */
 oatgp_status oat_part_begin(oatgp_context *ctx, oat_part *part, const oat_table *table) {
   oat_series *series = part->table.series;
   if (series == NULL) {
-    const oatgp_status status = oat_new(ctx, table->count, sizeof *series, &series);
-    if (status != OATGP_OK) {
-      return status;
-    }
+    PASS_ON(oat_new(ctx, table->count, sizeof *series, &series));
   }
   memcpy(series, table->series, table->count * sizeof *series);
   part->table = *table;
@@ -119,18 +116,15 @@ static oatgp_status put_cell(oat_part *part, oat_series *series, double *slot) {
 static oatgp_status put_record(oat_part *part, double *row) {
   const oat_records *records = &part->records;
   const oat_layout *layout = part->table.layout;
-  oatgp_status status = OATGP_OK;
-  if (records->count != layout->columns) {
-    return oat_fail(&part->ctx, OATGP_DATA, "%s, line %zu: %zu cell%s, but the first record has %zu (cells are separated by %s)",
-                    layout->file, records->number, records->count, records->count == 1 ? "" : "s", layout->columns,
-                    oat_form_delimiters(records->form));
-  }
-  for (size_t k = 0; k < part->table.count && status == OATGP_OK; k++) {
-    oat_series *series = &part->table.series[k];
-    status = series->content != OAT_CONTENT_WORDS ? put_cell(part, series, &row[k]) : OATGP_OK;
-  }
+  REFUSE_IF(records->count != layout->columns, &part->ctx, OATGP_DATA,
+            "%s, line %zu: %zu cell%s, but the first record has %zu (cells are separated by %s)", layout->file, records->number,
+            records->count, records->count == 1 ? "" : "s", layout->columns, oat_form_delimiters(records->form));
   part->rows++;
-  return status;
+  for (size_t k = 0; k < part->table.count; k++) {
+    oat_series *series = &part->table.series[k];
+    PASS_ON(series->content != OAT_CONTENT_WORDS ? put_cell(part, series, &row[k]) : OATGP_OK);
+  }
+  return OATGP_OK;
 }
 
 static oatgp_status read_record(oat_part *part, double *row) {

@@ -144,13 +144,12 @@ void oat_records_begin(oat_records *records, size_t line) {
 }
 
 oatgp_status oat_records_next(oatgp_context *ctx, oat_records *records, oat_found *found) {
-  oatgp_status status = OATGP_OK;
   const oat_source *source = records->source;
   scan_cursor cursor = {records->at, source->window + source->end, source->at_end, 0};
   scan outcome = SCAN_CELL;
   records->count = 0;
   while (outcome == SCAN_CELL) {
-    TRY(oat_grow(ctx, records->count + 1, sizeof *records->cells, &records->capacity, &records->cells));
+    PASS_ON(oat_grow(ctx, records->count + 1, sizeof *records->cells, &records->capacity, &records->cells));
     outcome = records->count < OAT_MOST_COLUMNS ? scan_cell(records, &cursor) : SCAN_TOO_MANY;
   }
   *found = OAT_CUT_OFF;
@@ -160,11 +159,8 @@ oatgp_status oat_records_next(oatgp_context *ctx, oat_records *records, oat_foun
     records->number = records->line;
     records->at = cursor.at;
     records->line += cursor.lines;
-  } else if (outcome != SCAN_MORE) {
-    status = refuse(ctx, records, outcome, cursor.at);
   }
-done:
-  return status;
+  return outcome == SCAN_RECORD || outcome == SCAN_MORE ? OATGP_OK : refuse(ctx, records, outcome, cursor.at);
 }
 
 size_t oat_records_line_of(const oat_records *records, const oat_cell *cell) {
@@ -183,10 +179,9 @@ size_t oat_cell_unescape(const oat_cell *cell, size_t room, char *out) {
 
 oatgp_status oat_records_longer(oatgp_context *ctx, const oat_records *records, size_t *bytes) {
   const size_t visible = records->source->end - records->source->begin;
-  if (visible >= LONGEST_RECORD) {
-    return oat_fail(ctx, OATGP_DATA, "%s, line %zu: the record is longer than %d MiB; look for a quote that is not closed",
-                    records->source->name, records->line, LONGEST_RECORD / BYTES_PER_MIB);
-  }
+  REFUSE_IF(visible >= LONGEST_RECORD, ctx, OATGP_DATA,
+            "%s, line %zu: the record is longer than %d MiB; look for a quote that is not closed", records->source->name, records->line,
+            LONGEST_RECORD / BYTES_PER_MIB);
   *bytes = visible + visible / 2 + 1;
   return OATGP_OK;
 }
@@ -225,7 +220,6 @@ static bool find_delimiter(const char *text, size_t length, char *delimiter) {
 }
 
 oatgp_status oat_form_find(oatgp_context *ctx, oat_source *source, oat_form *form) {
-  oatgp_status status = OATGP_OK;
   *form = (oat_form){.delimiter = ','};
   if (source->end - source->begin >= 3 && memcmp(source->window + source->begin, "\xEF\xBB\xBF", 3) == 0) {
     source->begin += 3;
@@ -233,15 +227,14 @@ oatgp_status oat_form_find(oatgp_context *ctx, oat_source *source, oat_form *for
   while (!find_delimiter(source->window + source->begin, source->end - source->begin, &form->delimiter) && !source->at_end) {
     const oat_records records = {.source = source, .line = 1};
     size_t bytes = 0;
-    TRY(oat_records_longer(ctx, &records, &bytes));
-    TRY(oat_source_need(ctx, source, bytes));
+    PASS_ON(oat_records_longer(ctx, &records, &bytes));
+    PASS_ON(oat_source_need(ctx, source, bytes));
   }
   const char ends[] = {form->delimiter, '\r', '\n', '\0'};
   for (size_t k = 0; k < sizeof ends; k++) {
     form->ends_cell[(unsigned char)ends[k]] = 1;
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 const char *oat_form_delimiters(const oat_form *form) {

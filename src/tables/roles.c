@@ -1,5 +1,5 @@
 /* Which columns of a file are used: as the settings say, or those of earlier data. */
-#include "tables/roles.h"
+#include "tables/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,11 +47,10 @@ static oatgp_status use_list(oatgp_context *ctx, oat_table *table, const char *i
 }
 
 static oatgp_status use_others(oatgp_context *ctx, oat_table *table) {
-  oatgp_status status = OATGP_OK;
-  for (size_t k = 0; k < table->layout->columns && status == OATGP_OK; k++) {
-    status = table->used[k] ? OATGP_OK : oat_table_use(ctx, table, k, OAT_INPUT, false);
+  for (size_t k = 0; k < table->layout->columns; k++) {
+    PASS_ON(table->used[k] ? OATGP_OK : oat_table_use(ctx, table, k, OAT_INPUT, false));
   }
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *settings, oat_table *table) {
@@ -61,16 +60,13 @@ oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *se
   } single[] = {{OAT_TARGET, "target", settings->target},
                 {OAT_WEIGHT, "weights", settings->weights},
                 {OAT_NOISE, "noise variance", settings->noise_variance}};
-  oatgp_status status = OATGP_OK;
   table->free_inputs = true;
   for (size_t k = 0; k < sizeof single / sizeof *single; k++) {
     if (is_given(single[k].typed)) {
-      TRY(use_typed(ctx, table, single[k].role, single[k].what, single[k].typed));
+      PASS_ON(use_typed(ctx, table, single[k].role, single[k].what, single[k].typed));
     }
   }
-  TRY(is_given(settings->inputs) ? use_list(ctx, table, settings->inputs) : use_others(ctx, table));
-done:
-  return status;
+  return is_given(settings->inputs) ? use_list(ctx, table, settings->inputs) : use_others(ctx, table);
 }
 
 /* ---- like earlier data -------------------------------------------------------------------------------------------- */
@@ -85,25 +81,21 @@ static bool all_named(const oat_layout *layout, const oat_columns *wanted) {
 }
 
 static oatgp_status use_by_name(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
-  oatgp_status status = OATGP_OK;
   for (size_t j = 0; j < wanted->d; j++) {
     size_t column = 0;
     const size_t found = oat_layout_find(table->layout, wanted->names[j], &column);
-    TRY(found == 1 ? OATGP_OK : oat_layout_not_one(ctx, table->layout, "inputs", wanted->names[j], found));
-    TRY(oat_table_use(ctx, table, column, OAT_INPUT, true));
+    PASS_ON(found == 1 ? OATGP_OK : oat_layout_not_one(ctx, table->layout, "inputs", wanted->names[j], found));
+    PASS_ON(oat_table_use(ctx, table, column, OAT_INPUT, true));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* Input j is the column positions[j], from 1, or column j + 1 when positions is NULL. */
 static oatgp_status use_by_place(oatgp_context *ctx, const oat_columns *wanted, const size_t *positions, oat_table *table) {
-  oatgp_status status = OATGP_OK;
   for (size_t j = 0; j < wanted->d; j++) {
-    TRY(oat_table_use(ctx, table, positions != NULL ? positions[j] - 1 : j, OAT_INPUT, true));
+    PASS_ON(oat_table_use(ctx, table, positions != NULL ? positions[j] - 1 : j, OAT_INPUT, true));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static bool same_places(const oat_layout *layout, const oat_columns *wanted) {
@@ -132,12 +124,10 @@ static oatgp_status names_not_found(oatgp_context *ctx, const oat_layout *layout
 }
 
 static oatgp_status places_not_found(oatgp_context *ctx, const oat_layout *layout, const oat_columns *wanted) {
-  if (wanted->columns > wanted->d) {
-    return oat_fail(ctx, OATGP_DATA,
-                    "the number of columns of '%s', which has no header, is %zu; it needs the %zu inputs in order, or the %zu columns of "
-                    "the file that the inputs are from",
-                    layout->file, layout->columns, wanted->d, wanted->columns);
-  }
+  REFUSE_IF(wanted->columns > wanted->d, ctx, OATGP_DATA,
+            "the number of columns of '%s', which has no header, is %zu; it needs the %zu inputs in order, or the %zu columns of "
+            "the file that the inputs are from",
+            layout->file, layout->columns, wanted->d, wanted->columns);
   return oat_fail(ctx, OATGP_DATA, "the number of columns of '%s', which has no header, is %zu; it needs exactly the %zu inputs in order",
                   layout->file, layout->columns, wanted->d);
 }
@@ -207,14 +197,11 @@ static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role 
 }
 
 oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
-  oatgp_status status = OATGP_OK;
   table->names = wanted->names;
-  TRY(use_inputs(ctx, wanted, table));
-  TRY(use_target(ctx, wanted, table));
+  PASS_ON(use_inputs(ctx, wanted, table));
+  PASS_ON(use_target(ctx, wanted, table));
   const size_t weight = is_placed(table->layout, wanted, wanted->weight_position) ? wanted->weight_position : 0;
   const size_t noise = is_placed(table->layout, wanted, wanted->noise_position) ? wanted->noise_position : 0;
-  TRY(use_if_there(ctx, table, OAT_WEIGHT, wanted->weight_name, weight));
-  TRY(use_if_there(ctx, table, OAT_NOISE, wanted->noise_name, noise));
-done:
-  return status;
+  PASS_ON(use_if_there(ctx, table, OAT_WEIGHT, wanted->weight_name, weight));
+  return use_if_there(ctx, table, OAT_NOISE, wanted->noise_name, noise);
 }

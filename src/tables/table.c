@@ -11,13 +11,10 @@
 static const char *const role_names[OAT_ROLES] = {"input", "target", "weights", "noise variance"};
 
 oatgp_status oat_table_open(oatgp_context *ctx, const oat_layout *layout, oat_table *table) {
-  oatgp_status status = OATGP_OK;
   table->layout = layout;
-  TRY(oat_new(ctx, layout->columns, sizeof *table->series, &table->series));
-  TRY(oat_new(ctx, layout->columns, sizeof *table->used, &table->used));
-  TRY(oat_new(ctx, layout->columns, sizeof *table->doubts, &table->doubts));
-done:
-  return status;
+  PASS_ON(oat_new(ctx, layout->columns, sizeof *table->series, &table->series));
+  PASS_ON(oat_new(ctx, layout->columns, sizeof *table->used, &table->used));
+  return oat_new(ctx, layout->columns, sizeof *table->doubts, &table->doubts);
 }
 
 void oat_table_free(oat_table *table) {
@@ -183,12 +180,11 @@ oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_serie
 }
 
 oatgp_status oat_table_reserve(oatgp_context *ctx, oat_table *table, size_t rows) {
-  oatgp_status status = OATGP_OK;
-  for (size_t k = 0; k < table->count && status == OATGP_OK; k++) {
+  for (size_t k = 0; k < table->count; k++) {
     oat_series *series = &table->series[k];
     if (series->content != OAT_CONTENT_WORDS) {
-      status = oat_grow(ctx, table->rows + rows, sizeof *series->values, &series->capacity, &series->values);
+      PASS_ON(oat_grow(ctx, table->rows + rows, sizeof *series->values, &series->capacity, &series->values));
     }
   }
-  return status;
+  return OATGP_OK;
 }

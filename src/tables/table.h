@@ -82,4 +82,11 @@ oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_r
 oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, size_t rows, oatgp_data **out);
 void oat_table_free(oat_table *table); /* takes {0} too */
 
+/* Which columns are used, and as what (roles.c): by the settings target, inputs, weights, noise_variance. */
+oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *settings, oat_table *table);
+/* Those of earlier data. In a file with a header by name; a file without header must have either exactly d columns
+ * (taken in order, no target) or as many as the file that they are from (the same places, of the target, weights and
+ * noise variances too). */
+oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_table *table);
+
 #endif

@@ -59,13 +59,9 @@ static void write_name(FILE *stream, const char *name) {
 }
 
 static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *const *names) {
-  if (columns == 0 || names == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "a table to write needs at least one column, names and values");
-  }
+  REFUSE_IF(columns == 0 || names == NULL, ctx, OATGP_ARGUMENT, "a table to write needs at least one column, names and values");
   for (size_t k = 0; k < columns; k++) {
-    if (names[k] == NULL) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "column %zu of the table to write has no name", k + 1);
-    }
+    REFUSE_IF(names[k] == NULL, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no name", k + 1);
   }
   return OATGP_OK;
 }
@@ -141,13 +137,9 @@ oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, c
   OAT_NEED_CONTEXT(ctx);
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
-  if (csv == NULL || values == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "rows to write need a table and values, which are not NULL");
-  }
+  REFUSE_IF(csv == NULL || values == NULL, ctx, OATGP_ARGUMENT, "rows to write need a table and values, which are not NULL");
   for (size_t k = 0; k < csv->columns; k++) {
-    if (values[k] == NULL && rows > 0) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values", k + 1);
-    }
+    REFUSE_IF(values[k] == NULL && rows > 0, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values", k + 1);
   }
   TRY(oat_plain_begin(ctx, &plain));
   const size_t most = blocks_of(csv) * csv->block;
@@ -174,13 +166,10 @@ oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int keep) {
 oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
                              const double *const *values) {
   oatgp_csv *csv = NULL;
-  oatgp_status status = oatgp_csv_open(ctx, path, columns, names, &csv);
-  if (status == OATGP_OK) {
-    status = oatgp_csv_append(ctx, csv, rows, values);
-    const oatgp_status closed = oatgp_csv_close(ctx, csv, status == OATGP_OK);
-    status = status == OATGP_OK ? closed : status;
-  }
-  return status;
+  PASS_ON(oatgp_csv_open(ctx, path, columns, names, &csv));
+  const oatgp_status appended = oatgp_csv_append(ctx, csv, rows, values);
+  const oatgp_status closed = oatgp_csv_close(ctx, csv, appended == OATGP_OK);
+  return appended == OATGP_OK ? closed : appended;
 }
 
 /* ---- .npy --------------------------------------------------------------------------------------------------------- */
@@ -208,33 +197,27 @@ static void encode(double value, unsigned char *bytes) {
 
 static oatgp_status write_values(oatgp_context *ctx, const char *path, size_t count, const double *values, const oat_file *file) {
   unsigned char block[NPY_BLOCK * sizeof(double)];
-  oatgp_status status = OATGP_OK;
-  for (size_t done = 0; done < count && status == OATGP_OK;) {
+  for (size_t done = 0; done < count;) {
     const size_t now = count - done < NPY_BLOCK ? count - done : NPY_BLOCK;
     for (size_t i = 0; i < now; i++) {
       encode(values[done + i], block + i * sizeof(double));
     }
     fwrite(block, sizeof(double), now, file->stream);
-    status = check_result(ctx, path, file);
+    PASS_ON(check_result(ctx, path, file));
     done += now;
   }
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const double *values) {
   OAT_NEED_CONTEXT(ctx);
-  oatgp_status status = OATGP_OK;
   oat_file file = {0};
-  TRY(check_path(ctx, path));
-  if (columns == 0 || rows > SIZE_MAX / columns || (values == NULL && rows > 0)) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "a matrix of %zu x %zu values at %s cannot be written", rows, columns,
-                    values == NULL ? "NULL" : "the address given");
-  }
-  TRY(oat_file_open(ctx, path, &file));
+  PASS_ON(check_path(ctx, path));
+  REFUSE_IF(columns == 0 || rows > SIZE_MAX / columns || (values == NULL && rows > 0), ctx, OATGP_ARGUMENT,
+            "a matrix of %zu x %zu values at %s cannot be written", rows, columns, values == NULL ? "NULL" : "the address given");
+  PASS_ON(oat_file_open(ctx, path, &file));
   write_npy_header(file.stream, rows, columns);
-  status = oat_file_close(ctx, &file, write_values(ctx, path, rows * columns, values, &file));
-done:
-  return status;
+  return oat_file_close(ctx, &file, write_values(ctx, path, rows * columns, values, &file));
 }
 
 /* Rows one after the other, NPY_BLOCK of them at a time. */
@@ -273,14 +256,11 @@ static void warn_of_other_places(oatgp_context *ctx, const oatgp_data *data, con
 
 oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path) {
   OAT_NEED_CONTEXT(ctx);
-  oatgp_status status = OATGP_OK;
   oat_file file = {0};
-  TRY(data != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the data to write are NULL"));
-  TRY(check_path(ctx, path));
+  REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "the data to write are NULL");
+  PASS_ON(check_path(ctx, path));
   warn_of_other_places(ctx, data, path);
-  TRY(oat_file_open(ctx, path, &file));
+  PASS_ON(oat_file_open(ctx, path, &file));
   write_npy_header(file.stream, data->n, oatgp_data_columns(data));
-  status = oat_file_close(ctx, &file, write_data(ctx, path, data, &file));
-done:
-  return status;
+  return oat_file_close(ctx, &file, write_data(ctx, path, data, &file));
 }

@@ -32,10 +32,7 @@ oatgp_status oat_layout_find_twice(oatgp_context *ctx, const cJSON *object, cons
   const size_t count = (size_t)cJSON_GetArraySize(object);
   const char **name = NULL;
   *twice = NULL;
-  oatgp_status status = oat_new(ctx, count, sizeof *name, &name);
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(oat_new(ctx, count, sizeof *name, &name));
   const cJSON *item = object->child;
   for (size_t i = 0; i < count; i++, item = item->next) {
     name[i] = item->string;
@@ -47,5 +44,5 @@ oatgp_status oat_layout_find_twice(oatgp_context *ctx, const cJSON *object, cons
     }
   }
   free(name);
-  return status;
+  return OATGP_OK;
 }

@@ -39,12 +39,9 @@ static oatgp_status cut_short(const source *from, const char *what, size_t bytes
 static oatgp_status open_source(source *from) {
   struct stat info;
   from->stream = fopen(from->path, "rb");
-  if (from->stream == NULL || fstat(fileno(from->stream), &info) != 0) {
-    return oat_fail(from->ctx, OATGP_READ, "cannot read '%s': %s", from->path, strerror(errno));
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return oat_fail(from->ctx, OATGP_READ, "cannot read '%s': not a regular file", from->path);
-  }
+  REFUSE_IF(from->stream == NULL || fstat(fileno(from->stream), &info) != 0, from->ctx, OATGP_READ, "cannot read '%s': %s", from->path,
+            strerror(errno));
+  REFUSE_IF(!S_ISREG(info.st_mode), from->ctx, OATGP_READ, "cannot read '%s': not a regular file", from->path);
   from->size = (size_t)info.st_size;
   return OATGP_OK;
 }
@@ -66,16 +63,12 @@ static oatgp_status read_bytes(source *from, void *bytes, size_t count) {
 /* Bytes that a short file lacks count as 0 in its length, which makes a cut file look like a model file, as it should. */
 static oatgp_status read_beginning(source *from, unsigned char beginning[OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES]) {
   const size_t most = OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES, have = from->size < most ? from->size : most;
-  const oatgp_status status = read_bytes(from, beginning, have);
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(read_bytes(from, beginning, have));
   const uint64_t length = oat_layout_take(beginning);
   const bool complete = from->size >= OAT_LAYOUT_LENGTH_BYTES;
-  if (length > OAT_LAYOUT_LONGEST_BYTES || (complete && length < OAT_LAYOUT_SHORTEST_BYTES) ||
-      (complete && memcmp(beginning + OAT_LAYOUT_LENGTH_BYTES, OAT_LAYOUT_BEGINNING, have - OAT_LAYOUT_LENGTH_BYTES) != 0)) {
-    return oat_fail(from->ctx, OATGP_FORMAT, "'%s' is not an oatgp model file", from->path);
-  }
+  REFUSE_IF(length > OAT_LAYOUT_LONGEST_BYTES || (complete && length < OAT_LAYOUT_SHORTEST_BYTES) ||
+                (complete && memcmp(beginning + OAT_LAYOUT_LENGTH_BYTES, OAT_LAYOUT_BEGINNING, have - OAT_LAYOUT_LENGTH_BYTES) != 0),
+            from->ctx, OATGP_FORMAT, "'%s' is not an oatgp model file", from->path);
   if (!complete) {
     return cut_short(from, "the length of the header takes", OAT_LAYOUT_LENGTH_BYTES);
   }
@@ -88,17 +81,15 @@ static oatgp_status read_beginning(source *from, unsigned char beginning[OAT_LAY
 
 static oatgp_status read_header(source *from) {
   unsigned char beginning[OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES] = {0};
-  oatgp_status status = OATGP_OK;
-  TRY(read_beginning(from, beginning));
-  TRY(oat_new(from->ctx, from->length + 1, 1, &from->header));
+  PASS_ON(read_beginning(from, beginning));
+  PASS_ON(oat_new(from->ctx, from->length + 1, 1, &from->header));
   memcpy(from->header, beginning + OAT_LAYOUT_LENGTH_BYTES, OAT_LAYOUT_BEGINNING_BYTES);
-  TRY(read_bytes(from, from->header + OAT_LAYOUT_BEGINNING_BYTES, from->length - OAT_LAYOUT_BEGINNING_BYTES));
+  PASS_ON(read_bytes(from, from->header + OAT_LAYOUT_BEGINNING_BYTES, from->length - OAT_LAYOUT_BEGINNING_BYTES));
   memcpy(from->stored, from->header + OAT_LAYOUT_BEGINNING_BYTES, OAT_LAYOUT_DIGITS);
   memcpy(from->header + OAT_LAYOUT_BEGINNING_BYTES, OAT_LAYOUT_ZERO_DIGITS, OAT_LAYOUT_DIGITS);
   from->hash = oat_hash(OAT_HASH_START, beginning, OAT_LAYOUT_LENGTH_BYTES);
   from->hash = oat_hash(from->hash, from->header, from->length);
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* cJSON takes control characters for blanks, so they are refused before. It does not say when it ran out of memory; errno
@@ -118,23 +109,19 @@ static oatgp_status parse_header(const source *from, cJSON **root) {
 
 static oatgp_status check_names(const source *from, const cJSON *object) {
   const char *twice;
-  oatgp_status status = oat_layout_find_twice(from->ctx, object, &twice);
-  if (status == OATGP_OK && twice != NULL) {
-    status = oat_fail(from->ctx, OATGP_FORMAT, "'%s' is damaged: '%.100s' is in its header twice", from->path, twice);
-  }
-  return status;
+  PASS_ON(oat_layout_find_twice(from->ctx, object, &twice));
+  REFUSE_IF(twice != NULL, from->ctx, OATGP_FORMAT, "'%s' is damaged: '%.100s' is in its header twice", from->path, twice);
+  return OATGP_OK;
 }
 
 /* The first text is the checksum, by the beginning of the file, and is not handed on. */
 static oatgp_status take_texts(const source *from, const cJSON *metadata, oat_tensors *out) {
-  oatgp_status status = check_names(from, metadata);
-  for (const cJSON *item = metadata->child->next; status == OATGP_OK && item != NULL; item = item->next) {
-    if (!cJSON_IsString(item)) {
-      return oat_fail(from->ctx, OATGP_FORMAT, "'%s' is damaged: metadata '%.100s' is not a text", from->path, item->string);
-    }
-    status = oat_tensors_set(from->ctx, out, item->string, item->valuestring);
+  PASS_ON(check_names(from, metadata));
+  for (const cJSON *item = metadata->child->next; item != NULL; item = item->next) {
+    REFUSE_IF(!cJSON_IsString(item), from->ctx, OATGP_FORMAT, "'%s' is damaged: metadata '%.100s' is not a text", from->path, item->string);
+    PASS_ON(oat_tensors_set(from->ctx, out, item->string, item->valuestring));
   }
-  return status;
+  return OATGP_OK;
 }
 
 /* Up to `most` whole numbers below 2^53. */
@@ -178,10 +165,9 @@ static oatgp_status check_place(const source *from, const cJSON *item, const oat
   if (!take_sizes(offsets, 2, &count, place) || count != 2) {
     return bad_tensor(from, item->string, "has data_offsets that are not two sizes");
   }
-  if (place[0] != *offset || place[1] != *offset + needed) {
-    return oat_fail(from->ctx, OATGP_FORMAT, "'%s' is damaged: tensor '%.100s' has data_offsets %zu and %zu where %zu and %zu are right",
-                    from->path, item->string, place[0], place[1], *offset, *offset + needed);
-  }
+  REFUSE_IF(place[0] != *offset || place[1] != *offset + needed, from->ctx, OATGP_FORMAT,
+            "'%s' is damaged: tensor '%.100s' has data_offsets %zu and %zu where %zu and %zu are right", from->path, item->string, place[0],
+            place[1], *offset, *offset + needed);
   *offset = place[1];
   return OATGP_OK;
 }
@@ -189,31 +175,23 @@ static oatgp_status check_place(const source *from, const cJSON *item, const oat
 /* Before any memory is asked for, all tensors must be sound and together fill the file. */
 static oatgp_status check_tensors(const source *from, const cJSON *root) {
   size_t bytes = 0;
-  oatgp_status status = check_names(from, root);
-  for (const cJSON *item = root->child->next; status == OATGP_OK && item != NULL; item = item->next) {
+  PASS_ON(check_names(from, root));
+  for (const cJSON *item = root->child->next; item != NULL; item = item->next) {
     oat_tensor tensor = {0};
-    TRY(take_shape(from, item, &tensor));
-    TRY(check_place(from, item, &tensor, &bytes));
+    PASS_ON(take_shape(from, item, &tensor));
+    PASS_ON(check_place(from, item, &tensor, &bytes));
   }
   const size_t expected = OAT_LAYOUT_LENGTH_BYTES + from->length + bytes;
-  if (status == OATGP_OK && from->size < expected) {
-    status = cut_short(from, "header says", expected);
-  } else if (status == OATGP_OK && from->size > expected) {
-    status =
-        oat_fail(from->ctx, OATGP_FORMAT, "'%s' is too long: header says %zu bytes, the file has %zu", from->path, expected, from->size);
-  }
-done:
-  return status;
+  REFUSE_IF(from->size > expected, from->ctx, OATGP_FORMAT, "'%s' is too long: header says %zu bytes, the file has %zu", from->path,
+            expected, from->size);
+  return from->size == expected ? OATGP_OK : cut_short(from, "header says", expected);
 }
 
 static oatgp_status read_values(source *from, size_t count, double *values) {
   unsigned char bytes[OAT_LAYOUT_BLOCK * sizeof(double)];
   for (size_t first = 0; first < count; first += OAT_LAYOUT_BLOCK) {
     const size_t part = count - first < OAT_LAYOUT_BLOCK ? count - first : OAT_LAYOUT_BLOCK;
-    const oatgp_status status = read_bytes(from, bytes, part * sizeof(double));
-    if (status != OATGP_OK) {
-      return status;
-    }
+    PASS_ON(read_bytes(from, bytes, part * sizeof(double)));
     from->hash = oat_hash(from->hash, bytes, part * sizeof(double));
     for (size_t i = 0; i < part; i++) {
       const uint64_t number = oat_layout_take(bytes + i * sizeof number);
@@ -224,16 +202,15 @@ static oatgp_status read_values(source *from, size_t count, double *values) {
 }
 
 static oatgp_status read_tensors(source *from, const cJSON *root, oat_tensors *out) {
-  oatgp_status status = check_tensors(from, root);
-  for (const cJSON *item = root->child->next; status == OATGP_OK && item != NULL; item = item->next) {
+  PASS_ON(check_tensors(from, root));
+  for (const cJSON *item = root->child->next; item != NULL; item = item->next) {
     oat_tensor like = {0};
     double *values = NULL;
-    TRY(take_shape(from, item, &like));
-    TRY(oat_tensors_reserve(from->ctx, out, item->string, &like, &values));
-    TRY(read_values(from, like.size, values));
+    PASS_ON(take_shape(from, item, &like));
+    PASS_ON(oat_tensors_reserve(from->ctx, out, item->string, &like, &values));
+    PASS_ON(read_values(from, like.size, values));
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 static oatgp_status check_checksum(const source *from) {
@@ -242,9 +219,8 @@ static oatgp_status check_checksum(const source *from) {
     return damaged(from, "its checksum is not a number of 16 hexadecimal digits");
   }
   oat_layout_write_digits(from->hash, found);
-  if (strcmp(from->stored, found) != 0) {
-    return oat_fail(from->ctx, OATGP_FORMAT, "'%s' was altered: checksum %s stored, %s found", from->path, from->stored, found);
-  }
+  REFUSE_IF(strcmp(from->stored, found) != 0, from->ctx, OATGP_FORMAT, "'%s' was altered: checksum %s stored, %s found", from->path,
+            from->stored, found);
   return OATGP_OK;
 }
 

@@ -25,9 +25,7 @@ bool oat_tensor_measure(oat_tensor *tensor) {
 oatgp_status oat_tensors_reserve(oatgp_context *ctx, oat_tensors *tensors, const char *name, const oat_tensor *like, double **values) {
   oat_tensor tensor = *like;
   tensor.name = NULL;
-  if (!oat_tensor_measure(&tensor)) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "tensor '%s' is too large: a file holds fewer than 2^53 values", name);
-  }
+  REFUSE_IF(!oat_tensor_measure(&tensor), ctx, OATGP_ARGUMENT, "tensor '%s' is too large: a file holds fewer than 2^53 values", name);
   oatgp_status status = OATGP_OK;
   TRY(oat_grow(ctx, tensors->count + 1, sizeof *tensors->tensor, &tensors->capacity, &tensors->tensor));
   TRY(oat_copy_text(ctx, name, &tensor.name));
@@ -47,11 +45,11 @@ oatgp_status oat_tensors_add(oatgp_context *ctx, oat_tensors *tensors, const cha
                              const double *values) {
   const oat_tensor like = make_shape(rows, columns);
   double *place = NULL;
-  const oatgp_status status = oat_tensors_reserve(ctx, tensors, name, &like, &place);
-  if (status == OATGP_OK && rows > 0) {
+  PASS_ON(oat_tensors_reserve(ctx, tensors, name, &like, &place));
+  if (rows > 0) {
     memcpy(place, values, rows * (columns > 0 ? columns : 1) * sizeof(double));
   }
-  return status;
+  return OATGP_OK;
 }
 
 oatgp_status oat_tensors_set(oatgp_context *ctx, oat_tensors *tensors, const char *key, const char *value) {
@@ -103,9 +101,7 @@ oatgp_status oat_tensors_get(oatgp_context *ctx, const oat_tensors *tensors, con
                              const double **values) {
   const char *path = tensors->path != NULL ? tensors->path : "(in memory)";
   const oat_tensor *tensor = oat_tensors_find(tensors, name);
-  if (tensor == NULL) {
-    return oat_fail(ctx, OATGP_FORMAT, "'%s' has no tensor '%s'", path, name);
-  }
+  REFUSE_IF(tensor == NULL, ctx, OATGP_FORMAT, "'%s' has no tensor '%s'", path, name);
   const oat_tensor like = make_shape(rows, columns);
   if (tensor->rank != like.rank || memcmp(tensor->shape, like.shape, like.rank * sizeof *like.shape) != 0) {
     char is[SHAPE_TEXT], wanted[SHAPE_TEXT];

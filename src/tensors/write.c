@@ -39,11 +39,9 @@ static bool fill_header(cJSON *root, const oat_tensors *tensors) {
 
 static oatgp_status refuse_twice(oatgp_context *ctx, const cJSON *object, const char *path) {
   const char *twice;
-  oatgp_status status = oat_layout_find_twice(ctx, object, &twice);
-  if (status == OATGP_OK && twice != NULL) {
-    status = oat_fail(ctx, OATGP_ARGUMENT, "cannot write '%s': the name '%s' is used twice or reserved", path, twice);
-  }
-  return status;
+  PASS_ON(oat_layout_find_twice(ctx, object, &twice));
+  REFUSE_IF(twice != NULL, ctx, OATGP_ARGUMENT, "cannot write '%s': the name '%s' is used twice or reserved", path, twice);
+  return OATGP_OK;
 }
 
 /* The header, padded so that the values begin at a multiple of 8, with zeros for the checksum. */
@@ -120,13 +118,11 @@ static void emit_file(sink *to, const char *header, const oat_tensors *tensors) 
 static oatgp_status make_signed_header(oatgp_context *ctx, const oat_tensors *tensors, const char *path, char **header) {
   char digits[OAT_LAYOUT_DIGITS + 1];
   sink to = {.hash = OAT_HASH_START};
-  const oatgp_status status = make_header(ctx, tensors, path, header);
-  if (status == OATGP_OK) {
-    emit_file(&to, *header, tensors);
-    oat_layout_write_digits(to.hash, digits);
-    memcpy(*header + OAT_LAYOUT_BEGINNING_BYTES, digits, OAT_LAYOUT_DIGITS);
-  }
-  return status;
+  PASS_ON(make_header(ctx, tensors, path, header));
+  emit_file(&to, *header, tensors);
+  oat_layout_write_digits(to.hash, digits);
+  memcpy(*header + OAT_LAYOUT_BEGINNING_BYTES, digits, OAT_LAYOUT_DIGITS);
+  return OATGP_OK;
 }
 
 oatgp_status oat_tensors_write(oatgp_context *ctx, const oat_tensors *tensors, const char *path) {

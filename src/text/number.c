@@ -249,9 +249,7 @@ oat_kind oat_read_number(const char *text, size_t length, double *value) {
 oatgp_status oat_plain_begin(oatgp_context *ctx, oat_plain *plain) {
   *plain = (oat_plain){0};
   plain->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (plain->plain == (locale_t)0) {
-    return oat_fail(ctx, OATGP_MEMORY, "the \"C\" locale cannot be had: %s", strerror(errno));
-  }
+  REFUSE_IF(plain->plain == (locale_t)0, ctx, OATGP_MEMORY, "the \"C\" locale cannot be had: %s", strerror(errno));
   plain->before = uselocale(plain->plain);
   return OATGP_OK;
 }

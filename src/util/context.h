@@ -61,4 +61,21 @@ void oat_tell_progress(oatgp_context *ctx, const char *what, size_t done, size_t
     }                         \
   } while (0)
 
+/* In a function that has nothing to free: a call that fails is passed on to the caller. */
+#define PASS_ON(call)                    \
+  do {                                   \
+    const oatgp_status failed_ = (call); \
+    if (failed_ != OATGP_OK) {           \
+      return failed_;                    \
+    }                                    \
+  } while (0)
+
+/* There, too: leaves with the sentence of oat_fail(...) if something is wrong. */
+#define REFUSE_IF(wrong, ...)       \
+  do {                              \
+    if (wrong) {                    \
+      return oat_fail(__VA_ARGS__); \
+    }                               \
+  } while (0)
+
 #endif

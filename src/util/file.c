@@ -55,9 +55,7 @@ static bool follow_link(char path[OAT_PATH_SIZE]) {
 oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, size_t room) {
   OAT_NEED_CONTEXT(ctx);
   char at[OAT_PATH_SIZE], folder[OAT_PATH_SIZE], real[OAT_PATH_SIZE];
-  if (path == NULL || out == NULL) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "the path of a file and the place of the result must not be NULL");
-  }
+  REFUSE_IF(path == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the path of a file and the place of the result must not be NULL");
   if (path[0] == '\0' || strlen(path) >= sizeof at) {
     errno = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
     return cannot_write(ctx, path);
@@ -103,32 +101,28 @@ static int open_nameless(const char *target) {
 
 static oatgp_status open_temporary(oatgp_context *ctx, oat_file *file) {
   char target[OAT_PATH_SIZE];
-  oatgp_status status = oatgp_file_path(ctx, file->path, target, sizeof target);
-  status = status == OATGP_OK ? oat_copy_text(ctx, target, &file->target) : status;
-  const size_t length = status == OATGP_OK ? strlen(target) : 0;
-  status = status == OATGP_OK ? oat_new(ctx, length + sizeof ".tmp.XXXXXX", 1, &file->temporary) : status;
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(oatgp_file_path(ctx, file->path, target, sizeof target));
+  PASS_ON(oat_copy_text(ctx, target, &file->target));
+  const size_t length = strlen(target);
+  PASS_ON(oat_new(ctx, length + sizeof ".tmp.XXXXXX", 1, &file->temporary));
   memcpy(file->temporary, target, length);
   memcpy(file->temporary + length, ".tmp.XXXXXX", sizeof ".tmp.XXXXXX");
   int descriptor = open_nameless(target);
   file->nameless = descriptor >= 0;
   descriptor = file->nameless ? descriptor : mkstemp(file->temporary);
-  if (descriptor < 0) {
-    return cannot_write(ctx, file->path);
-  }
+  PASS_ON(descriptor >= 0 ? OATGP_OK : cannot_write(ctx, file->path));
   struct stat info;
   const mode_t mask = umask(0);
   umask(mask);
   const mode_t mode = stat(file->target, &info) == 0 ? (info.st_mode & 07777) : (0666 & ~mask);
   file->stream = fchmod(descriptor, mode) == 0 ? fdopen(descriptor, "wb") : NULL;
-  if (file->stream == NULL) {
-    status = cannot_write(ctx, file->path);
-    close(descriptor);
-    if (!file->nameless) {
-      unlink(file->temporary);
-    }
+  if (file->stream != NULL) {
+    return OATGP_OK;
+  }
+  const oatgp_status status = cannot_write(ctx, file->path);
+  close(descriptor);
+  if (!file->nameless) {
+    unlink(file->temporary);
   }
   return status;
 }

@@ -46,11 +46,9 @@ oatgp_status oat_copy_text(oatgp_context *ctx, const char *text, char **out) {
     return OATGP_OK;
   }
   size_t length = strlen(text) + 1;
-  oatgp_status status = oat_new(ctx, length, 1, out);
-  if (status == OATGP_OK) {
-    memcpy(*out, text, length);
-  }
-  return status;
+  PASS_ON(oat_new(ctx, length, 1, out));
+  memcpy(*out, text, length);
+  return OATGP_OK;
 }
 
 oatgp_status oat_new_matrix(oatgp_context *ctx, size_t rows, size_t columns, double **out) {
@@ -81,6 +79,11 @@ void *oat_take(oat_scratch *scratch, size_t count, size_t size) {
 
 double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns) {
   return oat_take(scratch, rows, columns > SIZE_MAX / sizeof(double) ? SIZE_MAX : columns * sizeof(double));
+}
+
+char *oat_take_text(oat_scratch *scratch, const char *text) {
+  char *const copy = text != NULL ? oat_take(scratch, strlen(text) + 1, 1) : NULL;
+  return copy != NULL ? strcpy(copy, text) : NULL;
 }
 
 void oat_scratch_free(oat_scratch *scratch) {

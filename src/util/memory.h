@@ -22,6 +22,8 @@ typedef struct oat_scratch {
 /* As oat_new; NULL after a failure, of an earlier one too. */
 void *oat_take(oat_scratch *scratch, size_t count, size_t size);
 double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns);
+/* A copy of text (NULL gives NULL). */
+char *oat_take_text(oat_scratch *scratch, const char *text);
 void oat_scratch_free(oat_scratch *scratch);
 
 /* A rows x columns matrix of zeros. */

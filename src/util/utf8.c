@@ -1,15 +1,15 @@
 /* Text as UTF-8. */
 #include "util/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "util/memory.h"
 
 /* The length of the character at the beginning, 0 if it is none: cut off, longer than need be, half of a pair, or past
  * the last one. */
-static size_t character_length(const unsigned char *at, size_t left) {
+static size_t decode(const unsigned char *at, size_t left, uint32_t *code) {
   static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+  *code = at[0];
   if (at[0] < 0x80) {
     return 1;
   }
@@ -17,20 +17,28 @@ static size_t character_length(const unsigned char *at, size_t left) {
   if (at[0] < 0xC2 || at[0] > 0xF4 || length > left) {
     return 0;
   }
-  uint32_t code = at[0] & (0x7Fu >> length);
+  *code = at[0] & (0x7Fu >> length);
   for (size_t i = 1; i < length; i++) {
     if ((at[i] & 0xC0) != 0x80) {
       return 0;
     }
-    code = code << 6 | (at[i] & 0x3Fu);
+    *code = *code << 6 | (at[i] & 0x3Fu);
   }
-  return code < lowest[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF) ? 0 : length;
+  return *code < lowest[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF) ? 0 : length;
+}
+
+uint32_t oat_next_character(const unsigned char **cursor) {
+  uint32_t code;
+  const size_t length = decode(*cursor, strnlen((const char *)*cursor, 4), &code);
+  *cursor += length > 0 ? length : 1;
+  return length > 0 ? code : 0xFFFD;
 }
 
 bool oat_is_utf8(const char *text, size_t length) {
   const unsigned char *at = (const unsigned char *)text;
+  uint32_t code;
   for (size_t i = 0, step; i < length; i += step) {
-    step = character_length(at + i, length - i);
+    step = decode(at + i, length - i, &code);
     if (step == 0) {
       return false;
     }
@@ -61,10 +69,7 @@ size_t oat_utf8_of_byte(unsigned char byte, char *out) {
 
 oatgp_status oat_copy_utf8(oatgp_context *ctx, const char *text, size_t length, char **out) {
   const bool plain = oat_is_utf8(text, length);
-  const oatgp_status status = oat_new(ctx, (plain ? 1 : 3) * length + 1, 1, out);
-  if (status != OATGP_OK) {
-    return status;
-  }
+  PASS_ON(oat_new(ctx, (plain ? 1 : 3) * length + 1, 1, out));
   size_t used = 0;
   for (size_t i = 0; i < length && !plain; i++) {
     used += oat_utf8_of_byte((unsigned char)text[i], *out + used);
@@ -86,7 +91,8 @@ size_t oatgp_to_utf8(const char *text, char *out, size_t room) {
   size_t used = 0, needed = 0;
   for (size_t i = 0; i < length;) {
     char character[4];
-    const size_t step = plain ? character_length((const unsigned char *)text + i, length - i) : 1;
+    uint32_t code;
+    const size_t step = plain ? decode((const unsigned char *)text + i, length - i, &code) : 1;
     const size_t size = plain ? step : oat_utf8_of_byte((unsigned char)text[i], character);
     if (needed == used && needed + size < room) {
       memcpy(out + used, plain ? text + i : character, size);

@@ -4,9 +4,13 @@
 #define OAT_UTF8_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/context.h"
 
+/* Reads one character of a text that ends with a 0 and moves on; bytes that are none, one at a time, give 0xFFFD. Overlong forms, surrogates
+ * and values over 0x10FFFF are none. */
+uint32_t oat_next_character(const unsigned char **cursor);
 bool oat_is_utf8(const char *text, size_t length);
 /* The character that Windows-1252 (of which Latin-1 is a part) has for the byte, as UTF-8; returns its length, at most
  * 3. */
