@@ -1004,8 +1004,7 @@ static void compute(const operation *o, world *w, const way *by, result *out) {
   oatgp_context *ctx = oatgp_context_create();
   oat_device *device = NULL;
   out->count = 0;
-  assert_int_equal(oat_device_open(ctx, &config, &device), OATGP_OK);
-  assert_int_equal(device->table->load(ctx, device, &w->rows), OATGP_OK);
+  assert_int_equal(oat_device_open(ctx, &config, &w->rows, &device), OATGP_OK);
   assert_int_equal(o->compute(w, device, out), OATGP_OK);
   oat_device_close(device);
   oatgp_context_free(ctx);
@@ -1073,8 +1072,7 @@ static void averages(void **state) {
       const oat_device_config config = {.max_knots = GROUP, .block = GROUP, .where = {oat_device_at(d)->name, threads}};
       oatgp_context *ctx = oatgp_context_create();
       oat_device *device = NULL;
-      assert_int_equal(oat_device_open(ctx, &config, &device), OATGP_OK);
-      assert_int_equal(device->table->load(ctx, device, &w->rows), OATGP_OK);
+      assert_int_equal(oat_device_open(ctx, &config, &w->rows, &device), OATGP_OK);
       const oat_group_averages out = {prior[threads - 1], k[threads - 1]};
       assert_int_equal(device->table->averages(device, &w->sparse, &out), OATGP_OK);
       oat_device_close(device);

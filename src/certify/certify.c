@@ -22,8 +22,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "certify/determinant.h"
-#include "model/rows.h"
 #include "settings/settings.h"
 #include "util/clock.h"
 
@@ -99,7 +97,7 @@ done:
 }
 
 /* The model's own objective says whether these are the rows that it was fitted to. */
-static oatgp_status check_data(const run *f, double own) {
+static void check_data(const run *f, double own) {
   const double known = f->request->model->number[OAT_NUMBER_OBJECTIVE];
   if (!(fabs(own - known) <= SAME_DATA * ((double)f->n + fabs(known)))) {
     oat_say(
@@ -108,7 +106,6 @@ static oatgp_status check_data(const run *f, double own) {
         "the posterior that these would give",
         f->n, own, known);
   }
-  return OATGP_OK;
 }
 
 /* The rows, with all of the prior mean taken off: its coefficients count as parameters, so that what is bounded is the evidence at them. */
@@ -254,8 +251,7 @@ static oatgp_status open_system(run *f, const oat_factors *factors) {
   f->system = (oat_system){
       .sparse = oat_model_sparse(f->request->model), .lb = factors->lb, .ask = ask, .asker = f, .traces = settings->determinant != 0};
   f->system.sparse.l = factors->l;
-  TRY(oat_device_open(f->ctx, &config, &f->device));
-  TRY(f->device->table->load(f->ctx, f->device, f->rows));
+  TRY(oat_device_open(f->ctx, &config, f->rows, &f->device));
   TRY(f->device->table->system_open(f->device, &f->system, &f->at));
 done:
   return status;
@@ -305,12 +301,15 @@ static bool was_stopped(const run *f) { return f->result.stop == OATGP_STOP_USER
 static oatgp_status check_sparse(const run *f) {
   const oatgp_model *model = f->request->model;
   double own = f->result.elbo;
-  const oatgp_status status = model->approx->trace ? OATGP_OK : evaluate_once(f, model->approx, true, &own);
-  if (status == OATGP_OK && !model->approx->trace) {
+  oatgp_status status = OATGP_OK;
+  if (!model->approx->trace) {
+    TRY(evaluate_once(f, model->approx, true, &own));
     oat_say(f->ctx, OATGP_NOTE, "the model is %s: the bounds and the KL are for the vfe posterior with its parameters and knots",
             model->approx->name);
   }
-  return status == OATGP_OK ? check_data(f, own) : status;
+  check_data(f, own);
+done:
+  return status;
 }
 
 /* When the bracket is as narrow as rounding, its ends may have changed places. */
@@ -365,8 +364,9 @@ static oatgp_status certify_full(run *f) {
   c->elbo = c->lower = c->upper = c->exact;
   if (status == OATGP_OK) {
     oat_say(f->ctx, OATGP_NOTE, "the model is the full GP: its objective is the exact log evidence");
+    check_data(f, c->exact);
   }
-  return status == OATGP_OK ? check_data(f, c->exact) : status;
+  return status;
 }
 
 static void free_run(run *f) {

@@ -29,13 +29,6 @@ _Static_assert(sizeof((oat_rng *)NULL)->state == WORDS * sizeof(uint64_t), "all 
 #define MOST_SECONDS 1e15
 #define MOST_JITTER 1e-2 /* that a fit raises it to */
 
-/* One for each row of the table of stop codes, and then how many there are. */
-enum {
-#define OATGP_STOP(NAME, word, sentence) STOP_##NAME,
-#include "oatgp_status.def"
-  STOP_COUNT
-};
-
 typedef enum kind { REAL, COUNT, SIZE, FLAG, PHASE, STOP } kind; /* double, whole double, size_t, bool and the two enums */
 
 /* A number that is no array: where the fit has it, and what it may be. All but REAL are whole. */
@@ -59,7 +52,7 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"kept", SIZE, &state->kept, 0, most},
       {"round", SIZE, &state->round, 0, (double)f->strategy->rounds},
       {"held", FLAG, &state->held, 0, 1},
-      {"stop", STOP, &state->stop, 0, STOP_COUNT - 1},
+      {"stop", STOP, &state->stop, 0, OAT_STOP_COUNT - 1},
       {"value", REAL, &state->value, -HUGE_VAL, DBL_MAX},
       {"value_before", REAL, &state->value_before, -HUGE_VAL, DBL_MAX},
       {"fallback_k", SIZE, &state->fallback_k, 0, most},
@@ -75,7 +68,7 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"rejected_before", COUNT, &f->rejected, 0, MOST_COUNT},
       {"best_value", REAL, &f->best.value, -HUGE_VAL, DBL_MAX},
       {"best_k", SIZE, &f->best.k, 0, most},
-      {"best_stop", STOP, &f->best.stop, 0, STOP_COUNT - 1},
+      {"best_stop", STOP, &f->best.stop, 0, OAT_STOP_COUNT - 1},
       {"jitter", REAL, jitter, *jitter, fmax(*jitter, MOST_JITTER)},
       {"started", FLAG, &f->started, 0, 1},
       {"incumbent_k", SIZE, &state->best_k, 0, most},

@@ -30,5 +30,9 @@ void oat_gls_solve(const oat_gls *gls, double *x);
  * there and kappa the row's precision given the others. So the error of the row grows by 1 / (1 - kappa e^T A^-1 e) when
  * the mean is estimated without it. */
 double oat_gls_quadratic(const oat_gls *gls, const double *x, double *work);
+/* The error of a row that was left out, with the mean estimated without it, from the errors e of the columns of R there (1 + p numbers,
+ * which are used up). Where 1 - t is nothing but the ridge, a coefficient cannot be estimated without this row, and is what the ridge makes
+ * of it. */
+double oat_gls_error(const oat_gls *gls, const double *coefficient, double *e, double kappa);
 
 #endif

@@ -85,6 +85,14 @@ size_t oat_blas_buffer(void);
 /* Which BLAS it is, in its own words. */
 const char *oat_blas_name(void);
 
+/* Buffers of OpenBLAS. It maps one for each thread that is in a call of it, keeps it for later calls, and asks again without end where the
+ * address space has no room. So they are made before the work, as many as there is room for. */
+#define OAT_BLAS_BUFFER ((size_t)128 << 20) /* its largest, that of x86-64 */
+
+/* Holds as many buffers as there are threads, or as fit, at the same time, and gives them back; returns how many. Without a limit of the
+ * address space it does nothing. */
+int oat_reserve_buffers(int threads, void *(*take)(int which), void (*give_back)(void *buffer));
+
 static inline oat_view oat_square(double *a, size_t n) { return (oat_view){a, n, n, n}; }
 static inline oat_const_view oat_const_square(const double *a, size_t n) { return (oat_const_view){a, n, n, n}; }
 static inline oat_const_view oat_as_const(oat_view v) { return (oat_const_view){v.a, v.rows, v.columns, v.ld}; }

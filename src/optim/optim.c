@@ -29,6 +29,7 @@ static void lay_out(oat_optim *optim) {
   optim->best = optim->gradient + n;
   optim->recent = optim->best + n;
   optim->own = optim->recent + optim->settings->patience + 1;
+  optim->scratch = optim->state + optim->state_count;
 }
 
 oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method, const oat_problem *problem,
@@ -41,8 +42,7 @@ oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method
   optim->problem = problem;
   optim->settings = settings;
   optim->state_count = common + method->state_size(n, settings);
-  TRY(oat_new_matrix(ctx, optim->state_count, 1, &optim->state));
-  TRY(oat_new_matrix(ctx, method->scratch_size(n, settings), 1, &optim->scratch));
+  TRY(oat_new_matrix(ctx, optim->state_count + method->scratch_size(n, settings), 1, &optim->state));
   lay_out(optim);
   *out = optim;
   return OATGP_OK;
@@ -54,7 +54,6 @@ done:
 void oat_optim_free(oat_optim *optim) {
   if (optim != NULL) {
     free(optim->state);
-    free(optim->scratch);
     free(optim);
   }
 }

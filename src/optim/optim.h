@@ -54,7 +54,7 @@ struct oat_optim {
   double *x, *gradient, *best; /* n each: the iterate, its gradient, the best point so far */
   double *recent;              /* patience + 1 latest objective values, newest at iteration % (patience + 1) */
   double *own;                 /* the method's */
-  double *scratch;
+  double *scratch;             /* behind the state */
 };
 
 oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method, const oat_problem *problem,

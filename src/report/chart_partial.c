@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "predict/average.h"
-#include "predict/metrics.h"
 #include "predict/predict.h"
 #include "report/chart.h"
 #include "util/memory.h"

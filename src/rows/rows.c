@@ -81,17 +81,21 @@ oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t coun
   return status;
 }
 
-oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out) {
-  size_t *index = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, count, sizeof *index, &index));
+void oat_rows_choose(const oat_rows *rows, size_t count, oat_rng *rng, size_t *index) {
   if (count < rows->n) {
     oat_rng_sample(rng, rows->n, count, index);
-  } else {
-    for (size_t i = 0; i < count; i++) {
-      index[i] = i;
-    }
+    return;
   }
+  for (size_t i = 0; i < count; i++) {
+    index[i] = i;
+  }
+}
+
+oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out) {
+  size_t *index = NULL;
+  oatgp_status status;
+  TRY(oat_new(ctx, count, sizeof *index, &index));
+  oat_rows_choose(rows, count, rng, index);
   TRY(oat_rows_take(ctx, rows, count, index, out));
 done:
   free(index);
