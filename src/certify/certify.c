@@ -53,8 +53,6 @@ typedef struct run {
 
 /* ---- the models that are evaluated ---------------------------------------------------------------------------------- */
 
-static oat_point point_of(const oatgp_model *model) { return (oat_point){model->theta, model->z}; }
-
 /* `jitter`: that of the model; the exact evidence has none. */
 static oatgp_status make_objective(const run *f, const oat_approx *approx, bool jitter, oat_objective **out) {
   const oatgp_model *model = f->request->model;
@@ -76,7 +74,7 @@ static oatgp_status make_objective(const run *f, const oat_approx *approx, bool 
 /* The objective in the data's units. */
 static oatgp_status evaluate(const run *f, oat_objective *objective, double *value) {
   const oatgp_model *model = f->request->model;
-  const oat_point point = point_of(model);
+  const oat_point point = {model->theta, model->z};
   const oatgp_status status = oat_objective_evaluate(objective, &point, value, NULL);
   if (status != OATGP_OK) {
     return oat_fail(f->ctx, status, "%s has no finite value at the model's parameters (pivot %zu)", objective->config.approx->name,
@@ -108,17 +106,6 @@ static void check_data(const run *f, double own) {
   }
 }
 
-/* The rows, with all of the prior mean taken off: its coefficients count as parameters, so that what is bounded is the evidence at them. */
-static oatgp_status take_rows(run *f) {
-  const oatgp_model *model = f->request->model;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_model_rows(f->ctx, model, f->request->data, &f->all));
-  TRY(oat_rows_less_mean(f->ctx, f->all, model->coefficient, &f->rows));
-  f->n = oat_rows_total(f->rows);
-done:
-  return status;
-}
-
 /* ---- bounds --------------------------------------------------------------------------------------------------------- */
 
 /* The best of each kind so far. */
@@ -143,16 +130,11 @@ static void tighten_quadratic(run *f) {
 
 /* ---- conjugate gradients -------------------------------------------------------------------------------------------- */
 
-static bool over_time(const run *f) {
-  const double limit = f->request->settings->time_limit;
-  return limit > 0 && oat_seconds() - f->began >= limit;
-}
-
 /* Whether to go on: not past the time limit, and not if the monitor says so. */
 static bool ask(void *self) {
   run *f = self;
-  const double now = oat_seconds();
-  if (f->user_stopped || over_time(f)) {
+  const double now = oat_seconds(), limit = f->request->settings->time_limit;
+  if (f->user_stopped || (limit > 0 && now - f->began >= limit)) {
     return false;
   }
   if (f->request->monitor != NULL && now - f->asked >= PAUSE) {
@@ -247,14 +229,11 @@ static oatgp_status open_system(run *f, const oat_factors *factors) {
                                     .memory = oat_memory_for(settings, true),
                                     .where = {settings->device, (int)settings->threads},
                                     .system = true};
-  oatgp_status status = OATGP_OK;
   f->system = (oat_system){
       .sparse = oat_model_sparse(f->request->model), .lb = factors->lb, .ask = ask, .asker = f, .traces = settings->determinant != 0};
   f->system.sparse.l = factors->l;
-  TRY(oat_device_open(f->ctx, &config, f->rows, &f->device));
-  TRY(f->device->table->system_open(f->device, &f->system, &f->at));
-done:
-  return status;
+  const oatgp_status status = oat_device_open(f->ctx, &config, f->rows, &f->device);
+  return status == OATGP_OK ? f->device->table->system_open(f->device, &f->system, &f->at) : status;
 }
 
 /* The vfe model at the parameters and knots: its value, its factors, and the bounds at x = 0. */
@@ -369,24 +348,23 @@ static oatgp_status certify_full(run *f) {
   return status;
 }
 
-static void free_run(run *f) {
-  oat_device_close(f->device);
-  oat_objective_free(f->objective);
-  oat_objective_free(f->exact);
-  oat_rows_free(f->rows);
-  oat_rows_free(f->all);
-}
-
 oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request, oatgp_certificate *out) {
   run f = {.ctx = ctx, .request = request, .began = oat_seconds()};
   oatgp_status status = OATGP_OK;
   f.result.n = request->data->n;
   f.result.exact = NAN;
-  TRY(take_rows(&f));
+  TRY(oat_model_rows(ctx, request->model, request->data, &f.all));
+  /* all of the prior mean is taken off: its coefficients count as parameters, so that what is bounded is the evidence at them */
+  TRY(oat_rows_less_mean(ctx, f.all, request->model->coefficient, &f.rows));
+  f.n = oat_rows_total(f.rows);
   TRY(request->model->approx->sparse ? certify_sparse(&f) : certify_full(&f));
   f.result.seconds = oat_seconds() - f.began;
   *out = f.result;
 done:
-  free_run(&f);
+  oat_device_close(f.device);
+  oat_objective_free(f.objective);
+  oat_objective_free(f.exact);
+  oat_rows_free(f.rows);
+  oat_rows_free(f.all);
   return status;
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "kernel/kernel.h"
-#include "linalg/gls.h"
+#include "linalg/linalg.h"
 #include "rows/rows.h"
 
 /* Where rows are worked on. */

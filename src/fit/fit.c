@@ -54,7 +54,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
       .max_knots = f->setup.capacity,
       .move = f->setup.approx->sparse && f->setup.kernel->profile->smooth,
       .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
-      .finish = f->strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
+      .finish = f->setup.strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
   };
 }
 
@@ -72,7 +72,7 @@ static oatgp_status make_search(oat_fit_run *f) {
   s->mapping = (oat_mapping){setup->kernel,         d,          0,          setup->free, 0, box_named(setup->settings->knot_box),
                              setup->scaling.spread, setup->low, setup->high};
   s->method = oat_optim_find(setup->settings->optimizer);
-  s->proposal = f->strategy->proposal;
+  s->proposal = f->setup.strategy->proposal;
   s->limits = optimiser_limits(f);
   s->inner = s->limits;
   s->inner.max_iter = fmin((double)setup->settings->inner_iter, s->limits.max_iter);
@@ -124,7 +124,7 @@ static void begin(oat_fit_run *f) {
 
 /* From the phase that the search is in to the end of this start. One that could not be evaluated is passed over. */
 static oatgp_status run(oat_fit_run *f) {
-  oatgp_status status = f->strategy->run(&f->search);
+  oatgp_status status = f->setup.strategy->run(&f->search);
   if (status == OATGP_NUMERIC && f->search.state.value == -HUGE_VAL) {
     status = OATGP_OK;
   }
@@ -282,7 +282,7 @@ done:
 }
 
 static oatgp_status check_strategy(const oat_fit_run *f) {
-  const bool moving = f->strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
+  const bool moving = f->setup.strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
   return moving ? oat_setup_check_moving(f->ctx, &f->setup) : OATGP_OK;
 }
 
@@ -291,7 +291,7 @@ static oatgp_status check_strategy(const oat_fit_run *f) {
 static oatgp_status settle(oat_fit_run *f, bool resumed) {
   oat_search *s = &f->search;
   const size_t k = f->setup.k;
-  const bool moving = f->strategy->needs_moving && f->setup.approx->sparse;
+  const bool moving = f->setup.strategy->needs_moving && f->setup.approx->sparse;
   oat_gradient gradient = {s->gradient.theta, moving ? s->gradient.z : NULL};
   s->mapping.k = k;
   s->mapping.first = moving ? 0 : k;
@@ -307,7 +307,6 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   oatgp_status status = OATGP_OK;
   TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
                             : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
-  f.strategy = f.setup.strategy;
   TRY(request->unscored ? OATGP_OK : oat_advise(ctx, &f.setup));
   TRY(check_strategy(&f));
   const oat_objective_config config = oat_setup_objective(&f.setup);

@@ -43,7 +43,6 @@ typedef struct oat_fit_run {
   oat_scratch memory;
   const oat_fit_request *request;
   oat_setup setup;
-  const oat_strategy *strategy;
   oat_objective *objective;
   oat_search search;
   oat_point start;                                   /* of the present start */

@@ -88,9 +88,6 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   TRY(oat_start_make(ctx, setup, spread));
 done:
   oat_plain_end(&plain);
-  if (status != OATGP_OK) {
-    oat_setup_clear(setup);
-  }
   return status;
 }
 
@@ -138,9 +135,6 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
   oat_rows_range(setup->rows, setup->scaling.lowest, setup->scaling.highest); /* may be wider than that of the model's rows */
   TRY(start_at(ctx, model, setup));
 done:
-  if (status != OATGP_OK) {
-    oat_setup_clear(setup);
-  }
   return status;
 }
 

@@ -31,7 +31,7 @@ typedef struct oat_setup {
   oat_rng rng;
 } oat_setup;
 
-/* data needs a target. knots may be NULL: then settings->knots says how many and how. */
+/* data needs a target. knots may be NULL: then settings->knots says how many and how. To be cleared after a failure, too. */
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             oat_setup *setup);
 /* To fit on from a model: its approx, kernel, scaling, mean and unit, starting where it is. */

@@ -541,22 +541,11 @@ done:
   return status;
 }
 
-static oatgp_status step(oat_search *s) {
-  switch (s->state.phase) {
-    case OAT_PHASE_PARAMETERS:
-      return begin(s);
-    case OAT_PHASE_SUBSET:
-      return settle_again(s);
-    case OAT_PHASE_PROPOSE:
-      return propose(s);
-    case OAT_PHASE_GROW:
-      return grow(s);
-    case OAT_PHASE_COMPARE:
-      return compare(s);
-    default:
-      return polish(s);
-  }
-}
+/* What each phase does; there are no others. */
+static oatgp_status (*const steps[])(oat_search *s) = {
+    [OAT_PHASE_PARAMETERS] = begin, [OAT_PHASE_SUBSET] = settle_again, [OAT_PHASE_PROPOSE] = propose,
+    [OAT_PHASE_GROW] = grow,        [OAT_PHASE_COMPARE] = compare,     [OAT_PHASE_POLISH] = polish,
+};
 
 /* The constant, where no stage is better. */
 static oatgp_status fall_to_constant(oat_search *s) {
@@ -599,7 +588,7 @@ oatgp_status oat_run_auto(oat_search *s) {
     s->state.phase = OAT_PHASE_POLISH;
   }
   while (!oat_search_halted(s) && s->state.phase != OAT_PHASE_DONE) {
-    TRY(step(s));
+    TRY(steps[s->state.phase](s));
   }
   if (s->objective->config.approx->sparse) {
     TRY(conclude(s));

@@ -23,12 +23,6 @@ typedef struct clusters {
   oat_nearest nearest; /* knot of each row */
 } clusters;
 
-static void free_clusters(clusters *c) {
-  oat_device_close(c->device);
-  oat_rows_free(c->rows);
-  oat_scratch_free(&c->memory);
-}
-
 /* The inputs of the rows that take part: all of them, in their order, or a random subset. */
 static void fill_inputs(const oat_knot_start *start, oat_rng *rng, size_t *chosen, clusters *c) {
   oat_rows_choose(start->rows, c->n, rng, chosen);
@@ -122,12 +116,6 @@ done:
   return status;
 }
 
-static oatgp_status assign(clusters *c, size_t count) {
-  c->nearest.points = (oat_points){c->centre, count, c->k};
-  c->nearest.before = 0;
-  return c->device->table->nearest(c->device, &c->nearest);
-}
-
 oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found) {
   clusters c = {0};
   oatgp_status status = OATGP_OK;
@@ -137,7 +125,9 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
   for (int i = 0; i < MAX_ITERATIONS && c.nearest.changed; i++) {
     TRY(move_centres(&c, *found));
     oat_tell_progress(ctx, "k-means", (size_t)i + 1, MAX_ITERATIONS);
-    TRY(assign(&c, *found));
+    c.nearest.points = (oat_points){c.centre, *found, c.k};
+    c.nearest.before = 0;
+    TRY(c.device->table->nearest(c.device, &c.nearest));
   }
   for (size_t j = 0; j < c.d; j++) {
     for (size_t m = 0; m < *found; m++) {
@@ -145,7 +135,9 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
     }
   }
 done:
-  free_clusters(&c);
+  oat_device_close(c.device);
+  oat_rows_free(c.rows);
+  oat_scratch_free(&c.memory);
   return status;
 }
 

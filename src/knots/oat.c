@@ -107,23 +107,18 @@ static void release_when_due(oat_search *s) {
   s->state.phase = OAT_PHASE_RELEASE;
 }
 
-static oatgp_status step(oat_search *s) {
-  switch (s->state.phase) {
-    case OAT_PHASE_PARAMETERS:
-      return fit_parameters(s);
-    case OAT_PHASE_PROPOSE:
-      return propose(s);
-    case OAT_PHASE_GROW:
-      return grow(s);
-    default:
-      return release(s);
-  }
-}
+/* What each phase of growing does; there are no others. */
+static oatgp_status (*const steps[])(oat_search *s) = {
+    [OAT_PHASE_PARAMETERS] = fit_parameters,
+    [OAT_PHASE_PROPOSE] = propose,
+    [OAT_PHASE_GROW] = grow,
+    [OAT_PHASE_RELEASE] = release,
+};
 
 oatgp_status oat_run_growing(oat_search *s) {
   oatgp_status status = OATGP_OK;
   while (!oat_search_halted(s) && s->state.phase < OAT_PHASE_POLISH) {
-    TRY(step(s));
+    TRY(steps[s->state.phase](s));
     release_when_due(s);
   }
   if (s->state.phase == OAT_PHASE_GROW) { /* halted with knots on trial */

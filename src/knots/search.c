@@ -25,8 +25,7 @@ oatgp_status oat_search_open(oat_search *s) {
   s->fallback = new_point(s);
   s->best = new_point(s);
   s->trial = new_point(s);
-  const oat_point derivatives = new_point(s);
-  s->gradient = (oat_gradient){derivatives.theta, derivatives.z};
+  s->gradient = new_point(s);
   s->lower = oat_take_doubles(&s->memory, n, 1);
   s->upper = oat_take_doubles(&s->memory, n, 1);
   s->sign_weight = oat_take_doubles(&s->memory, n, 1);
@@ -203,20 +202,12 @@ static oatgp_stop run(oat_search *s, bool resumed) {
   return interrupted ? OATGP_STOP_USER : stop;
 }
 
-/* The evaluations that are left of max_eval, which is for the whole search. */
-static oat_optim_settings limits_left(const oat_search *s, const oat_optim_settings *limits) {
-  oat_optim_settings left = *limits;
-  if (limits->max_eval > 0) {
-    left.max_eval = fmax(limits->max_eval - s->state.evaluations, 1);
-  }
-  return left;
-}
-
 oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
-  const oat_optim_settings left = limits_left(s, limits);
+  oat_optim_settings left = *limits; /* of max_eval, which is for the whole search */
   oatgp_status status = OATGP_OK;
   const bool *free_parameters = s->mapping.free;
   const bool resumed = s->resumed != NULL;
+  left.max_eval = limits->max_eval > 0 ? fmax(limits->max_eval - s->state.evaluations, 1) : 0;
   use_knots(s);
   s->mapping.k = s->state.k;
   s->mapping.first = s->settings.move ? first : s->state.k;

@@ -1,10 +1,8 @@
 /* Generalised least squares for the basis of an estimated mean. */
-#include "linalg/gls.h"
+#include "linalg/linalg.h"
 
 #include <float.h>
 #include <math.h>
-
-#include "linalg/linalg.h"
 
 #define FIRST_RIDGE 1e-13 /* for each column; of a unit diagonal */
 #define LARGEST_RIDGE 1e4

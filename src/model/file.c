@@ -2,11 +2,11 @@
  *
  * Written and read by the same tables, so that a part cannot be in one and not in the other. */
 #include <cjson/cJSON.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
 #include "model/model.h"
 #include "util/machine.h"
 #include "util/utf8.h"
@@ -125,25 +125,20 @@ done:
   return status;
 }
 
-oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) {
+/* Into a file, or into memory where path is NULL. */
+static oatgp_status write_model(oatgp_context *ctx, const oatgp_model *model, const char *path, oat_bytes *out) {
   oat_tensors file = {0};
   oatgp_status status = fill_file(ctx, model, &file);
   if (status == OATGP_OK) {
-    status = oat_tensors_write(ctx, &file, path);
+    status = path != NULL ? oat_tensors_write(ctx, &file, path) : oat_tensors_pack(ctx, &file, out);
   }
   oat_tensors_clear(&file);
   return status;
 }
 
-oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out) {
-  oat_tensors file = {0};
-  oatgp_status status = fill_file(ctx, model, &file);
-  if (status == OATGP_OK) {
-    status = oat_tensors_pack(ctx, &file, out);
-  }
-  oat_tensors_clear(&file);
-  return status;
-}
+oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) { return write_model(ctx, model, path, NULL); }
+
+oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out) { return write_model(ctx, model, NULL, out); }
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
@@ -280,10 +275,8 @@ static oatgp_status check_part(oatgp_context *ctx, const oat_tensors *file, cons
     return status;
   }
   const size_t count = p->rows * (p->columns > 0 ? p->columns : 1);
-  for (size_t i = 0; i < count; i++) {
-    if (!isfinite(values[i])) {
-      return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' holds a number that is not finite", file->path, p->name);
-    }
+  if (!oat_all_finite(count, values, -DBL_MAX)) {
+    return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' holds a number that is not finite", file->path, p->name);
   }
   return OATGP_OK;
 }
@@ -408,22 +401,21 @@ done:
   return status;
 }
 
+/* What has been read, if that went well. */
+static oatgp_status take_model(oatgp_context *ctx, oatgp_status status, oat_tensors *file, oatgp_model **out) {
+  if (status == OATGP_OK) {
+    status = read_model(ctx, file, out);
+  }
+  oat_tensors_clear(file);
+  return status;
+}
+
 oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out) {
   oat_tensors file = {0};
-  oatgp_status status = oat_tensors_read(ctx, path, &file);
-  if (status == OATGP_OK) {
-    status = read_model(ctx, &file, out);
-  }
-  oat_tensors_clear(&file);
-  return status;
+  return take_model(ctx, oat_tensors_read(ctx, path, &file), &file, out);
 }
 
 oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out) {
   oat_tensors file = {0};
-  oatgp_status status = oat_tensors_unpack(ctx, size, bytes, &file);
-  if (status == OATGP_OK) {
-    status = read_model(ctx, &file, out);
-  }
-  oat_tensors_clear(&file);
-  return status;
+  return take_model(ctx, oat_tensors_unpack(ctx, size, bytes, &file), &file, out);
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
-
 void oatgp_model_free(oatgp_model *model) {
   if (model == NULL) {
     return;
@@ -73,16 +71,13 @@ void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {
-  return (oat_sparse){oat_covariance_at(model->kernel, model->d, model->theta),
-                      model->k,
-                      model->z,
-                      model->k,
-                      model->l,
-                      model->theta[OAT_TAU],
-                      model->number[OAT_NUMBER_ALPHA],
-                      false,
-                      false,
-                      0};
+  return (oat_sparse){.cov = oat_covariance_at(model->kernel, model->d, model->theta),
+                      .k = model->k,
+                      .z = model->z,
+                      .ldz = model->k,
+                      .l = model->l,
+                      .tau = model->theta[OAT_TAU],
+                      .alpha = model->number[OAT_NUMBER_ALPHA]};
 }
 
 /* L L^T = K and the diagonal in c, by a device with the model's rows. */

@@ -116,12 +116,10 @@ oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to);
 /* The prior mean at rows, in the data's units. */
 oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean);
-/* Rows that are predicted together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
+/* A device that predicts with the model. Its block is a power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
-static inline size_t oat_model_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
-/* A device that predicts with the model. */
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .block = oat_model_block(model), .where = where};
+  return (oat_device_config){.max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);

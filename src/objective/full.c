@@ -106,4 +106,4 @@ oatgp_status oat_full_left_out(oat_objective *objective, double *sum) {
   return o->device->table->exact_left_out(o->device, &o->gls, sum);
 }
 
-const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy, NULL};
+const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy};

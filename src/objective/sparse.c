@@ -55,7 +55,7 @@ static oatgp_status take_all(oat_sparse_objective *o) {
   return memory->status;
 }
 
-static void sparse_resize(oat_objective *objective, size_t k) {
+void oat_objective_resize(oat_objective *objective, size_t k) {
   objective->config.k = k;
   objective->factors.k = k;
   shape_sums(own(objective));
@@ -289,17 +289,15 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz) {
   const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
-  const double alpha = approx->power ? config->alpha : approx->alpha;
-  return (oat_sparse){oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta),
-                      config->k,
-                      point->z,
-                      ldz,
-                      o->l,
-                      point->theta[OAT_TAU],
-                      alpha,
-                      approx->trace,
-                      false,
-                      o->stamp};
+  return (oat_sparse){.cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta),
+                      .k = config->k,
+                      .z = point->z,
+                      .ldz = ldz,
+                      .l = o->l,
+                      .tau = point->theta[OAT_TAU],
+                      .alpha = approx->power ? config->alpha : approx->alpha,
+                      .trace = approx->trace,
+                      .stamp = o->stamp};
 }
 
 oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, double *value) {
@@ -332,4 +330,4 @@ done:
   return status;
 }
 
-const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy, sparse_resize};
+const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy};

@@ -4,6 +4,7 @@
  * changing sign takes ever smaller steps. A rejected point halves the step. */
 #include <math.h>
 
+#include "linalg/linalg.h"
 #include "optim/optim.h"
 
 enum { VECTORS = 3, HALVINGS = 30 }; /* G, D, s; within a step: the step, the new point, its gradient */
@@ -62,7 +63,7 @@ static bool adadelta_step(oat_optim *optim) {
   return true;
 }
 
-static bool adadelta_sound(const oat_optim *optim) { return oat_optim_finite(VECTORS * optim->problem->n, optim->own, 0); }
+static bool adadelta_sound(const oat_optim *optim) { return oat_all_finite(VECTORS * optim->problem->n, optim->own, 0); }
 
 extern const oat_optim_method oat_optim_adadelta;
 const oat_optim_method oat_optim_adadelta = {"adadelta", false, vectors_size, vectors_size, adadelta_step, adadelta_sound};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/linalg.h"
 #include "util/memory.h"
 
 extern const oat_optim_method oat_optim_lbfgs, oat_optim_adadelta;
@@ -65,15 +66,6 @@ bool oat_optim_held(const oat_optim *optim, size_t i) {
   return (x <= optim->problem->lower[i] && g < 0) || (x >= optim->problem->upper[i] && g > 0);
 }
 
-bool oat_optim_finite(size_t n, const double *x, double lowest) {
-  for (size_t i = 0; i < n; i++) {
-    if (!isfinite(x[i]) || x[i] < lowest) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool are_counts(const double *counter) {
   for (size_t i = OAT_ITERATIONS; i < OAT_COUNTERS; i++) {
     const double most = i == OAT_STALLED ? 1 : 0x1p53;
@@ -95,7 +87,7 @@ static bool is_inside(const oat_problem *problem, const double *x) {
 
 bool oat_optim_sound(const oat_optim *optim) {
   const size_t common = (size_t)(optim->own - optim->state);
-  return oat_optim_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) && is_inside(optim->problem, optim->x) &&
+  return oat_all_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) && is_inside(optim->problem, optim->x) &&
          is_inside(optim->problem, optim->best) && optim->method->sound(optim);
 }
 
@@ -105,7 +97,7 @@ static bool evaluate(oat_optim *optim, const double *x, double *value, double *g
   double *counter = optim->counter;
   counter[OAT_EVALUATIONS]++;
   if (problem->evaluate(problem->self, x, value, gradient) != OATGP_OK || !isfinite(*value) ||
-      !oat_optim_finite(problem->n, gradient, -DBL_MAX)) {
+      !oat_all_finite(problem->n, gradient, -DBL_MAX)) {
     counter[OAT_REJECTED]++;
     return false;
   }

@@ -73,8 +73,6 @@ bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double
 double oat_optim_clamp(const oat_problem *problem, size_t i, double x);
 /* Whether the bound stops coordinate i of the current point from following its gradient. */
 bool oat_optim_held(const oat_optim *optim, size_t i);
-/* Whether n numbers are from `lowest` on and finite. */
-bool oat_optim_finite(size_t n, const double *x, double lowest);
 
 /* Why to stop now, OATGP_STOP_NONE if there is no reason yet: every rule but the user's is here (stop.c). */
 oatgp_stop oat_optim_stop(const oat_optim *optim);

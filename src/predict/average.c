@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "linalg/linalg.h"
 #include "util/memory.h"
 
 typedef struct averaging {
@@ -30,14 +29,11 @@ static oatgp_status average_kernels(oatgp_context *ctx, averaging *a, const oat_
   const oatgp_model *model = a->model;
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
-  oatgp_status status;
   oat_device_config config = oat_model_device(model, oat_where_of(ctx));
   config.block = a->size;
   config.max_knots = a->size > model->k ? a->size : model->k;
-  TRY(oat_device_keep(ctx, &config, rows, &device));
-  TRY(device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a}));
-done:
-  return status;
+  const oatgp_status status = oat_device_keep(ctx, &config, rows, &device);
+  return status == OATGP_OK ? device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a}) : status;
 }
 
 static double row_square(oat_view v, size_t row) {

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
 #include "util/memory.h"
 
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
 #include "predict/predict.h"
 #include "util/machine.h"
 #include "util/memory.h"

@@ -115,19 +115,15 @@ static void take_mean_off(const oat_rows *rows, const double *coefficient, doubl
 }
 
 oatgp_status oat_rows_less_mean(oatgp_context *ctx, const oat_rows *rows, const double *coefficient, oat_rows **out) {
-  oat_rows *less = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, 1, sizeof *less, &less));
-  TRY(oat_new_matrix(ctx, rows->n, 1, &less->owned));
-  double *owned = less->owned;
-  take_mean_off(rows, coefficient, owned);
-  *less = *rows;
-  less->p = 0;
-  less->r = less->owned = owned;
-  *out = less;
-  return OATGP_OK;
-done:
-  oat_rows_free(less);
+  const oat_rows residuals = {.n = rows->n, .r = rows->r};
+  const oatgp_status status = oat_rows_allocate(ctx, &residuals, out);
+  if (status == OATGP_OK) {
+    double *owned = (*out)->owned;
+    take_mean_off(rows, coefficient, owned);
+    **out = *rows;
+    (*out)->p = 0;
+    (*out)->r = (*out)->owned = owned;
+  }
   return status;
 }
 

@@ -43,21 +43,15 @@ static void free_lanes(oat_cpu *cpu) {
 void oat_cpu_close(oat_device *device) {
   oat_cpu *cpu = oat_cpu_of(device);
   free_lanes(cpu);
-  free(cpu->room);
   free(cpu);
 }
 
 oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out) {
   oat_cpu *cpu = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, 1, sizeof *cpu, &cpu));
-  *cpu = (oat_cpu){.base = {&oat_device_cpu}, .ctx = ctx, .config = *config};
-  TRY(oat_new_matrix(ctx, 2 * oat_triangle_room(config->max_knots), 1, &cpu->room));
-  *out = &cpu->base;
-  return OATGP_OK;
-done:
-  if (cpu != NULL) {
-    oat_cpu_close(&cpu->base);
+  const oatgp_status status = oat_new(ctx, 1, sizeof *cpu, &cpu);
+  if (status == OATGP_OK) {
+    *cpu = (oat_cpu){.base = {&oat_device_cpu}, .ctx = ctx, .config = *config};
+    *out = &cpu->base;
   }
   return status;
 }
@@ -96,6 +90,7 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
   for (size_t i = 0; cpu->lane != NULL && i < cpu->lanes; i++) {
     take_lane(cpu, &cpu->lane[i]);
   }
+  cpu->room = oat_take_doubles(&cpu->memory, 2 * oat_triangle_room(k), 1);
   cpu->stride = choose_stride(cpu);
   cpu->sums = oat_take_doubles(&cpu->memory, cpu->stride, cpu->lanes);
   if (cpu->config.exact) {

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "device/device.h"
-#include "linalg/linalg.h"
 #include "rows/lanes.h"
 #include "rows/layout.h"
 #include "util/memory.h"
