@@ -6,7 +6,7 @@
 
 #include "bench.h"
 #include "linalg/linalg.h"
-#include "fit/build.h"
+#include "fit/fit.h"
 #include "util/memory.h"
 
 static double *normals(oatgp_context *ctx, oat_rng *rng, size_t count) {

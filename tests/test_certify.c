@@ -3,8 +3,8 @@
 #include "rows/layout.h"
 #include "dense.h"
 #include "fits.h"
-#include "model/rows.h"
-#include "certify/determinant.h"
+#include "model/model.h"
+#include "certify/certify.h"
 
 enum { N = 44, D = 2, K = 7, WEIGHTS = 1, VARIANCES = 2, NOISES = 4 };
 

@@ -1009,8 +1009,7 @@ static void compute(const operation *o, world *w, const way *by, result *out) {
   oatgp_context *ctx = oatgp_context_create();
   oat_device *device = NULL;
   out->count = 0;
-  assert_int_equal(oat_device_open(ctx, &config, &device), OATGP_OK);
-  assert_int_equal(device->table->load(ctx, device, &w->rows), OATGP_OK);
+  assert_int_equal(oat_device_open(ctx, &config, &w->rows, &device), OATGP_OK);
   assert_int_equal(o->compute(w, device, out), OATGP_OK);
   oat_device_close(device);
   oatgp_context_free(ctx);
@@ -1083,8 +1082,7 @@ static void averages(void **state) {
       const oat_device_config config = {.max_knots = GROUP, .block = GROUP, .where = {oat_device_at(d)->name, threads}};
       oatgp_context *ctx = oatgp_context_create();
       oat_device *device = NULL;
-      assert_int_equal(oat_device_open(ctx, &config, &device), OATGP_OK);
-      assert_int_equal(device->table->load(ctx, device, &w->rows), OATGP_OK);
+      assert_int_equal(oat_device_open(ctx, &config, &w->rows, &device), OATGP_OK);
       const oat_group_averages out = {prior[threads - 1], k[threads - 1]};
       assert_int_equal(device->table->averages(device, &w->sparse, &out), OATGP_OK);
       oat_device_close(device);
@@ -1125,8 +1123,7 @@ static void points_are_told_apart(void **state) {
     compute(&operations[2], second, &(way){oat_device_at(d), 0, 1, 1 << 24}, &fresh);
     oatgp_context *ctx = oatgp_context_create();
     oat_device *device = NULL;
-    assert_int_equal(oat_device_open(ctx, &config, &device), OATGP_OK);
-    assert_int_equal(device->table->load(ctx, device, &first->rows), OATGP_OK);
+    assert_int_equal(oat_device_open(ctx, &config, &first->rows, &device), OATGP_OK);
     assert_int_equal(compute_sums(first, device, &after), OATGP_OK);
     after.count = 0;
     assert_int_equal(compute_gains(second, device, &after), OATGP_OK);

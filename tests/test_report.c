@@ -4,7 +4,7 @@
 
 #include <locale.h>
 
-#include "predict/average.h"
+#include "predict/predict.h"
 #include "plot/plot.h"
 #include "report/facts.h"
 

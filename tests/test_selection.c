@@ -1,7 +1,7 @@
 /* Knot selection through the public functions: every strategy with every sparse model, the rule by which a knot is kept, records,
  * interruption and resumption. */
 #include "knots/strategy.h"
-#include "objective/approx.h"
+#include "objective/objective.h"
 #include "watch.h"
 
 /* Small enough for all combinations. */

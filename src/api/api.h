@@ -2,7 +2,7 @@
 #ifndef OAT_API_H
 #define OAT_API_H
 
-#include "objective/approx.h"
+#include "objective/objective.h"
 #include "settings/settings.h"
 
 static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads > 0 ? ctx->threads : 1; }

@@ -1,11 +1,11 @@
 /* Public entries for rows that are held out: leave-one-out and cross-validation. */
-#include "predict/loo.h"
+#include "predict/predict.h"
 
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "data/data.h"
-#include "fit/cv.h"
+#include "fit/request.h"
 
 /* The variance is what a caller gets who asks for it; all that is below works with its root, which no unit takes out of range. */
 static oatgp_held_out_sd with_sd(const oatgp_held_out *rows) {

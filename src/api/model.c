@@ -5,7 +5,6 @@
 
 #include "api/api.h"
 #include "predict/predict.h"
-#include "predict/score.h"
 #include "util/utf8.h"
 
 oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command) {

@@ -1,5 +1,5 @@
 /* Public entries for rows that come after a fit. */
-#include "fit/update.h"
+#include "fit/request.h"
 
 #include "api/api.h"
 #include "data/data.h"

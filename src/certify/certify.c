@@ -22,8 +22,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "certify/determinant.h"
-#include "model/rows.h"
 #include "settings/settings.h"
 #include "util/clock.h"
 
@@ -55,8 +53,6 @@ typedef struct run {
 
 /* ---- the models that are evaluated ---------------------------------------------------------------------------------- */
 
-static oat_point point_of(const oatgp_model *model) { return (oat_point){model->theta, model->z}; }
-
 /* `jitter`: that of the model; the exact evidence has none. */
 static oatgp_status make_objective(const run *f, const oat_approx *approx, bool jitter, oat_objective **out) {
   const oatgp_model *model = f->request->model;
@@ -78,7 +74,7 @@ static oatgp_status make_objective(const run *f, const oat_approx *approx, bool 
 /* The objective in the data's units. */
 static oatgp_status evaluate(const run *f, oat_objective *objective, double *value) {
   const oatgp_model *model = f->request->model;
-  const oat_point point = point_of(model);
+  const oat_point point = {model->theta, model->z};
   const oatgp_status status = oat_objective_evaluate(objective, &point, value, NULL);
   if (status != OATGP_OK) {
     return oat_fail(f->ctx, status, "%s has no finite value at the model's parameters (pivot %zu)", objective->config.approx->name,
@@ -99,7 +95,7 @@ done:
 }
 
 /* The model's own objective says whether these are the rows that it was fitted to. */
-static oatgp_status check_data(const run *f, double own) {
+static void check_data(const run *f, double own) {
   const double known = f->request->model->number[OAT_NUMBER_OBJECTIVE];
   if (!(fabs(own - known) <= SAME_DATA * ((double)f->n + fabs(known)))) {
     oat_say(
@@ -108,18 +104,6 @@ static oatgp_status check_data(const run *f, double own) {
         "the posterior that these would give",
         f->n, own, known);
   }
-  return OATGP_OK;
-}
-
-/* The rows, with all of the prior mean taken off: its coefficients count as parameters, so that what is bounded is the evidence at them. */
-static oatgp_status take_rows(run *f) {
-  const oatgp_model *model = f->request->model;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_model_rows(f->ctx, model, f->request->data, &f->all));
-  TRY(oat_rows_less_mean(f->ctx, f->all, model->coefficient, &f->rows));
-  f->n = oat_rows_total(f->rows);
-done:
-  return status;
 }
 
 /* ---- bounds --------------------------------------------------------------------------------------------------------- */
@@ -146,16 +130,11 @@ static void tighten_quadratic(run *f) {
 
 /* ---- conjugate gradients -------------------------------------------------------------------------------------------- */
 
-static bool over_time(const run *f) {
-  const double limit = f->request->settings->time_limit;
-  return limit > 0 && oat_seconds() - f->began >= limit;
-}
-
 /* Whether to go on: not past the time limit, and not if the monitor says so. */
 static bool ask(void *self) {
   run *f = self;
-  const double now = oat_seconds();
-  if (f->user_stopped || over_time(f)) {
+  const double now = oat_seconds(), limit = f->request->settings->time_limit;
+  if (f->user_stopped || (limit > 0 && now - f->began >= limit)) {
     return false;
   }
   if (f->request->monitor != NULL && now - f->asked >= PAUSE) {
@@ -250,15 +229,11 @@ static oatgp_status open_system(run *f, const oat_factors *factors) {
                                     .memory = oat_memory_for(settings, true),
                                     .where = {settings->device, (int)settings->threads},
                                     .system = true};
-  oatgp_status status = OATGP_OK;
   f->system = (oat_system){
       .sparse = oat_model_sparse(f->request->model), .lb = factors->lb, .ask = ask, .asker = f, .traces = settings->determinant != 0};
   f->system.sparse.l = factors->l;
-  TRY(oat_device_open(f->ctx, &config, &f->device));
-  TRY(f->device->table->load(f->ctx, f->device, f->rows));
-  TRY(f->device->table->system_open(f->device, &f->system, &f->at));
-done:
-  return status;
+  const oatgp_status status = oat_device_open(f->ctx, &config, f->rows, &f->device);
+  return status == OATGP_OK ? f->device->table->system_open(f->device, &f->system, &f->at) : status;
 }
 
 /* The vfe model at the parameters and knots: its value, its factors, and the bounds at x = 0. */
@@ -305,12 +280,15 @@ static bool was_stopped(const run *f) { return f->result.stop == OATGP_STOP_USER
 static oatgp_status check_sparse(const run *f) {
   const oatgp_model *model = f->request->model;
   double own = f->result.elbo;
-  const oatgp_status status = model->approx->trace ? OATGP_OK : evaluate_once(f, model->approx, true, &own);
-  if (status == OATGP_OK && !model->approx->trace) {
+  oatgp_status status = OATGP_OK;
+  if (!model->approx->trace) {
+    TRY(evaluate_once(f, model->approx, true, &own));
     oat_say(f->ctx, OATGP_NOTE, "the model is %s: the bounds and the KL are for the vfe posterior with its parameters and knots",
             model->approx->name);
   }
-  return status == OATGP_OK ? check_data(f, own) : status;
+  check_data(f, own);
+done:
+  return status;
 }
 
 /* When the bracket is as narrow as rounding, its ends may have changed places. */
@@ -365,16 +343,9 @@ static oatgp_status certify_full(run *f) {
   c->elbo = c->lower = c->upper = c->exact;
   if (status == OATGP_OK) {
     oat_say(f->ctx, OATGP_NOTE, "the model is the full GP: its objective is the exact log evidence");
+    check_data(f, c->exact);
   }
-  return status == OATGP_OK ? check_data(f, c->exact) : status;
-}
-
-static void free_run(run *f) {
-  oat_device_close(f->device);
-  oat_objective_free(f->objective);
-  oat_objective_free(f->exact);
-  oat_rows_free(f->rows);
-  oat_rows_free(f->all);
+  return status;
 }
 
 oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request, oatgp_certificate *out) {
@@ -382,11 +353,18 @@ oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request,
   oatgp_status status = OATGP_OK;
   f.result.n = request->data->n;
   f.result.exact = NAN;
-  TRY(take_rows(&f));
+  TRY(oat_model_rows(ctx, request->model, request->data, &f.all));
+  /* all of the prior mean is taken off: its coefficients count as parameters, so that what is bounded is the evidence at them */
+  TRY(oat_rows_less_mean(ctx, f.all, request->model->coefficient, &f.rows));
+  f.n = oat_rows_total(f.rows);
   TRY(request->model->approx->sparse ? certify_sparse(&f) : certify_full(&f));
   f.result.seconds = oat_seconds() - f.began;
   *out = f.result;
 done:
-  free_run(&f);
+  oat_device_close(f.device);
+  oat_objective_free(f.objective);
+  oat_objective_free(f.exact);
+  oat_rows_free(f.rows);
+  oat_rows_free(f.all);
   return status;
 }

@@ -2,7 +2,7 @@
  *
  * With G = K - Q, and P^-1 = D^-1 - U^T U, U = LB^-1 V D^-1, and T = G U^T:
  *   tr P^-1 G = tr D^-1 G - tr U T,   tr (P^-1 G)^2 = sum G_ij^2 / (n_i n_j) - 2 sum |T_i|^2 / n_i + |U T|^2 */
-#include "certify/determinant.h"
+#include "certify/certify.h"
 
 #include <math.h>
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "kernel/kernel.h"
-#include "linalg/gls.h"
+#include "linalg/linalg.h"
 #include "rows/rows.h"
 
 /* Where rows are worked on. */
@@ -269,7 +269,7 @@ struct oat_device_table {
   /* About how many seconds a product and the traces take, from a small part of each. Traces that are not there: 0. */
   oatgp_status (*system_cost)(oat_device *device, double *product, double *traces);
 
-  /* Allocates rows x most doubles. The covariance and the rows are borrowed until the end. */
+  /* Allocates rows x most doubles. The covariance and the rows are borrowed until the end, which comes after a failure, too. */
   oatgp_status (*pivots_begin)(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);
   /* The row with the most variance left, the first of equals: up to `most` times. 2 N c and the kernel after c pivots. */
   oatgp_status (*pivots_next)(oat_pivots *pivots, oat_pivot *out);
@@ -286,8 +286,8 @@ struct oat_device_table {
 
 const oat_device_table *oat_device_at(size_t index); /* NULL past the end */
 const char *oat_device_names(void);                  /* of all, for people */
-/* Opens the device of that name; "auto" is the first that there is. */
-oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
+/* Opens the device of that name, with these rows; "auto" is the first that there is. To be closed after a failure, too. */
+oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
 void oat_device_close(oat_device *device); /* may be NULL */
 /* For predictions: a device with these rows, which the context keeps until it is asked for one of another configuration. */
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);

@@ -34,10 +34,11 @@ oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name) {
   return OATGP_OK;
 }
 
-oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out) {
+oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
   const char *name = config->where.device != NULL ? config->where.device : "auto";
   const oat_device_table *table = find(name);
-  return table != NULL ? table->open(ctx, config, out) : no_device(ctx, name);
+  const oatgp_status status = table != NULL ? table->open(ctx, config, out) : no_device(ctx, name);
+  return status == OATGP_OK ? table->load(ctx, *out, rows) : status;
 }
 
 void oat_device_close(oat_device *device) {
@@ -58,15 +59,12 @@ static bool is_kept(const oatgp_context *ctx, const char *name, const size_t *ke
 
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
   const size_t key[OAT_KEPT_KEY] = {config->max_knots, config->block, (size_t)config->where.threads};
-  oatgp_status status = OATGP_OK;
-  if (!is_kept(ctx, config->where.device, key)) {
-    oat_device *device = NULL;
-    oat_context_drop(ctx);
-    TRY(oat_device_open(ctx, config, &device));
-    ctx->kept = (oat_kept){device, close_kept, {key[0], key[1], key[2]}};
+  if (is_kept(ctx, config->where.device, key)) {
+    *out = ctx->kept.object;
+    return (*out)->table->load(ctx, *out, rows);
   }
-  *out = ctx->kept.object;
-  TRY((*out)->table->load(ctx, *out, rows));
-done:
+  oat_context_drop(ctx);
+  const oatgp_status status = oat_device_open(ctx, config, rows, out);
+  ctx->kept = (oat_kept){*out, close_kept, {key[0], key[1], key[2]}};
   return status;
 }

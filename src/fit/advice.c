@@ -1,10 +1,9 @@
 /* What the data of a fit suggest that its user should know. */
-#include "fit/advice.h"
+#include "fit/fit.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "data/data.h"
 #include "predict/metrics.h"

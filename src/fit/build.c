@@ -1,14 +1,12 @@
 /* The model from a fit: everything that prediction needs at one point, copied out of the objective. */
-#include "fit/build.h"
+#include "fit/fit.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "knots/strategy.h"
 #include "oat_config.h"
 #include "util/hash.h"
-#include "util/memory.h"
 
 void oat_fingerprint(const oatgp_data *data, char *text) {
   uint64_t hash = OAT_HASH_START;
@@ -47,7 +45,8 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
     TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
   }
   if (data->positions != NULL) {
-    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
+    model->positions = oat_take_doubles(&model->memory, model->d, 1);
+    TRY(model->memory.status);
     for (size_t j = 0; j < model->d; j++) {
       model->positions[j] = (double)data->positions[setup->scaling.column[j]];
     }
@@ -57,17 +56,17 @@ done:
 }
 
 /* Knots that were given keep the places that they had there; those that were added follow. */
-static oatgp_status copy_order(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+static oatgp_status copy_order(const oat_setup *setup, oatgp_model *model) {
   const double *before = setup->from != NULL ? setup->from->order : NULL;
   const bool given = setup->order != NULL && model->k >= setup->knots->n;
   if (before == NULL && !given) {
     return OATGP_OK;
   }
-  const oatgp_status status = oat_new_matrix(ctx, model->k, 1, &model->order);
-  for (size_t i = 0; status == OATGP_OK && i < model->k; i++) {
+  model->order = oat_take_doubles(&model->memory, model->k, 1);
+  for (size_t i = 0; model->order != NULL && i < model->k; i++) {
     model->order[i] = before != NULL ? before[i] : (double)(i < setup->knots->n ? setup->order[i] : i);
   }
-  return status;
+  return model->memory.status;
 }
 
 static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, oatgp_model *model) {
@@ -125,7 +124,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(oat_model_allocate(ctx, model));
   TRY(copy_texts(ctx, setup, model));
   copy_numbers(setup, &objective->config, value, model);
-  TRY(copy_order(ctx, setup, model));
+  TRY(copy_order(setup, model));
   oat_model_copy_scaling(&setup->scaling, &model->scaling);
   copy_factors(objective, point, model);
   TRY(oat_model_finish(ctx, model));

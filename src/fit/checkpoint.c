@@ -29,13 +29,6 @@ _Static_assert(sizeof((oat_rng *)NULL)->state == WORDS * sizeof(uint64_t), "all 
 #define MOST_SECONDS 1e15
 #define MOST_JITTER 1e-2 /* that a fit raises it to */
 
-/* One for each row of the table of stop codes, and then how many there are. */
-enum {
-#define OATGP_STOP(NAME, word, sentence) STOP_##NAME,
-#include "oatgp_status.def"
-  STOP_COUNT
-};
-
 typedef enum kind { REAL, COUNT, SIZE, FLAG, PHASE, STOP } kind; /* double, whole double, size_t, bool and the two enums */
 
 /* A number that is no array: where the fit has it, and what it may be. All but REAL are whole. */
@@ -57,9 +50,9 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"next", PHASE, &state->next, 0, OAT_PHASE_DONE},
       {"k", SIZE, &state->k, fewest, most},
       {"kept", SIZE, &state->kept, 0, most},
-      {"round", SIZE, &state->round, 0, (double)f->strategy->rounds},
+      {"round", SIZE, &state->round, 0, (double)f->setup.strategy->rounds},
       {"held", FLAG, &state->held, 0, 1},
-      {"stop", STOP, &state->stop, 0, STOP_COUNT - 1},
+      {"stop", STOP, &state->stop, 0, OAT_STOP_COUNT - 1},
       {"value", REAL, &state->value, -HUGE_VAL, DBL_MAX},
       {"value_before", REAL, &state->value_before, -HUGE_VAL, DBL_MAX},
       {"fallback_k", SIZE, &state->fallback_k, 0, most},
@@ -75,7 +68,7 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"rejected_before", COUNT, &f->rejected, 0, MOST_COUNT},
       {"best_value", REAL, &f->best.value, -HUGE_VAL, DBL_MAX},
       {"best_k", SIZE, &f->best.k, 0, most},
-      {"best_stop", STOP, &f->best.stop, 0, STOP_COUNT - 1},
+      {"best_stop", STOP, &f->best.stop, 0, OAT_STOP_COUNT - 1},
       {"jitter", REAL, jitter, *jitter, fmax(*jitter, MOST_JITTER)},
       {"started", FLAG, &f->started, 0, 1},
       {"incumbent_k", SIZE, &state->best_k, 0, most},
@@ -318,15 +311,6 @@ static oatgp_status check_origin(const oat_fit_run *f, const oat_tensors *file) 
 
 /* ---- reading: everything else, trusting nothing ----------------------------------------------------------------------- */
 
-static bool all_within(size_t count, const double *values, double lowest) {
-  for (size_t i = 0; i < count; i++) {
-    if (!is_within(values[i], lowest, DBL_MAX, false)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool all_zero(size_t count, const double *values) {
   size_t zeros = 0;
   while (zeros < count && values[zeros] == 0) {
@@ -341,7 +325,7 @@ static oatgp_status read_array(oatgp_context *ctx, const oat_tensors *file, cons
   if (status != OATGP_OK) {
     return status;
   }
-  const bool good = all_within(a->count, values, a->content == KNOTS ? -DBL_MAX : DBL_MIN) ||
+  const bool good = oat_all_finite(a->count, values, a->content == KNOTS ? -DBL_MAX : DBL_MIN) ||
                     (a->content == PARAMETERS_IF_ANY && all_zero(a->count, values));
   if (!good) {
     return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' holds a number that is not finite%s", file->path, a->name,
@@ -359,7 +343,7 @@ static oatgp_status read_log(oatgp_context *ctx, const oat_tensors *file, const 
   if (tensor == NULL || tensor->size % log->width != 0) {
     return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' has the wrong size", file->path, named->name);
   }
-  if (!all_within(tensor->size, tensor->values, -DBL_MAX)) {
+  if (!oat_all_finite(tensor->size, tensor->values, -DBL_MAX)) {
     return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' holds a number that is not finite", file->path, named->name);
   }
   const oatgp_status status = oat_grow(ctx, tensor->size / log->width, log->width * sizeof *log->row, &log->capacity, &log->row);
@@ -393,7 +377,7 @@ static oatgp_status check_state(const oat_fit_run *f, const char *path) {
     bool broken;
     const char *sentence;
   } rules[] = {
-      {(f->strategy->phases >> state->phase & 1) == 0, "it is in a phase in which its way of selecting knots is never saved"},
+      {(f->setup.strategy->phases >> state->phase & 1) == 0, "it is in a phase in which its way of selecting knots is never saved"},
       {state->kept > state->k, "it has fewer knots than it kept"},
       {grows && state->kept == state->k, "no knot is on trial"},
       {releases && state->next != OAT_PHASE_PROPOSE && state->next != OAT_PHASE_POLISH, "the phase after this one cannot be"},
@@ -417,7 +401,7 @@ static oatgp_status check_points(const oat_fit_run *f, const char *path) {
   const oat_search *s = &f->search;
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d);
   const bool grows = s->state.phase == OAT_PHASE_GROW, begins = s->state.phase == OAT_PHASE_SUBSET || (grows && s->state.round == 0);
-  const bool returns = (grows && s->state.kept > 0) || (begins && (f->strategy->phases >> OAT_PHASE_SUBSET & 1) != 0);
+  const bool returns = (grows && s->state.kept > 0) || (begins && (f->setup.strategy->phases >> OAT_PHASE_SUBSET & 1) != 0);
   const bool missing = (returns && all_zero(theta, s->backup.theta)) ||
                        (s->state.fallback_value > -HUGE_VAL && all_zero(theta, s->fallback.theta)) ||
                        (s->state.best_value > -HUGE_VAL && all_zero(theta, s->best.theta)) ||

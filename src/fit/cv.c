@@ -1,17 +1,16 @@
 /* Cross-validation: the rows in a random order, the i-th of them in fold i mod folds, so that sizes differ by one at most. */
-#include "fit/cv.h"
+#include "fit/request.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "linalg/linalg.h"
 #include "predict/predict.h"
-#include "predict/score.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
 typedef struct validation {
   oatgp_context *ctx;
+  oat_scratch memory;
   const oat_fit_request *fit;
   const oatgp_cv_watch *watch;
   size_t folds;
@@ -24,23 +23,24 @@ typedef struct validation {
 
 static oatgp_status open_validation(validation *v) {
   const oatgp_data *data = v->fit->data;
-  oatgp_status status = OATGP_OK;
   oat_rng rng;
   if (v->folds > data->n) {
     return oat_fail(v->ctx, OATGP_ARGUMENT, "folds is %zu, but there are only %zu rows: take fewer folds", v->folds, data->n);
   }
-  TRY(oat_new(v->ctx, data->n, sizeof *v->order, &v->order));
-  TRY(oat_new(v->ctx, data->n, sizeof *v->chosen, &v->chosen));
-  TRY(oat_new_matrix(v->ctx, data->n, 1, &v->mean));
-  TRY(oat_new_matrix(v->ctx, data->n, 1, &v->sd));
-  TRY(oat_new_matrix(v->ctx, data->n, 2, &v->part));
+  v->order = oat_take(&v->memory, data->n, sizeof *v->order);
+  v->chosen = oat_take(&v->memory, data->n, sizeof *v->chosen);
+  v->mean = oat_take_doubles(&v->memory, data->n, 1);
+  v->sd = oat_take_doubles(&v->memory, data->n, 1);
+  v->part = oat_take_doubles(&v->memory, data->n, 2);
+  if (v->memory.status != OATGP_OK) {
+    return v->memory.status;
+  }
   oat_rng_seed(&rng, (uint64_t)v->fit->settings->seed);
   oat_rng_sample(&rng, data->n, data->n, v->order);
   for (size_t i = 0; i < data->n; i++) {
     v->mean[i] = v->sd[i] = NAN;
   }
-done:
-  return status;
+  return OATGP_OK;
 }
 
 /* The rows of a fold, or, with `others`, all the others; returns how many. */
@@ -143,7 +143,8 @@ done:
 oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,
                     oatgp_scores *scores) {
   const oatgp_cv_watch nobody = {NULL, NULL, NULL};
-  validation v = {.ctx = ctx, .fit = fit, .watch = watch != NULL ? watch : &nobody, .folds = (size_t)fit->settings->folds};
+  validation v = {
+      .ctx = ctx, .memory = {.ctx = ctx}, .fit = fit, .watch = watch != NULL ? watch : &nobody, .folds = (size_t)fit->settings->folds};
   oatgp_status status = OATGP_OK;
   TRY(open_validation(&v));
   for (size_t fold = 0; fold < v.folds && !v.stopped; fold++) {
@@ -151,10 +152,6 @@ oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_
   }
   TRY(conclude(&v, rows, scores));
 done:
-  free(v.order);
-  free(v.chosen);
-  free(v.mean);
-  free(v.sd);
-  free(v.part);
+  oat_scratch_free(&v.memory);
   return status;
 }

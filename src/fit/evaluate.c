@@ -5,7 +5,6 @@
 
 #include "fit/request.h"
 #include "fit/setup.h"
-#include "util/memory.h"
 
 #define PLAIN_JITTER 1e-6 /* unless one is given: what is evaluated does not depend on tau by way of the jitter */
 
@@ -50,6 +49,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
                           int with_gradient, oatgp_evaluation *out) {
   oat_setup setup = {0};
   oat_objective *objective = NULL;
+  oat_scratch memory = {.ctx = ctx};
   oat_gradient gradient = {0};
   oatgp_evaluation result = {0};
   double value = 0;
@@ -61,11 +61,10 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   const oat_objective_config config = oat_setup_objective(&setup);
   TRY(oat_objective_create(ctx, &config, &objective));
   if (with_gradient) {
-    TRY(oat_new_matrix(ctx, oat_theta_count(setup.kernel, setup.scaling.d), 1, &gradient.theta));
+    gradient.theta = oat_take_doubles(&memory, oat_theta_count(setup.kernel, setup.scaling.d), 1);
+    gradient.z = setup.approx->sparse ? oat_take_doubles(&memory, setup.k, setup.scaling.d) : NULL;
+    TRY(memory.status);
     TRY(oat_setup_check_moving(ctx, &setup));
-    if (setup.approx->sparse) {
-      TRY(oat_new_matrix(ctx, setup.k, setup.scaling.d, &gradient.z));
-    }
   }
   TRY(oat_objective_settle(ctx, objective, &setup.start, &value, with_gradient ? &gradient : NULL));
   TRY(describe(ctx, &setup, objective, &gradient, &result));
@@ -74,8 +73,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   result = (oatgp_evaluation){0};
 done:
   oatgp_evaluation_clear(&result);
-  free(gradient.theta);
-  free(gradient.z);
+  oat_scratch_free(&memory);
   oat_objective_free(objective);
   oat_setup_clear(&setup);
   return status;

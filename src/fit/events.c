@@ -104,7 +104,7 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
       .knots = s->objective->config.approx->sparse ? s->state.k : 0,
       .inputs = f->setup.scaling.d,
       .rows = oat_rows_total(f->setup.rows),
-      .max_knots = f->strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
+      .max_knots = f->setup.strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
   };
 }
 

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/advice.h"
-#include "predict/loo.h"
+#include "predict/predict.h"
 #include "objective/sparse.h"
 #include "util/clock.h"
-#include "util/memory.h"
 
 #define LOO_LOSS 0.02 /* nats a row that leave-one-out may be worse than a constant's without a word */
 
@@ -26,11 +24,7 @@ static void free_run(oat_fit_run *f) {
   oat_setup_clear(&f->setup);
   free_trail(&f->trail);
   free_trail(&f->best.trail);
-  double *const arrays[] = {f->start.theta, f->start.z, f->best.point.theta, f->best.point.z, f->positions};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-  free(f->none_free);
+  oat_scratch_free(&f->memory);
 }
 
 static oat_box box_named(const char *name) {
@@ -56,26 +50,11 @@ static oat_optim_settings optimiser_limits(const oat_fit_run *f) {
 
 static oat_search_settings search_settings(const oat_fit_run *f) {
   const oatgp_settings *s = f->setup.settings;
-  const bool grows = f->strategy->grows && f->setup.approx->sparse;
   return (oat_search_settings){
       .max_knots = f->setup.capacity,
-      .candidates = (size_t)s->candidates,
-      .first_candidates = (size_t)s->first_candidates,
-      .batch = (size_t)s->batch,
-      .gain_rows = (size_t)s->gain_rows,
-      .subset_rows = (size_t)s->subset_rows,
-      .tol_knot = s->tol_knot,
-      .tol_row = s->tol_row,
       .move = f->setup.approx->sparse && f->setup.kernel->profile->smooth,
-      .refine = s->refine != 0,
-      .restart_parameters = s->restart_parameters != 0,
-      .condition = s->condition != 0,
-      .guard = s->guard != 0,
       .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
-      .finish = grows && s->inner_iter < s->max_iter,
-      .surrogate_sigma = s->surrogate_sigma,
-      .surrogate_lengthscale = s->surrogate_lengthscale,
-      .surrogate_jitter = s->surrogate_jitter,
+      .finish = f->setup.strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
   };
 }
 
@@ -83,33 +62,30 @@ static oatgp_status make_search(oat_fit_run *f) {
   const oat_setup *setup = &f->setup;
   const size_t d = setup->scaling.d, theta = oat_theta_count(setup->kernel, d);
   oat_search *s = &f->search;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(f->ctx, theta, sizeof *f->none_free, &f->none_free));
-  TRY(oat_new_matrix(f->ctx, theta, 1, &f->start.theta));
-  TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->start.z));
-  TRY(oat_new_matrix(f->ctx, theta, 1, &f->best.point.theta));
-  TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->best.point.z));
-  TRY(oat_new_matrix(f->ctx, setup->capacity, d, &f->positions));
+  oat_scratch *memory = &f->memory;
+  f->start = (oat_point){oat_take_doubles(memory, theta, 1), oat_take_doubles(memory, setup->capacity, d)};
+  f->best.point = (oat_point){oat_take_doubles(memory, theta, 1), oat_take_doubles(memory, setup->capacity, d)};
+  f->positions = oat_take_doubles(memory, setup->capacity, d);
+  s->none_free = oat_take(memory, theta, sizeof *s->none_free);
   s->ctx = f->ctx;
   s->objective = f->objective;
   s->mapping = (oat_mapping){setup->kernel,         d,          0,          setup->free, 0, box_named(setup->settings->knot_box),
                              setup->scaling.spread, setup->low, setup->high};
   s->method = oat_optim_find(setup->settings->optimizer);
+  s->proposal = f->setup.strategy->proposal;
   s->limits = optimiser_limits(f);
   s->inner = s->limits;
   s->inner.max_iter = fmin((double)setup->settings->inner_iter, s->limits.max_iter);
+  s->given = setup->settings;
   s->settings = search_settings(f);
   s->start = &f->start;
-  s->none_free = f->none_free;
   s->report = oat_fit_report;
   s->self = f;
   const oat_trail empty = {{.width = OAT_HISTORY_WIDTH}, {.width = OAT_SELECTION_WIDTH + d}};
   f->trail = empty;
   f->best.trail = empty;
   f->best.value = -HUGE_VAL;
-  TRY(oat_search_open(s));
-done:
-  return status;
+  return memory->status == OATGP_OK ? oat_search_open(s) : memory->status;
 }
 
 /* ---- the starts ------------------------------------------------------------------------------------------------------ */
@@ -148,7 +124,7 @@ static void begin(oat_fit_run *f) {
 
 /* From the phase that the search is in to the end of this start. One that could not be evaluated is passed over. */
 static oatgp_status run(oat_fit_run *f) {
-  oatgp_status status = f->strategy->run(f->strategy, &f->search);
+  oatgp_status status = f->setup.strategy->run(&f->search);
   if (status == OATGP_NUMERIC && f->search.state.value == -HUGE_VAL) {
     status = OATGP_OK;
   }
@@ -306,7 +282,7 @@ done:
 }
 
 static oatgp_status check_strategy(const oat_fit_run *f) {
-  const bool moving = f->strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
+  const bool moving = f->setup.strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
   return moving ? oat_setup_check_moving(f->ctx, &f->setup) : OATGP_OK;
 }
 
@@ -315,7 +291,7 @@ static oatgp_status check_strategy(const oat_fit_run *f) {
 static oatgp_status settle(oat_fit_run *f, bool resumed) {
   oat_search *s = &f->search;
   const size_t k = f->setup.k;
-  const bool moving = f->strategy->needs_moving && f->setup.approx->sparse;
+  const bool moving = f->setup.strategy->needs_moving && f->setup.approx->sparse;
   oat_gradient gradient = {s->gradient.theta, moving ? s->gradient.z : NULL};
   s->mapping.k = k;
   s->mapping.first = moving ? 0 : k;
@@ -326,12 +302,11 @@ static oatgp_status settle(oat_fit_run *f, bool resumed) {
 }
 
 oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out) {
-  oat_fit_run f = {.ctx = ctx, .request = request, .began = oat_seconds(), .saved = oat_seconds()};
+  oat_fit_run f = {.ctx = ctx, .memory = {.ctx = ctx}, .request = request, .began = oat_seconds(), .saved = oat_seconds()};
   const bool resumed = *request->settings->resume != '\0';
   oatgp_status status = OATGP_OK;
   TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
                             : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
-  f.strategy = f.setup.strategy;
   TRY(request->unscored ? OATGP_OK : oat_advise(ctx, &f.setup));
   TRY(check_strategy(&f));
   const oat_objective_config config = oat_setup_objective(&f.setup);

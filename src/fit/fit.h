@@ -2,9 +2,17 @@
 #ifndef OAT_FIT_H
 #define OAT_FIT_H
 
-#include "knots/strategy.h"
-#include "fit/build.h"
 #include "fit/request.h"
+#include "fit/setup.h"
+#include "knots/strategy.h"
+
+/* Evaluates at the point and makes the model there. What the optimiser did is left to the caller to fill in. */
+oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective, const oat_point *point,
+                             oatgp_model **out);
+
+/* A text that tells data apart: a hash of inputs, target, weights and noise variances. */
+#define OAT_FINGERPRINT 32
+void oat_fingerprint(const oatgp_data *data, char *text);
 
 /* Rows of numbers that grow. */
 typedef struct oat_log {
@@ -32,13 +40,12 @@ typedef struct oat_best {
 
 typedef struct oat_fit_run {
   oatgp_context *ctx;
+  oat_scratch memory;
   const oat_fit_request *request;
   oat_setup setup;
-  const oat_strategy *strategy;
   oat_objective *objective;
   oat_search search;
-  oat_point start; /* of the present start */
-  bool *none_free;
+  oat_point start;                                   /* of the present start */
   bool started;                                      /* the present start has reported */
   double began;                                      /* on the clock, earlier parts of a resumed fit taken off */
   double saved;                                      /* when the checkpoint was written */
@@ -60,5 +67,9 @@ double oat_fit_seconds(const oat_fit_run *fit);
 oatgp_status oat_checkpoint_write(oat_fit_run *fit);
 /* Puts the fit where settings->resume left it; the data and all settings but limits of time must be the same. */
 oatgp_status oat_checkpoint_read(oat_fit_run *fit);
+
+/* What the data suggest that the user should know: a constant target, more inputs than rows, rows that differ in the target
+ * alone (what the noise should be), numbers far from all others. It warns and never stops the fit. Looks at the first million rows. O(n (d + log n)). */
+oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a fit is asked for. The public functions check their arguments first. */
+/* What src/fit is asked for. The public functions check their arguments first. */
 #ifndef OAT_REQUEST_H
 #define OAT_REQUEST_H
 
@@ -19,5 +19,15 @@ typedef struct oat_fit_request {
 oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
 oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                           int with_gradient, oatgp_evaluation *out);
+
+/* Cross-validation with a fit for every fold. The fit has the data, settings (its checkpoint and resume empty), knots and
+ * settings_text; watch may be NULL. */
+oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,
+                    oatgp_scores *scores);
+
+/* Adds the rows to the sums of a sparse model and solves again: O(n K^2 + K^3). A failure leaves the model as it was. */
+oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
+/* Fits on from request->from, with the settings of its fit but for how long and on what machine; request->settings gives those. */
+oatgp_status oat_refit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
 
 #endif

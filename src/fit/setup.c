@@ -2,33 +2,24 @@
 #include "fit/setup.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "text/number.h"
 #include "knots/strategy.h"
-#include "model/rows.h"
-#include "fit/start.h"
+#include "model/model.h"
 #include "objective/sparse.h"
-#include "util/memory.h"
 
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_mean) {
   const char *text = setup->settings->mean;
+  const bool constant = strcmp(text, "fit") == 0, linear = strcmp(text, "linear") == 0;
+  setup->p = linear ? 1 + setup->scaling.d : constant ? 1 : 0;
   setup->mean = data_mean;
-  if (strcmp(text, "mean") == 0) {
-    setup->mean_kind = OAT_MEAN_DATA;
-  } else if (strcmp(text, "fit") == 0) {
-    setup->mean_kind = OAT_MEAN_FIT;
-  } else if (strcmp(text, "linear") == 0) {
-    setup->mean_kind = OAT_MEAN_LINEAR;
-  } else if (oat_is_number(text, strlen(text), &setup->mean)) {
-    setup->mean_kind = OAT_MEAN_VALUE;
-  } else {
-    return oat_fail(ctx, OATGP_ARGUMENT, "mean '%s' is neither a number nor one of mean, fit, linear", text);
+  if (constant || linear || strcmp(text, "mean") == 0 || oat_is_number(text, strlen(text), &setup->mean)) {
+    return OATGP_OK;
   }
-  return OATGP_OK;
+  return oat_fail(ctx, OATGP_ARGUMENT, "mean '%s' is neither a number nor one of mean, fit, linear", text);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -50,13 +41,8 @@ static double power_of_two(double x) {
   return ldexp(1, exponent - 1);
 }
 
-/* Columns of the mean's basis: none; 1; or 1 and the inputs. */
-static size_t basis_size(const oat_setup *setup) {
-  return setup->mean_kind == OAT_MEAN_LINEAR ? 1 + setup->scaling.d : setup->mean_kind == OAT_MEAN_FIT ? 1 : 0;
-}
-
 static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
-  const size_t n = setup->data->n, p = basis_size(setup);
+  const size_t n = setup->data->n, p = setup->p;
   if (p >= n && p > 0) {
     return oat_fail(ctx, OATGP_DATA, "an estimated mean with %zu coefficients needs more than %zu rows, and there are %zu", p, p, n);
   }
@@ -65,7 +51,7 @@ static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oat_target target = {setup->mean, setup->y_scale};
-  return oat_rows_from_data(ctx, setup->data, &setup->scaling, setup->scaling.column, &target, basis_size(setup), &setup->rows);
+  return oat_rows_from_data(ctx, setup->data, &setup->scaling, setup->scaling.column, &target, setup->p, &setup->rows);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -86,7 +72,7 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
   double mean, sd;
-  *setup = (oat_setup){.data = data, .settings = settings, .knots = knots};
+  *setup = (oat_setup){.memory = {.ctx = ctx}, .data = data, .settings = settings, .knots = knots};
   setup->approx = oat_approx_find(settings->approx);
   setup->kernel = oat_kernel_find(settings->kernel);
   setup->strategy = oat_setup_strategy(setup);
@@ -102,9 +88,6 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   TRY(oat_start_make(ctx, setup, spread));
 done:
   oat_plain_end(&plain);
-  if (status != OATGP_OK) {
-    oat_setup_clear(setup);
-  }
   return status;
 }
 
@@ -113,7 +96,7 @@ done:
 /* Rows with the model's scaling, mean and unit. */
 static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
   oatgp_status status = OATGP_OK;
-  setup->mean_kind = model->p == 0 ? OAT_MEAN_VALUE : model->p == 1 ? OAT_MEAN_FIT : OAT_MEAN_LINEAR;
+  setup->p = model->p;
   setup->mean = model->number[OAT_NUMBER_MEAN];
   setup->y_scale = model->number[OAT_NUMBER_Y_SCALE];
   TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
@@ -132,7 +115,8 @@ static oatgp_status start_at(oatgp_context *ctx, const oatgp_model *model, oat_s
   memcpy(setup->start.theta, model->theta, oat_theta_count(setup->kernel, d) * sizeof *model->theta);
   if (setup->approx->sparse) {
     setup->k = setup->capacity = model->k;
-    TRY(oat_new_matrix(ctx, model->k, d, &setup->start.z));
+    setup->start.z = oat_take_doubles(&setup->memory, model->k, d);
+    TRY(setup->memory.status);
     memcpy(setup->start.z, model->z, model->k * d * sizeof *model->z);
     oat_start_widen(setup);
   }
@@ -143,16 +127,14 @@ done:
 oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                              oat_setup *setup) {
   oatgp_status status = OATGP_OK;
-  *setup = (oat_setup){.data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
+  *setup = (oat_setup){
+      .memory = {.ctx = ctx}, .data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));
   oat_rows_range(setup->rows, setup->scaling.lowest, setup->scaling.highest); /* may be wider than that of the model's rows */
   TRY(start_at(ctx, model, setup));
 done:
-  if (status != OATGP_OK) {
-    oat_setup_clear(setup);
-  }
   return status;
 }
 
@@ -219,11 +201,6 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) {
 void oat_setup_clear(oat_setup *setup) {
   oat_scaling_clear(&setup->scaling);
   oat_rows_free(setup->rows);
-  double *const arrays[] = {setup->low, setup->high, setup->start.theta, setup->start.z};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-  free(setup->free);
-  free(setup->order);
+  oat_scratch_free(&setup->memory);
   *setup = (oat_setup){0};
 }

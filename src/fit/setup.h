@@ -6,17 +6,17 @@
 #include "data/scaling.h"
 #include "objective/params.h"
 #include "settings/settings.h"
+#include "util/memory.h"
 #include "util/rng.h"
 
-typedef enum oat_mean_kind { OAT_MEAN_DATA, OAT_MEAN_VALUE, OAT_MEAN_FIT, OAT_MEAN_LINEAR } oat_mean_kind;
-
 typedef struct oat_setup {
+  oat_scratch memory;
   const oatgp_data *data; /* borrowed */
   const oatgp_settings *settings;
   const oat_approx *approx;
   const oat_kernel *kernel;
   oat_scaling scaling;
-  oat_mean_kind mean_kind;
+  size_t p;       /* columns of the mean's basis: none; 1; or 1 and the inputs */
   double mean;    /* subtracted from y before anything is estimated */
   double y_scale; /* power of two */
   oat_rows *rows;
@@ -31,7 +31,7 @@ typedef struct oat_setup {
   oat_rng rng;
 } oat_setup;
 
-/* data needs a target. knots may be NULL: then settings->knots says how many and how. */
+/* data needs a target. knots may be NULL: then settings->knots says how many and how. To be cleared after a failure, too. */
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             oat_setup *setup);
 /* To fit on from a model: its approx, kernel, scaling, mean and unit, starting where it is. */
@@ -49,5 +49,19 @@ oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup);
 
 /* The objective in the data's units. */
 double oat_setup_objective_value(const oat_setup *setup, double scaled);
+
+/* ---- where a fit begins: the part of a setup that is its start; the rows, their scaling and the strategy are there already ------ */
+
+/* Parameters (`spread` is that of the target), knots and room for more, from the settings. */
+oatgp_status oat_start_make(oatgp_context *ctx, oat_setup *setup, double spread);
+/* Room for the parameters, what is free of them, and the box of the knots. */
+oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup);
+/* The box reaches as far as the knots of the start do. */
+void oat_start_widen(oat_setup *setup);
+/* As many knots as the start has, drawn anew as the settings say. */
+oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found);
+
+/* A setting that is a number, spaces around it allowed. */
+bool oat_is_number(const char *text, size_t length, double *value);
 
 #endif

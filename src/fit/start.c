@@ -1,5 +1,5 @@
 /* Where a fit begins: parameters, which of them are free, knots and their box. */
-#include "fit/start.h"
+#include "fit/setup.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,71 +9,54 @@
 #include "text/number.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
-#include "settings/settings.h"
-#include "util/memory.h"
+
+static void trim(const char **text, size_t *length) {
+  while (*length > 0 && **text == ' ') {
+    ++*text;
+    --*length;
+  }
+  while (*length > 0 && (*text)[*length - 1] == ' ') {
+    --*length;
+  }
+}
 
 bool oat_is_number(const char *text, size_t length, double *value) {
-  while (length > 0 && *text == ' ') {
-    text++;
-    length--;
-  }
-  while (length > 0 && text[length - 1] == ' ') {
-    length--;
-  }
+  trim(&text, &length);
   return oat_read_number(text, length, value) == OAT_NUMBER;
 }
 
-/* Calls visit for each part of a list separated by commas; stops at the first failure. */
-static oatgp_status for_each(const char *list, oatgp_status (*visit)(void *self, const char *part, size_t length), void *self) {
-  oatgp_status status = OATGP_OK;
-  for (const char *part = list; status == OATGP_OK && *list != '\0';) {
-    const size_t length = strcspn(part, ",");
-    status = visit(self, part, length);
-    if (part[length] == '\0') {
-      break;
-    }
-    part += length + 1;
+/* The part of a list separated by commas that follows *part, the first one after NULL; false at the end. */
+static bool next_part(const char *list, const char **part, size_t *length) {
+  if (*part == NULL ? *list == '\0' : (*part)[*length] == '\0') {
+    return false;
   }
-  return status;
+  *part = *part == NULL ? list : *part + *length + 1;
+  *length = strcspn(*part, ",");
+  return true;
 }
-
-typedef struct list_reader {
-  oatgp_context *ctx;
-  oat_setup *setup;
-  size_t count;
-} list_reader;
 
 static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d); }
 
-static size_t lengthscale_count(const oat_setup *setup) { return theta_count(setup) - OAT_LENGTHSCALE; }
-
-static oatgp_status read_lengthscale(void *self, const char *part, size_t length) {
-  list_reader *reader = self;
-  double value;
-  if (!oat_is_number(part, length, &value) || !(value > 0)) {
-    return oat_fail(reader->ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
-  }
-  if (reader->count < lengthscale_count(reader->setup)) {
-    reader->setup->start.theta[OAT_LENGTHSCALE + reader->count] = value;
-  }
-  reader->count++;
-  return OATGP_OK;
-}
-
 /* One value for all, or one for each. */
 static oatgp_status read_lengthscales(oatgp_context *ctx, oat_setup *setup) {
-  const size_t wanted = lengthscale_count(setup);
-  list_reader reader = {ctx, setup, 0};
-  double *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
-  const oatgp_status status = for_each(setup->settings->lengthscale, read_lengthscale, &reader);
-  if (status != OATGP_OK) {
-    return status;
+  const size_t wanted = theta_count(setup) - OAT_LENGTHSCALE;
+  double value, *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
+  const char *part = NULL;
+  size_t length, count = 0;
+  while (next_part(setup->settings->lengthscale, &part, &length)) {
+    if (!oat_is_number(part, length, &value) || !(value > 0)) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
+    }
+    if (count < wanted) {
+      lengthscale[count] = value;
+    }
+    count++;
   }
-  if (reader.count > 1 && reader.count != wanted) {
+  if (count > 1 && count != wanted) {
     return oat_fail(ctx, OATGP_ARGUMENT, "%zu lengthscales were given, but kernel %s with %zu inputs has %zu: give that many, or one",
-                    reader.count, setup->kernel->name, setup->scaling.d, wanted);
+                    count, setup->kernel->name, setup->scaling.d, wanted);
   }
-  for (size_t j = 1; reader.count == 1 && j < wanted; j++) {
+  for (size_t j = 1; count == 1 && j < wanted; j++) {
     lengthscale[j] = lengthscale[0];
   }
   return OATGP_OK;
@@ -93,17 +76,9 @@ static void list_names(const oat_setup *setup, size_t size, char *text) {
   }
 }
 
-static oatgp_status read_fixed(void *self, const char *part, size_t length) {
-  list_reader *reader = self;
-  oat_setup *setup = reader->setup;
+static oatgp_status read_fixed(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
   bool found = false;
-  while (length > 0 && *part == ' ') {
-    part++;
-    length--;
-  }
-  while (length > 0 && part[length - 1] == ' ') {
-    length--;
-  }
+  trim(&part, &length);
   for (size_t i = 0; i < theta_count(setup); i++) {
     const char *name = oat_parameter_at(setup->kernel, i).name;
     if (strlen(name) == length && strncmp(name, part, length) == 0) {
@@ -113,7 +88,7 @@ static oatgp_status read_fixed(void *self, const char *part, size_t length) {
   }
   char names[100];
   list_names(setup, sizeof names, names);
-  return found ? OATGP_OK : oat_fail(reader->ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of %s", (int)length, part, names);
+  return found ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of %s", (int)length, part, names);
 }
 
 typedef struct knot_spec {
@@ -159,10 +134,18 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
   return read_lengthscales(ctx, setup);
 }
 
-static void start_freedom(oat_setup *setup) {
+/* All parameters that the kernel uses are free, but for those that `fix` names. */
+static oatgp_status set_freedom(oatgp_context *ctx, oat_setup *setup) {
+  const char *part = NULL;
+  size_t length;
+  oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < theta_count(setup); i++) {
     setup->free[i] = oat_parameter_at(setup->kernel, i).used;
   }
+  while (status == OATGP_OK && next_part(setup->settings->fix, &part, &length)) {
+    status = read_fixed(ctx, setup, part, length);
+  }
+  return status;
 }
 
 static void make_box(oat_setup *setup) {
@@ -193,11 +176,12 @@ static void shrink_knots(double *z, size_t k, size_t found, size_t d) {
 
 static oatgp_status drawn_knots(oatgp_context *ctx, oat_setup *setup) {
   knot_spec spec = {0};
-  oatgp_status status = OATGP_OK;
+  oatgp_status status;
   size_t found = 0;
   TRY(read_knot_spec(ctx, setup, &spec));
   setup->k = spec.k < setup->data->n ? spec.k : setup->data->n;
-  TRY(oat_new_matrix(ctx, setup->k, setup->scaling.d, &setup->start.z));
+  setup->start.z = oat_take_doubles(&setup->memory, setup->k, setup->scaling.d);
+  TRY(setup->memory.status);
   TRY(oat_start_draw(ctx, setup, setup->start.z, &found));
   shrink_knots(setup->start.z, setup->k, found, setup->scaling.d);
   if (found < spec.k) {
@@ -215,9 +199,9 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
     return oat_fail(ctx, OATGP_DATA, "the knots have %zu inputs and the data %zu", knots->d, setup->data->d);
   }
   setup->k = knots->n;
-  const oatgp_status status = oat_new_matrix(ctx, setup->k, scaling->d, &setup->start.z);
-  if (status != OATGP_OK) {
-    return status;
+  setup->start.z = oat_take_doubles(&setup->memory, setup->k, scaling->d);
+  if (setup->start.z == NULL) {
+    return setup->memory.status;
   }
   if (!setup->settings->knots_scaled) {
     oat_scaling_apply(scaling, scaling->column, knots, setup->start.z);
@@ -245,22 +229,18 @@ void oat_start_widen(oat_setup *setup) {
 /* Puts the knots into an order that is good for the factor of Kuu; who gave them will see them in his own. */
 static oatgp_status order_knots(oatgp_context *ctx, oat_setup *setup) {
   const size_t k = setup->k, d = setup->scaling.d;
-  size_t *order = NULL;
+  size_t *order = oat_take(&setup->memory, k, sizeof *order);
   double *z = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, k, sizeof *order, &order));
+  oatgp_status status;
+  TRY(setup->memory.status);
   TRY(oat_new_matrix(ctx, k, d, &z));
   TRY(oat_knots_spread(ctx, setup->start.z, k, d, setup->scaling.spread, order));
   for (size_t i = 0; i < k * d; i++) {
     z[i] = setup->start.z[order[i % k] + i / k * k];
   }
   memcpy(setup->start.z, z, k * d * sizeof *z);
-  if (setup->knots != NULL) {
-    setup->order = order;
-    order = NULL;
-  }
+  setup->order = setup->knots != NULL ? order : NULL;
 done:
-  free(order);
   free(z);
   return status;
 }
@@ -279,14 +259,13 @@ static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
 /* Room for the parameters, what is free of them, and the box of the knots. */
 oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
   const size_t d = setup->scaling.d, count = theta_count(setup);
-  oatgp_status status = OATGP_OK;
-  list_reader reader = {ctx, setup, 0};
-  TRY(oat_new_matrix(ctx, count, 1, &setup->start.theta));
-  TRY(oat_new(ctx, count, sizeof *setup->free, &setup->free));
-  TRY(oat_new_matrix(ctx, d, 1, &setup->low));
-  TRY(oat_new_matrix(ctx, d, 1, &setup->high));
-  start_freedom(setup);
-  TRY(for_each(setup->settings->fix, read_fixed, &reader));
+  oatgp_status status;
+  setup->start.theta = oat_take_doubles(&setup->memory, count, 1);
+  setup->free = oat_take(&setup->memory, count, sizeof *setup->free);
+  setup->low = oat_take_doubles(&setup->memory, d, 1);
+  setup->high = oat_take_doubles(&setup->memory, d, 1);
+  TRY(setup->memory.status);
+  TRY(set_freedom(ctx, setup));
   make_box(setup);
 done:
   return status;

@@ -1,49 +1,27 @@
 /* Rows that come after the fit: a sparse model is its sums over the rows, so new rows are added to them and the K x K work is done again. */
-#include "fit/update.h"
+#include "fit/fit.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/build.h"
-#include "knots/strategy.h"
-#include "model/rows.h"
 #include "objective/sparse.h"
 #include "util/hash.h"
-#include "util/memory.h"
 
-typedef struct update {
-  oatgp_context *ctx;
-  oatgp_model *model;
-  oat_rows *seen;           /* the new rows */
-  oat_objective *objective; /* of them */
-} update;
-
-static oatgp_status open_update(update *u, const oatgp_data *data) {
-  const oatgp_model *model = u->model;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_model_rows(u->ctx, model, data, &u->seen));
+static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, oat_objective **out) {
   const oat_objective_config config = {.approx = model->approx,
                                        .kernel = model->kernel,
-                                       .rows = u->seen,
+                                       .rows = rows,
                                        .alpha = model->number[OAT_NUMBER_ALPHA],
                                        .k = model->k,
-                                       .where = oat_where_of(u->ctx)};
-  TRY(oat_objective_create(u->ctx, &config, &u->objective));
-done:
-  return status;
-}
-
-static void close_update(update *u) {
-  oat_objective_free(u->objective);
-  oat_rows_free(u->seen);
+                                       .where = oat_where_of(ctx)};
+  return oat_objective_create(ctx, &config, out);
 }
 
 /* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
-static oatgp_status add_rows(update *u, double *value) {
-  const oatgp_model *model = u->model;
-  oat_sparse_objective *o = (oat_sparse_objective *)u->objective;
+static oatgp_status add_rows(const oatgp_model *model, oat_objective *objective, double *value) {
+  oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_point point = {model->theta, model->z};
   double rwr = 0;
   memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
@@ -55,7 +33,7 @@ static oatgp_status add_rows(update *u, double *value) {
   for (size_t i = 0; i < model->sums_count; i++) {
     o->sums.vwv[i] += model->sums[i];
   }
-  return oat_sparse_solve(o, model->number[OAT_NUMBER_N] + (double)oat_rows_total(u->seen), &rwr, value);
+  return oat_sparse_solve(o, model->number[OAT_NUMBER_N] + (double)oat_rows_total(objective->config.rows), &rwr, value);
 }
 
 /* Tells updated models apart, as it does data: from what it was and the new rows. */
@@ -68,16 +46,15 @@ static void chain_fingerprint(oatgp_model *model, const oatgp_data *data, char *
 }
 
 /* Nothing can fail any more. The leave-one-out scores and whatever else may be unknown was about the rows of the fit. */
-static void take_over(update *u, double value, char *fingerprint) {
-  oatgp_model *model = u->model;
+static void take_over(oatgp_model *model, const oat_objective *objective, double value, char *fingerprint) {
   const size_t k = model->k;
   double *number = model->number;
-  const oat_factors *factors = &u->objective->factors;
+  const oat_factors *factors = &objective->factors;
   memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
   memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
   memcpy(model->c, factors->c, k * sizeof *model->c);
   memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
-  number[OAT_NUMBER_N] += (double)oat_rows_total(u->seen);
+  number[OAT_NUMBER_N] += (double)oat_rows_total(objective->config.rows);
   number[OAT_NUMBER_OBJECTIVE] = value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]);
   for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
@@ -87,7 +64,8 @@ static void take_over(update *u, double value, char *fingerprint) {
 }
 
 oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
-  update u = {.ctx = ctx, .model = model};
+  oat_rows *rows = NULL;
+  oat_objective *objective = NULL;
   char text[OAT_FINGERPRINT], *fingerprint = NULL;
   double value = NAN;
   oatgp_status status = OATGP_OK;
@@ -97,17 +75,19 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
         "the full GP has no sums that rows could be added to: fit it again to all rows (--refit --data OLD), or fit a model that "
         "keeps to knots (--max-knots K)");
   }
-  TRY(open_update(&u, data));
-  const oatgp_status added = add_rows(&u, &value);
+  TRY(oat_model_rows(ctx, model, data, &rows));
+  TRY(make_objective(ctx, model, rows, &objective));
+  const oatgp_status added = add_rows(model, objective, &value);
   if (added != OATGP_OK || !isfinite(value)) {
     TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
   }
   chain_fingerprint(model, data, text);
   TRY(oat_copy_text(ctx, text, &fingerprint));
-  take_over(&u, value, fingerprint);
+  take_over(model, objective, value, fingerprint);
   TRY(oat_model_finish(ctx, model));
 done:
-  close_update(&u);
+  oat_objective_free(objective);
+  oat_rows_free(rows);
   return status;
 }
 

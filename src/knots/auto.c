@@ -12,13 +12,10 @@
  * is. The first stage has few knots at the parameters of the race, and comes early. No result is worse than a constant with noise.
  * docs/selection.md has what was tried. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "knots/greedy.h"
 #include "knots/strategy.h"
 #include "knots/subset.h"
-#include "util/memory.h"
 
 enum {
   EXACT_SUBSETS = 2, /* up to so many subsets of rows the exact GP of all costs no more than the rest */
@@ -44,7 +41,7 @@ enum { FIRST, AGAIN, GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FO
 
 static size_t row_count(const oat_search *s) { return oat_rows_total(s->objective->config.rows); }
 
-static double tolerance(const oat_search *s) { return s->settings.tol_row * (double)row_count(s); }
+static double tolerance(const oat_search *s) { return s->given->tol_row * (double)row_count(s); }
 
 static oat_optim_settings limits_of(const oat_search *s, double iterations) {
   oat_optim_settings limits = s->limits;
@@ -83,13 +80,6 @@ static oatgp_status evaluate(oat_search *s) {
     status = oat_search_evaluate(s);
   }
   return status;
-}
-
-/* The current model waits in s->fallback while another is tried. */
-static void put_aside(oat_search *s) {
-  oat_search_copy(s, &s->point, s->state.k, &s->fallback);
-  s->state.fallback_value = s->state.value;
-  s->state.fallback_k = s->state.k;
 }
 
 /* ---- the incumbent ------------------------------------------------------------------------------------------------------- */
@@ -138,8 +128,8 @@ static bool has_constant(const oat_search *s, double *value) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
   double tau;
-  *value = oat_rows_constant(s->objective->config.rows, &tau);
-  return s->settings.guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] &&
+  *value = oat_rows_constant(rows, &tau);
+  return s->given->guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] &&
          mapping->free[OAT_TAU] && tau > 0;
 }
 
@@ -258,7 +248,7 @@ static void tell_gap(const oat_search *s) {
   } else if (s->state.exact) {
     oat_say(s->ctx, OATGP_NOTE,
             "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
-  } else if (isfinite(s->state.evidence) && fabs(gap) > s->settings.tol_row) {
+  } else if (isfinite(s->state.evidence) && fabs(gap) > s->given->tol_row) {
     oat_say(s->ctx, OATGP_WARNING,
             "the objective is %.3g nats a row %s the log evidence of the exact GP: allow more knots (--max-knots), or take --approx full",
             fabs(gap), gap > 0 ? "below" : "above");
@@ -323,9 +313,9 @@ static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) 
 
 /* The parameters from more rows than the race had. A search that is halted here has its incumbent. */
 static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *found) {
-  const bool few = row_count(s) <= EXACT_SUBSETS * s->settings.subset_rows;
+  const bool few = row_count(s) <= EXACT_SUBSETS * (size_t)s->given->subset_rows;
   oatgp_status status = OATGP_OK;
-  TRY(oat_subset_settle(s, few ? row_count(s) : s->settings.subset_rows, found));
+  TRY(oat_subset_settle(s, few ? row_count(s) : (size_t)s->given->subset_rows, found));
   if (oat_search_halted(s)) {
     tell_halt(s, before, s->state.phase == OAT_PHASE_SUBSET ? &s->fallback : s->start);
     if (few && s->settings.exact) {
@@ -376,7 +366,7 @@ done:
 static oatgp_status settle_again(oat_search *s) {
   const oat_rng before = s->state.rng;
   oat_optimum found = {.highest = -HUGE_VAL, .other = s->state.other};
-  put_aside(s);
+  oat_search_put_aside(s);
   oat_search_copy(s, &s->backup, 0, &s->point);
   return settle(s, &before, &found);
 }
@@ -385,19 +375,18 @@ static oatgp_status settle_again(oat_search *s) {
 static oatgp_status add_random(oat_search *s, size_t k) {
   const oat_rows *rows = s->objective->config.rows;
   const size_t added = k - s->state.k;
-  size_t *row = NULL;
-  double *position = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(s->ctx, added, sizeof *row, &row));
-  TRY(oat_new_matrix(s->ctx, oat_rows_inputs(rows), 1, &position));
+  oat_scratch memory = {.ctx = s->ctx};
+  size_t *row = oat_take(&memory, added, sizeof *row);
+  double *position = oat_take_doubles(&memory, oat_rows_inputs(rows), 1);
+  oatgp_status status;
+  TRY(memory.status);
   oat_rng_sample(&s->state.rng, oat_rows_total(rows), added, row);
   for (size_t i = 0; i < added; i++) {
     oat_proposal_position(s, row[i], position);
     oat_search_add_knot(s, position);
   }
 done:
-  free(row);
-  free(position);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -439,11 +428,7 @@ static bool trial_is_due(const oat_search *s) {
 
 /* The better of the models at the parameters of the race and of the subset. */
 static void choose_parameters(oat_search *s) {
-  if (s->state.fallback_value > s->state.value) {
-    oat_search_copy(s, &s->fallback, s->state.fallback_k, &s->point);
-    s->state.k = s->state.fallback_k;
-    s->state.value = s->state.fallback_value;
-  }
+  oat_search_fall_back(s);
   s->state.fallback_value = -HUGE_VAL;
   s->state.kept = s->state.k;
   s->state.round = GREEDY;
@@ -489,7 +474,7 @@ done:
 static oatgp_status put_random(oat_search *s) {
   const size_t k = s->state.k;
   oatgp_status status = OATGP_OK;
-  put_aside(s);
+  oat_search_put_aside(s);
   s->state.k = 0;
   TRY(add_random(s, k));
   if (oat_search_evaluate(s) != OATGP_OK) {
@@ -539,11 +524,11 @@ done:
 static oatgp_status polish(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
   const bool sparse = s->objective->config.approx->sparse;
-  const oat_optim_settings limits = s->settings.refine || !sparse ? s->limits : limits_of(s, POLISH_ITERATIONS);
+  const oat_optim_settings limits = s->given->refine || !sparse ? s->limits : limits_of(s, POLISH_ITERATIONS);
   oatgp_status status = OATGP_OK;
   if (!sparse) {
     TRY(oat_search_optimise(s, 0, &limits));
-  } else if (s->settings.refine || (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM)) {
+  } else if (s->given->refine || (settled != OATGP_STOP_EVIDENCE && s->state.round != RANDOM)) {
     if (s->resumed == NULL) {
       oat_search_tell(s, OAT_SEARCH_REFINE);
     }
@@ -556,22 +541,11 @@ done:
   return status;
 }
 
-static oatgp_status step(oat_search *s) {
-  switch (s->state.phase) {
-    case OAT_PHASE_PARAMETERS:
-      return begin(s);
-    case OAT_PHASE_SUBSET:
-      return settle_again(s);
-    case OAT_PHASE_PROPOSE:
-      return propose(s);
-    case OAT_PHASE_GROW:
-      return grow(s);
-    case OAT_PHASE_COMPARE:
-      return compare(s);
-    default:
-      return polish(s);
-  }
-}
+/* What each phase does; there are no others. */
+static oatgp_status (*const steps[])(oat_search *s) = {
+    [OAT_PHASE_PARAMETERS] = begin, [OAT_PHASE_SUBSET] = settle_again, [OAT_PHASE_PROPOSE] = propose,
+    [OAT_PHASE_GROW] = grow,        [OAT_PHASE_COMPARE] = compare,     [OAT_PHASE_POLISH] = polish,
+};
 
 /* The constant, where no stage is better. */
 static oatgp_status fall_to_constant(oat_search *s) {
@@ -608,14 +582,13 @@ done:
   return status;
 }
 
-oatgp_status oat_run_auto(const oat_strategy *strategy, oat_search *s) {
+oatgp_status oat_run_auto(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  (void)strategy;
   if (!s->objective->config.approx->sparse && s->limits.max_iter < 1) { /* the full GP as it was given */
     s->state.phase = OAT_PHASE_POLISH;
   }
   while (!oat_search_halted(s) && s->state.phase != OAT_PHASE_DONE) {
-    TRY(step(s));
+    TRY(steps[s->state.phase](s));
   }
   if (s->objective->config.approx->sparse) {
     TRY(conclude(s));

@@ -1,11 +1,10 @@
 /* Greedy variance: how many rows take part, and when to stop. The factorisation is the device's (greedy residuals). */
-#include "knots/greedy.h"
+#include "knots/strategy.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "objective/sparse.h"
-#include "util/memory.h"
 
 #define FACTOR_DOUBLES ((size_t)1 << 26) /* most of the factor: half a gigabyte */
 #define ROUNDING 1e-13                   /* of the prior variance: what is left to a row has no digits below this */
@@ -66,8 +65,7 @@ oatgp_status oat_knots_greedy(oat_search *s, size_t k) {
   size_t found = 0;
   oatgp_status status = OATGP_OK;
   TRY(make_sample(s, rows_for(s, k), &sample));
-  TRY(oat_device_open(s->ctx, &config, &device));
-  TRY(device->table->load(s->ctx, device, sample));
+  TRY(oat_device_open(s->ctx, &config, sample, &device));
   TRY(device->table->pivots_begin(device, &cov, k, &pivots));
   s->state.k = k;
   TRY(choose(s, &cov, device->table, pivots, k, &found));

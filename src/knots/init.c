@@ -13,6 +13,7 @@ enum { BLOCK = 4096 }; /* rows at a time; up to here sums run over all rows in t
 
 /* The rows that take part, in units of the spread, and for each its nearest knot so far. */
 typedef struct clusters {
+  oat_scratch memory;
   size_t n, d, k;
   double *x;      /* n x d, column-major */
   oat_rows *rows; /* these */
@@ -22,52 +23,32 @@ typedef struct clusters {
   oat_nearest nearest; /* knot of each row */
 } clusters;
 
-static void free_clusters(clusters *c) {
-  oat_device_close(c->device);
-  oat_rows_free(c->rows);
-  free(c->x);
-  free(c->centre);
-  free(c->size);
-  free(c->nearest.distance);
-  free(c->nearest.which);
-}
-
 /* The inputs of the rows that take part: all of them, in their order, or a random subset. */
-static oatgp_status fill_inputs(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, clusters *c) {
-  const size_t all = oat_rows_total(start->rows);
-  size_t *chosen = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, c->n, sizeof *chosen, &chosen));
-  if (c->n < all) {
-    oat_rng_sample(rng, all, c->n, chosen);
-  } else {
-    for (size_t i = 0; i < all; i++) {
-      chosen[i] = i;
-    }
-  }
+static void fill_inputs(const oat_knot_start *start, oat_rng *rng, size_t *chosen, clusters *c) {
+  oat_rows_choose(start->rows, c->n, rng, chosen);
   oat_rows_inputs_of(start->rows, c->n, chosen, c->x);
   for (size_t i = 0; i < c->n * c->d; i++) {
     c->x[i] /= start->spread[i / c->n];
   }
-done:
-  free(chosen);
-  return status;
 }
 
 static oatgp_status make_clusters(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, clusters *c) {
-  const size_t all = oat_rows_total(start->rows);
+  const size_t all = oat_rows_total(start->rows), n = all < OAT_KMEANS_ROWS ? all : OAT_KMEANS_ROWS;
+  const size_t d = oat_rows_inputs(start->rows), k = start->k;
   const oat_device_config config = {.max_knots = 1, .block = BLOCK, .where = start->where};
-  oatgp_status status = OATGP_OK;
-  *c = (clusters){.n = all < OAT_KMEANS_ROWS ? all : OAT_KMEANS_ROWS, .d = oat_rows_inputs(start->rows), .k = start->k};
-  TRY(oat_new_matrix(ctx, c->n, c->d, &c->x));
-  TRY(oat_new_matrix(ctx, c->k, c->d, &c->centre));
-  TRY(oat_new_matrix(ctx, c->k, 1, &c->size));
-  TRY(oat_new_matrix(ctx, c->n, 1, &c->nearest.distance));
-  TRY(oat_new(ctx, c->n, sizeof *c->nearest.which, &c->nearest.which));
-  TRY(fill_inputs(ctx, start, rng, c));
-  TRY(oat_rows_from_points(ctx, (oat_points){c->x, c->n, c->n}, c->d, &c->rows));
-  TRY(oat_device_open(ctx, &config, &c->device));
-  TRY(c->device->table->load(ctx, c->device, c->rows));
+  oat_scratch *memory = &c->memory;
+  oatgp_status status;
+  *c = (clusters){.memory = {.ctx = ctx}, .n = n, .d = d, .k = k};
+  c->x = oat_take_doubles(memory, n, d);
+  c->centre = oat_take_doubles(memory, k, d);
+  c->size = oat_take_doubles(memory, k, 1);
+  c->nearest.distance = oat_take_doubles(memory, n, 1);
+  c->nearest.which = oat_take(memory, n, sizeof *c->nearest.which);
+  size_t *chosen = oat_take(memory, n, sizeof *chosen);
+  TRY(memory->status);
+  fill_inputs(start, rng, chosen, c);
+  TRY(oat_rows_from_points(ctx, (oat_points){c->x, n, n}, d, &c->rows));
+  TRY(oat_device_open(ctx, &config, c->rows, &c->device));
 done:
   return status;
 }
@@ -80,33 +61,18 @@ static void place_centre(clusters *c, size_t centre, size_t row) {
 
 /* ---- k-means++ --------------------------------------------------------------------------------------------------- */
 
-/* Where the running sum of the distances exceeds a level. */
-typedef struct draw {
-  const double *distance;
-  double level, sum;
-  size_t last; /* row with a distance */
-} draw;
-
-static void walk(void *self, size_t lane, size_t first, oat_points x) {
-  draw *d = self;
-  (void)lane;
-  for (size_t i = first; i < first + x.n && !(d->sum > d->level); i++) {
-    if (d->distance[i] > 0) {
-      d->last = i;
-      d->sum += d->distance[i];
-    }
-  }
-}
-
 /* A row with probability proportional to its squared distance from the centres so far; n if all distances are 0. */
 static size_t draw_far_row(const clusters *c, oat_rng *rng) {
   const double level = oat_rng_uniform(rng) * c->nearest.total;
-  draw d = {c->nearest.distance, level, 0, c->n};
-  const oat_each each = {.block = c->n, .visit = walk, .self = &d};
-  if (c->nearest.total > 0) {
-    oat_rows_each(c->rows, &each);
+  double sum = 0;
+  size_t last = c->n; /* row with a distance */
+  for (size_t i = 0; c->nearest.total > 0 && i < c->n && !(sum > level); i++) {
+    if (c->nearest.distance[i] > 0) {
+      last = i;
+      sum += c->nearest.distance[i];
+    }
   }
-  return d.last;
+  return last;
 }
 
 /* k-means++; *found: how many different centres there are. Every row then knows the nearest of them. */
@@ -126,25 +92,13 @@ done:
 
 /* ---- Lloyd's iterations ------------------------------------------------------------------------------------------ */
 
-typedef struct search {
-  const double *distance;
-  oat_largest farthest[OAT_MOST_LANES];
-} search;
-
-static void look_far(void *self, size_t lane, size_t first, oat_points x) {
-  search *s = self;
-  for (size_t i = first; i < first + x.n; i++) {
-    oat_largest_take(&s->farthest[lane], s->distance[i], i);
-  }
-}
-
 /* The row that is farthest from its own centre. */
 static size_t farthest_row(const clusters *c) {
-  search s = {.distance = c->nearest.distance};
-  const oat_each each = {.block = BLOCK, .visit = look_far, .self = &s};
-  oat_largest_clear(s.farthest);
-  oat_rows_each(c->rows, &each);
-  return oat_largest_join((oat_largest){c->nearest.distance[0], 0}, s.farthest).at;
+  oat_largest farthest = {c->nearest.distance[0], 0};
+  for (size_t i = 1; i < c->n; i++) {
+    oat_largest_take(&farthest, c->nearest.distance[i], i);
+  }
+  return farthest.at;
 }
 
 /* Every centre becomes the mean of its rows; one without rows moves to the row farthest from its own centre. */
@@ -162,12 +116,6 @@ done:
   return status;
 }
 
-static oatgp_status assign(clusters *c, size_t count) {
-  c->nearest.points = (oat_points){c->centre, count, c->k};
-  c->nearest.before = 0;
-  return c->device->table->nearest(c->device, &c->nearest);
-}
-
 oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found) {
   clusters c = {0};
   oatgp_status status = OATGP_OK;
@@ -177,7 +125,9 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
   for (int i = 0; i < MAX_ITERATIONS && c.nearest.changed; i++) {
     TRY(move_centres(&c, *found));
     oat_tell_progress(ctx, "k-means", (size_t)i + 1, MAX_ITERATIONS);
-    TRY(assign(&c, *found));
+    c.nearest.points = (oat_points){c.centre, *found, c.k};
+    c.nearest.before = 0;
+    TRY(c.device->table->nearest(c.device, &c.nearest));
   }
   for (size_t j = 0; j < c.d; j++) {
     for (size_t m = 0; m < *found; m++) {
@@ -185,17 +135,19 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
     }
   }
 done:
-  free_clusters(&c);
+  oat_device_close(c.device);
+  oat_rows_free(c.rows);
+  oat_scratch_free(&c.memory);
   return status;
 }
 
 oatgp_status oat_knots_random(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found) {
-  size_t *chosen = NULL;
-  double *x = NULL;
   const size_t all = oat_rows_total(start->rows), d = oat_rows_inputs(start->rows), k = start->k < all ? start->k : all;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, k, sizeof *chosen, &chosen));
-  TRY(oat_new_matrix(ctx, k, d, &x));
+  oat_scratch memory = {.ctx = ctx};
+  size_t *chosen = oat_take(&memory, k, sizeof *chosen);
+  double *x = oat_take_doubles(&memory, k, d);
+  oatgp_status status;
+  TRY(memory.status);
   oat_rng_sample(rng, all, k, chosen);
   oat_rows_inputs_of(start->rows, k, chosen, x);
   for (size_t j = 0; j < d; j++) {
@@ -203,8 +155,7 @@ oatgp_status oat_knots_random(oatgp_context *ctx, const oat_knot_start *start, o
   }
   *found = k;
 done:
-  free(chosen);
-  free(x);
+  oat_scratch_free(&memory);
   return status;
 }
 

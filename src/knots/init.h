@@ -4,7 +4,6 @@
 #define OAT_KNOTS_INIT_H
 
 #include "device/device.h"
-#include "util/context.h"
 #include "util/rng.h"
 
 typedef struct oat_knot_start {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "knots/strategy.h"
-#include "util/memory.h"
 
 /* With few knots the optimum of the parameters can be one where everything is noise, and a model grown from there never
  * recovers. If the first optimisation ends there, the parameters are held at their start values until there are this many knots;
@@ -23,10 +22,8 @@ static bool all_is_noise(const oat_search *s) {
 static oatgp_status fit_parameters(oat_search *s) {
   oatgp_status status = OATGP_OK;
   TRY(oat_search_optimise(s, s->state.k, &s->limits));
-  if (s->settings.guard && !oat_search_halted(s) && all_is_noise(s)) {
-    oat_search_copy(s, &s->point, s->state.k, &s->fallback);
-    s->state.fallback_value = s->state.value;
-    s->state.fallback_k = s->state.k;
+  if (s->given->guard && !oat_search_halted(s) && all_is_noise(s)) {
+    oat_search_put_aside(s);
     oat_search_copy(s, s->start, s->state.k, &s->point);
     TRY(oat_search_evaluate(s));
     s->state.held = true;
@@ -37,18 +34,18 @@ done:
 }
 
 /* Adds the proposed knots to the current model, on trial. */
-static oatgp_status propose(const oat_proposal *proposal, oat_search *s) {
-  const size_t room = s->settings.max_knots - s->state.k, wanted = s->settings.batch < room ? s->settings.batch : room;
-  oat_batch batch = {0};
+static oatgp_status propose(oat_search *s) {
+  const size_t room = s->settings.max_knots - s->state.k;
+  oat_batch batch = {.wanted = (size_t)s->given->batch < room ? (size_t)s->given->batch : room};
   oatgp_status status = OATGP_OK;
   if (s->state.k >= s->settings.max_knots) { /* no room for a candidate */
     s->state.phase = OAT_PHASE_POLISH;
     s->state.stop = OATGP_STOP_MAX_KNOTS;
     return OATGP_OK;
   }
-  TRY(oat_new_matrix(s->ctx, wanted, s->mapping.d, &batch.position));
+  TRY(oat_new_matrix(s->ctx, batch.wanted, s->mapping.d, &batch.position));
   TRY(oat_search_evaluate(s));
-  TRY(proposal->propose(s, wanted, &batch));
+  TRY(s->proposal->propose(s, &batch));
   oat_search_mark(s);
   s->state.tried = batch.tried;
   s->state.predicted = batch.predicted;
@@ -70,7 +67,7 @@ done:
 /* Keeps the knots on trial or goes back to the model before them; returns whether they were kept. */
 static bool decide(oat_search *s) {
   const size_t added = s->state.k - s->state.kept;
-  const bool keep = s->state.value > s->state.value_before + s->settings.tol_knot * (double)added;
+  const bool keep = s->state.value > s->state.value_before + s->given->tol_knot * (double)added;
   oat_search_tell(s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
   if (!keep) {
     oat_search_revert(s);
@@ -110,39 +107,25 @@ static void release_when_due(oat_search *s) {
   s->state.phase = OAT_PHASE_RELEASE;
 }
 
-static oatgp_status step(const oat_strategy *strategy, oat_search *s) {
-  switch (s->state.phase) {
-    case OAT_PHASE_PARAMETERS:
-      return fit_parameters(s);
-    case OAT_PHASE_PROPOSE:
-      return propose(strategy->proposal, s);
-    case OAT_PHASE_GROW:
-      return grow(s);
-    default:
-      return release(s);
-  }
-}
+/* What each phase of growing does; there are no others. */
+static oatgp_status (*const steps[])(oat_search *s) = {
+    [OAT_PHASE_PARAMETERS] = fit_parameters,
+    [OAT_PHASE_PROPOSE] = propose,
+    [OAT_PHASE_GROW] = grow,
+    [OAT_PHASE_RELEASE] = release,
+};
 
-/* The optimum that was left, if nothing better came. */
-static void fall_back(oat_search *s) {
-  if (s->state.fallback_value > s->state.value) {
-    oat_search_copy(s, &s->fallback, s->state.fallback_k, &s->point);
-    s->state.k = s->state.fallback_k;
-    s->state.value = s->state.fallback_value;
-  }
-}
-
-oatgp_status oat_run_growing(const oat_strategy *strategy, oat_search *s) {
+oatgp_status oat_run_growing(oat_search *s) {
   oatgp_status status = OATGP_OK;
   while (!oat_search_halted(s) && s->state.phase < OAT_PHASE_POLISH) {
-    TRY(step(strategy, s));
+    TRY(steps[s->state.phase](s));
     release_when_due(s);
   }
   if (s->state.phase == OAT_PHASE_GROW) { /* halted with knots on trial */
     decide(s);
   }
   TRY(oat_run_polish(s));
-  fall_back(s);
+  oat_search_fall_back(s);
 done:
   return status;
 }

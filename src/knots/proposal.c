@@ -1,10 +1,8 @@
 /* What the proposals share: the gain of training rows as knots. */
-#include "knots/proposal.h"
+#include "knots/strategy.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "util/memory.h"
 
 void oat_proposal_position(const oat_search *s, size_t row, double *position) {
   oat_rows_inputs_of(s->objective->config.rows, 1, &row, position);
@@ -35,10 +33,11 @@ done:
 
 oatgp_status oat_proposal_score(oat_search *s, size_t m, const size_t *row, double *gain) {
   const oat_rows *rows = s->objective->config.rows;
-  double *points = NULL, *work = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(s->ctx, m, oat_rows_inputs(rows), &points));
-  TRY(oat_new_matrix(s->ctx, oat_gain_work(s->objective, m), 1, &work));
+  oat_scratch memory = {.ctx = s->ctx};
+  double *points = oat_take_doubles(&memory, m, oat_rows_inputs(rows));
+  double *work = oat_take_doubles(&memory, oat_gain_work(s->objective, m), 1);
+  oatgp_status status;
+  TRY(memory.status);
   oat_rows_inputs_of(rows, m, row, points);
   const oat_points candidates = {points, m, m};
   if (oat_proposal_exact(s)) {
@@ -48,7 +47,6 @@ oatgp_status oat_proposal_score(oat_search *s, size_t m, const size_t *row, doub
     TRY(evaluate_each(s, m, row, gain));
   }
 done:
-  free(points);
-  free(work);
+  oat_scratch_free(&memory);
   return status;
 }

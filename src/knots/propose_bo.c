@@ -3,12 +3,10 @@
  * row evaluated is the proposal. The surrogate is not conditioned on the objective at existing knots (the change that the paper made for
  * vfe) unless `condition` is set (the earlier way, for fic). */
 #include <math.h>
-#include <stdlib.h>
 
-#include "knots/proposal.h"
+#include "knots/strategy.h"
 #include "knots/surrogate.h"
 #include "rows/lanes.h"
-#include "util/memory.h"
 
 enum { BLOCK = 256 }; /* rows that the surrogate looks at in one go */
 
@@ -44,16 +42,15 @@ static oatgp_status look_at(hunt *h, size_t m, const size_t *row, double *gain) 
 
 static oatgp_status look_at_random(hunt *h, size_t m) {
   const size_t n = oat_rows_total(h->search->objective->config.rows);
-  size_t *row = NULL;
-  double *gain = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(h->search->ctx, m, sizeof *row, &row));
-  TRY(oat_new_matrix(h->search->ctx, m, 1, &gain));
+  oat_scratch memory = {.ctx = h->search->ctx};
+  size_t *row = oat_take(&memory, m, sizeof *row);
+  double *gain = oat_take_doubles(&memory, m, 1);
+  oatgp_status status;
+  TRY(memory.status);
   oat_rng_sample(&h->search->state.rng, n, m, row);
   TRY(look_at(h, m, row, gain));
 done:
-  free(row);
-  free(gain);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -92,10 +89,11 @@ static void add_existing_knots(hunt *h) {
 }
 
 static oatgp_status search_rows(hunt *h) {
-  const oat_search_settings *settings = &h->search->settings;
-  const size_t n = oat_rows_total(h->search->objective->config.rows), most = settings->candidates < n ? settings->candidates : n;
+  const oatgp_settings *settings = h->search->given;
+  const size_t n = oat_rows_total(h->search->objective->config.rows),
+               most = (size_t)settings->candidates < n ? (size_t)settings->candidates : n;
   oatgp_status status = OATGP_OK;
-  TRY(look_at_random(h, settings->first_candidates < most ? settings->first_candidates : most));
+  TRY(look_at_random(h, (size_t)settings->first_candidates < most ? (size_t)settings->first_candidates : most));
   if (settings->condition) {
     add_existing_knots(h);
   }
@@ -116,18 +114,19 @@ done:
   return status;
 }
 
-static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
+static oatgp_status propose(oat_search *s, oat_batch *batch) {
   hunt h = {.search = s, .best_gain = -HUGE_VAL};
-  oatgp_status status = OATGP_OK;
-  (void)wanted;
-  const size_t n = oat_rows_total(s->objective->config.rows), most = s->settings.candidates < n ? s->settings.candidates : n;
-  const size_t capacity = most + (s->settings.condition ? s->state.k : 0);
+  oat_scratch memory = {.ctx = s->ctx};
+  oatgp_status status;
+  const size_t n = oat_rows_total(s->objective->config.rows), most = (size_t)s->given->candidates < n ? (size_t)s->given->candidates : n;
+  const size_t capacity = most + (s->given->condition ? s->state.k : 0);
   TRY(oat_surrogate_open(s->ctx, capacity, s->mapping.d, &h.surrogate));
-  h.surrogate.jitter = s->settings.surrogate_jitter;
-  TRY(oat_new(s->ctx, n, sizeof *h.known, &h.known));
-  TRY(oat_new_matrix(s->ctx, s->mapping.d, 1, &h.position));
+  h.surrogate.jitter = s->given->surrogate_jitter;
   h.stride = s->mapping.d + capacity;
-  TRY(oat_new_matrix(s->ctx, h.stride, OAT_MOST_LANES, &h.scratch));
+  h.known = oat_take(&memory, n, sizeof *h.known);
+  h.position = oat_take_doubles(&memory, s->mapping.d, 1);
+  h.scratch = oat_take_doubles(&memory, h.stride, OAT_MOST_LANES);
+  TRY(memory.status);
   TRY(search_rows(&h));
   batch->tried = (double)h.tried;
   batch->predicted = h.best_gain;
@@ -135,9 +134,7 @@ static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
   oat_proposal_position(s, h.best, batch->position);
 done:
   oat_surrogate_close(&h.surrogate);
-  free(h.known);
-  free(h.position);
-  free(h.scratch);
+  oat_scratch_free(&memory);
   return status;
 }
 

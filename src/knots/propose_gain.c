@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "knots/proposal.h"
-#include "util/memory.h"
+#include "knots/strategy.h"
 
 /* Candidates whose gain is taken again after each choice of a batch. */
 static size_t short_list(size_t wanted) { return 16 + 2 * wanted; }
@@ -21,25 +20,18 @@ static int by_gain(const void *a, const void *b) {
   return x->gain != y->gain ? (x->gain < y->gain) - (x->gain > y->gain) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* The rows to look at. */
-static size_t choose_rows(oat_search *s, size_t *row) {
-  const size_t n = oat_rows_total(s->objective->config.rows), most = oat_proposal_exact(s) ? s->settings.gain_rows : s->settings.candidates;
-  if (n <= most) {
-    for (size_t i = 0; i < n; i++) {
-      row[i] = i;
-    }
-    return n;
-  }
-  oat_rng_sample(&s->state.rng, n, most, row);
-  return most;
+/* How many rows are looked at. */
+static size_t rows_for(const oat_search *s) {
+  const size_t n = oat_rows_total(s->objective->config.rows),
+               most = oat_proposal_exact(s) ? (size_t)s->given->gain_rows : (size_t)s->given->candidates;
+  return n < most ? n : most;
 }
 
 /* Adds the best of the list to the batch and takes the gains of the others again. */
 static oatgp_status take_best(oat_search *s, ranked *list, size_t length, double *work, oat_batch *batch) {
-  double gain;
-  size_t *row = NULL;
-  double *gains = NULL, *position = batch->position + batch->count * s->mapping.d;
-  oatgp_status status = OATGP_OK;
+  oat_scratch memory = {.ctx = s->ctx};
+  double gain, *position = batch->position + batch->count * s->mapping.d;
+  oatgp_status status;
   oat_proposal_position(s, list[0].row, position);
   oat_search_add_knot(s, position);
   status = oat_objective_append(s->objective, &s->point, work, &gain);
@@ -51,8 +43,9 @@ static oatgp_status take_best(oat_search *s, ranked *list, size_t length, double
   TRY(status);
   batch->count++;
   batch->predicted += gain;
-  TRY(oat_new(s->ctx, length, sizeof *row, &row));
-  TRY(oat_new_matrix(s->ctx, length, 1, &gains));
+  size_t *row = oat_take(&memory, length, sizeof *row);
+  double *gains = oat_take_doubles(&memory, length, 1);
+  TRY(memory.status);
   for (size_t i = 0; i < length; i++) {
     row[i] = list[i].row;
   }
@@ -62,18 +55,17 @@ static oatgp_status take_best(oat_search *s, ranked *list, size_t length, double
   }
   qsort(list, length, sizeof *list, by_gain);
 done:
-  free(row);
-  free(gains);
+  oat_scratch_free(&memory);
   return status;
 }
 
 /* One after the other from the short list, with grown factors; the current model is as before afterwards. */
-static oatgp_status fill_batch(oat_search *s, ranked *list, size_t length, size_t wanted, oat_batch *batch) {
+static oatgp_status fill_batch(oat_search *s, ranked *list, size_t length, oat_batch *batch) {
   const size_t k = s->state.k;
   double *work = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(s->ctx, oat_gain_work(s->objective, 1), 1, &work));
-  while (batch->count < wanted && list[0].gain > -HUGE_VAL) {
+  while (batch->count < batch->wanted && list[0].gain > -HUGE_VAL) {
     TRY(take_best(s, list, length, work, batch));
   }
 done:
@@ -83,33 +75,30 @@ done:
   return status;
 }
 
-static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
-  const size_t n = oat_rows_total(s->objective->config.rows);
-  size_t *row = NULL, m = 0;
-  double *gain = NULL;
-  ranked *list = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(s->ctx, n, sizeof *row, &row));
-  m = choose_rows(s, row);
-  TRY(oat_new_matrix(s->ctx, m, 1, &gain));
-  TRY(oat_new(s->ctx, m, sizeof *list, &list));
+static oatgp_status propose(oat_search *s, oat_batch *batch) {
+  const size_t m = rows_for(s);
+  oat_scratch memory = {.ctx = s->ctx};
+  size_t *row = oat_take(&memory, m, sizeof *row);
+  double *gain = oat_take_doubles(&memory, m, 1);
+  ranked *list = oat_take(&memory, m, sizeof *list);
+  oatgp_status status;
+  TRY(memory.status);
+  oat_rows_choose(s->objective->config.rows, m, &s->state.rng, row);
   TRY(oat_proposal_score(s, m, row, gain));
   for (size_t i = 0; i < m; i++) {
     list[i] = (ranked){row[i], gain[i]};
   }
   qsort(list, m, sizeof *list, by_gain);
   batch->tried = (double)m;
-  if (wanted > 1 && oat_proposal_exact(s)) {
-    TRY(fill_batch(s, list, m < short_list(wanted) ? m : short_list(wanted), wanted, batch));
+  if (batch->wanted > 1 && oat_proposal_exact(s)) {
+    TRY(fill_batch(s, list, m < short_list(batch->wanted) ? m : short_list(batch->wanted), batch));
   } else if (list[0].gain > -HUGE_VAL) {
     batch->count = 1;
     batch->predicted = list[0].gain;
     oat_proposal_position(s, list[0].row, batch->position);
   }
 done:
-  free(row);
-  free(gain);
-  free(list);
+  oat_scratch_free(&memory);
   return status;
 }
 

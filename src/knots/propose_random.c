@@ -1,18 +1,15 @@
 /* OAT-RS: the best of `candidates` training rows drawn at random. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "knots/proposal.h"
-#include "util/memory.h"
+#include "knots/strategy.h"
 
-static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
-  const size_t n = oat_rows_total(s->objective->config.rows), m = s->settings.candidates < n ? s->settings.candidates : n;
-  size_t *row = NULL, best = 0;
-  double *gain = NULL;
-  oatgp_status status = OATGP_OK;
-  (void)wanted;
-  TRY(oat_new(s->ctx, m, sizeof *row, &row));
-  TRY(oat_new_matrix(s->ctx, m, 1, &gain));
+static oatgp_status propose(oat_search *s, oat_batch *batch) {
+  const size_t n = oat_rows_total(s->objective->config.rows), m = (size_t)s->given->candidates < n ? (size_t)s->given->candidates : n;
+  oat_scratch memory = {.ctx = s->ctx};
+  size_t *row = oat_take(&memory, m, sizeof *row), best = 0;
+  double *gain = oat_take_doubles(&memory, m, 1);
+  oatgp_status status;
+  TRY(memory.status);
   oat_rng_sample(&s->state.rng, n, m, row);
   TRY(oat_proposal_score(s, m, row, gain));
   for (size_t i = 1; i < m; i++) {
@@ -23,8 +20,7 @@ static oatgp_status propose(oat_search *s, size_t wanted, oat_batch *batch) {
   batch->count = gain[best] > -HUGE_VAL;
   oat_proposal_position(s, row[best], batch->position);
 done:
-  free(row);
-  free(gain);
+  oat_scratch_free(&memory);
   return status;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "util/clock.h"
-#include "util/memory.h"
 
 #define LAST_STEPS 2.0 /* evaluations with gradient that the last steps of a fit are worth: the model and its leave-one-out scores */
 
@@ -14,36 +13,29 @@ static size_t theta_count(const oat_search *s) { return oat_theta_count(s->mappi
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-static oatgp_status new_point(const oat_search *s, oat_point *point) {
-  const oatgp_status status = oat_new_matrix(s->ctx, theta_count(s), 1, &point->theta);
-  return status == OATGP_OK ? oat_new_matrix(s->ctx, s->settings.max_knots, s->mapping.d, &point->z) : status;
+static oat_point new_point(oat_search *s) {
+  return (oat_point){oat_take_doubles(&s->memory, theta_count(s), 1), oat_take_doubles(&s->memory, s->settings.max_knots, s->mapping.d)};
 }
 
 oatgp_status oat_search_open(oat_search *s) {
   const size_t n = theta_count(s) + s->settings.max_knots * s->mapping.d;
-  oatgp_status status = OATGP_OK;
-  TRY(new_point(s, &s->point));
-  TRY(new_point(s, &s->backup));
-  TRY(new_point(s, &s->fallback));
-  TRY(new_point(s, &s->best));
-  TRY(new_point(s, &s->trial));
-  TRY(oat_new_matrix(s->ctx, theta_count(s), 1, &s->gradient.theta));
-  TRY(oat_new_matrix(s->ctx, s->settings.max_knots, s->mapping.d, &s->gradient.z));
-  double **const vectors[] = {&s->lower, &s->upper, &s->sign_weight, &s->x};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-    TRY(oat_new_matrix(s->ctx, n, 1, vectors[i]));
-  }
-done:
-  return status;
+  s->memory = (oat_scratch){.ctx = s->ctx};
+  s->point = new_point(s);
+  s->backup = new_point(s);
+  s->fallback = new_point(s);
+  s->best = new_point(s);
+  s->trial = new_point(s);
+  s->gradient = new_point(s);
+  s->lower = oat_take_doubles(&s->memory, n, 1);
+  s->upper = oat_take_doubles(&s->memory, n, 1);
+  s->sign_weight = oat_take_doubles(&s->memory, n, 1);
+  s->x = oat_take_doubles(&s->memory, n, 1);
+  return s->memory.status;
 }
 
 void oat_search_close(oat_search *s) {
-  double *const arrays[] = {s->point.theta,    s->point.z,        s->backup.theta, s->backup.z,   s->trial.theta, s->trial.z,
-                            s->gradient.theta, s->gradient.z,     s->lower,        s->upper,      s->sign_weight, s->x,
-                            s->resumed,        s->fallback.theta, s->fallback.z,   s->best.theta, s->best.z};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
+  oat_scratch_free(&s->memory);
+  free(s->resumed);
   oat_optim_free(s->optim);
 }
 
@@ -107,6 +99,20 @@ void oat_search_revert(oat_search *s) {
   oat_search_copy(s, &s->backup, s->state.kept, &s->point);
   s->state.k = s->state.kept;
   s->state.value = s->state.value_before;
+}
+
+void oat_search_put_aside(oat_search *s) {
+  oat_search_copy(s, &s->point, s->state.k, &s->fallback);
+  s->state.fallback_value = s->state.value;
+  s->state.fallback_k = s->state.k;
+}
+
+void oat_search_fall_back(oat_search *s) {
+  if (s->state.fallback_value > s->state.value) {
+    oat_search_copy(s, &s->fallback, s->state.fallback_k, &s->point);
+    s->state.k = s->state.fallback_k;
+    s->state.value = s->state.fallback_value;
+  }
 }
 
 /* ---- optimisation -------------------------------------------------------------------------------------------------- */
@@ -196,20 +202,12 @@ static oatgp_stop run(oat_search *s, bool resumed) {
   return interrupted ? OATGP_STOP_USER : stop;
 }
 
-/* The evaluations that are left of max_eval, which is for the whole search. */
-static oat_optim_settings limits_left(const oat_search *s, const oat_optim_settings *limits) {
-  oat_optim_settings left = *limits;
-  if (limits->max_eval > 0) {
-    left.max_eval = fmax(limits->max_eval - s->state.evaluations, 1);
-  }
-  return left;
-}
-
 oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
-  const oat_optim_settings left = limits_left(s, limits);
+  oat_optim_settings left = *limits; /* of max_eval, which is for the whole search */
   oatgp_status status = OATGP_OK;
   const bool *free_parameters = s->mapping.free;
   const bool resumed = s->resumed != NULL;
+  left.max_eval = limits->max_eval > 0 ? fmax(limits->max_eval - s->state.evaluations, 1) : 0;
   use_knots(s);
   s->mapping.k = s->state.k;
   s->mapping.first = s->settings.move ? first : s->state.k;

@@ -5,6 +5,7 @@
 
 #include "objective/params.h"
 #include "optim/optim.h"
+#include "util/memory.h"
 #include "util/rng.h"
 
 /* Where a search is. Between two phases, and within an optimisation between two steps, it can be saved and resumed. */
@@ -29,13 +30,12 @@ typedef enum oat_search_event {
   OAT_SEARCH_HALT    /* halted between two steps: the state is one to go on from */
 } oat_search_event;
 
+/* What follows from the settings and the problem. */
 typedef struct oat_search_settings {
-  size_t max_knots, candidates, first_candidates, batch, gain_rows;
-  size_t subset_rows; /* of the exact GP that the automatic selection begins with; up to twice as many, it is that of all */
-  double tol_knot, tol_row;
-  bool move, refine, restart_parameters, condition, guard, finish; /* finish: the parameters once more after growing */
-  bool exact;                                                      /* the result may be the exact GP, if knots do not come near it */
-  double surrogate_sigma, surrogate_lengthscale, surrogate_jitter;
+  size_t max_knots;
+  bool move;   /* knots can be moved */
+  bool exact;  /* the result may be the exact GP, if knots do not come near it */
+  bool finish; /* the parameters once more after growing */
 } oat_search_settings;
 
 /* What a checkpoint holds of a search, besides point, backup and the optimiser's state. */
@@ -67,7 +67,9 @@ struct oat_search {
   oat_objective *objective;
   oat_mapping mapping; /* k and first are set for each optimisation */
   const oat_optim_method *method;
-  oat_optim_settings limits, inner; /* of a whole optimisation, and of one after each proposal */
+  const struct oat_proposal *proposal; /* of a strategy that grows (strategy.h) */
+  oat_optim_settings limits, inner;    /* of a whole optimisation, and of one after each proposal */
+  const oatgp_settings *given;         /* by the user */
   oat_search_settings settings;
   const oat_point *start; /* parameters to restart from */
   const bool *none_free;  /* as many as theta, all false */
@@ -75,6 +77,7 @@ struct oat_search {
   bool (*report)(void *self, const oat_search *search, oat_search_event event);
   void *self;
 
+  oat_scratch memory;
   oat_search_state state;
   oat_point point, backup, fallback; /* the current model, the one to go back to, the one that was left; capacity max_knots */
   oat_point best;                    /* the incumbent */
@@ -105,6 +108,9 @@ oatgp_status oat_search_evaluate(oat_search *search);
 /* Remembers the current model; goes back to it. The knots from state.kept on are then on trial. */
 void oat_search_mark(oat_search *search);
 void oat_search_revert(oat_search *search);
+/* The current model waits while another is tried; it is the current one again if that is not better. */
+void oat_search_put_aside(oat_search *search);
+void oat_search_fall_back(oat_search *search);
 /* Reports; a request to stop halts the search. */
 void oat_search_tell(oat_search *search, oat_search_event event);
 /* Whether time, evaluations or the user end the search. */

@@ -4,9 +4,8 @@
 #include <string.h>
 
 /* The parameters alone. */
-static oatgp_status run_fixed(const oat_strategy *strategy, oat_search *s) {
+static oatgp_status run_fixed(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  (void)strategy;
   if (s->state.phase == OAT_PHASE_PARAMETERS) {
     TRY(oat_search_optimise(s, s->state.k, &s->limits));
     s->state.phase = OAT_PHASE_POLISH;
@@ -17,8 +16,7 @@ done:
 }
 
 /* All knots and parameters at once. */
-static oatgp_status run_simultaneous(const oat_strategy *strategy, oat_search *s) {
-  (void)strategy;
+static oatgp_status run_simultaneous(oat_search *s) {
   s->state.phase = OAT_PHASE_POLISH;
   const oatgp_status status = oat_search_optimise(s, 0, &s->limits);
   s->state.phase = OAT_PHASE_DONE;
@@ -29,7 +27,7 @@ static oatgp_status run_simultaneous(const oat_strategy *strategy, oat_search *s
 static void begin_refinement(oat_search *s) {
   oat_search_tell(s, OAT_SEARCH_REFINE);
   oat_search_mark(s);
-  if (s->settings.restart_parameters && !oat_search_halted(s)) {
+  if (s->given->restart_parameters && !oat_search_halted(s)) {
     memcpy(s->point.theta, s->start->theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof(double));
   }
 }
@@ -51,8 +49,8 @@ done:
 
 oatgp_status oat_run_polish(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  if (!oat_search_halted(s) && (s->settings.refine || s->settings.finish)) {
-    status = s->settings.refine ? refine(s) : oat_search_settle(s);
+  if (!oat_search_halted(s) && (s->given->refine || s->settings.finish)) {
+    status = s->given->refine ? refine(s) : oat_search_settle(s);
   }
   s->state.phase = OAT_PHASE_DONE;
   return status;

@@ -1,8 +1,39 @@
-/* Strategies: how a fit finds its knots. One row each in strategy.c. */
+/* Strategies: how a fit finds its knots, one row each in strategy.c; and proposals, where the next knots could be, one file each that
+ * ends with its table. */
 #ifndef OAT_STRATEGY_H
 #define OAT_STRATEGY_H
 
-#include "knots/proposal.h"
+#include "knots/search.h"
+
+/* ---- proposals ------------------------------------------------------------------------------------------------------------- */
+
+/* Knots that are proposed: count of them, d coordinates each, one knot after the other. */
+typedef struct oat_batch {
+  size_t wanted, count; /* at most; those that there are */
+  double *position;     /* room for `wanted` knots */
+  double tried;         /* candidates looked at */
+  double predicted;     /* gain at fixed parameters, all of them together */
+} oat_batch;
+
+typedef struct oat_proposal {
+  bool surrogate; /* it models the gain, beginning with random rows */
+  bool exact;     /* it takes the exact gain where that has a formula, and can add several knots at once */
+  /* Fills in up to `wanted` knots (one that is not exact: at most one) for the current model, which has been
+   * evaluated; count 0 if there is no candidate. */
+  oatgp_status (*propose)(oat_search *search, oat_batch *batch);
+} oat_proposal;
+
+extern const oat_proposal oat_proposal_bo, oat_proposal_random, oat_proposal_gain;
+
+/* Whether the exact gain has a formula: alpha = 0. */
+bool oat_proposal_exact(const oat_search *search);
+/* For the proposals: the gain of a knot at each of the m training rows at the current parameters, -HUGE_VAL for one that sits on a
+ * knot or cannot be evaluated. By the exact formula in O(N K m), or, for models with alpha > 0, by evaluating each. */
+oatgp_status oat_proposal_score(oat_search *search, size_t m, const size_t *row, double *gain);
+/* The coordinates of a training row. */
+void oat_proposal_position(const oat_search *search, size_t row, double *position);
+
+/* ---- strategies ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct oat_strategy {
   const char *name;
@@ -16,7 +47,7 @@ typedef struct oat_strategy {
   unsigned phases;              /* in which it can be saved: the sum of 1u << phase */
   size_t rounds;                /* the largest state.round that it is saved with */
   /* Runs the search from its phase to the end. */
-  oatgp_status (*run)(const struct oat_strategy *strategy, oat_search *search);
+  oatgp_status (*run)(oat_search *search);
 } oat_strategy;
 
 enum { OAT_COMPARE_ROUNDS = 6 }; /* auto: in OAT_PHASE_COMPARE state.round is below this */
@@ -25,12 +56,22 @@ const oat_strategy *oat_strategy_find(const char *name); /* NULL if there is non
 const oat_strategy *oat_strategy_at(size_t index);       /* NULL past the end */
 
 /* One knot (or batch) at a time: the algorithm of the paper (oat.c). */
-oatgp_status oat_run_growing(const oat_strategy *strategy, oat_search *search);
+oatgp_status oat_run_growing(oat_search *search);
 /* Greedy variance: the rows that the others explain least, chosen again when the parameters have moved (variance.c). */
-oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *search);
+oatgp_status oat_run_variance(oat_search *search);
 /* Everything chosen from one tolerance (auto.c). */
-oatgp_status oat_run_auto(const oat_strategy *strategy, oat_search *search);
+oatgp_status oat_run_auto(oat_search *search);
 /* The last phase of every strategy: all knots and parameters together if asked for, else the parameters alone after growing. */
 oatgp_status oat_run_polish(oat_search *search);
+
+/* ---- greedy variance ------------------------------------------------------------------------------------------------------- */
+
+/* Greedy variance (Burt, Rasmussen and van der Wilk 2020): the knots are the rows that a pivoted Cholesky factorisation of the kernel
+ * takes first, each the one that those before it explain least.
+ * Makes the greedy choice of k rows, of at most OAT_GREEDY_ROWS random ones, the knots of the current model, at its parameters and without
+ * evaluating it. It ends with fewer when they explain all other rows to a small part of the noise (or to rounding), and when the time is
+ * over, but never without any. O(rows k^2) time, rows k doubles. */
+#define OAT_GREEDY_ROWS ((size_t)20000) /* enough: with more, the choice hardly changes */
+oatgp_status oat_knots_greedy(oat_search *search, size_t k);
 
 #endif

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
 /* With few rows for each parameter there are optima that are better by chance: one that is not that of the given start must be better
  * by so many nats for sigma and each input in use. */
 #define MARGIN 4.0
 #define FEW_ROWS 15.0 /* for each of them */
-#define NOT_FAR 0.05  /* nats a row */
-#define CLEARLY 0.02  /* nats a row: by so much the rows left out must differ to overrule the evidence */
+/* Lengthscale beyond which an input says next to nothing, in its spreads; a start has none that is longer. */
+#define LONGEST 5.0
+#define NOT_FAR 0.05 /* nats a row */
+#define CLEARLY 0.02 /* nats a row: by so much the rows left out must differ to overrule the evidence */
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
 
@@ -43,6 +43,7 @@ static oat_search search_for(oat_search *s, double iterations) {
                     .mapping = s->mapping,
                     .method = oat_optim_find("lbfgs"),
                     .limits = s->limits,
+                    .given = s->given,
                     .settings = {.max_knots = 1},
                     .none_free = s->none_free,
                     .report = report,
@@ -131,7 +132,7 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
 /* From which value on the parameter of one input says that the input does not matter. */
 static double longest_of(const oat_mapping *mapping, size_t place) {
   const oat_parameter parameter = oat_parameter_at(mapping->kernel, place);
-  return parameter.input != OAT_ALL_INPUTS ? OAT_LONGEST * mapping->spread[parameter.input] : HUGE_VAL;
+  return parameter.input != OAT_ALL_INPUTS ? LONGEST * mapping->spread[parameter.input] : HUGE_VAL;
 }
 
 /* An input that few rows make nothing of may matter with more, but a lengthscale far beyond the data has no slope to come back by. Returns
@@ -210,7 +211,7 @@ static size_t sample_rows(const oat_search *s, size_t wanted) {
 }
 
 size_t oat_subset_race_rows(const oat_search *s) {
-  return sample_rows(s, RACE_ROWS < s->settings.subset_rows ? RACE_ROWS : s->settings.subset_rows);
+  return sample_rows(s, RACE_ROWS < (size_t)s->given->subset_rows ? RACE_ROWS : (size_t)s->given->subset_rows);
 }
 
 static const oat_optimum nothing_yet = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, false};
@@ -295,13 +296,13 @@ done:
  * two with the inputs revived that it makes nothing of. */
 oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
   const size_t all = oat_rows_total(s->objective->config.rows), count = oat_theta_count(s->mapping.kernel, s->mapping.d);
+  oat_scratch memory = {.ctx = s->ctx};
+  double *here = oat_take_doubles(&memory, count, 1);
   oat_rows *a = NULL;
-  double *here = NULL;
-  trial t = {0}, best = {s->point.theta, nothing_yet};
-  oatgp_status status = OATGP_OK;
+  trial t = {.theta = oat_take_doubles(&memory, count, 1)}, best = {s->point.theta, nothing_yet};
+  oatgp_status status;
   best.at.highest = found->highest;
-  TRY(oat_new_matrix(s->ctx, count, 1, &t.theta));
-  TRY(oat_new_matrix(s->ctx, count, 1, &here));
+  TRY(memory.status);
   TRY(make_sample(s, sample_rows(s, rows), &a));
   memcpy(here, s->point.theta, count * sizeof *here);
   if (found->other && has_few_rows(s, here, (double)oat_rows_total(a))) {
@@ -326,7 +327,6 @@ oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
   found->constant = oat_rows_constant(a, NULL);
 done:
   oat_rows_free(a);
-  free(t.theta);
-  free(here);
+  oat_scratch_free(&memory);
   return status;
 }

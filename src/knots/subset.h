@@ -4,8 +4,6 @@
 
 #include "knots/search.h"
 
-/* Lengthscale beyond which an input says next to nothing, in its spreads; a start has none that is longer. */
-#define OAT_LONGEST 5.0
 /* Parameters of the covariance that say something: sigma, and the lengthscales of inputs in use. */
 double oat_subset_used(const oat_search *search, const double *theta);
 #define OAT_SUBSET_ITERATIONS 100 /* at most */

@@ -2,36 +2,23 @@
 #include "knots/surrogate.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "linalg/linalg.h"
-#include "util/memory.h"
 
 #define PREDICTION_JITTER 1e-3 /* of the likelihood's */
 
 oatgp_status oat_surrogate_open(oatgp_context *ctx, size_t capacity, size_t d, oat_surrogate *s) {
-  oatgp_status status = OATGP_OK;
-  *s = (oat_surrogate){.ctx = ctx, .capacity = capacity, .d = d, .jitter = 1e-6, .sigma = 1, .l = 1};
-  TRY(oat_new_matrix(ctx, capacity, d, &s->x));
-  TRY(oat_new_matrix(ctx, capacity, 1, &s->y));
-  TRY(oat_new_matrix(ctx, capacity, capacity, &s->k));
-  TRY(oat_new_matrix(ctx, capacity, capacity, &s->distance));
-  TRY(oat_new_matrix(ctx, capacity, 1, &s->a));
-done:
-  if (status != OATGP_OK) {
-    oat_surrogate_close(s);
-  }
-  return status;
+  *s = (oat_surrogate){.memory = {.ctx = ctx}, .d = d, .jitter = 1e-6, .sigma = 1, .l = 1};
+  s->x = oat_take_doubles(&s->memory, capacity, d);
+  s->y = oat_take_doubles(&s->memory, capacity, 1);
+  s->k = oat_take_doubles(&s->memory, capacity, capacity);
+  s->distance = oat_take_doubles(&s->memory, capacity, capacity);
+  s->a = oat_take_doubles(&s->memory, capacity, 1);
+  return s->memory.status;
 }
 
-void oat_surrogate_close(oat_surrogate *s) {
-  double *const arrays[] = {s->x, s->y, s->k, s->distance, s->a};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-  *s = (oat_surrogate){0};
-}
+void oat_surrogate_close(oat_surrogate *s) { oat_scratch_free(&s->memory); }
 
 static double l1_distance(size_t d, const double *x, const double *z) {
   double sum = 0;
@@ -95,7 +82,7 @@ oatgp_status oat_surrogate_fit(oat_surrogate *s, double sigma, double l) {
   const oat_optim_settings limits = {.history = 5, .line_search = 20, .max_iter = 100, .obj_tol = 1e-8, .grad_tol = 1e-6, .patience = 2};
   const double start[2] = {log(sigma), log(l)};
   oat_optim *optim = NULL;
-  oatgp_status status = oat_optim_create(s->ctx, oat_optim_find("lbfgs"), &problem, &limits, &optim);
+  oatgp_status status = oat_optim_create(s->memory.ctx, oat_optim_find("lbfgs"), &problem, &limits, &optim);
   s->sigma = sigma;
   s->l = l;
   if (status == OATGP_OK && oat_optim_start(optim, start) == OATGP_OK) {
@@ -111,7 +98,7 @@ oatgp_status oat_surrogate_fit(oat_surrogate *s, double sigma, double l) {
 
 oatgp_status oat_surrogate_condition(oat_surrogate *s) {
   if (!factorise(s, s->sigma, s->l, PREDICTION_JITTER * s->jitter) && !factorise(s, s->sigma, s->l, 1e-8 * s->sigma * s->sigma)) {
-    return oat_fail(s->ctx, OATGP_NUMERIC, "the surrogate of %zu evaluations could not be factorised", s->n);
+    return oat_fail(s->memory.ctx, OATGP_NUMERIC, "the surrogate of %zu evaluations could not be factorised", s->n);
   }
   oat_solve_left(s->k, s->n, OAT_TRANSPOSED, (oat_view){s->a, s->n, 1, s->n});
   return OATGP_OK;

@@ -4,10 +4,11 @@
 #define OAT_SURROGATE_H
 
 #include "optim/optim.h"
+#include "util/memory.h"
 
 typedef struct oat_surrogate {
-  oatgp_context *ctx;
-  size_t n, capacity, d;
+  oat_scratch memory;
+  size_t n, d;
   double *x, *y; /* capacity x d (row after row), capacity */
   double jitter; /* on the diagonal in the likelihood; a thousandth of it in prediction */
   double sigma, l;

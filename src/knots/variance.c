@@ -1,24 +1,17 @@
 /* Greedy variance as a strategy: the rows are chosen, the parameters optimised, and the rows chosen again as long as that raises the
  * objective. */
-#include "knots/greedy.h"
 #include "knots/strategy.h"
 
 enum { MAX_ROUNDS = 20 };
 
-/* Makes the greedy choice the current model, on trial. */
-static oatgp_status choose_again(oat_search *s) {
-  oat_search_mark(s);
-  return oat_knots_greedy(s, s->settings.max_knots);
-}
-
-oatgp_status oat_run_variance(const oat_strategy *strategy, oat_search *s) {
+oatgp_status oat_run_variance(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  (void)strategy;
   while (!oat_search_halted(s) && s->state.phase == OAT_PHASE_PARAMETERS && s->state.round < MAX_ROUNDS) {
     if (s->resumed == NULL) {
-      TRY(choose_again(s));
+      oat_search_mark(s);
+      TRY(oat_knots_greedy(s, s->settings.max_knots)); /* on trial */
       const oatgp_status evaluated = oat_search_evaluate(s);
-      if (s->state.round > 0 && (evaluated != OATGP_OK || s->state.value <= s->state.value_before + s->settings.tol_knot)) {
+      if (s->state.round > 0 && (evaluated != OATGP_OK || s->state.value <= s->state.value_before + s->given->tol_knot)) {
         oat_search_revert(s);
         break;
       }

@@ -1,10 +1,8 @@
 /* Generalised least squares for the basis of an estimated mean. */
-#include "linalg/gls.h"
+#include "linalg/linalg.h"
 
 #include <float.h>
 #include <math.h>
-
-#include "linalg/linalg.h"
 
 #define FIRST_RIDGE 1e-13 /* for each column; of a unit diagonal */
 #define LARGEST_RIDGE 1e4
@@ -51,4 +49,12 @@ double oat_gls_quadratic(const oat_gls *gls, const double *x, double *work) {
   }
   oat_solve_left(gls->factor, gls->p, OAT_PLAIN, (oat_view){work, gls->p, 1, gls->p});
   return oat_dot(gls->p, work, work);
+}
+
+double oat_gls_error(const oat_gls *gls, const double *coefficient, double *e, double kappa) {
+  double error = e[0];
+  for (size_t j = 0; j < gls->p; j++) {
+    error -= coefficient[j] * e[1 + j];
+  }
+  return gls->p == 0 ? error : error / fmax(1 - kappa * oat_gls_quadratic(gls, e + 1, e + 1), DBL_EPSILON);
 }

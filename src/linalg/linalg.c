@@ -170,6 +170,15 @@ void oat_cholesky_inverse(size_t n, double *l) {
   dlauum_("L", &order, l, &lda, &info, 1);
 }
 
+bool oat_all_finite(size_t n, const double *x, double lowest) {
+  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(x[i]) || x[i] < lowest) {
+      return false;
+    }
+  }
+  return true;
+}
+
 double oat_log_diagonal(size_t n, const double *l) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* Buffers of OpenBLAS. */
-#include "linalg/reserve.h"
+#include "linalg/linalg.h"
 
 #include <pthread.h>
 #include <stdbool.h>

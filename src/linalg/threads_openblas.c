@@ -1,6 +1,5 @@
 /* Threads of OpenBLAS. */
 #include "linalg/linalg.h"
-#include "linalg/reserve.h"
 #include "util/threads.h"
 
 extern void openblas_set_num_threads(int threads);

@@ -2,56 +2,21 @@
  *
  * Written and read by the same tables, so that a part cannot be in one and not in the other. */
 #include <cjson/cJSON.h>
+#include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensors/tensors.h"
-#include "linalg/linalg.h"
 #include "model/model.h"
 #include "util/machine.h"
-#include "util/memory.h"
 #include "util/utf8.h"
 
 #define FORMAT "oatgp"
 #define FORMAT_VERSION "1"
 
-static const char *const text_keys[OAT_TEXTS] = {
-    [OAT_TEXT_VERSION] = "version",   [OAT_TEXT_APPROX] = "approx",
-    [OAT_TEXT_KERNEL] = "kernel",     [OAT_TEXT_OPTIMIZER] = "optimizer",
-    [OAT_TEXT_SELECT] = "select",     [OAT_TEXT_TARGET] = "target",
-    [OAT_TEXT_MEAN] = "mean",         [OAT_TEXT_COMMAND] = "command",
-    [OAT_TEXT_SETTINGS] = "settings", [OAT_TEXT_FINGERPRINT] = "data_fingerprint",
-    [OAT_TEXT_WEIGHTS] = "weights",   [OAT_TEXT_NOISE] = "noise_variance",
-};
-
-static const char *const number_names[OAT_NUMBERS] = {
-    [OAT_NUMBER_N] = "n",
-    [OAT_NUMBER_ALPHA] = "alpha",
-    [OAT_NUMBER_JITTER] = "jitter",
-    [OAT_NUMBER_JITTER_ABSOLUTE] = "jitter_absolute",
-    [OAT_NUMBER_OBJECTIVE] = "objective",
-    [OAT_NUMBER_SECONDS] = "seconds",
-    [OAT_NUMBER_ITERATIONS] = "iterations",
-    [OAT_NUMBER_EVALUATIONS] = "evaluations",
-    [OAT_NUMBER_REJECTED] = "rejected",
-    [OAT_NUMBER_RESTARTS] = "restarts",
-    [OAT_NUMBER_SEED] = "seed",
-    [OAT_NUMBER_STOP] = "stop",
-    [OAT_NUMBER_MEAN] = "target_centre",
-    [OAT_NUMBER_Y_SCALE] = "target_scale",
-    [OAT_NUMBER_HEADER] = "has_header",
-    [OAT_NUMBER_COLUMNS] = "file_columns",
-    [OAT_NUMBER_TARGET_COLUMN] = "target_column",
-    [OAT_NUMBER_WEIGHTS_COLUMN] = "weights_column",
-    [OAT_NUMBER_NOISE_COLUMN] = "noise_variance_column",
-    [OAT_NUMBER_LOO_MEAN_NLP] = "loo_mean_nlp",
-    [OAT_NUMBER_LOO_RMSE] = "loo_rmse",
-    [OAT_NUMBER_LOO_COVERAGE95] = "loo_coverage95",
-    [OAT_NUMBER_LOWER] = "lower",
-    [OAT_NUMBER_UPPER] = "upper",
-};
+#define NAME_OF(NAME, name) name,
+static const char *const text_keys[OAT_TEXTS] = {OAT_MODEL_TEXTS(NAME_OF)};
+static const char *const number_names[OAT_NUMBERS] = {OAT_MODEL_NUMBERS(NAME_OF)};
 
 /* One array of the model: in the file rows x columns (columns 0: a vector), in the model column-major. */
 typedef struct part {
@@ -160,25 +125,20 @@ done:
   return status;
 }
 
-oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) {
+/* Into a file, or into memory where path is NULL. */
+static oatgp_status write_model(oatgp_context *ctx, const oatgp_model *model, const char *path, oat_bytes *out) {
   oat_tensors file = {0};
   oatgp_status status = fill_file(ctx, model, &file);
   if (status == OATGP_OK) {
-    status = oat_tensors_write(ctx, &file, path);
+    status = path != NULL ? oat_tensors_write(ctx, &file, path) : oat_tensors_pack(ctx, &file, out);
   }
   oat_tensors_clear(&file);
   return status;
 }
 
-oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out) {
-  oat_tensors file = {0};
-  oatgp_status status = fill_file(ctx, model, &file);
-  if (status == OATGP_OK) {
-    status = oat_tensors_pack(ctx, &file, out);
-  }
-  oat_tensors_clear(&file);
-  return status;
-}
+oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path) { return write_model(ctx, model, path, NULL); }
+
+oatgp_status oat_model_pack(oatgp_context *ctx, const oatgp_model *model, oat_bytes *out) { return write_model(ctx, model, NULL, out); }
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
@@ -214,13 +174,6 @@ static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatg
 done:
   return status;
 }
-
-/* One for each row of the table of stop codes, and then how many there are. */
-enum {
-#define OATGP_STOP(NAME, word, sentence) STOP_##NAME,
-#include "oatgp_status.def"
-  STOP_COUNT
-};
 
 /* Whole numbers up to 2^53, so that they can be given to the user as such. */
 static bool is_count(double number) { return number >= 0 && number <= 0x1p53 && number == floor(number); }
@@ -266,7 +219,7 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
   const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && columns_are_there(number) &&
                     number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 &&
-                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < STOP_COUNT &&
+                    number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < OAT_STOP_COUNT &&
                     number[OAT_NUMBER_STOP] == floor(number[OAT_NUMBER_STOP]);
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");
 }
@@ -322,10 +275,8 @@ static oatgp_status check_part(oatgp_context *ctx, const oat_tensors *file, cons
     return status;
   }
   const size_t count = p->rows * (p->columns > 0 ? p->columns : 1);
-  for (size_t i = 0; i < count; i++) {
-    if (!isfinite(values[i])) {
-      return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' holds a number that is not finite", file->path, p->name);
-    }
+  if (!oat_all_finite(count, values, -DBL_MAX)) {
+    return oat_fail(ctx, OATGP_FORMAT, "%s is damaged: '%s' holds a number that is not finite", file->path, p->name);
   }
   return OATGP_OK;
 }
@@ -342,13 +293,14 @@ static oatgp_status check_parts(oatgp_context *ctx, const oat_tensors *file, con
 
 /* Room for what not every model has. */
 static oatgp_status allocate_optional(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
-  oatgp_status status = OATGP_OK;
+  oatgp_status status;
   if (has_part(file, "positions", NULL)) {
-    TRY(oat_new_matrix(ctx, model->d, 1, &model->positions));
+    model->positions = oat_take_doubles(&model->memory, model->d, 1);
   }
   if (has_part(file, "knot_order", NULL)) {
-    TRY(oat_new_matrix(ctx, model->k, 1, &model->order));
+    model->order = oat_take_doubles(&model->memory, model->k, 1);
   }
+  TRY(model->memory.status);
   if (has_part(file, "history", NULL)) { /* a fit that was stopped at once has none */
     TRY(oat_new_matrix(ctx, model->history_count, 3, &model->history));
   }
@@ -449,22 +401,21 @@ done:
   return status;
 }
 
+/* What has been read, if that went well. */
+static oatgp_status take_model(oatgp_context *ctx, oatgp_status status, oat_tensors *file, oatgp_model **out) {
+  if (status == OATGP_OK) {
+    status = read_model(ctx, file, out);
+  }
+  oat_tensors_clear(file);
+  return status;
+}
+
 oatgp_status oat_model_read(oatgp_context *ctx, const char *path, oatgp_model **out) {
   oat_tensors file = {0};
-  oatgp_status status = oat_tensors_read(ctx, path, &file);
-  if (status == OATGP_OK) {
-    status = read_model(ctx, &file, out);
-  }
-  oat_tensors_clear(&file);
-  return status;
+  return take_model(ctx, oat_tensors_read(ctx, path, &file), &file, out);
 }
 
 oatgp_status oat_model_unpack(oatgp_context *ctx, size_t size, const unsigned char *bytes, oatgp_model **out) {
   oat_tensors file = {0};
-  oatgp_status status = oat_tensors_unpack(ctx, size, bytes, &file);
-  if (status == OATGP_OK) {
-    status = read_model(ctx, &file, out);
-  }
-  oat_tensors_clear(&file);
-  return status;
+  return take_model(ctx, oat_tensors_unpack(ctx, size, bytes, &file), &file, out);
 }

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
-#include "util/memory.h"
-
 void oatgp_model_free(oatgp_model *model) {
   if (model == NULL) {
     return;
@@ -17,14 +14,10 @@ void oatgp_model_free(oatgp_model *model) {
   for (size_t j = 0; model->names != NULL && j < model->d; j++) {
     free(model->names[j]);
   }
-  free(model->names);
   oat_scaling_clear(&model->scaling);
-  double *const arrays[] = {model->positions, model->theta,       model->z,     model->l,     model->lb,
-                            model->c,         model->coefficient, model->sums,  model->r,     model->noise,
-                            model->history,   model->selection,   model->order, model->slopes};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
+  free(model->history);
+  free(model->selection);
+  oat_scratch_free(&model->memory);
   free(model);
 }
 
@@ -46,28 +39,25 @@ done:
 }
 
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
-  const size_t d = model->d, k = model->k, p = model->p, theta = oat_theta_count(model->kernel, d);
-  oatgp_status status = OATGP_OK;
-  TRY(oat_model_allocate_scaling(ctx, &model->scaling, d));
-  TRY(oat_new(ctx, d, sizeof *model->names, &model->names));
-  TRY(oat_new_matrix(ctx, theta, 1, &model->theta));
-  TRY(oat_new_matrix(ctx, k, d, &model->z));
-  TRY(oat_new_matrix(ctx, k, k, &model->l));
-  TRY(oat_new_matrix(ctx, k, 1, &model->c));
-  TRY(oat_new_matrix(ctx, p, 1, &model->coefficient));
-  if (p > 1) {
-    TRY(oat_new_matrix(ctx, d, 1, &model->slopes));
-  }
+  const size_t d = model->d, k = model->k, p = model->p;
+  oat_scratch *memory = &model->memory;
+  *memory = (oat_scratch){.ctx = ctx, .status = oat_model_allocate_scaling(ctx, &model->scaling, d)};
+  model->names = oat_take(memory, d, sizeof *model->names);
+  model->theta = oat_take_doubles(memory, oat_theta_count(model->kernel, d), 1);
+  model->z = oat_take_doubles(memory, k, d);
+  model->l = oat_take_doubles(memory, k, k);
+  model->c = oat_take_doubles(memory, k, 1);
+  model->coefficient = oat_take_doubles(memory, p, 1);
+  model->slopes = p > 1 ? oat_take_doubles(memory, d, 1) : NULL;
   if (model->approx->sparse) {
-    TRY(oat_new_matrix(ctx, k, k, &model->lb));
+    model->lb = oat_take_doubles(memory, k, k);
     model->sums_count = oat_sums_count(k, p);
-    TRY(oat_new_matrix(ctx, model->sums_count, 1, &model->sums));
+    model->sums = oat_take_doubles(memory, model->sums_count, 1);
   } else {
-    TRY(oat_new_matrix(ctx, k, 1, &model->r));
-    TRY(oat_new_matrix(ctx, k, 1, &model->noise));
+    model->r = oat_take_doubles(memory, k, 1);
+    model->noise = oat_take_doubles(memory, k, 1);
   }
-done:
-  return status;
+  return memory->status;
 }
 
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
@@ -81,16 +71,13 @@ void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {
-  return (oat_sparse){oat_covariance_at(model->kernel, model->d, model->theta),
-                      model->k,
-                      model->z,
-                      model->k,
-                      model->l,
-                      model->theta[OAT_TAU],
-                      model->number[OAT_NUMBER_ALPHA],
-                      false,
-                      false,
-                      0};
+  return (oat_sparse){.cov = oat_covariance_at(model->kernel, model->d, model->theta),
+                      .k = model->k,
+                      .z = model->z,
+                      .ldz = model->k,
+                      .l = model->l,
+                      .tau = model->theta[OAT_TAU],
+                      .alpha = model->number[OAT_NUMBER_ALPHA]};
 }
 
 /* L L^T = K and the diagonal in c, by a device with the model's rows. */
@@ -100,8 +87,7 @@ static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const
   oat_device *device = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
-  TRY(oat_device_open(ctx, &config, &device));
-  TRY(device->table->load(ctx, device, rows));
+  TRY(oat_device_open(ctx, &config, rows, &device));
   TRY(device->table->factor(device, cov, model->c, model->l, pivot));
 done:
   oat_device_close(device);

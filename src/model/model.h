@@ -6,53 +6,66 @@
 #include "data/scaling.h"
 #include "tensors/tensors.h"
 #include "objective/objective.h"
+#include "util/memory.h"
 
-/* Texts kept with a model. */
+/* Texts kept with a model, and their names in its file. */
+#define OAT_MODEL_TEXTS(TEXT)           \
+  TEXT(VERSION, "version")              \
+  TEXT(APPROX, "approx")                \
+  TEXT(KERNEL, "kernel")                \
+  TEXT(OPTIMIZER, "optimizer")          \
+  TEXT(SELECT, "select")                \
+  TEXT(TARGET, "target")                \
+  TEXT(MEAN, "mean")                    \
+  TEXT(COMMAND, "command")              \
+  TEXT(SETTINGS, "settings")            \
+  TEXT(FINGERPRINT, "data_fingerprint") \
+  TEXT(WEIGHTS, "weights")              \
+  TEXT(NOISE, "noise_variance")
+
+/* Numbers kept with a model, and their names in its file. MEAN is subtracted from y, which is then divided by Y_SCALE; HEADER: whether
+ * input names came from a header; COLUMNS: of the training file, or 0; the column of the target is its place there, from 1; LOWER and
+ * UPPER bound the log evidence. */
+#define OAT_MODEL_NUMBERS(NUMBER)               \
+  NUMBER(N, "n")                                \
+  NUMBER(ALPHA, "alpha")                        \
+  NUMBER(JITTER, "jitter")                      \
+  NUMBER(JITTER_ABSOLUTE, "jitter_absolute")    \
+  NUMBER(OBJECTIVE, "objective")                \
+  NUMBER(SECONDS, "seconds")                    \
+  NUMBER(ITERATIONS, "iterations")              \
+  NUMBER(EVALUATIONS, "evaluations")            \
+  NUMBER(REJECTED, "rejected")                  \
+  NUMBER(RESTARTS, "restarts")                  \
+  NUMBER(SEED, "seed")                          \
+  NUMBER(STOP, "stop")                          \
+  NUMBER(MEAN, "target_centre")                 \
+  NUMBER(Y_SCALE, "target_scale")               \
+  NUMBER(HEADER, "has_header")                  \
+  NUMBER(COLUMNS, "file_columns")               \
+  NUMBER(TARGET_COLUMN, "target_column")        \
+  NUMBER(WEIGHTS_COLUMN, "weights_column")      \
+  NUMBER(NOISE_COLUMN, "noise_variance_column") \
+  NUMBER(LOO_MEAN_NLP, "loo_mean_nlp")          \
+  NUMBER(LOO_RMSE, "loo_rmse")                  \
+  NUMBER(LOO_COVERAGE95, "loo_coverage95")      \
+  NUMBER(LOWER, "lower")                        \
+  NUMBER(UPPER, "upper")
+
+#define OAT_PLACE_OF_TEXT(NAME, name) OAT_TEXT_##NAME,
+#define OAT_PLACE_OF_NUMBER(NAME, name) OAT_NUMBER_##NAME,
+enum { OAT_MODEL_TEXTS(OAT_PLACE_OF_TEXT) OAT_TEXTS };
 enum {
-  OAT_TEXT_VERSION,
-  OAT_TEXT_APPROX,
-  OAT_TEXT_KERNEL,
-  OAT_TEXT_OPTIMIZER,
-  OAT_TEXT_SELECT,
-  OAT_TEXT_TARGET,
-  OAT_TEXT_MEAN,
-  OAT_TEXT_COMMAND,
-  OAT_TEXT_SETTINGS,
-  OAT_TEXT_FINGERPRINT,
-  OAT_TEXT_WEIGHTS,
-  OAT_TEXT_NOISE,
-  OAT_TEXTS
+  OAT_MODEL_NUMBERS(OAT_PLACE_OF_NUMBER) OAT_NUMBERS,
+  OAT_NUMBER_OPTIONAL = OAT_NUMBER_TARGET_COLUMN, /* from here on: NaN where it is not known, and then not in the file */
+  OAT_NUMBER_OF_ROWS = OAT_NUMBER_LOO_MEAN_NLP    /* from here on: about the rows of the fit, not known after an update */
 };
 
-/* Numbers kept with a model. */
+/* One for each row of the table of stop codes, and then how many there are. */
 enum {
-  OAT_NUMBER_N,
-  OAT_NUMBER_ALPHA,
-  OAT_NUMBER_JITTER,
-  OAT_NUMBER_JITTER_ABSOLUTE,
-  OAT_NUMBER_OBJECTIVE,
-  OAT_NUMBER_SECONDS,
-  OAT_NUMBER_ITERATIONS,
-  OAT_NUMBER_EVALUATIONS,
-  OAT_NUMBER_REJECTED,
-  OAT_NUMBER_RESTARTS,
-  OAT_NUMBER_SEED,
-  OAT_NUMBER_STOP,
-  OAT_NUMBER_MEAN,                                /* subtracted from y */
-  OAT_NUMBER_Y_SCALE,                             /* then y was divided by this */
-  OAT_NUMBER_HEADER,                              /* whether input names came from a header */
-  OAT_NUMBER_COLUMNS,                             /* of the training file, or 0 */
-  OAT_NUMBER_OPTIONAL,                            /* from here on: NaN where it is not known, and then not in the file */
-  OAT_NUMBER_TARGET_COLUMN = OAT_NUMBER_OPTIONAL, /* in the training file, from 1 */
-  OAT_NUMBER_WEIGHTS_COLUMN,
-  OAT_NUMBER_NOISE_COLUMN,
-  OAT_NUMBER_OF_ROWS, /* from here on: about the rows of the fit, not known after an update */
-  OAT_NUMBER_LOO_MEAN_NLP = OAT_NUMBER_OF_ROWS,
-  OAT_NUMBER_LOO_RMSE,
-  OAT_NUMBER_LOO_COVERAGE95,
-  OAT_NUMBER_LOWER, /* bounds of the log evidence */
-  OAT_NUMBER_UPPER,
-  OAT_NUMBERS
+#define OATGP_STOP(NAME, word, sentence) OAT_STOP_##NAME,
+#include "oatgp_status.def"
+  OAT_STOP_COUNT
 };
 
 /* Numbers of each row of the selection's record; the knot's position in the data's units follows. */
@@ -69,6 +82,7 @@ enum {
 };
 
 struct oatgp_model {
+  oat_scratch memory; /* of all but the texts, the names among them, and the two records of the fit */
   const oat_approx *approx;
   const oat_kernel *kernel;
   char *text[OAT_TEXTS]; /* may be NULL */
@@ -102,15 +116,23 @@ oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to);
 /* The prior mean at rows, in the data's units. */
 oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean);
-/* Rows that are predicted together. A power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
+/* A device that predicts with the model. Its block is a power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
-static inline size_t oat_model_block(const oatgp_model *model) { return model->k < 64 ? 512 : 256; }
-/* A device that predicts with the model. */
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .block = oat_model_block(model), .where = where};
+  return (oat_device_config){.max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
+
+/* Data as the model sees them: its inputs, scaled; the target about its prior mean, scaled; each row's noise.
+ * Which input of the data each of the model's is: by name if both were given names, and then none may be missing; else
+ * in order, if the number of inputs fits. */
+oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column);
+/* The model's inputs of the data, scaled, as rows without a target. They are found as above. */
+oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out);
+/* With target (about the prior mean, in the model's unit; the estimated part of the mean is not taken off), the mean's basis and noise. The
+ * data need a target. Rows of the training data are those that the fit had. */
+oatgp_status oat_model_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out);
 
 /* The model file, on disk and in memory. */
 oatgp_status oat_model_write(oatgp_context *ctx, const oatgp_model *model, const char *path);

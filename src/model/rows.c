@@ -1,11 +1,10 @@
 /* Data as a fitted model sees them. */
-#include "model/rows.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 
 #include "tables/columns.h"
 #include "text/shown.h"
-#include "util/memory.h"
 
 /* ---- where the model's inputs are in the data ---------------------------------------------------------------------- */
 

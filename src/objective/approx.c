@@ -1,5 +1,5 @@
 /* The models of the paper. */
-#include "objective/approx.h"
+#include "objective/objective.h"
 
 #include <string.h>
 

@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/gls.h"
-#include "linalg/linalg.h"
 #include "objective/objective.h"
 #include "util/memory.h"
 
 typedef struct full_objective {
   oat_objective base;
+  oat_scratch memory;
   oat_device *device;
   double *gram, *coefficient; /* (1 + p) square: R^T S^-1 R; p */
-  double *gls_room;
-  oat_gls gls; /* of gram */
+  oat_gls gls;                /* of gram */
 } full_objective;
 
 static full_objective *own(oat_objective *objective) { return (full_objective *)objective; }
@@ -24,9 +22,7 @@ static full_objective *own(oat_objective *objective) { return (full_objective *)
 static void full_destroy(oat_objective *objective) {
   full_objective *o = own(objective);
   oat_device_close(o->device);
-  free(o->gram);
-  free(o->coefficient);
-  free(o->gls_room);
+  oat_scratch_free(&o->memory);
   free(o);
 }
 
@@ -52,12 +48,13 @@ static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *
   o->base.table = &oat_objective_full;
   o->base.config = *config;
   o->base.config.k = 0;
-  TRY(oat_new_matrix(ctx, 1 + p, 1 + p, &o->gram));
-  TRY(oat_new_matrix(ctx, 1 + p, 1, &o->coefficient));
-  TRY(oat_new_matrix(ctx, oat_gls_room(p), 1, &o->gls_room));
-  o->gls = oat_gls_over(o->gls_room, p);
-  TRY(oat_device_open(ctx, &device, &o->device));
-  TRY(o->device->table->load(ctx, o->device, config->rows));
+  o->memory.ctx = ctx;
+  o->gram = oat_take_doubles(&o->memory, 1 + p, 1 + p);
+  o->coefficient = oat_take_doubles(&o->memory, 1 + p, 1);
+  double *gls = oat_take_doubles(&o->memory, oat_gls_room(p), 1);
+  TRY(o->memory.status);
+  o->gls = oat_gls_over(gls, p);
+  TRY(oat_device_open(ctx, &device, config->rows, &o->device));
   o->base.factors.coefficient = o->coefficient;
   *out = &o->base;
   return OATGP_OK;
@@ -109,4 +106,4 @@ oatgp_status oat_full_left_out(oat_objective *objective, double *sum) {
   return o->device->table->exact_left_out(o->device, &o->gls, sum);
 }
 
-const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy, NULL};
+const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy};

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
 #include "objective/sparse.h"
 
 #define COINCIDENT 1e-6 /* of sigma^2: below this a candidate sits on a knot, unless the jitter is soft */
@@ -174,6 +173,6 @@ oatgp_status oat_objective_append(oat_objective *objective, const oat_point *poi
   grow_right_sides(o, &b, &new);
   *gain = new.gain;
   o->stamp++;
-  objective->table->resize(objective, k + 1);
+  oat_objective_resize(objective, k + 1);
   return OATGP_OK;
 }

@@ -18,20 +18,9 @@ void oat_objective_free(oat_objective *objective) {
   }
 }
 
-void oat_objective_resize(oat_objective *objective, size_t k) { objective->table->resize(objective, k); }
-
-static bool all_finite(size_t n, const double *x) {
-  for (size_t i = 0; i < n; i++) {
-    if (!isfinite(x[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool gradient_finite(const oat_objective_config *config, const oat_gradient *gradient) {
-  return all_finite(oat_theta_count(config->kernel, oat_rows_inputs(config->rows)), gradient->theta) &&
-         (gradient->z == NULL || all_finite(config->k * oat_rows_inputs(config->rows), gradient->z));
+  return oat_all_finite(oat_theta_count(config->kernel, oat_rows_inputs(config->rows)), gradient->theta, -DBL_MAX) &&
+         (gradient->z == NULL || oat_all_finite(config->k * oat_rows_inputs(config->rows), gradient->z, -DBL_MAX));
 }
 
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {

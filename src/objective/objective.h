@@ -8,8 +8,22 @@
 #include <math.h>
 
 #include "device/device.h"
-#include "linalg/linalg.h"
-#include "objective/approx.h"
+
+/* The models of the paper as rows of a table: they differ in alpha, in the penalty and in what prediction adds. */
+typedef struct oat_approx {
+  const char *name;
+  bool sparse;  /* has knots */
+  bool power;   /* alpha is the setting, not the number below */
+  double alpha; /* lambda_i = n_i + alpha g_i */
+  bool trace;   /* penalty -1/2 sum g_i / n_i, which makes the objective a lower bound of the log evidence */
+  oat_residual residual;
+} oat_approx;
+
+/* Whether the noise of the rows is theirs alone (alpha = 0). Elsewhere what the knots leave adds to it, so that tau may go to 0. */
+static inline bool oat_approx_plain_noise(const oat_approx *approx) { return approx->sparse && !approx->power && approx->alpha == 0; }
+
+const oat_approx *oat_approx_find(const char *name); /* NULL if there is none */
+const oat_approx *oat_approx_at(size_t index);       /* NULL past the end */
 
 /* Where to evaluate: all positive parameters, and k x d knots, column-major. */
 typedef struct oat_point {
@@ -17,9 +31,7 @@ typedef struct oat_point {
 } oat_point;
 
 /* Derivatives in log theta and in the knots, laid out as the point; z is NULL if not wanted. */
-typedef struct oat_gradient {
-  double *theta, *z;
-} oat_gradient;
+typedef oat_point oat_gradient;
 
 typedef struct oat_objective_config {
   const oat_approx *approx;
@@ -51,7 +63,6 @@ typedef struct oat_objective_table {
   oatgp_status (*create)(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);
   oatgp_status (*evaluate)(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
   void (*destroy)(oat_objective *objective);
-  void (*resize)(oat_objective *objective, size_t k);
 } oat_objective_table;
 
 extern const oat_objective_table oat_objective_sparse, oat_objective_full;
@@ -70,7 +81,7 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
 /* Stores the sentence of such an evaluation, for a caller to whom it is the end. Returns OATGP_NUMERIC. */
 oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *objective, const oat_point *point);
-/* Changes the number of knots, up to the capacity. The next evaluation must have that many. */
+/* Changes the number of knots of a sparse model, up to the capacity. The next evaluation must have that many. */
 void oat_objective_resize(oat_objective *objective, size_t k);
 /* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it again: for
  * dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on a knot (its variance

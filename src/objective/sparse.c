@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
 #include "objective/sparse.h"
-#include "util/memory.h"
 
 #define MOST_ROUNDINGS 64 /* rounding errors of B that may be added to its diagonal */
 
@@ -20,15 +18,8 @@ static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_
 static void sparse_destroy(oat_objective *objective) {
   oat_sparse_objective *o = own(objective);
   oat_device_close(o->device);
-  free(o->arena);
+  oat_scratch_free(&o->memory);
   free(o);
-}
-
-/* Takes `count` doubles from the arena; with base NULL it only adds up what is needed. */
-static double *take(double *base, size_t *used, size_t count) {
-  double *block = base != NULL ? base + *used : NULL;
-  *used += count;
-  return block;
 }
 
 /* The sums are contiguous for the number of knots that there are now. */
@@ -38,33 +29,33 @@ static void shape_sums(oat_sparse_objective *o) {
   o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, o->base.config.k, oat_rows_inputs(rows));
 }
 
-/* Lays the arena out for the capacity; called once to measure and once to place. */
-static size_t lay_out(oat_sparse_objective *o, double *base) {
-  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows),
-               width = 1 + p;
-  size_t used = 0;
+/* Takes all memory, for the capacity. */
+static oatgp_status take_all(oat_sparse_objective *o) {
+  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows);
+  oat_scratch *memory = &o->memory;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
-    *squares[i] = take(base, &used, k * k);
+    *squares[i] = oat_take_doubles(memory, k, k);
   }
   double **const vectors[] = {&o->rhs, &o->c, &o->e, &o->le};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-    *vectors[i] = take(base, &used, k);
+    *vectors[i] = oat_take_doubles(memory, k, 1);
   }
-  o->c_all = take(base, &used, k * width);
-  o->gram = take(base, &used, width * width);
-  o->gls_room = take(base, &used, oat_gls_room(p));
-  o->coefficient = take(base, &used, width);
-  o->mix = take(base, &used, width);
-  o->z_grad = take(base, &used, k * d);
-  o->room = take(base, &used, oat_triangle_room(k));
-  o->kernel_work = take(base, &used, oat_kernel_work(k, k, d));
-  o->sums.vwv = take(base, &used, oat_sums_count(k, p));
-  o->gradient_sums.kernel.theta = take(base, &used, oat_gradient_sums_count(k, d));
-  return used;
+  o->c_all = oat_take_doubles(memory, k, 1 + p);
+  o->gram = oat_take_doubles(memory, 1 + p, 1 + p);
+  double *gls = oat_take_doubles(memory, oat_gls_room(p), 1);
+  o->coefficient = oat_take_doubles(memory, 1 + p, 1);
+  o->mix = oat_take_doubles(memory, 1 + p, 1);
+  o->z_grad = oat_take_doubles(memory, k, d);
+  o->room = oat_take_doubles(memory, oat_triangle_room(k), 1);
+  o->kernel_work = oat_take_doubles(memory, oat_kernel_work(k, k, d), 1);
+  o->sums.vwv = oat_take_doubles(memory, oat_sums_count(k, p), 1);
+  o->gradient_sums.kernel.theta = oat_take_doubles(memory, oat_gradient_sums_count(k, d), 1);
+  o->gls = memory->status == OATGP_OK ? oat_gls_over(gls, p) : o->gls;
+  return memory->status;
 }
 
-static void sparse_resize(oat_objective *objective, size_t k) {
+void oat_objective_resize(oat_objective *objective, size_t k) {
   objective->config.k = k;
   objective->factors.k = k;
   shape_sums(own(objective));
@@ -77,13 +68,11 @@ static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config
   o->base.table = &oat_objective_sparse;
   o->base.config = *config;
   o->base.config.capacity = config->capacity > config->k ? config->capacity : config->k;
-  TRY(oat_new_matrix(ctx, lay_out(o, NULL), 1, &o->arena));
-  lay_out(o, o->arena);
-  o->gls = oat_gls_over(o->gls_room, oat_rows_basis(config->rows));
+  o->memory.ctx = ctx;
+  TRY(take_all(o));
   shape_sums(o);
   const oat_device_config device = {o->base.config.capacity, config->block, config->memory, config->where, true};
-  TRY(oat_device_open(ctx, &device, &o->device));
-  TRY(o->device->table->load(ctx, o->device, config->rows));
+  TRY(oat_device_open(ctx, &device, config->rows, &o->device));
   o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
   *out = &o->base;
   return OATGP_OK;
@@ -300,17 +289,15 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz) {
   const oat_objective_config *config = &o->base.config;
   const oat_approx *approx = config->approx;
-  const double alpha = approx->power ? config->alpha : approx->alpha;
-  return (oat_sparse){oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta),
-                      config->k,
-                      point->z,
-                      ldz,
-                      o->l,
-                      point->theta[OAT_TAU],
-                      alpha,
-                      approx->trace,
-                      false,
-                      o->stamp};
+  return (oat_sparse){.cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta),
+                      .k = config->k,
+                      .z = point->z,
+                      .ldz = ldz,
+                      .l = o->l,
+                      .tau = point->theta[OAT_TAU],
+                      .alpha = approx->power ? config->alpha : approx->alpha,
+                      .trace = approx->trace,
+                      .stamp = o->stamp};
 }
 
 oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, double *value) {
@@ -343,4 +330,4 @@ done:
   return status;
 }
 
-const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy, sparse_resize};
+const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy};

@@ -2,21 +2,20 @@
 #ifndef OAT_SPARSE_H
 #define OAT_SPARSE_H
 
-#include "linalg/gls.h"
 #include "objective/objective.h"
+#include "util/memory.h"
 
 /* Arrays are laid out for the capacity; each is used with leading dimension k. */
 typedef struct oat_sparse_objective {
   oat_objective base;
   oat_device *device;
   uint64_t stamp;                    /* of the latest point */
-  double *arena;                     /* everything below */
+  oat_scratch memory;                /* of everything below */
   double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
   double *slope;                     /* k x k: phi' of the kernel between knots */
   double *room;                      /* of the triangle of L */
   double *c_all;                     /* k x (1 + p): LB^-1 vwr */
   double *gram;                      /* (1 + p) square: R^T S^-1 R */
-  double *gls_room;                  /* of gls */
   oat_gls gls;                       /* of gram */
   double *coefficient;               /* p */
   double *mix;                       /* 1 + p: [1, -coefficient] */

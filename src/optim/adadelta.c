@@ -4,18 +4,15 @@
  * changing sign takes ever smaller steps. A rejected point halves the step. */
 #include <math.h>
 
+#include "linalg/linalg.h"
 #include "optim/optim.h"
 
-enum { VECTORS = 3, HALVINGS = 30 }; /* G, D, s */
+enum { VECTORS = 3, HALVINGS = 30 }; /* G, D, s; within a step: the step, the new point, its gradient */
 
-static size_t state_size(size_t n, const oat_optim_settings *settings) {
+/* Of its state, and of its scratch. */
+static size_t vectors_size(size_t n, const oat_optim_settings *settings) {
   (void)settings;
   return VECTORS * n;
-}
-
-static size_t scratch_size(size_t n, const oat_optim_settings *settings) {
-  (void)settings;
-  return 3 * n; /* the step, the new point, its gradient */
 }
 
 static double sign(double x) { return (double)((x > 0) - (x < 0)); }
@@ -66,7 +63,7 @@ static bool adadelta_step(oat_optim *optim) {
   return true;
 }
 
-static bool adadelta_sound(const oat_optim *optim) { return oat_optim_finite(VECTORS * optim->problem->n, optim->own, 0); }
+static bool adadelta_sound(const oat_optim *optim) { return oat_all_finite(VECTORS * optim->problem->n, optim->own, 0); }
 
 extern const oat_optim_method oat_optim_adadelta;
-const oat_optim_method oat_optim_adadelta = {"adadelta", false, state_size, scratch_size, adadelta_step, adadelta_sound};
+const oat_optim_method oat_optim_adadelta = {"adadelta", false, vectors_size, vectors_size, adadelta_step, adadelta_sound};

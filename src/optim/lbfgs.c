@@ -250,7 +250,7 @@ static bool lbfgs_sound(const oat_optim *optim) {
       return false;
     }
   }
-  return oat_optim_finite(history, m.products, 0) && oat_optim_finite(2 * history * n, m.s, -DBL_MAX);
+  return oat_all_finite(history, m.products, 0) && oat_all_finite(2 * history * n, m.s, -DBL_MAX);
 }
 
 extern const oat_optim_method oat_optim_lbfgs;

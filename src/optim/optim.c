@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/linalg.h"
 #include "util/memory.h"
 
 extern const oat_optim_method oat_optim_lbfgs, oat_optim_adadelta;
@@ -29,6 +30,7 @@ static void lay_out(oat_optim *optim) {
   optim->best = optim->gradient + n;
   optim->recent = optim->best + n;
   optim->own = optim->recent + optim->settings->patience + 1;
+  optim->scratch = optim->state + optim->state_count;
 }
 
 oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method, const oat_problem *problem,
@@ -41,8 +43,7 @@ oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method
   optim->problem = problem;
   optim->settings = settings;
   optim->state_count = common + method->state_size(n, settings);
-  TRY(oat_new_matrix(ctx, optim->state_count, 1, &optim->state));
-  TRY(oat_new_matrix(ctx, method->scratch_size(n, settings), 1, &optim->scratch));
+  TRY(oat_new_matrix(ctx, optim->state_count + method->scratch_size(n, settings), 1, &optim->state));
   lay_out(optim);
   *out = optim;
   return OATGP_OK;
@@ -54,7 +55,6 @@ done:
 void oat_optim_free(oat_optim *optim) {
   if (optim != NULL) {
     free(optim->state);
-    free(optim->scratch);
     free(optim);
   }
 }
@@ -64,15 +64,6 @@ double oat_optim_clamp(const oat_problem *problem, size_t i, double x) { return 
 bool oat_optim_held(const oat_optim *optim, size_t i) {
   const double x = optim->x[i], g = optim->gradient[i];
   return (x <= optim->problem->lower[i] && g < 0) || (x >= optim->problem->upper[i] && g > 0);
-}
-
-bool oat_optim_finite(size_t n, const double *x, double lowest) {
-  for (size_t i = 0; i < n; i++) {
-    if (!isfinite(x[i]) || x[i] < lowest) {
-      return false;
-    }
-  }
-  return true;
 }
 
 static bool are_counts(const double *counter) {
@@ -96,7 +87,7 @@ static bool is_inside(const oat_problem *problem, const double *x) {
 
 bool oat_optim_sound(const oat_optim *optim) {
   const size_t common = (size_t)(optim->own - optim->state);
-  return oat_optim_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) && is_inside(optim->problem, optim->x) &&
+  return oat_all_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) && is_inside(optim->problem, optim->x) &&
          is_inside(optim->problem, optim->best) && optim->method->sound(optim);
 }
 
@@ -106,7 +97,7 @@ static bool evaluate(oat_optim *optim, const double *x, double *value, double *g
   double *counter = optim->counter;
   counter[OAT_EVALUATIONS]++;
   if (problem->evaluate(problem->self, x, value, gradient) != OATGP_OK || !isfinite(*value) ||
-      !oat_optim_finite(problem->n, gradient, -DBL_MAX)) {
+      !oat_all_finite(problem->n, gradient, -DBL_MAX)) {
     counter[OAT_REJECTED]++;
     return false;
   }

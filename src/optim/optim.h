@@ -54,7 +54,7 @@ struct oat_optim {
   double *x, *gradient, *best; /* n each: the iterate, its gradient, the best point so far */
   double *recent;              /* patience + 1 latest objective values, newest at iteration % (patience + 1) */
   double *own;                 /* the method's */
-  double *scratch;
+  double *scratch;             /* behind the state */
 };
 
 oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method, const oat_problem *problem,
@@ -73,8 +73,6 @@ bool oat_optim_evaluate(oat_optim *optim, const double *x, double *value, double
 double oat_optim_clamp(const oat_problem *problem, size_t i, double x);
 /* Whether the bound stops coordinate i of the current point from following its gradient. */
 bool oat_optim_held(const oat_optim *optim, size_t i);
-/* Whether n numbers are from `lowest` on and finite. */
-bool oat_optim_finite(size_t n, const double *x, double lowest);
 
 /* Why to stop now, OATGP_STOP_NONE if there is no reason yet: every rule but the user's is here (stop.c). */
 oatgp_stop oat_optim_stop(const oat_optim *optim);

@@ -16,11 +16,9 @@ double oat_optim_largest_derivative(const oat_optim *optim) {
 
 static bool out_of_time(const oat_optim *optim) { return optim->settings->deadline > 0 && oat_seconds() >= optim->settings->deadline; }
 
-static bool out_of_evaluations(const oat_optim *optim) {
+bool oat_optim_out_of_budget(const oat_optim *optim) {
   return optim->settings->max_eval > 0 && optim->counter[OAT_EVALUATIONS] >= optim->settings->max_eval;
 }
-
-bool oat_optim_out_of_budget(const oat_optim *optim) { return out_of_evaluations(optim); }
 
 /* The objective moved by less than obj_tol over the last `back` iterations. */
 static bool objective_rests(const oat_optim *optim, size_t back) {
@@ -41,7 +39,7 @@ oatgp_stop oat_optim_stop(const oat_optim *optim) {
   if (out_of_time(optim)) {
     return OATGP_STOP_TIME;
   }
-  if (out_of_evaluations(optim)) {
+  if (oat_optim_out_of_budget(optim)) {
     return OATGP_STOP_EVALUATIONS;
   }
   if (optim->counter[OAT_ITERATIONS] >= optim->settings->max_iter) {

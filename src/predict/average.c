@@ -3,17 +3,14 @@
  *   mean = average of the prior mean + u . c,
  *   variance = average of k(x, x') over the group - |v|^2 + |u|^2, the first two as the model predicts (see predict.c).
  * O(rows x (knots + group) x d + groups x knots^2). */
-#include "predict/average.h"
+#include "predict/predict.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "linalg/linalg.h"
-#include "model/rows.h"
 #include "util/memory.h"
 
 typedef struct averaging {
+  oat_scratch memory;
   const oatgp_model *model;
   size_t size, groups;
   double *prior, *prior_mean;
@@ -32,17 +29,11 @@ static oatgp_status average_kernels(oatgp_context *ctx, averaging *a, const oat_
   const oatgp_model *model = a->model;
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
-  oatgp_status status;
-  TRY(oat_new_matrix(ctx, a->groups, 1, &a->prior));
-  TRY(oat_new_matrix(ctx, a->groups, model->k, &a->v.a));
-  a->v = (oat_view){a->v.a, a->groups, model->k, a->groups};
   oat_device_config config = oat_model_device(model, oat_where_of(ctx));
   config.block = a->size;
   config.max_knots = a->size > model->k ? a->size : model->k;
-  TRY(oat_device_keep(ctx, &config, rows, &device));
-  TRY(device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a}));
-done:
-  return status;
+  const oatgp_status status = oat_device_keep(ctx, &config, rows, &device);
+  return status == OATGP_OK ? device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a}) : status;
 }
 
 static double row_square(oat_view v, size_t row) {
@@ -80,19 +71,20 @@ static void fill(const averaging *a, const oat_averages *out) {
 
 oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
                                   const oat_averages *out) {
-  averaging a = {.model = model, .size = size, .groups = data->n / size};
+  averaging a = {.memory = {.ctx = ctx}, .model = model, .size = size, .groups = data->n / size};
   oat_rows *rows = NULL;
   oatgp_status status;
   TRY(oat_model_inputs(ctx, model, data, &rows));
-  TRY(oat_new_matrix(ctx, data->n, 1, &a.prior_mean));
+  a.prior_mean = oat_take_doubles(&a.memory, data->n, 1);
+  a.prior = oat_take_doubles(&a.memory, a.groups, 1);
+  a.v = (oat_view){oat_take_doubles(&a.memory, a.groups, model->k), a.groups, model->k, a.groups};
+  TRY(a.memory.status);
   TRY(oat_model_prior_mean(ctx, model, rows, a.prior_mean));
   TRY(average_kernels(ctx, &a, rows));
   condition(&a);
   fill(&a, out);
 done:
   oat_rows_free(rows);
-  free(a.prior);
-  free(a.prior_mean);
-  free(a.v.a);
+  oat_scratch_free(&a.memory);
   return status;
 }

@@ -9,72 +9,41 @@
  * An estimated mean is estimated without the row: R^T S^-1 R loses kappa e e^T, so that with t = kappa e_H^T (H^T S^-1 H)^-1 e_H
  *   y - mean = (e_r - e_H . coefficients of all rows) / (1 - t).
  * As in predictions, the variance has nothing for the uncertainty of these coefficients. */
-#include "predict/loo.h"
+#include "predict/predict.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
-#include "model/rows.h"
-#include "linalg/gls.h"
-#include "predict/score.h"
 #include "util/memory.h"
 
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
 
-/* The mean's basis H. */
-typedef struct basis {
-  size_t p, width; /* width: 1 + p */
-  const double *coefficient;
-  double *gram; /* width x width: R^T S^-1 R */
-  double *room;
-  oat_gls gls; /* of gram */
-} basis;
+/* One value for each row, in the data's units: y - mean, and the standard deviation of an observation there. */
+typedef struct left_rows {
+  double *error, *sd;
+  bool known; /* the rows are those of the fit for sure, and need no check */
+} left_rows;
 
 typedef struct leaving {
   oatgp_context *ctx;
+  oat_scratch memory;
   const oatgp_model *model;
   oat_where where;
   const oat_rows *rows;
-  const oat_loo_rows *out;
-  basis basis;
+  const left_rows *out;
+  size_t width;  /* 1 + p: columns of R */
+  double *gram;  /* width x width: R^T S^-1 R */
+  oat_gls gls;   /* of gram */
   double *c_all; /* columns LB^-1 V W R of a sparse model */
 } leaving;
 
 /* ---- the mean's coefficients without a row --------------------------------------------------------------------------- */
 
-static oatgp_status make_basis(oatgp_context *ctx, const oatgp_model *model, basis *b) {
-  oatgp_status status = OATGP_OK;
-  b->p = model->p;
-  b->width = 1 + model->p;
-  b->coefficient = model->coefficient;
-  TRY(oat_new_matrix(ctx, b->width, b->width, &b->gram));
-  TRY(oat_new_matrix(ctx, oat_gls_room(b->p), 1, &b->room));
-  b->gls = oat_gls_over(b->room, b->p);
-done:
-  return status;
-}
-
 static oatgp_status factorise_basis(leaving *l, const double *size) {
-  if (oat_gls_factorise(&l->basis.gls, l->basis.gram, size) == OATGP_OK) {
+  if (oat_gls_factorise(&l->gls, l->gram, size) == OATGP_OK) {
     return OATGP_OK;
   }
   return oat_fail(l->ctx, OATGP_NUMERIC, "leave-one-out needs the normal equations of the mean, which could not be factorised");
-}
-
-/* y - mean, from the errors of the columns of R; work has p numbers. Where 1 - t is nothing but the ridge, a coefficient cannot be estimated
- * without this row, and is what the ridge makes of it. */
-static double error_without(const basis *b, const double *e, double kappa, double *work) {
-  double error = e[0];
-  for (size_t j = 0; j < b->p; j++) {
-    error -= b->coefficient[j] * e[1 + j];
-  }
-  if (b->p == 0) {
-    return error;
-  }
-  return error / fmax(1 - kappa * oat_gls_quadratic(&b->gls, e + 1, work), DBL_EPSILON);
 }
 
 /* ---- sparse models --------------------------------------------------------------------------------------------------- */
@@ -82,15 +51,16 @@ static double error_without(const basis *b, const double *e, double kappa, doubl
 /* The columns LB^-1 V W R, and R^T S^-1 R = R^T W R less their products. */
 static oatgp_status prepare_sparse(leaving *l) {
   const oatgp_model *model = l->model;
-  const size_t k = model->k, width = l->basis.width;
+  const size_t k = model->k, width = l->width;
   const oat_sums sums = oat_sums_over(model->sums, k, model->p);
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(l->ctx, k, width, &l->c_all));
+  l->c_all = oat_take_doubles(&l->memory, k, width);
+  TRY(l->memory.status);
   const oat_view all = {l->c_all, k, width, k};
   memcpy(l->c_all, sums.vwr, k * width * sizeof *l->c_all);
   oat_solve_left(model->lb, k, OAT_PLAIN, all);
-  memcpy(l->basis.gram, sums.rwr, width * width * sizeof *l->basis.gram);
-  oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(l->basis.gram, width));
+  memcpy(l->gram, sums.rwr, width * width * sizeof *l->gram);
+  oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(l->gram, width));
   TRY(factorise_basis(l, sums.rwr));
 done:
   return status;
@@ -120,9 +90,9 @@ static oatgp_status leave_sparse(leaving *l) {
   TRY(prepare_sparse(l));
   oat_left_out out = {.lb = model->lb,
                       .c = l->c_all,
-                      .columns = l->basis.width,
+                      .columns = l->width,
                       .coefficient = model->coefficient,
-                      .gls = &l->basis.gls,
+                      .gls = &l->gls,
                       .explained = model->approx->residual == OAT_RESIDUAL_NONE,
                       .error = l->out->error,
                       .variance = l->out->sd};
@@ -143,14 +113,13 @@ done:
 static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + fabs(b)); }
 
 /* The model has its rows. */
-static oatgp_status recognise_full(const leaving *l) {
+static oatgp_status recognise_full(leaving *l) {
   const oatgp_model *model = l->model;
   const size_t n = model->k, d = model->d;
-  double *copy = NULL;
+  double *copy = oat_take_doubles(&l->memory, n, d + 2);
   bool same = true;
-  const oatgp_status status = oat_new_matrix(l->ctx, n, d + 2, &copy);
-  if (status != OATGP_OK) {
-    return status;
+  if (copy == NULL) {
+    return l->memory.status;
   }
   double *r = copy + n * d, *noise = r + n;
   oat_rows_copy(l->rows, model->coefficient, model->theta[OAT_TAU], copy, r, noise);
@@ -160,7 +129,6 @@ static oatgp_status recognise_full(const leaving *l) {
   for (size_t i = 0; i < n; i++) {
     same = same && near(r[i], model->r[i]) && near(noise[i], model->noise[i]);
   }
-  free(copy);
   return same ? OATGP_OK : refuse_rows(l->ctx, "their values or their order differ");
 }
 
@@ -171,61 +139,57 @@ static void leave_full_row(const leaving *l, size_t i, const double *solved, dou
   const oat_points rows = {model->z, model->k, model->k};
   const double unit = model->number[OAT_NUMBER_Y_SCALE];
   const double jitter = oat_kernel_share(&cov, rows, model->number[OAT_NUMBER_JITTER]);
-  for (size_t j = 0; j < l->basis.width; j++) {
+  for (size_t j = 0; j < l->width; j++) {
     e[j] = solved[i + j * model->k] / kappa;
   }
-  l->out->error[i] = unit * error_without(&l->basis, e, kappa, e + l->basis.width);
+  l->out->error[i] = unit * oat_gls_error(&l->gls, model->coefficient, e, kappa);
   l->out->sd[i] = unit * sqrt(fmax(1 / kappa - jitter - model->noise[i], 0) + model->noise[i]);
 }
 
 static oatgp_status leave_full(leaving *l) {
-  const size_t n = l->model->k, width = l->basis.width;
+  const size_t n = l->model->k, width = l->width;
   const oat_device_config config = {.where = l->where};
   oat_device *device = NULL;
-  double *room = NULL;
-  oatgp_status status = OATGP_OK;
+  double *room = oat_take_doubles(&l->memory, n + 2, 1 + width);
+  oatgp_status status;
+  TRY(l->memory.status);
   TRY(l->out->known ? OATGP_OK : recognise_full(l));
-  TRY(oat_new_matrix(l->ctx, n + 2, 1 + width, &room));
-  const oat_exact_rows found = {.gram = l->basis.gram, .solved = room, .precision = room + n * width};
-  TRY(oat_device_open(l->ctx, &config, &device));
-  TRY(device->table->load(l->ctx, device, l->rows));
+  const oat_exact_rows found = {.gram = l->gram, .solved = room, .precision = room + n * width};
+  TRY(oat_device_open(l->ctx, &config, l->rows, &device));
   TRY(device->table->exact_rows(device, l->model->l, &found));
-  TRY(factorise_basis(l, l->basis.gram));
+  TRY(factorise_basis(l, l->gram));
   for (size_t i = 0; i < n; i++) {
     leave_full_row(l, i, found.solved, found.precision[i], found.precision + n);
   }
 done:
   oat_device_close(device);
-  free(room);
   return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------- */
 
-static void free_leaving(leaving *l) {
-  double *const arrays[] = {l->basis.gram, l->basis.room, l->c_all};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    free(arrays[i]);
-  }
-}
-
-oatgp_status oat_loo(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows, const oat_loo_rows *out) {
-  leaving l = {.ctx = ctx, .model = model, .where = where, .rows = rows, .out = out};
+/* rows are those that the model was fitted to, as it sees them. */
+static oatgp_status leave_each(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows, const left_rows *out) {
+  leaving l = {.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .where = where, .rows = rows, .out = out};
   oatgp_status status = OATGP_OK;
   if ((double)oat_rows_total(rows) != model->number[OAT_NUMBER_N]) {
     return oat_fail(ctx, OATGP_DATA,
                     "the model was fitted to %.0f rows and these data have %zu: leave-one-out needs the rows of the fit, and all of them",
                     model->number[OAT_NUMBER_N], oat_rows_total(rows));
   }
-  TRY(make_basis(ctx, model, &l.basis));
+  l.width = 1 + model->p;
+  l.gram = oat_take_doubles(&l.memory, l.width, l.width);
+  double *gls = oat_take_doubles(&l.memory, oat_gls_room(model->p), 1);
+  TRY(l.memory.status);
+  l.gls = oat_gls_over(gls, model->p);
   TRY(model->approx->sparse ? leave_sparse(&l) : leave_full(&l));
 done:
-  free_leaving(&l);
+  oat_scratch_free(&l.memory);
   return status;
 }
 
-/* The same with the scores of the rows; `mine` is freed by the caller. */
-static oatgp_status report(oatgp_context *ctx, const oatgp_data *data, oat_loo_rows mine, const oatgp_held_out_sd *rows,
+/* The same with the scores of the rows. */
+static oatgp_status report(oatgp_context *ctx, const oatgp_data *data, left_rows mine, const oatgp_held_out_sd *rows,
                            oatgp_scores *scores) {
   for (size_t i = 0; i < data->n; i++) {
     mine.error[i] = data->y[i] - mine.error[i];
@@ -235,34 +199,32 @@ static oatgp_status report(oatgp_context *ctx, const oatgp_data *data, oat_loo_r
 
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores) {
+  oat_scratch memory = {.ctx = ctx};
+  const left_rows mine = {oat_take_doubles(&memory, data->n, 1), oat_take_doubles(&memory, data->n, 1), false};
   oat_rows *seen = NULL;
-  oat_loo_rows mine = {0};
-  oatgp_status status = OATGP_OK;
+  oatgp_status status;
+  TRY(memory.status);
   TRY(oat_model_rows(ctx, model, data, &seen));
-  TRY(oat_new_matrix(ctx, data->n, 1, &mine.error));
-  TRY(oat_new_matrix(ctx, data->n, 1, &mine.sd));
-  TRY(oat_loo(ctx, model, oat_where_of(ctx), seen, &mine));
+  TRY(leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
   TRY(report(ctx, data, mine, rows, scores));
 done:
   oat_rows_free(seen);
-  free(mine.error);
-  free(mine.sd);
+  oat_scratch_free(&memory);
   return status;
 }
 
 oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data) {
-  oat_loo_rows mine = {.known = true};
+  oat_scratch memory = {.ctx = ctx};
+  const left_rows mine = {oat_take_doubles(&memory, data->n, 1), oat_take_doubles(&memory, data->n, 1), true};
   oatgp_scores scores;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, data->n, 1, &mine.error));
-  TRY(oat_new_matrix(ctx, data->n, 1, &mine.sd));
-  TRY(oat_loo(ctx, model, where, rows, &mine));
+  oatgp_status status;
+  TRY(memory.status);
+  TRY(leave_each(ctx, model, where, rows, &mine));
   TRY(report(ctx, data, mine, NULL, &scores));
   model->number[OAT_NUMBER_LOO_MEAN_NLP] = scores.mean_nlp;
   model->number[OAT_NUMBER_LOO_RMSE] = scores.rmse;
   model->number[OAT_NUMBER_LOO_COVERAGE95] = scores.coverage95;
 done:
-  free(mine.error);
-  free(mine.sd);
+  oat_scratch_free(&memory);
   return status;
 }

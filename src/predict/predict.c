@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/linalg.h"
-#include "model/rows.h"
 #include "predict/predict.h"
 #include "util/machine.h"
 #include "util/memory.h"
@@ -37,23 +35,19 @@ static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model,
   const size_t n = oat_rows_total(rows);
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
-  double *left = NULL, *u2 = NULL, *pull = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, n, 1, &left));
-  TRY(oat_new_matrix(ctx, n, 1, &u2));
-  TRY(oat_new_matrix(ctx, n, 1, &pull));
+  oat_scratch memory = {.ctx = ctx};
+  const oat_row_predictions out = {oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1)};
+  oatgp_status status;
+  TRY(memory.status);
   TRY(load(ctx, model, rows, &device));
-  const oat_row_predictions out = {pull, left, u2};
   TRY(device->table->predictions(device, &sparse, model->lb, model->c, &out));
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
   for (size_t i = 0; i < n; i++) {
-    mean[i] += model->number[OAT_NUMBER_Y_SCALE] * pull[i];
-    variance[i] = latent_variance(model, left[i], u2[i]);
+    mean[i] += model->number[OAT_NUMBER_Y_SCALE] * out.mean[i];
+    variance[i] = latent_variance(model, out.left[i], out.u2[i]);
   }
 done:
-  free(left);
-  free(u2);
-  free(pull);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -117,12 +111,12 @@ typedef struct spreads {
 
 static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const spreads *out) {
   const double unit = model->number[OAT_NUMBER_Y_SCALE];
+  oat_scratch memory = {.ctx = ctx};
+  double *mean = oat_take_doubles(&memory, data->n, 1), *variance = oat_take_doubles(&memory, data->n, 1);
   oat_rows *rows = NULL;
-  double *mean = NULL, *variance = NULL;
-  oatgp_status status = OATGP_OK;
+  oatgp_status status;
+  TRY(memory.status);
   TRY(oat_model_inputs(ctx, model, data, &rows));
-  TRY(oat_new_matrix(ctx, data->n, 1, &mean));
-  TRY(oat_new_matrix(ctx, data->n, 1, &variance));
   TRY(predict_points(ctx, model, rows, mean, variance));
   TRY(check_finite(ctx, data, mean, "mean"));
   TRY(check_finite(ctx, data, variance, "variance"));
@@ -139,8 +133,7 @@ static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, c
   }
 done:
   oat_rows_free(rows);
-  free(mean);
-  free(variance);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -156,12 +149,12 @@ oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const 
 static size_t knot_place(const oatgp_model *model, size_t i) { return model->order != NULL ? (size_t)model->order[i] : i; }
 
 static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model, double *mean, double *sd) {
-  double *means = NULL, *variances = NULL;
+  oat_scratch memory = {.ctx = ctx};
+  double *means = oat_take_doubles(&memory, model->k, 1), *variances = oat_take_doubles(&memory, model->k, 1);
   oat_rows *rows = NULL;
-  oatgp_status status = OATGP_OK;
+  oatgp_status status;
+  TRY(memory.status);
   TRY(oat_rows_from_points(ctx, (oat_points){model->z, model->k, model->k}, model->d, &rows));
-  TRY(oat_new_matrix(ctx, model->k, 1, &means));
-  TRY(oat_new_matrix(ctx, model->k, 1, &variances));
   TRY(predict_points(ctx, model, rows, means, variances));
   for (size_t i = 0; i < model->k; i++) {
     if (mean != NULL) {
@@ -173,8 +166,7 @@ static oatgp_status knot_posterior(oatgp_context *ctx, const oatgp_model *model,
   }
 done:
   oat_rows_free(rows);
-  free(means);
-  free(variances);
+  oat_scratch_free(&memory);
   return status;
 }
 
@@ -272,17 +264,15 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples) {
   const size_t n = data->n;
-  double *mean = NULL, *covariance = NULL, *l = NULL, *draw = NULL;
+  oat_scratch memory = {.ctx = ctx};
   oat_rng rng;
-  oatgp_status status = OATGP_OK;
+  oatgp_status status;
   oat_rng_seed(&rng, seed);
   TRY(check_joint(ctx, model, n, 2));
-  TRY(oat_new_matrix(ctx, n, 1, &mean));
-  TRY(oat_new_matrix(ctx, n, n, &covariance));
-  TRY(oat_new_matrix(ctx, n, n, &l));
-  TRY(oat_new_matrix(ctx, n, 1, &draw));
-  const oatgp_prediction out = {mean, NULL, NULL};
-  TRY(oat_predict(ctx, model, data, &out));
+  double *mean = oat_take_doubles(&memory, n, 1), *draw = oat_take_doubles(&memory, n, 1);
+  double *covariance = oat_take_doubles(&memory, n, n), *l = oat_take_doubles(&memory, n, n);
+  TRY(memory.status);
+  TRY(oat_predict(ctx, model, data, &(oatgp_prediction){mean, NULL, NULL}));
   TRY(join_rows(ctx, model, data, covariance));
   TRY(factorise_posterior(ctx, n, covariance, prior_variance(model), l));
   for (size_t s = 0; s < count; s++) {
@@ -293,9 +283,6 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
     oat_gemv(model->number[OAT_NUMBER_Y_SCALE], oat_const_square(l, n), OAT_PLAIN, draw, 1, samples + s * n);
   }
 done:
-  free(mean);
-  free(covariance);
-  free(l);
-  free(draw);
+  oat_scratch_free(&memory);
   return status;
 }

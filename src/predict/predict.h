@@ -1,8 +1,9 @@
-/* Predictions. The public functions check their arguments first. */
+/* Predictions, and what is said of them. The public functions check their arguments first. */
 #ifndef OAT_PREDICT_H
 #define OAT_PREDICT_H
 
 #include "model/model.h"
+#include "predict/metrics.h"
 
 oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
 oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out);
@@ -13,5 +14,34 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
 /* The knots of a sparse model in the order that the user sees, in the data's units, and the posterior of f there: into
  * whichever of these is not NULL. */
 oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
+
+/* ---- the posterior of averages of f over groups of points: what a partial dependence is ------------------------- */
+
+/* One value for each group, in the data's units. */
+typedef struct oat_averages {
+  double *mean, *sd;
+} oat_averages;
+
+/* The rows of the data in groups of `size` that follow on one another; their number is a multiple of it. The part of the prior that fic has
+ * for each point by itself averages out and is not counted. */
+oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
+                                  const oat_averages *out);
+
+/* ---- scores of predictions of rows whose target is known -------------------------------------------------------- */
+
+/* Predicts and scores; `against` may be NULL. */
+oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
+/* Rows that were held out when they were predicted: fills the arrays of `rows` that are not NULL, and the scores. Both may be NULL. */
+oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
+                                 oatgp_scores *scores);
+
+/* ---- leave-one-out: every row as the model predicts it without that row, at the same parameters and knots ------- */
+
+/* Rows of the data are those that the model was fitted to; the full GP needs them in their order. Closed form: O(N K^2), O(N^3) for
+ * the full GP, nothing is fitted again. The same bits for any number of threads (but for the full GP's BLAS). */
+oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
+                            oatgp_scores *scores);
+/* The scores that a model keeps, after a fit to these rows of the data. */
+oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data);
 
 #endif

@@ -1,11 +1,10 @@
 /* Scores of a model's predictions on data with a target. */
-#include "predict/score.h"
+#include "predict/predict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/predict.h"
 #include "util/memory.h"
 
 /* Predictions of one model at all rows: means and standard deviations. */
@@ -13,24 +12,17 @@ typedef struct predictions {
   double *mean, *latent, *observed;
 } predictions;
 
-static void free_predictions(predictions *p) {
-  free(p->mean);
-  free(p->latent);
-  free(p->observed);
+static oatgp_status predict_all(oat_scratch *memory, const oatgp_model *model, const oatgp_data *data, predictions *p) {
+  double *room = oat_take_doubles(memory, data->n, 3);
+  if (room == NULL) {
+    return memory->status;
+  }
+  *p = (predictions){room, room + data->n, room + 2 * data->n};
+  return oat_predict_sd(memory->ctx, model, data, &(oatgp_prediction_sd){p->mean, p->latent, p->observed});
 }
 
-static oatgp_status predict_all(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, predictions *p) {
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, data->n, 1, &p->mean));
-  TRY(oat_new_matrix(ctx, data->n, 1, &p->latent));
-  TRY(oat_new_matrix(ctx, data->n, 1, &p->observed));
-  const oatgp_prediction_sd out = {p->mean, p->latent, p->observed};
-  TRY(oat_predict_sd(ctx, model, data, &out));
-done:
-  return status;
-}
-
-void oat_score_rows(size_t n, const double *y, oat_gaussian observed, double *nlp, oatgp_scores *out) {
+/* All scores but those against another model; nlp has room for n values. */
+static void score_rows(size_t n, const double *y, oat_gaussian observed, double *nlp, oatgp_scores *out) {
   out->n = n;
   out->rmse = oat_rmse(n, y, observed.mean);
   out->srmse = oat_srmse(n, y, observed.mean);
@@ -65,7 +57,7 @@ oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat
     }
   }
   if (scores != NULL) {
-    oat_score_rows(n, data->y, observed, nlp, scores);
+    score_rows(n, data->y, observed, nlp, scores);
   }
   free(nlp);
   return status;
@@ -94,23 +86,21 @@ static oatgp_status check_against(oatgp_context *ctx, const oatgp_model *model, 
 
 oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                        oatgp_scores *out) {
+  oat_scratch memory = {.ctx = ctx};
+  double *nlp = oat_take_doubles(&memory, data->n, 1);
   predictions own = {0}, other = {0};
   oatgp_scores scores;
-  double *nlp = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, data->n, 1, &nlp));
-  TRY(predict_all(ctx, model, data, &own));
-  oat_score_rows(data->n, data->y, (oat_gaussian){own.mean, own.observed}, nlp, &scores);
+  oatgp_status status;
+  TRY(predict_all(&memory, model, data, &own));
+  score_rows(data->n, data->y, (oat_gaussian){own.mean, own.observed}, nlp, &scores);
   if (against != NULL) {
     TRY(check_against(ctx, model, against));
-    TRY(predict_all(ctx, against, data, &other));
+    TRY(predict_all(&memory, against, data, &other));
     scores.aukl_latent = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.latent}, (oat_gaussian){own.mean, own.latent});
     scores.aukl_observation = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.observed}, (oat_gaussian){own.mean, own.observed});
   }
   *out = scores;
 done:
-  free(nlp);
-  free_predictions(&own);
-  free_predictions(&other);
+  oat_scratch_free(&memory);
   return status;
 }

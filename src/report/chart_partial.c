@@ -1,8 +1,6 @@
 /* Partial dependence: the prediction as one input changes, averaged over rows, with the band in which the average of the function lies; and for
  * some of the rows, each by itself. */
 #include "data/data.h"
-#include "predict/average.h"
-#include "predict/metrics.h"
 #include "predict/predict.h"
 #include "report/chart.h"
 #include "util/rng.h"

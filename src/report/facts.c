@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "predict/loo.h"
 #include "predict/predict.h"
-#include "model/rows.h"
-#include "predict/score.h"
+#include "model/model.h"
 #include "plot/svg.h"
 #include "util/rng.h"
 

@@ -16,13 +16,6 @@ static void visit_inputs(void *self, size_t lane, size_t item) {
 void oat_rows_each(const oat_rows *rows, const oat_each *each) {
   inputs_job j = {rows, each};
   const size_t blocks = oat_rows_blocks(rows, each->block);
-  const oat_loop loop = {.ctx = each->ctx,
-                         .what = each->what,
-                         .items = blocks,
-                         .lanes = oat_lanes_for(blocks),
-                         .rows = rows->n,
-                         .threads = each->threads,
-                         .item = visit_inputs,
-                         .self = &j};
+  const oat_loop loop = {.items = blocks, .lanes = oat_lanes_for(blocks), .threads = each->threads, .item = visit_inputs, .self = &j};
   oat_loop_run(&loop);
 }

@@ -81,17 +81,21 @@ oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t coun
   return status;
 }
 
-oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out) {
-  size_t *index = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, count, sizeof *index, &index));
+void oat_rows_choose(const oat_rows *rows, size_t count, oat_rng *rng, size_t *index) {
   if (count < rows->n) {
     oat_rng_sample(rng, rows->n, count, index);
-  } else {
-    for (size_t i = 0; i < count; i++) {
-      index[i] = i;
-    }
+    return;
   }
+  for (size_t i = 0; i < count; i++) {
+    index[i] = i;
+  }
+}
+
+oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out) {
+  size_t *index = NULL;
+  oatgp_status status;
+  TRY(oat_new(ctx, count, sizeof *index, &index));
+  oat_rows_choose(rows, count, rng, index);
   TRY(oat_rows_take(ctx, rows, count, index, out));
 done:
   free(index);
@@ -111,19 +115,15 @@ static void take_mean_off(const oat_rows *rows, const double *coefficient, doubl
 }
 
 oatgp_status oat_rows_less_mean(oatgp_context *ctx, const oat_rows *rows, const double *coefficient, oat_rows **out) {
-  oat_rows *less = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, 1, sizeof *less, &less));
-  TRY(oat_new_matrix(ctx, rows->n, 1, &less->owned));
-  double *owned = less->owned;
-  take_mean_off(rows, coefficient, owned);
-  *less = *rows;
-  less->p = 0;
-  less->r = less->owned = owned;
-  *out = less;
-  return OATGP_OK;
-done:
-  oat_rows_free(less);
+  const oat_rows residuals = {.n = rows->n, .r = rows->r};
+  const oatgp_status status = oat_rows_allocate(ctx, &residuals, out);
+  if (status == OATGP_OK) {
+    double *owned = (*out)->owned;
+    take_mean_off(rows, coefficient, owned);
+    **out = *rows;
+    (*out)->p = 0;
+    (*out)->r = (*out)->owned = owned;
+  }
   return status;
 }
 

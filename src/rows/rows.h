@@ -37,6 +37,8 @@ oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, cons
 oatgp_status oat_rows_from_points(oatgp_context *ctx, oat_points points, size_t d, oat_rows **out);
 /* The rows with these numbers, copied. */
 oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t count, const size_t *index, oat_rows **out);
+/* The numbers of `count` random rows; of all of them in their order if there are no more. */
+void oat_rows_choose(const oat_rows *rows, size_t count, oat_rng *rng, size_t *index);
 /* `count` random rows, copied; all of them in their order if there are no more. */
 oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out);
 /* The same rows with an estimated mean taken off at these coefficients, and no basis. The inputs and the noise are borrowed. */
@@ -59,9 +61,7 @@ double oat_rows_constant(const oat_rows *rows, double *tau);
 
 /* A function on the host over blocks of inputs, by the one loop (rows/lanes.h). */
 typedef struct oat_each {
-  oatgp_context *ctx; /* for progress alone */
-  const char *what;   /* is under way, for progress; NULL for what is too short to be told */
-  size_t block;       /* rows at a time */
+  size_t block; /* rows at a time */
   int threads;
   void (*visit)(void *self, size_t lane, size_t first, oat_points x); /* lane < OAT_MOST_LANES; the number of the first row */
   void *self;

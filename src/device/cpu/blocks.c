@@ -1,10 +1,8 @@
 /* Lanes and blocks: their memory, and V of a block. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
-#include "util/memory.h"
 
 extern const oat_device_table oat_device_cpu;
 
@@ -35,63 +33,42 @@ static size_t choose_lanes(const oat_cpu *cpu) {
 }
 
 static void free_lanes(oat_cpu *cpu) {
-  for (size_t i = 0; cpu->lane != NULL && i < cpu->lanes; i++) {
-    oat_cpu_lane *l = &cpu->lane[i];
-    double *const arrays[] = {l->v, l->slope, l->t, l->panel, l->work};
-    for (size_t j = 0; j < sizeof arrays / sizeof *arrays; j++) {
-      free(arrays[j]);
-    }
-    for (int j = 0; j < OAT_CPU_ROW_VECTORS; j++) {
-      free(l->row[j]);
-    }
-  }
-  free(cpu->lane);
-  free(cpu->sums);
+  oat_scratch_free(&cpu->memory);
+  oat_scratch_free(&cpu->system.memory);
   free(cpu->cache);
   cpu->lane = NULL;
-  cpu->sums = cpu->cache = NULL;
-  oat_cpu_free_exact(cpu);
-  oat_cpu_free_system(cpu);
+  cpu->cache = NULL;
 }
 
 void oat_cpu_close(oat_device *device) {
   oat_cpu *cpu = oat_cpu_of(device);
   free_lanes(cpu);
-  free(cpu->room);
   free(cpu);
 }
 
 oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out) {
   oat_cpu *cpu = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, 1, sizeof *cpu, &cpu));
-  *cpu = (oat_cpu){.base = {&oat_device_cpu}, .ctx = ctx, .config = *config};
-  TRY(oat_new_matrix(ctx, 2 * oat_triangle_room(config->max_knots), 1, &cpu->room));
-  *out = &cpu->base;
-  return OATGP_OK;
-done:
-  if (cpu != NULL) {
-    oat_cpu_close(&cpu->base);
+  const oatgp_status status = oat_new(ctx, 1, sizeof *cpu, &cpu);
+  if (status == OATGP_OK) {
+    *cpu = (oat_cpu){.base = {&oat_device_cpu}, .ctx = ctx, .config = *config};
+    *out = &cpu->base;
   }
   return status;
 }
 
-static oatgp_status make_lane(oatgp_context *ctx, const oat_cpu *cpu, oat_cpu_lane *l) {
+static void take_lane(oat_cpu *cpu, oat_cpu_lane *l) {
   const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
   const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(ctx, cpu->block, wide, &l->v));
-  TRY(oat_new_matrix(ctx, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1, &l->work));
+  l->v = oat_take_doubles(&cpu->memory, cpu->block, wide);
+  l->work = oat_take_doubles(&cpu->memory, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1);
   for (int i = 0; i < OAT_CPU_ROW_VECTORS; i++) {
-    TRY(oat_new_matrix(ctx, cpu->block, 1, &l->row[i]));
+    l->row[i] = oat_take_doubles(&cpu->memory, cpu->block, 1);
   }
   if (cpu->config.fits) {
-    TRY(oat_new_matrix(ctx, cpu->block, k, &l->slope));
-    TRY(oat_new_matrix(ctx, cpu->block, k, &l->t));
-    TRY(oat_new_matrix(ctx, cpu->block, OAT_CPU_PANEL, &l->panel));
+    l->slope = oat_take_doubles(&cpu->memory, cpu->block, k);
+    l->t = oat_take_doubles(&cpu->memory, cpu->block, k);
+    l->panel = oat_take_doubles(&cpu->memory, cpu->block, OAT_CPU_PANEL);
   }
-done:
-  return status;
 }
 
 /* Doubles of a lane's sums. */
@@ -108,24 +85,23 @@ static size_t cached_parts(const oat_cpu *cpu) { return cpu->config.fits ? 2 : 1
 static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
   const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, cpu->lanes, sizeof *cpu->lane, &cpu->lane));
-  for (size_t i = 0; i < cpu->lanes; i++) {
-    TRY(make_lane(ctx, cpu, &cpu->lane[i]));
+  cpu->memory = (oat_scratch){.ctx = ctx};
+  cpu->lane = oat_take(&cpu->memory, cpu->lanes, sizeof *cpu->lane);
+  for (size_t i = 0; cpu->lane != NULL && i < cpu->lanes; i++) {
+    take_lane(cpu, &cpu->lane[i]);
   }
+  cpu->room = oat_take_doubles(&cpu->memory, 2 * oat_triangle_room(k), 1);
   cpu->stride = choose_stride(cpu);
-  TRY(oat_new_matrix(ctx, cpu->stride, cpu->lanes, &cpu->sums));
-  if (bytes <= (double)cpu->config.memory) {
+  cpu->sums = oat_take_doubles(&cpu->memory, cpu->stride, cpu->lanes);
+  if (cpu->config.exact) {
+    oat_cpu_take_exact(cpu);
+  }
+  if (cpu->memory.status != OATGP_OK) {
+    free_lanes(cpu);
+  } else if (bytes <= (double)cpu->config.memory) {
     cpu->cache = malloc(parts * cpu->rows->n * k * sizeof(double) + 1);
   }
-  if (cpu->config.exact) {
-    TRY(oat_cpu_make_exact(ctx, cpu));
-  }
-done:
-  if (status != OATGP_OK) {
-    free_lanes(cpu);
-  }
-  return status;
+  return cpu->memory.status;
 }
 
 /* Rows that look like those before have the same lanes. */
@@ -208,21 +184,14 @@ void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
   cpu->slopes = sparse->gradient;
 }
 
-typedef struct job {
-  oat_cpu *cpu;
-  const oat_sparse *sparse;
-} job;
-
 static void make_block(void *self, size_t lane, size_t item) {
-  const job *j = self;
+  const oat_cpu_job *j = self;
   oat_cpu_block_of(j->cpu, lane, j->sparse, item);
 }
 
 void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
   if (cpu->cache != NULL) {
-    job j = {cpu, sparse};
-    const oat_loop loop = oat_cpu_loop(cpu, NULL, make_block, &j);
-    oat_loop_run(&loop);
+    oat_cpu_run(cpu, NULL, make_block, &(oat_cpu_job){cpu, sparse});
     oat_cpu_keep_v(cpu, sparse);
   }
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "device/device.h"
-#include "linalg/linalg.h"
 #include "rows/lanes.h"
 #include "rows/layout.h"
+#include "util/memory.h"
 
 /* panel: candidates at a time; columns: those of an n x n matrix at a time */
 enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
@@ -23,7 +23,6 @@ typedef struct oat_cpu_lane {
 /* The exact GP of the rows; exact.c. */
 typedef struct oat_cpu_exact {
   double *s;                     /* n x n: S, then its factor, then its inverse */
-  double *room;                  /* all that follows */
   double *panel, *cross, *slope; /* n x OAT_CPU_COLUMNS each: dF/dS, and of the kernel k and phi' */
   double *solved;                /* n x (1 + p): L^-1 R, then S^-1 R */
   double *c, *a;                 /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
@@ -33,8 +32,8 @@ typedef struct oat_cpu_exact {
 
 /* The system behind the exact evidence; system.c, traces.c. A lane's sums are n of a product, then k of V D^-1 u. */
 typedef struct oat_cpu_system {
+  oat_scratch memory;
   oat_system given;
-  double *room;                   /* the vectors that follow */
   double *w, *x, *e, *z, *p, *cp; /* n: 1 / n_i; of conjugate gradients */
   double *t;                      /* k */
   double *u;                      /* of the traces, block after block, rows x k each: D^-1 V^T LB^-T; or NULL */
@@ -49,6 +48,7 @@ typedef struct oat_cpu {
   const oat_rows *rows;
   size_t n, d, p;       /* that the lanes were made for */
   size_t block, blocks; /* rows at a time; how many of these */
+  oat_scratch memory;   /* of the lanes, and of the exact GP */
   size_t lanes;
   oat_cpu_lane *lane;
   double *sums; /* lanes x stride: of sums or gradient sums, or of the system */
@@ -63,6 +63,12 @@ typedef struct oat_cpu {
 } oat_cpu;
 
 static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
+
+/* What a loop over blocks is for, where that is all. */
+typedef struct oat_cpu_job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+} oat_cpu_job;
 
 /* A block of rows under work. */
 typedef struct oat_cpu_block {
@@ -99,10 +105,8 @@ const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *s
 /* g_i is never negative but for rounding. */
 static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 
-/* The memory of these two. Both are freed with the lanes. */
-oatgp_status oat_cpu_make_exact(oatgp_context *ctx, oat_cpu *cpu);
-void oat_cpu_free_exact(oat_cpu *cpu);
-void oat_cpu_free_system(oat_cpu *cpu);
+/* The memory of the exact GP, beside that of the lanes. */
+void oat_cpu_take_exact(oat_cpu *cpu);
 /* Makes U, if the memory may be had. */
 oatgp_status oat_cpu_make_traces(oat_cpu *cpu);
 /* About how many seconds they take; 0 without U. */

@@ -6,40 +6,24 @@
 #include <string.h>
 
 #include "device/cpu/cpu.h"
-#include "util/memory.h"
 
 /* How much of an evaluation with its gradient is done after each of its parts, about. */
 #define BUILT 0.05
 #define FACTORISED 0.35
 #define INVERTED 0.95
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
-
-void oat_cpu_free_exact(oat_cpu *cpu) {
-  free(cpu->exact.s);
-  free(cpu->exact.room);
-  cpu->exact = (oat_cpu_exact){0};
-}
-
-oatgp_status oat_cpu_make_exact(oatgp_context *ctx, oat_cpu *cpu) {
-  oat_cpu_exact *e = &cpu->exact;
+void oat_cpu_take_exact(oat_cpu *cpu) {
   const size_t n = cpu->rows->n, p = cpu->rows->p, work = oat_kernel_work(n, OAT_CPU_COLUMNS, cpu->rows->d);
-  const size_t counts[] = {n * OAT_CPU_COLUMNS, n * OAT_CPU_COLUMNS, n * OAT_CPU_COLUMNS, n * (1 + p), n, n, p, work};
-  double **const parts[] = {&e->panel, &e->cross, &e->slope, &e->solved, &e->c, &e->a, &e->basis, &e->work};
-  size_t all = 0;
-  oatgp_status status = OATGP_OK;
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    all += counts[i];
-  }
-  TRY(oat_new_matrix(ctx, n, n, &e->s));
-  TRY(oat_new_matrix(ctx, all, 1, &e->room));
-  double *next = e->room;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    *parts[i] = next;
-    next += counts[i];
-  }
-done:
-  return status;
+  oat_scratch *memory = &cpu->memory;
+  cpu->exact = (oat_cpu_exact){.s = oat_take_doubles(memory, n, n),
+                               .panel = oat_take_doubles(memory, n, OAT_CPU_COLUMNS),
+                               .cross = oat_take_doubles(memory, n, OAT_CPU_COLUMNS),
+                               .slope = oat_take_doubles(memory, n, OAT_CPU_COLUMNS),
+                               .solved = oat_take_doubles(memory, n, 1 + p),
+                               .c = oat_take_doubles(memory, n, 1),
+                               .a = oat_take_doubles(memory, n, 1),
+                               .basis = oat_take_doubles(memory, p, 1),
+                               .work = oat_take_doubles(memory, work, 1)};
 }
 
 /* ---- columns of the matrix --------------------------------------------------------------------------------------- */

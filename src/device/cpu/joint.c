@@ -1,9 +1,7 @@
 /* The joint posterior of rows: K** - V V^T + U U^T, the middle as the model says. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/cpu.h"
-#include "util/memory.h"
 
 /* What the knots leave of the prior variance, on the diagonal alone; `prior` has k(x, x). */
 static void leave_diagonal(const double *prior, oat_const_view v, double *covariance) {
@@ -20,11 +18,11 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
   const oat_cpu *cpu = oat_cpu_of(device);
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   const size_t n = all.n, k = sparse->k;
-  double *work = NULL;
-  oat_view v = {NULL, n, k, n};
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(cpu->ctx, n, k, &v.a));
-  TRY(oat_new_matrix(cpu->ctx, oat_kernel_work(n, n > k ? n : k, cpu->rows->d), 1, &work));
+  oat_scratch memory = {.ctx = cpu->ctx};
+  const oat_view v = {oat_take_doubles(&memory, n, k), n, k, n};
+  double *work = oat_take_doubles(&memory, oat_kernel_work(n, n > k ? n : k, cpu->rows->d), 1);
+  oatgp_status status;
+  TRY(memory.status);
   oat_kernel_cross(&sparse->cov, all.x, oat_sparse_knots(sparse), v.a, n, work);
   oat_solve_right(sparse->l, k, OAT_TRANSPOSED, v);
   memset(covariance, 0, n * n * sizeof *covariance);
@@ -41,7 +39,6 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
   }
   oat_symmetrise(n, covariance);
 done:
-  free(v.a);
-  free(work);
+  oat_scratch_free(&memory);
   return status;
 }

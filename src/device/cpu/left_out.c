@@ -1,11 +1,9 @@
 /* Every row as the others predict it. With u = LB^-1 v, s = |u|^2 and leave = 1 - w s: kappa = (S^-1)_ii = w leave, and the error of each
  * column of R = [r, H] is (R_i - u^T LB^-1 V W R) / leave; predict/loo.c has the rest. */
-#include <float.h>
 #include <stdlib.h>
 
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
-#include "util/memory.h"
 
 /* Sums of a lane. */
 enum { DENSITY, SQUARES, PRODUCTS, SUMS };
@@ -31,16 +29,6 @@ static term term_of(const job *j, double noise, double prior, double q, double s
   return (term){noise, left, s, w, fmax(1 - w * s, 1 / (1 + w * q))};
 }
 
-/* The mean's coefficients without the row: R^T S^-1 R loses kappa e e^T. Where 1 - t is nothing but the ridge, a coefficient cannot be
- * estimated without this row, and is what the ridge makes of it. */
-static double error_without(const oat_left_out *out, size_t p, double *e, double kappa) {
-  double error = e[0];
-  for (size_t i = 0; i < p; i++) {
-    error -= out->coefficient[i] * e[1 + i];
-  }
-  return error / fmax(1 - kappa * oat_gls_quadratic(out->gls, e + 1, e + 1), DBL_EPSILON);
-}
-
 /* y - mean of row i; `fit` has what the model makes of each column, n apart, and `e` room for as many. */
 static double error_of(const job *j, const oat_row_block *b, size_t i, const double *fit, const term *t, double *e) {
   const oat_left_out *out = j->out;
@@ -55,7 +43,7 @@ static double error_of(const job *j, const oat_row_block *b, size_t i, const dou
   for (size_t c = 0; c <= p; c++) {
     e[c] = (b->r[i + c * b->ldr] - fit[i + c * b->n]) / t->leave;
   }
-  return error_without(out, p, e, t->w * t->leave);
+  return oat_gls_error(out->gls, out->coefficient, e, t->w * t->leave);
 }
 
 static void leave_row(job *j, size_t lane, const oat_row_block *b, size_t i, const double *fit, const term *t, double *e) {

@@ -4,7 +4,6 @@
 
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
-#include "util/memory.h"
 
 /* ---- the nearest point --------------------------------------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "device/cpu/cpu.h"
-#include "util/memory.h"
 
 struct oat_pivots {
+  oat_scratch memory;
   const oat_cpu *cpu;
   const oat_covariance *cov;
   size_t count;   /* pivots so far */
@@ -71,27 +71,22 @@ oatgp_status oat_cpu_pivots_next(oat_pivots *p, oat_pivot *out) {
 
 void oat_cpu_pivots_end(oat_pivots *p) {
   if (p != NULL) {
-    free(p->left);
-    free(p->factor);
-    free(p->row);
-    free(p->inputs);
+    oat_scratch_free(&p->memory);
     free(p);
   }
 }
 
 oatgp_status oat_cpu_pivots_begin(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out) {
   const oat_cpu *cpu = oat_cpu_of(device);
-  oat_pivots *p = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(cpu->ctx, 1, sizeof *p, &p));
-  *p = (oat_pivots){.cpu = cpu, .cov = cov};
-  TRY(oat_new_matrix(cpu->ctx, cpu->rows->n, 1, &p->left));
-  TRY(oat_new_matrix(cpu->ctx, cpu->rows->n, most, &p->factor));
-  TRY(oat_new_matrix(cpu->ctx, most, 1, &p->row));
-  TRY(oat_new_matrix(cpu->ctx, cpu->rows->d, 1, &p->inputs));
-  *out = p;
-  return OATGP_OK;
-done:
-  oat_cpu_pivots_end(p);
-  return status;
+  const oatgp_status status = oat_new(cpu->ctx, 1, sizeof **out, out);
+  if (status != OATGP_OK) {
+    return status;
+  }
+  oat_pivots *p = *out;
+  *p = (oat_pivots){.memory = {.ctx = cpu->ctx}, .cpu = cpu, .cov = cov};
+  p->left = oat_take_doubles(&p->memory, cpu->rows->n, 1);
+  p->factor = oat_take_doubles(&p->memory, cpu->rows->n, most);
+  p->row = oat_take_doubles(&p->memory, most, 1);
+  p->inputs = oat_take_doubles(&p->memory, cpu->rows->d, 1);
+  return p->memory.status;
 }

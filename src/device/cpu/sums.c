@@ -4,17 +4,12 @@
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
 
-typedef struct job {
-  oat_cpu *cpu;
-  const oat_sparse *sparse;
-} job;
-
-static oat_sums sums_of(const job *j, size_t lane) {
+static oat_sums sums_of(const oat_cpu_job *j, size_t lane) {
   return oat_sums_over(j->cpu->sums + lane * j->cpu->stride, j->sparse->k, j->cpu->rows->p);
 }
 
 /* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. */
-static void add_noise_scalars(const job *j, size_t lane, const oat_row_block *b, double *scalar) {
+static void add_noise_scalars(const oat_cpu_job *j, size_t lane, const oat_row_block *b, double *scalar) {
   const double *w = j->cpu->lane[lane].row[1];
   oat_cpu_weights(j->cpu, lane, j->sparse, b);
   if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which add up */
@@ -41,7 +36,7 @@ static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
 }
 
 /* For alpha > 0: w_i of the block's rows, and the scalar sums. */
-static void add_scalars(const job *j, size_t lane, const oat_cpu_block *b, double *scalar) {
+static void add_scalars(const oat_cpu_job *j, size_t lane, const oat_cpu_block *b, double *scalar) {
   const double alpha = j->sparse->alpha, *q = oat_cpu_squares(j->cpu, lane, b);
   const double *prior = oat_cpu_prior(j->cpu, lane, j->sparse, &b->rows);
   double *w = j->cpu->lane[lane].row[1];
@@ -55,7 +50,7 @@ static void add_scalars(const job *j, size_t lane, const oat_cpu_block *b, doubl
   }
 }
 
-static void add_right_sides(const job *j, size_t lane, const oat_cpu_block *b, oat_sums *sums) {
+static void add_right_sides(const oat_cpu_job *j, size_t lane, const oat_cpu_block *b, oat_sums *sums) {
   const size_t width = 1 + j->cpu->rows->p, k = b->v.columns, n = b->rows.n;
   const double *w = j->cpu->lane[lane].row[1];
   double *wr = j->cpu->lane[lane].row[2];
@@ -74,7 +69,7 @@ static void add_right_sides(const job *j, size_t lane, const oat_cpu_block *b, o
 }
 
 /* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
-static void add_products(const job *j, size_t lane, const oat_cpu_block *b, double beta, oat_sums *sums) {
+static void add_products(const oat_cpu_job *j, size_t lane, const oat_cpu_block *b, double beta, oat_sums *sums) {
   const oat_cpu_lane *l = &j->cpu->lane[lane];
   const double *w = l->row[1];
   if (j->sparse->alpha == 0 && oat_rows_plain_noise(j->cpu->rows)) {
@@ -95,7 +90,7 @@ static void add_products(const job *j, size_t lane, const oat_cpu_block *b, doub
 }
 
 static void add_block(void *self, size_t lane, size_t item) {
-  const job *j = self;
+  const oat_cpu_job *j = self;
   const bool first = item == lane;
   oat_sums sums = sums_of(j, lane);
   if (first) {
@@ -113,10 +108,9 @@ static void add_block(void *self, size_t lane, size_t item) {
 
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  job j = {cpu, sparse};
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
-  oat_cpu_run(cpu, "value", add_block, &j);
+  oat_cpu_run(cpu, "value", add_block, &(oat_cpu_job){cpu, sparse});
   oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->vwv);
   for (size_t c = 0; c < sparse->k; c++) {
     memset(out->vwv + c * sparse->k, 0, c * sizeof *out->vwv); /* what lanes have there is of no meaning, and goes into no file */

@@ -3,14 +3,12 @@
  *
  * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers, one for each lane, and
  * N x K for V if the budget allows. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/cpu.h"
 #include "util/clock.h"
-#include "util/memory.h"
 
-enum { VECTORS = 6, PROBED = 2 }; /* probed: tiles of each lane that are timed */
+enum { PROBED = 2 }; /* tiles of each lane that are timed */
 
 typedef struct job {
   oat_cpu *cpu;
@@ -132,12 +130,11 @@ static void precondition(oat_cpu *cpu, oat_iterate *out) {
   const size_t n = cpu->rows->n, k = s->given.sparse.k;
   const oat_view t = {s->t, k, 1, k};
   job m = {cpu, s->e, s->z};
-  const oat_loop first = oat_cpu_loop(cpu, NULL, gather, &m), second = oat_cpu_loop(cpu, NULL, scatter, &m);
-  oat_loop_run(&first);
+  oat_cpu_run(cpu, NULL, gather, &m);
   oat_lanes_add(cpu->lanes < cpu->blocks ? cpu->lanes : cpu->blocks, k, cpu->stride, lane_t(cpu, 0), s->t);
   oat_solve_left(s->given.lb, k, OAT_PLAIN, t);
   oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t);
-  oat_loop_run(&second);
+  oat_cpu_run(cpu, NULL, scatter, &m);
   out->ez = oat_dot(n, s->e, s->z);
   out->whole = 0;
   for (size_t i = 0; i < n; i++) {
@@ -158,27 +155,21 @@ oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate 
   return OATGP_OK;
 }
 
-/* ---- making and freeing ------------------------------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
-void oat_cpu_free_system(oat_cpu *cpu) {
-  free(cpu->system.room);
-  free(cpu->system.u);
-  free(cpu->system.traces);
-  cpu->system = (oat_cpu_system){0};
-}
-
-static oatgp_status make_vectors(oat_cpu *cpu) {
+static oatgp_status take_vectors(oat_cpu *cpu, const oat_system *system) {
   oat_cpu_system *s = &cpu->system;
-  double **const vectors[VECTORS] = {&s->w, &s->x, &s->e, &s->z, &s->p, &s->cp};
   const size_t n = cpu->rows->n;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(cpu->ctx, VECTORS * n + s->given.sparse.k, 1, &s->room));
-  for (size_t i = 0; i < VECTORS; i++) {
-    *vectors[i] = s->room + i * n;
-  }
-  s->t = s->room + VECTORS * n;
-done:
-  return status;
+  oat_scratch_free(&s->memory);
+  *s = (oat_cpu_system){.memory = {.ctx = cpu->ctx}, .given = *system};
+  s->w = oat_take_doubles(&s->memory, n, 1);
+  s->x = oat_take_doubles(&s->memory, n, 1);
+  s->e = oat_take_doubles(&s->memory, n, 1);
+  s->z = oat_take_doubles(&s->memory, n, 1);
+  s->p = oat_take_doubles(&s->memory, n, 1);
+  s->cp = oat_take_doubles(&s->memory, n, 1);
+  s->t = oat_take_doubles(&s->memory, system->sparse.k, 1);
+  return s->memory.status;
 }
 
 oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out) {
@@ -186,10 +177,8 @@ oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_ite
   oat_cpu_system *s = &cpu->system;
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   oatgp_status status = OATGP_OK;
-  oat_cpu_free_system(cpu);
-  s->given = *system;
+  TRY(take_vectors(cpu, system));
   s->given.sparse.stamp = 1; /* V is kept as long as the system is open */
-  TRY(make_vectors(cpu));
   system->weights = 0;
   for (size_t i = 0; i < all.n; i++) {
     s->w[i] = 1 / oat_block_noise(&all, s->given.sparse.tau, i);

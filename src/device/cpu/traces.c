@@ -8,7 +8,6 @@
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
 #include "util/clock.h"
-#include "util/memory.h"
 
 enum { PROBED = 2, SUMS = 2 };
 
@@ -53,16 +52,16 @@ oatgp_status oat_cpu_make_traces(oat_cpu *cpu) {
   oat_cpu_system *s = &cpu->system;
   const size_t n = cpu->rows->n, k = s->given.sparse.k, stride = cpu->block * k + k * k + SUMS;
   const double bytes = (2 * (double)n * (double)k + (double)cpu->lanes * (double)stride) * sizeof(double);
-  oatgp_status status = OATGP_OK;
   if (cpu->cache == NULL || bytes > (double)cpu->config.memory) {
     return OATGP_OK;
   }
   s->trace_stride = stride;
-  TRY(oat_new_matrix(cpu->ctx, n, k, &s->u));
-  TRY(oat_new_matrix(cpu->ctx, cpu->lanes, stride, &s->traces));
-  oat_cpu_run(cpu, NULL, make_u, cpu);
-done:
-  return status;
+  s->u = oat_take_doubles(&s->memory, n, k);
+  s->traces = oat_take_doubles(&s->memory, cpu->lanes, stride);
+  if (s->memory.status == OATGP_OK) {
+    oat_cpu_run(cpu, NULL, make_u, cpu);
+  }
+  return s->memory.status;
 }
 
 /* ---- the sums ---------------------------------------------------------------------------------------------------- */
