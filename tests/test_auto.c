@@ -1,6 +1,6 @@
 /* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
  * small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
-#include "knots/subset.h"
+#include "knots/strategy.h"
 #include "rows/layout.h"
 #include "watch.h"
 

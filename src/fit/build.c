@@ -16,12 +16,9 @@ void oat_fingerprint(const oatgp_data *data, char *text) {
       hash = oat_hash(hash, &x.a[i * x.step], sizeof(double));
     }
   }
-  hash = oat_hash(hash, data->y, data->n * sizeof(double));
-  if (data->weight != NULL) {
-    hash = oat_hash(hash, data->weight, data->n * sizeof(double));
-  }
-  if (data->noise != NULL) {
-    hash = oat_hash(hash, data->noise, data->n * sizeof(double));
+  const double *const columns[] = {data->y, data->weight, data->noise};
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    hash = columns[i] != NULL ? oat_hash(hash, columns[i], data->n * sizeof(double)) : hash;
   }
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
 }

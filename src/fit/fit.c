@@ -18,15 +18,6 @@ static void free_trail(oat_trail *trail) {
   free(trail->selection.row);
 }
 
-static void free_run(oat_fit_run *f) {
-  oat_search_close(&f->search);
-  oat_objective_free(f->objective);
-  oat_setup_clear(&f->setup);
-  free_trail(&f->trail);
-  free_trail(&f->best.trail);
-  oat_scratch_free(&f->memory);
-}
-
 static oat_box box_named(const char *name) {
   return strcmp(name, "none") == 0 ? OAT_BOX_NONE : strcmp(name, "logit") == 0 ? OAT_BOX_LOGIT : OAT_BOX_BOUND;
 }
@@ -281,11 +272,6 @@ done:
   return status;
 }
 
-static oatgp_status check_strategy(const oat_fit_run *f) {
-  const bool moving = f->setup.strategy->needs_moving || (f->setup.settings->refine && f->setup.approx->sparse);
-  return moving ? oat_setup_check_moving(f->ctx, &f->setup) : OATGP_OK;
-}
-
 /* The jitter is settled at the start as the optimiser will see it: to take logarithms and back costs a rounding error, which
  * matters when a factorisation only just goes through. */
 static oatgp_status settle(oat_fit_run *f, bool resumed) {
@@ -308,7 +294,8 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
                             : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
   TRY(request->unscored ? OATGP_OK : oat_advise(ctx, &f.setup));
-  TRY(check_strategy(&f));
+  const bool moving = f.setup.strategy->needs_moving || (request->settings->refine && f.setup.approx->sparse);
+  TRY(moving ? oat_setup_check_moving(ctx, &f.setup) : OATGP_OK);
   const oat_objective_config config = oat_setup_objective(&f.setup);
   TRY(oat_objective_create(ctx, &config, &f.objective));
   TRY(make_search(&f));
@@ -317,6 +304,11 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   TRY(run_all(&f, resumed));
   TRY(make_model(&f, out));
 done:
-  free_run(&f);
+  oat_search_close(&f.search);
+  oat_objective_free(f.objective);
+  oat_setup_clear(&f.setup);
+  free_trail(&f.trail);
+  free_trail(&f.best.trail);
+  oat_scratch_free(&f.memory);
   return status;
 }

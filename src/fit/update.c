@@ -26,7 +26,7 @@ static oatgp_status add_rows(const oatgp_model *model, oat_objective *objective,
   double rwr = 0;
   memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
   const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
-  const oatgp_status status = o->device->table->sums(o->device, &sparse, &o->sums);
+  const oatgp_status status = o->base.device->table->sums(o->base.device, &sparse, &o->sums);
   if (status != OATGP_OK) {
     return status;
   }

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "knots/strategy.h"
-#include "knots/subset.h"
 
 enum {
   EXACT_SUBSETS = 2, /* up to so many subsets of rows the exact GP of all costs no more than the rest */

@@ -1,5 +1,5 @@
 /* A fit in progress: the current model, and the one way to improve it by an optimiser. What a search does is a strategy
- * (strategy.h); how it proposes knots is a proposal (proposal.h). Everything that must survive an interruption is in `state`. */
+ * (strategy.h); how it proposes knots is a proposal (there, too). Everything that must survive an interruption is in `state`. */
 #ifndef OAT_SEARCH_H
 #define OAT_SEARCH_H
 

@@ -1,5 +1,5 @@
 /* Parameters from the exact GP of a subset. */
-#include "knots/subset.h"
+#include "knots/strategy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +16,6 @@
 #define CLEARLY 0.02 /* nats a row: by so much the rows left out must differ to overrule the evidence */
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS, PUSHES = 4, MORE_NOISE = 8 };
-
-/* A sample of the rows: all, in their order, if it is no smaller, so that what can be factorised here can be factorised again for the
- * model. */
-static oatgp_status make_sample(oat_search *s, size_t n, oat_rows **out) {
-  return oat_rows_sample(s->ctx, s->objective->config.rows, n, &s->state.rng, out);
-}
 
 /* ---- the exact GP of a sample ------------------------------------------------------------------------------------------ */
 
@@ -203,7 +197,8 @@ static double highest(const trial *field) {
   return evidence;
 }
 
-/* A sample must be larger than the basis of an estimated mean. */
+/* A sample must be larger than the basis of an estimated mean. One that is no smaller than all rows has them in their order, so that what
+ * can be factorised here can be factorised again for the model. */
 static size_t sample_rows(const oat_search *s, size_t wanted) {
   const size_t all = oat_rows_total(s->objective->config.rows), basis = 2 * (1 + oat_rows_basis(s->objective->config.rows));
   const size_t rows = basis > wanted ? basis : wanted;
@@ -253,7 +248,7 @@ oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
   for (size_t i = 0; i < STARTS; i++) {
     field[i] = (trial){theta + i * count, nothing_yet};
   }
-  TRY(make_sample(s, oat_subset_race_rows(s), &a));
+  TRY(oat_rows_sample(s->ctx, s->objective->config.rows, oat_subset_race_rows(s), &s->state.rng, &a));
   TRY(run_heats(s, a, field));
   bool finalist[STARTS];
   for (size_t i = 0; i < STARTS; i++) {
@@ -303,7 +298,7 @@ oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
   oatgp_status status;
   best.at.highest = found->highest;
   TRY(memory.status);
-  TRY(make_sample(s, sample_rows(s, rows), &a));
+  TRY(oat_rows_sample(s->ctx, s->objective->config.rows, sample_rows(s, rows), &s->state.rng, &a));
   memcpy(here, s->point.theta, count * sizeof *here);
   if (found->other && has_few_rows(s, here, (double)oat_rows_total(a))) {
     memcpy(t.theta, s->start->theta, count * sizeof *here);

@@ -3,28 +3,17 @@
  * The device has the matrix and the derivative in it; here are the value, the mean's coefficients and the chain rule of
  * the parameters. O(N^3) time, one N x N matrix. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "objective/objective.h"
-#include "util/memory.h"
 
 typedef struct full_objective {
   oat_objective base;
-  oat_scratch memory;
-  oat_device *device;
   double *gram, *coefficient; /* (1 + p) square: R^T S^-1 R; p */
   oat_gls gls;                /* of gram */
 } full_objective;
 
 static full_objective *own(oat_objective *objective) { return (full_objective *)objective; }
-
-static void full_destroy(oat_objective *objective) {
-  full_objective *o = own(objective);
-  oat_device_close(o->device);
-  oat_scratch_free(&o->memory);
-  free(o);
-}
 
 static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *config) {
   const double n = (double)oat_rows_total(config->rows), bytes = 8 * n * n;
@@ -38,30 +27,21 @@ static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *c
   return OATGP_OK;
 }
 
-static oatgp_status full_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
-  full_objective *o = NULL;
-  oatgp_status status = OATGP_OK;
-  const size_t p = oat_rows_basis(config->rows);
-  const oat_device_config device = {.where = config->where, .exact = true};
-  TRY(check_size(ctx, config));
-  TRY(oat_new(ctx, 1, sizeof *o, &o));
-  o->base.table = &oat_objective_full;
-  o->base.config = *config;
-  o->base.config.k = 0;
-  o->memory.ctx = ctx;
-  o->gram = oat_take_doubles(&o->memory, 1 + p, 1 + p);
-  o->coefficient = oat_take_doubles(&o->memory, 1 + p, 1);
-  double *gls = oat_take_doubles(&o->memory, oat_gls_room(p), 1);
-  TRY(o->memory.status);
+static oatgp_status full_open(oatgp_context *ctx, oat_objective *objective) {
+  full_objective *o = own(objective);
+  const size_t p = oat_rows_basis(objective->config.rows);
+  const oat_device_config device = {.where = objective->config.where, .exact = true};
+  oatgp_status status;
+  TRY(check_size(ctx, &objective->config));
+  objective->config.k = 0;
+  o->gram = oat_take_doubles(&objective->memory, 1 + p, 1 + p);
+  o->coefficient = oat_take_doubles(&objective->memory, 1 + p, 1);
+  double *gls = oat_take_doubles(&objective->memory, oat_gls_room(p), 1);
+  TRY(objective->memory.status);
   o->gls = oat_gls_over(gls, p);
-  TRY(oat_device_open(ctx, &device, config->rows, &o->device));
-  o->base.factors.coefficient = o->coefficient;
-  *out = &o->base;
-  return OATGP_OK;
+  TRY(oat_device_open(ctx, &device, objective->config.rows, &objective->device));
+  objective->factors.coefficient = o->coefficient;
 done:
-  if (o != NULL) {
-    full_destroy(&o->base);
-  }
   return status;
 }
 
@@ -70,11 +50,11 @@ static oatgp_status find_value(full_objective *o, const oat_exact *exact, double
   oat_exact_sums sums = {.gram = o->gram};
   double quadratic;
   oatgp_status status = OATGP_OK;
-  TRY(o->device->table->exact_sums(o->device, exact, &sums));
+  TRY(o->base.device->table->exact_sums(o->base.device, exact, &sums));
   TRY(oat_gls_factorise(&o->gls, o->gram, o->gram));
   memcpy(o->coefficient, o->gram + 1, o->gls.p * sizeof *o->coefficient);
   oat_gls_solve(&o->gls, o->coefficient);
-  TRY(o->device->table->exact_quadratic(o->device, o->coefficient, &quadratic));
+  TRY(o->base.device->table->exact_quadratic(o->base.device, o->coefficient, &quadratic));
   *value = -0.5 * ((double)oat_rows_total(o->base.config.rows) * log(OAT_TWO_PI) + quadratic) - sums.log_diagonal;
 done:
   o->base.pivot = sums.pivot;
@@ -84,7 +64,7 @@ done:
 static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat_gradient *gradient) {
   oat_exact_gradient sums = {.kernel = {.theta = gradient->theta}};
   memset(gradient->theta, 0, oat_theta_count(o->base.config.kernel, exact->cov.d) * sizeof *gradient->theta);
-  const oatgp_status status = o->device->table->exact_gradient(o->device, exact, &sums);
+  const oatgp_status status = o->base.device->table->exact_gradient(o->base.device, exact, &sums);
   gradient->theta[OAT_SIGMA] = 2 * sums.signal;
   gradient->theta[OAT_TAU] = 2 * exact->tau * exact->tau * sums.noise;
   return status;
@@ -103,7 +83,7 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
 
 oatgp_status oat_full_left_out(oat_objective *objective, double *sum) {
   full_objective *o = own(objective);
-  return o->device->table->exact_left_out(o->device, &o->gls, sum);
+  return o->base.device->table->exact_left_out(o->base.device, &o->gls, sum);
 }
 
-const oat_objective_table oat_objective_full = {full_create, full_evaluate, full_destroy};
+const oat_objective_table oat_objective_full = {sizeof(full_objective), full_open, full_evaluate};

@@ -10,7 +10,7 @@ oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *p
                       .columns = 1,
                       .coefficient = o->coefficient,
                       .explained = objective->config.approx->residual == OAT_RESIDUAL_NONE};
-  const oatgp_status status = o->device->table->left_out(o->device, &sparse, &out);
+  const oatgp_status status = o->base.device->table->left_out(o->base.device, &sparse, &out);
   *sum = out.density;
   return status;
 }

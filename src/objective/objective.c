@@ -2,6 +2,7 @@
 #include "objective/objective.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define LOWEST_RUNG 1e-12
 #define HIGHEST_RUNG 1e-2
@@ -9,12 +10,23 @@
 
 oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
   const oat_objective_table *table = config->approx->sparse ? &oat_objective_sparse : &oat_objective_full;
-  return table->create(ctx, config, out);
+  oat_objective *objective = NULL;
+  oatgp_status status;
+  TRY(oat_new(ctx, 1, table->size, &objective));
+  *objective = (oat_objective){.table = table, .config = *config, .memory = {.ctx = ctx}};
+  TRY(table->open(ctx, objective));
+  *out = objective;
+  return OATGP_OK;
+done:
+  oat_objective_free(objective);
+  return status;
 }
 
 void oat_objective_free(oat_objective *objective) {
   if (objective != NULL) {
-    objective->table->destroy(objective);
+    oat_device_close(objective->device);
+    oat_scratch_free(&objective->memory);
+    free(objective);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "device/device.h"
+#include "util/memory.h"
 
 /* The models of the paper as rows of a table: they differ in alpha, in the penalty and in what prediction adds. */
 typedef struct oat_approx {
@@ -60,9 +61,9 @@ typedef struct oat_factors {
 typedef struct oat_objective oat_objective;
 
 typedef struct oat_objective_table {
-  oatgp_status (*create)(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);
+  size_t size; /* of the objective, which is all 0 but for its common part when it is opened */
+  oatgp_status (*open)(oatgp_context *ctx, oat_objective *objective);
   oatgp_status (*evaluate)(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
-  void (*destroy)(oat_objective *objective);
 } oat_objective_table;
 
 extern const oat_objective_table oat_objective_sparse, oat_objective_full;
@@ -71,7 +72,9 @@ extern const oat_objective_table oat_objective_sparse, oat_objective_full;
 struct oat_objective {
   const oat_objective_table *table;
   oat_objective_config config;
-  size_t pivot; /* of the latest failed factorisation, from 1 */
+  oat_scratch memory;
+  oat_device *device; /* with the rows */
+  size_t pivot;       /* of the latest failed factorisation, from 1 */
   oat_factors factors;
 };
 

@@ -6,7 +6,6 @@
  * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "objective/sparse.h"
@@ -14,13 +13,6 @@
 #define MOST_ROUNDINGS 64 /* rounding errors of B that may be added to its diagonal */
 
 static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_objective *)objective; }
-
-static void sparse_destroy(oat_objective *objective) {
-  oat_sparse_objective *o = own(objective);
-  oat_device_close(o->device);
-  oat_scratch_free(&o->memory);
-  free(o);
-}
 
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
@@ -32,7 +24,7 @@ static void shape_sums(oat_sparse_objective *o) {
 /* Takes all memory, for the capacity. */
 static oatgp_status take_all(oat_sparse_objective *o) {
   const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows);
-  oat_scratch *memory = &o->memory;
+  oat_scratch *memory = &o->base.memory;
   double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
     *squares[i] = oat_take_doubles(memory, k, k);
@@ -61,25 +53,17 @@ void oat_objective_resize(oat_objective *objective, size_t k) {
   shape_sums(own(objective));
 }
 
-static oatgp_status sparse_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
-  oat_sparse_objective *o = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new(ctx, 1, sizeof *o, &o));
-  o->base.table = &oat_objective_sparse;
-  o->base.config = *config;
-  o->base.config.capacity = config->capacity > config->k ? config->capacity : config->k;
-  o->memory.ctx = ctx;
+static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
+  oat_sparse_objective *o = own(objective);
+  oat_objective_config *config = &objective->config;
+  oatgp_status status;
+  config->capacity = config->capacity > config->k ? config->capacity : config->k;
   TRY(take_all(o));
   shape_sums(o);
-  const oat_device_config device = {o->base.config.capacity, config->block, config->memory, config->where, true};
-  TRY(oat_device_open(ctx, &device, config->rows, &o->device));
-  o->base.factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
-  *out = &o->base;
-  return OATGP_OK;
+  const oat_device_config device = {config->capacity, config->block, config->memory, config->where, true};
+  TRY(oat_device_open(ctx, &device, config->rows, &objective->device));
+  objective->factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
 done:
-  if (o != NULL) {
-    sparse_destroy(&o->base);
-  }
   return status;
 }
 
@@ -266,7 +250,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     collapsed_product(o, &l, gamma);
   }
   const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
-  const oatgp_status status = o->device->table->gradient_sums(o->device, sparse, &adjoint, &sums);
+  const oatgp_status status = o->base.device->table->gradient_sums(o->base.device, sparse, &adjoint, &sums);
   if (status != OATGP_OK) {
     return status;
   }
@@ -321,7 +305,7 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   sparse.gradient = gradient != NULL;
   oatgp_status status = OATGP_OK;
   TRY(factorise_kuu(o, point));
-  TRY(o->device->table->sums(o->device, &sparse, &o->sums));
+  TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
   TRY(oat_sparse_solve(o, (double)oat_rows_total(config->rows), &rwr, value));
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));
@@ -330,4 +314,4 @@ done:
   return status;
 }
 
-const oat_objective_table oat_objective_sparse = {sparse_create, sparse_evaluate, sparse_destroy};
+const oat_objective_table oat_objective_sparse = {sizeof(oat_sparse_objective), sparse_open, sparse_evaluate};

@@ -3,14 +3,11 @@
 #define OAT_SPARSE_H
 
 #include "objective/objective.h"
-#include "util/memory.h"
 
 /* Arrays are laid out for the capacity; each is used with leading dimension k. */
 typedef struct oat_sparse_objective {
   oat_objective base;
-  oat_device *device;
   uint64_t stamp;                    /* of the latest point */
-  oat_scratch memory;                /* of everything below */
   double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
   double *slope;                     /* k x k: phi' of the kernel between knots */
   double *room;                      /* of the triangle of L */

@@ -22,17 +22,6 @@ const oat_optim_method *oat_optim_find(const char *name) {
   return NULL;
 }
 
-static void lay_out(oat_optim *optim) {
-  const size_t n = optim->problem->n;
-  optim->counter = optim->state;
-  optim->x = optim->counter + OAT_COUNTERS;
-  optim->gradient = optim->x + n;
-  optim->best = optim->gradient + n;
-  optim->recent = optim->best + n;
-  optim->own = optim->recent + optim->settings->patience + 1;
-  optim->scratch = optim->state + optim->state_count;
-}
-
 oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method, const oat_problem *problem,
                               const oat_optim_settings *settings, oat_optim **out) {
   oat_optim *optim = NULL;
@@ -44,7 +33,13 @@ oatgp_status oat_optim_create(oatgp_context *ctx, const oat_optim_method *method
   optim->settings = settings;
   optim->state_count = common + method->state_size(n, settings);
   TRY(oat_new_matrix(ctx, optim->state_count + method->scratch_size(n, settings), 1, &optim->state));
-  lay_out(optim);
+  optim->counter = optim->state;
+  optim->x = optim->counter + OAT_COUNTERS;
+  optim->gradient = optim->x + n;
+  optim->best = optim->gradient + n;
+  optim->recent = optim->best + n;
+  optim->own = optim->recent + settings->patience + 1;
+  optim->scratch = optim->state + optim->state_count;
   *out = optim;
   return OATGP_OK;
 done:

@@ -18,11 +18,6 @@ static double prior_variance(const oatgp_model *model) {
 
 /* ---- row by row ---------------------------------------------------------------------------------------------------- */
 
-/* What the knots leave of the prior variance, and the variance of what they explain. */
-static double latent_variance(const oatgp_model *model, double left, double u2) {
-  return (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : left) + (model->approx->sparse ? u2 : 0);
-}
-
 /* The rows on the device that predicts. */
 static oatgp_status load(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, oat_device **out) {
   const oat_device_config config = oat_model_device(model, oat_where_of(ctx));
@@ -44,7 +39,8 @@ static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model,
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
   for (size_t i = 0; i < n; i++) {
     mean[i] += model->number[OAT_NUMBER_Y_SCALE] * out.mean[i];
-    variance[i] = latent_variance(model, out.left[i], out.u2[i]);
+    /* what the knots leave of the prior variance, and the variance of what they explain */
+    variance[i] = (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : out.left[i]) + (model->approx->sparse ? out.u2[i] : 0);
   }
 done:
   oat_scratch_free(&memory);
