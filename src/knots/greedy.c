@@ -37,8 +37,8 @@ static bool is_explained(const oat_search *s, const oat_covariance *cov, oat_poi
 }
 
 /* Chooses up to k rows as knots of the current model; *found: how many. */
-static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots,
-                           size_t k, size_t *found) {
+static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots, size_t k,
+                           size_t *found) {
   oatgp_status status = OATGP_OK;
   for (; *found < k && (*found == 0 || !oat_search_late(s, 0)); ++*found) {
     oat_pivot pivot;
