@@ -28,9 +28,10 @@ typedef struct oat_device_config {
   size_t block;     /* rows at a time; 0: chosen by the device */
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
   oat_where where;
-  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
-  bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system; /* will be asked for system_open */
+  bool fits;    /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool by_rows; /* only values for each row are of interest: what is summed over rows may depend on the threads, which saves memory */
+  bool exact;   /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system;  /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
