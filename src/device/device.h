@@ -239,6 +239,7 @@ struct oat_device_table {
                               const oat_row_predictions *out);
   /* mean_i += scale k(x_i, Z) . weights: 2 N K. */
   oatgp_status (*means)(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
+  /* Allocates what a block needs for its columns. */
   oatgp_status (*left_out)(oat_device *device, const oat_sparse *sparse, oat_left_out *out);
   oatgp_status (*averages)(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
   /* The posterior covariance of the rows, n x n; lb NULL for the full GP. Allocates. */

@@ -133,6 +133,7 @@ static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_s
   merged->grad_tol = given->grad_tol;
   merged->time_limit = given->time_limit;
   merged->threads = given->threads;
+  merged->device = given->device;
   merged->memory = given->memory;
   merged->block = given->block;
 }

@@ -225,6 +225,7 @@ oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where wher
   model->number[OAT_NUMBER_LOO_RMSE] = scores.rmse;
   model->number[OAT_NUMBER_LOO_COVERAGE95] = scores.coverage95;
 done:
+  oat_context_drop(ctx); /* who fits may fit again, and need the memory */
   oat_scratch_free(&memory);
   return status;
 }

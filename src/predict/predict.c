@@ -202,9 +202,10 @@ static oatgp_status join_rows(oatgp_context *ctx, const oatgp_model *model, cons
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_model_inputs(ctx, model, data, &rows));
-  TRY(load(ctx, model, rows, &device));
+  TRY(oat_device_open(ctx, &(oat_device_config){.where = oat_where_of(ctx)}, rows, &device));
   TRY(device->table->joint(device, &sparse, model->lb, model->approx->residual, covariance));
 done:
+  oat_device_close(device);
   oat_rows_free(rows);
   return status;
 }

@@ -33,7 +33,7 @@ typedef struct oat_target {
  * with a linear mean that is an error. */
 oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column,
                                 const oat_target *target, size_t p, oat_rows **out);
-/* Points (d inputs) as rows without a target; borrowed. */
+/* Points (d inputs, without gaps: ld = n) as rows without a target; borrowed. */
 oatgp_status oat_rows_from_points(oatgp_context *ctx, oat_points points, size_t d, oat_rows **out);
 /* The rows with these numbers, copied. */
 oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t count, const size_t *index, oat_rows **out);

@@ -2,7 +2,6 @@
  * for when the package is loaded: they are weak symbols, NULL with another BLAS, whose threads are then its own affair. */
 #include "glue.h"
 #include "linalg/linalg.h"
-#include "linalg/reserve.h"
 #include "util/threads.h"
 
 extern void openblas_set_num_threads(int threads) __attribute__((weak));

@@ -26,7 +26,14 @@ static size_t choose_lanes(const oat_cpu *cpu) {
   }
   const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
   const size_t threads = cpu->config.where.threads > 1 ? (size_t)cpu->config.where.threads : 1;
-  size_t lanes = cpu->config.by_rows && threads < OAT_MOST_LANES ? threads : OAT_MOST_LANES;
+  if (cpu->config.by_rows) {
+    size_t most = threads < oat_lanes_for(cpu->blocks) ? threads : oat_lanes_for(cpu->blocks);
+    while (most > 1 && most * each > LANE_DOUBLES) {
+      most--;
+    }
+    return most;
+  }
+  size_t lanes = OAT_MOST_LANES;
   while (lanes > 1 && (lanes > cpu->blocks || (lanes * 2 * k > n && cpu->config.fits) || lanes * each > LANE_DOUBLES)) {
     lanes /= 2;
   }

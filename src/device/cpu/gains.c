@@ -45,18 +45,19 @@ static void add_panel(void *self, size_t lane, size_t item) {
 
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  const size_t step = cpu->cache != NULL ? cpu->blocks : 1, m = out->points.n;
+  const size_t m = out->points.n;
   job j = {.cpu = cpu, .sparse = sparse, .all = out};
   memset(out->ee, 0, m * (2 + cpu->rows->p + sparse->k) * sizeof(double));
   oat_cpu_take_factor(cpu, sparse);
   oat_cpu_fill_cache(cpu, sparse);
-  oat_loop loop = oat_cpu_loop(cpu, cpu->cache != NULL ? "gains" : NULL, add_panel, &j);
+  const size_t step = cpu->cached != 0 ? cpu->blocks : 1;
+  oat_loop loop = oat_cpu_loop(cpu, cpu->cached != 0 ? "gains" : NULL, add_panel, &j);
   loop.items = (m + OAT_CPU_PANEL - 1) / OAT_CPU_PANEL;
   for (; j.first < cpu->blocks; j.first += step) {
     j.end = j.first + step;
     j.made = oat_cpu_block_of(cpu, 0, sparse, j.first);
     oat_loop_run(&loop);
-    if (step == 1) {
+    if (cpu->cached == 0) {
       oat_tell_progress(cpu->ctx, "gains", j.made.rows.first + j.made.rows.n, cpu->rows->n);
     }
   }
