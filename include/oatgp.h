@@ -65,9 +65,9 @@ OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
 /* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
-/* Where predictions, scores, leave-one-out and updates work on rows: a name of --device ("auto", the default, is the fastest that there is);
- * oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if there is no device of that name. The context keeps
- * what a prediction worked with for the next one; it is freed with the context or by the next fit. */
+/* The device on which predictions, scores, leave-one-out and updates work: a name of --device. "auto", the default, is the
+ * fastest one. oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if no device has that name.
+ * The context keeps the memory of a prediction for the next one. oatgp_context_free and the next fit free it. */
 OATGP_API oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name);
 /* Bytes that joint covariances and draws may take (default 0: what the machine has free). More is refused before it is allocated. */
 OATGP_API void oatgp_context_set_memory(oatgp_context *ctx, int64_t bytes);
@@ -124,7 +124,7 @@ OATGP_API void oatgp_settings_default(oatgp_settings *settings);
 OATGP_API oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value);
 /* Checks every field against its range or choices. Done by every function that takes settings. */
 OATGP_API oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings);
-/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0; 0 also for an unknown kernel. */
+/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels have none. */
 OATGP_API int oatgp_kernel_has(const char *kernel, const char *parameter);
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
@@ -401,8 +401,8 @@ OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, c
  * estimated mean and objective included (a mean that was that of the fit's targets stays). Its leave-one-out scores are no longer known. A failure leaves it as it was. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
 /* Fits on from a model: data are all rows, old and new. What the model is (approx, kernel, mean, scaling, jitter, what is fixed) comes from
- * the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device, memory and block are
- * used. Knots move, unless they were selected as fixed or by variance and not refined. */
+ * the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
+ * memory and block are used. Knots move, unless they were selected as fixed or by variance and not refined. */
 OATGP_API oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                    oatgp_monitor_fn monitor, void *user, oatgp_model **out);
 
@@ -427,8 +427,8 @@ typedef struct oatgp_certificate {
 typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
 
 /* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning. Uses the settings tol,
- * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes O(n^2 d) time, then, if
- * wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
+ * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes
+ * O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
  * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as
  * known. The same bits (but for `exact` and times) for any number of threads. */
 OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,

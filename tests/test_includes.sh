@@ -2,14 +2,9 @@
 # The project's includes point downwards only, and check_includes.sh notices when they do not.
 set -u
 check=$PROJECT_DIR/tests/check_includes.sh
-failures=0
+. "$(dirname "$0")/checks.sh"
 
-fail() {
-  echo "FAILED: $1"
-  failures=$((failures + 1))
-}
-
-"$check" "$PROJECT_DIR" || fail "the project itself"
+"$check" "$PROJECT_DIR" || miss "the project itself"
 
 # expect CODE FILE INCLUDE: the code for a tree in which FILE has that one include, or that line if it begins with #.
 expect() {
@@ -24,12 +19,12 @@ expect() {
   code=0
   said=$("$check" "$tree") || code=$?
   if [ "$1" -eq 0 ]; then
-    [ "$code" -eq 0 ] || fail "$2 may include $3, but: $said"
+    [ "$code" -eq 0 ] || miss "$2 may include $3, but: $said"
   else
-    [ "$code" -ne 0 ] || fail "$2 must not include $3"
+    [ "$code" -ne 0 ] || miss "$2 must not include $3"
     case $said in
       "$2:2: includes \"$3\""* | "$2:2: has a parallel region"*) ;;
-      *) fail "the sentence about $2 including $3 is: $said" ;;
+      *) miss "the sentence about $2 including $3 is: $said" ;;
     esac
   fi
 }

@@ -2,19 +2,14 @@
 # The library's calls point downwards only, and check_symbols.sh notices when they do not.
 set -u
 check=$PROJECT_DIR/tests/check_symbols.sh
-failures=0
-
-fail() {
-  echo "FAILED: $1"
-  failures=$((failures + 1))
-}
+. "$(dirname "$0")/checks.sh"
 
 code=0
 "$check" "$OATGP_OBJECTS" || code=$?
 if [ "$code" -eq 77 ]; then
   exit 77
 fi
-[ "$code" -eq 0 ] || fail "the project itself"
+[ "$code" -eq 0 ] || miss "the project itself"
 
 # expect CODE USER HOME [SENTENCE]: the code for two objects, one in USER that calls a function which is defined in HOME.
 expect() {
@@ -24,15 +19,15 @@ expect() {
   echo 'void oatgp_called(void); void oat_user(void); void oat_user(void) { oatgp_called(); }' >"$tree/$2/user.c"
   echo 'void oatgp_called(void); void oatgp_called(void) {}' >"$tree/$3/home.c"
   for file in "$tree/$2/user.c" "$tree/$3/home.c"; do
-    "$CC" -c "$file" -o "$file.o" || fail "compiling $file"
+    "$CC" -c "$file" -o "$file.o" || miss "compiling $file"
     echo "$file.o"
   done >"$TMPDIR/list"
   code=0
   said=$("$check" "$TMPDIR/list") || code=$?
-  [ "$code" -eq "$1" ] || fail "src/$2 that uses src/$3 gives $code and: $said"
+  [ "$code" -eq "$1" ] || miss "src/$2 that uses src/$3 gives $code and: $said"
   case $said in
     "${4-}"*) ;;
-    *) fail "the sentence about src/$2 that uses src/$3 is: $said" ;;
+    *) miss "the sentence about src/$2 that uses src/$3 is: $said" ;;
   esac
 }
 
@@ -51,13 +46,13 @@ expect 1 fit plot "src/fit/user.c: uses oatgp_called of src/plot: src/plot is fo
 expect 1 elsewhere util "src/elsewhere/user.c: uses oatgp_called of src/util: the folder src/elsewhere has no place"
 
 : >"$TMPDIR/list"
-"$check" "$TMPDIR/list" && fail "an empty list is no offence"
+"$check" "$TMPDIR/list" && miss "an empty list is no offence"
 
 # Where it cannot look, it says so.
 skips() {
   code=0
   said=$(NM=$2 "$check" "$3" 2>/dev/null) || code=$?
-  [ "$code" -eq 77 ] || fail "$1: $code and: $said"
+  [ "$code" -eq 77 ] || miss "$1: $code and: $said"
 }
 skips "without nm" no-such-nm "$OATGP_OBJECTS"
 echo "$PROJECT_DIR/tests/test_symbols.sh" >"$TMPDIR/list"

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "device/device.h"
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
@@ -14,14 +13,23 @@ static const char *zlib_name(void) { return zlibVersion(); }
 
 static const char *compiler_name(void) { return OAT_COMPILER; }
 
+/* The choices of --device are auto and the devices. */
+static const char *device_names(void) {
+  size_t i = 0;
+  while (strcmp(oatgp_setting_at(i)->name, "device") != 0) {
+    i++;
+  }
+  return strchr(oatgp_setting_at(i)->choices, '|') + 1;
+}
+
 typedef struct feature {
   const char *name;
   const char *(*value)(void);
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name},       {"threads", oat_threads_name}, {"SIMD", oat_simd_name},
-    {"devices", oat_device_names}, {"zlib", zlib_name},           {"compiler", compiler_name},
+    {"BLAS", oat_blas_name},   {"threads", oat_threads_name}, {"SIMD", oat_simd_name},
+    {"devices", device_names}, {"zlib", zlib_name},           {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {

@@ -1,5 +1,5 @@
-/* A bracket of the exact log evidence at a model's parameters, and with it a bound on how far the sparse posterior is from the exact
- * one. */
+/* A bracket of the exact log evidence at a model's parameters, and with it a bound on how far the sparse posterior is
+ * from the exact one. */
 #ifndef OAT_CERTIFY_H
 #define OAT_CERTIFY_H
 
@@ -16,7 +16,7 @@ typedef struct oat_certify_request {
 
 oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request, oatgp_certificate *out);
 
-/* ---- how much larger the determinant of C = K + D is than that of P = Q + D, from two traces ---------------------------------- */
+/* ---- how much larger the determinant of C = K + D is than that of P = Q + D, from two traces --------------------- */
 
 /* tr A and tr A^2 of A = P^-1/2 (K - Q) P^-1/2, each with a bound of its rounding error. */
 typedef struct oat_traces {

@@ -21,9 +21,10 @@ oat_traces oat_traces_from(const oat_trace_sums *sums, double trace, double lost
                       .second_error = ROUNDING * (square + sums->ut_squares) + lost * (2 * sqrt(square) + lost)};
 }
 
-/* The largest sum of log(1 + x) over n numbers from 0 to `most` whose sum and sum of squares are given: some are `most`, the others equal.
- * For the parabola h that touches log(1 + x) at the others and meets it at `most`, log(1 + x) - h(x) = f''' (x - others)^2 (x - most) / 6,
- * f''' > 0, which is never positive; and the sum of h depends on the two sums alone. */
+/* The largest sum of log(1 + x) over n numbers from 0 to `most` whose sum and sum of squares are given: some are
+ * `most`, the others equal. For the parabola h that touches log(1 + x) at the others and meets it at `most`, log(1 + x)
+ * - h(x) = f''' (x - others)^2 (x - most) / 6, f''' > 0, which is never positive; and the sum of h depends on the two
+ * sums alone. */
 static double largest_sum(double n, double sum, double squares, double most) {
   const double mean = sum / n, square = squares / n;
   if (!(most > mean && square > mean * mean && most * mean >= square)) {
@@ -34,8 +35,8 @@ static double largest_sum(double n, double sum, double squares, double most) {
   return n * ((1 - share) * log1p(others) + share * log1p(most));
 }
 
-/* The smallest sum: some are equal, the others 0, by the parabola that touches at the former and meets log(1 + x) at 0. Of the rounding
- * errors the bad end is taken: both bounds rise with the sum and fall with the squares. */
+/* The smallest sum: some are equal, the others 0, by the parabola that touches at the former and meets log(1 + x) at 0.
+ * Of the rounding errors the bad end is taken: both bounds rise with the sum and fall with the squares. */
 oat_determinant oat_determinant_bounds(size_t n, const oat_traces *m) {
   const double least = m->first - m->first_error, squares = m->second + m->second_error;
   const double low = least > 0 ? least * least / squares * log1p(squares / least) : 0;

@@ -1,9 +1,10 @@
-/* Devices: everything that is computed from rows. A device is opened once for a model and kept; it is given rows and then asked for
- * what this header names. Only K x K and shorter sums leave it, and results that have one value for each row, so that another
- * processor, several machines or rows from a file change nothing above.
+/* Devices: everything that is computed from rows. A device is opened once for a model and kept. It is given rows and
+ * then asked for what this header names. Only K x K and shorter sums leave it, and results that have one value for each
+ * row. So another processor, several machines or rows from a file change nothing above.
  *
- * Contract of every operation: the result depends on the rows, the numbers given and the configured block alone, to the last bit; not on
- * the number of threads. An operation allocates nothing unless it says so. Of what is said in sums, `n` is the number of all rows.
+ * Contract of every operation: to the last bit, the result depends on the rows, the numbers given and the configured
+ * block alone. It does not depend on the number of threads (see by_rows). An operation allocates nothing unless it says
+ * so.
  *
  * Notation of the paper; V = L^-1 Kuf, L L^T = Kuu:
  *   q_i = |v_i|^2, g_i = k(x_i, x_i) - q_i, lambda_i = n_i + alpha g_i, w_i = 1 / lambda_i,
@@ -29,7 +30,7 @@ typedef struct oat_device_config {
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
   oat_where where;
   bool fits;    /* will be asked for sums, gradients and gains, too: else it needs less memory */
-  bool by_rows; /* only values for each row are of interest: what is summed over rows may depend on the threads, which saves memory */
+  bool by_rows; /* only values for each row are wanted: sums over rows may depend on the threads, which saves memory */
   bool exact;   /* will be asked for exact_sums: keeps an n x n matrix */
   bool system;  /* will be asked for system_open */
 } oat_device_config;
@@ -52,7 +53,7 @@ typedef struct oat_sparse {
 
 static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
 
-/* ---- sums --------------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* The arrays are one block of `count` doubles that starts at vwv. */
 typedef struct oat_sums {
@@ -69,8 +70,8 @@ enum { OAT_LOG_LAMBDA, OAT_PENALTY, OAT_G_OVER_N, OAT_SUM_W, OAT_SCALARS };
 size_t oat_sums_count(size_t k, size_t p);
 oat_sums oat_sums_over(double *block, size_t k, size_t p);
 
-/* What the gradient needs of the K x K work. Collapsed (alpha = 0 and noise proportional to tau^2): the rows' terms have closed sums,
- * and dKfu = diag(w) (V product + r le^T). */
+/* What the gradient needs of the K x K work. Collapsed (alpha = 0 and noise proportional to tau^2): the rows' terms
+ * have closed sums, and dKfu = diag(w) (V product + r le^T). */
 typedef struct oat_adjoint {
   bool collapsed;
   const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, else B^-1 */
@@ -91,8 +92,9 @@ typedef struct oat_gradient_sums {
 size_t oat_gradient_sums_count(size_t k, size_t d);
 oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d);
 
-/* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate that the
- * knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block that starts at ee. */
+/* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate
+ * that the knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block
+ * that starts at ee. */
 typedef struct oat_candidates {
   oat_points points; /* m of them */
   const double *v;   /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */
@@ -101,7 +103,7 @@ typedef struct oat_candidates {
   double *ve;        /* k x m: sum w V E */
 } oat_candidates;
 
-/* ---- a value for each row -------------------------------------------------------------------------------------------------- */
+/* ---- a value for each row ---------------------------------------------------------------------------------------- */
 
 /* From K x K factors: v = L^-1 k(Z, x), u = LB^-1 v, or u = v where lb is NULL (the full GP, with Z the training
  * rows and L the factor of K + noise). Each output has as many values as there are rows, or is NULL. */
@@ -133,8 +135,8 @@ typedef struct oat_group_averages {
 
 /* ---- the exact GP ------------------------------------------------------------------------------------------------ */
 
-/* The covariance of the rows at one point: S = K + J + diag(n_i), J the jitter on the diagonal; S = L L^T. R = [r, H], H
- * the mean's basis. */
+/* The covariance of the rows at one point: S = K + J + diag(n_i), J the jitter on the diagonal; S = L L^T. R = [r, H],
+ * H the mean's basis. */
 typedef struct oat_exact {
   oat_covariance cov;
   double tau;
@@ -190,10 +192,10 @@ typedef struct oat_trace_sums {
   double ut_squares; /* |U T|^2 */
 } oat_trace_sums;
 
-/* ---- chosen rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- chosen rows ------------------------------------------------------------------------------------------------- */
 
-/* Greedy residuals: the variance of each row that chosen rows, the pivots, do not explain. It comes from a pivoted Cholesky
- * factorisation of the kernel between the rows, which each device keeps in its own way. */
+/* Greedy residuals: the variance of each row that chosen rows, the pivots, do not explain. It comes from a pivoted
+ * Cholesky factorisation of the kernel between the rows, which each device keeps in its own way. */
 typedef struct oat_pivots oat_pivots;
 
 typedef struct oat_pivot {
@@ -212,7 +214,7 @@ typedef struct oat_nearest {
   bool changed;     /* a row has another point than `which` said; of no meaning where it said nothing */
 } oat_nearest;
 
-/* ---- the table -------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 typedef struct oat_device_table oat_device_table;
 
@@ -271,7 +273,8 @@ struct oat_device_table {
   /* About how many seconds a product and the traces take, from a small part of each. Traces that are not there: 0. */
   oatgp_status (*system_cost)(oat_device *device, double *product, double *traces);
 
-  /* Allocates rows x most doubles. The covariance and the rows are borrowed until the end, which comes after a failure, too. */
+  /* Allocates rows x most doubles. The covariance and the rows are borrowed until the end, which comes after a failure,
+   * too. */
   oatgp_status (*pivots_begin)(oat_device *device, const oat_covariance *cov, size_t most, oat_pivots **out);
   /* The row with the most variance left, the first of equals: up to `most` times. 2 N c and the kernel after c pivots. */
   oatgp_status (*pivots_next)(oat_pivots *pivots, oat_pivot *out);
@@ -279,19 +282,19 @@ struct oat_device_table {
 
   /* 3 N d for each point. */
   oatgp_status (*nearest)(oat_device *device, oat_nearest *out);
-  /* Of each of k points: how many rows have it as `which`, and the mean of their inputs (k x d, column-major), 0 without any.
-   * Allocates. */
+  /* Of each of k points: how many rows have it as `which`, and the mean of their inputs (k x d, column-major), 0
+   * without any. Allocates. */
   oatgp_status (*centres)(oat_device *device, const size_t *which, size_t k, double *size, double *mean);
 };
 
-/* ---- the registry ------------------------------------------------------------------------------------------------------------ */
+/* ---- the registry ------------------------------------------------------------------------------------------------ */
 
 const oat_device_table *oat_device_at(size_t index); /* NULL past the end */
-const char *oat_device_names(void);                  /* of all, for people */
 /* Opens the device of that name, with these rows; "auto" is the first that there is. To be closed after a failure, too. */
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
 void oat_device_close(oat_device *device); /* may be NULL */
-/* For predictions: a device with these rows, which the context keeps until it is asked for one of another configuration. */
+/* For predictions: a device with these rows, which the context keeps until it is asked for one of another
+ * configuration. */
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
 /* What the context says of predictions. */
 oat_where oat_where_of(const oatgp_context *ctx);

@@ -10,8 +10,6 @@ static const oat_device_table *const devices[] = {&oat_device_cpu};
 
 const oat_device_table *oat_device_at(size_t index) { return index < sizeof devices / sizeof *devices ? devices[index] : NULL; }
 
-const char *oat_device_names(void) { return "cpu"; }
-
 static const oat_device_table *find(const char *name) {
   for (size_t i = 0; oat_device_at(i) != NULL; i++) {
     if (strcmp(name, "auto") == 0 || strcmp(name, devices[i]->name) == 0) {

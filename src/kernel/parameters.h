@@ -1,5 +1,5 @@
-/* The parameters of a problem as a table: what is in each place of theta. All are positive, and the optimiser sees their
- * logarithms. Model files have theta as it is. */
+/* The parameters of a problem as a table: what is in each place of theta. All are positive, and the optimiser sees
+ * their logarithms. Model files have theta as it is. */
 #ifndef OAT_PARAMETERS_H
 #define OAT_PARAMETERS_H
 
@@ -38,7 +38,8 @@ static inline size_t oat_theta_most(size_t d) { return OAT_LENGTHSCALE + d; }
 oat_parameter oat_parameter_at(const struct oat_kernel *kernel, size_t place);
 /* The parameter's unit as a number: the spread of the target, of its input, or the mean of all inputs' spreads. */
 double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units);
-/* Where a fit starts that is told nothing: half of the target's variance is noise, and the rows are about a lengthscale apart. */
+/* Where a fit starts that is told nothing: half of the target's variance is noise, and the rows are about a lengthscale
+ * apart. */
 double oat_parameter_start(const oat_parameter *parameter, const oat_units *units);
 
 /* theta, or derivatives in its logarithms, by name, as the public structs have it. */

@@ -1,16 +1,17 @@
 /* The automatic selection: knots, their number and the parameters, from one tolerance in nats a row (settings.tol_row).
  *
- * The parameters come from an exact GP. Several starts race on few rows. Of few rows the exact GP is then that of all, so the largest log
- * evidence is known: the knots are the first of the greedy order with which the objective, at these parameters, comes within tol_row a
- * row of it; if none do, the result is the exact GP itself. Of many rows it is that of a random subset: then the knots are chosen
- * greedily, the parameters optimised, and their number doubled for as long as that gains tol_row a row. Once, when there are many knots,
- * random rows are tried in their place, both moved for a while: where these are better, as for inputs with heavy tails, whose far rows
- * the greedy choice takes first, knots are from then on added at random and moved. At the end everything is moved together for a while,
- * unless the evidence is reached.
+ * The parameters come from an exact GP. Several starts race on few rows. Of few rows the exact GP is then that of all,
+ * so the largest log evidence is known: the knots are the first of the greedy order with which the objective, at these
+ * parameters, comes within tol_row a row of it; if none do, the result is the exact GP itself. Of many rows it is that
+ * of a random subset: then the knots are chosen greedily, the parameters optimised, and their number doubled for as
+ * long as that gains tol_row a row. Once, when there are many knots, random rows are tried in their place, both moved
+ * for a while: where these are better, as for inputs with heavy tails, whose far rows the greedy choice takes first,
+ * knots are from then on added at random and moved. At the end everything is moved together for a while, unless the
+ * evidence is reached.
  *
- * A fit may be stopped at any moment. Every stage is offered as the model to end with (the incumbent); the rows left out say whether it
- * is. The first stage has few knots at the parameters of the race, and comes early. No result is worse than a constant with noise.
- * docs/selection.md has what was tried. */
+ * A fit may be stopped at any moment. Every stage is offered as the model to end with (the incumbent); the rows left
+ * out say whether it is. The first stage has few knots at the parameters of the race, and comes early. No result is
+ * worse than a constant with noise. docs/selection.md has what was tried. */
 #include <math.h>
 #include <string.h>
 
@@ -81,9 +82,10 @@ static oatgp_status evaluate(oat_search *s) {
   return status;
 }
 
-/* ---- the incumbent ------------------------------------------------------------------------------------------------------- */
+/* ---- the incumbent ----------------------------------------------------------------------------------------------- */
 
-/* The current model, or the exact GP at its parameters, becomes the incumbent unless an earlier stage predicted the rows clearly better. */
+/* The current model, or the exact GP at its parameters, becomes the incumbent unless an earlier stage predicted the
+ * rows clearly better. */
 static void offer_with(oat_search *s, double left_out, bool exact) {
   oat_search_state *state = &s->state;
   const bool far = state->best_exact && !exact && state->value < state->evidence - tolerance(s);
@@ -120,9 +122,10 @@ static void forget_incumbent(oat_search *s) {
   s->state.left_out = -HUGE_VAL;
 }
 
-/* ---- nothing but noise --------------------------------------------------------------------------------------------------- */
+/* ---- nothing but noise ------------------------------------------------------------------------------------------- */
 
-/* Whether a constant with noise can be the result; then its objective, which is also about what the rows left out have, is *value. */
+/* Whether a constant with noise can be the result; then its objective, which is also about what the rows left out have,
+ * is *value. */
 static bool has_constant(const oat_search *s, double *value) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
@@ -132,7 +135,8 @@ static bool has_constant(const oat_search *s, double *value) {
          mapping->free[OAT_TAU] && tau > 0;
 }
 
-/* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each input that it uses. */
+/* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each
+ * input that it uses. */
 static bool is_chance(const oat_search *s, const oat_optimum *found) {
   double constant;
   return has_constant(s, &constant) && found->evidence < found->constant + CHANCE * oat_subset_used(s, s->point.theta);
@@ -156,7 +160,7 @@ static void call_it_noise(oat_search *s, double *evidence) {
   *evidence = noise;
 }
 
-/* ---- few rows: up to the evidence -------------------------------------------------------------------------------------- */
+/* ---- few rows: up to the evidence -------------------------------------------------------------------------------- */
 
 /* The objective with the first k of `count` knots in s->fallback; -HUGE_VAL if it has none. */
 static void try_first(oat_search *s, size_t k, size_t count) {
@@ -172,7 +176,8 @@ static void try_first(oat_search *s, size_t k, size_t count) {
 /* From both sides: only vfe is a bound. */
 static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= tolerance(s); }
 
-/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does. Sets the stop. */
+/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does.
+ * Sets the stop. */
 static oatgp_status reach_evidence(oat_search *s, double evidence) {
   oatgp_status status = OATGP_OK;
   TRY(choose_knots(s, s->settings.max_knots));
@@ -254,10 +259,11 @@ static void tell_gap(const oat_search *s) {
   }
 }
 
-/* ---- many rows: doubling ------------------------------------------------------------------------------------------------- */
+/* ---- many rows: doubling ----------------------------------------------------------------------------------------- */
 
-/* Enough knots that the objective, at the parameters of the exact GP, is above that of a constant with noise: an optimisation from there
- * cannot end where everything is noise. At most as many as the trial has, and no more than the first if noise it is. */
+/* Enough knots that the objective, at the parameters of the exact GP, is above that of a constant with noise: an
+ * optimisation from there cannot end where everything is noise. At most as many as the trial has, and no more than the
+ * first if noise it is. */
 static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
   const double noise = oat_rows_constant(s->objective->config.rows, NULL);
   oatgp_status status = OATGP_OK;
@@ -297,8 +303,8 @@ static oatgp_status take_exact(oat_search *s, oat_optimum *found) {
   return sparse ? approach(s, found) : OATGP_OK;
 }
 
-/* A search that is halted while the exact GP is sought goes on from before that: tells of the state as it was then, with the model
- * `from`. */
+/* A search that is halted while the exact GP is sought goes on from before that: tells of the state as it was then,
+ * with the model `from`. */
 static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) {
   const oat_search_state state = s->state;
   s->state.rng = *rng;
@@ -441,8 +447,8 @@ static oatgp_stop reason_to_stop(const oat_search *s, bool kept) {
                                                : OATGP_STOP_NONE;
 }
 
-/* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the number of knots is
- * settled. */
+/* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the
+ * number of knots is settled. */
 static oatgp_status grow(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
   const bool moves = s->state.round == RANDOM;
@@ -467,7 +473,7 @@ done:
   return status;
 }
 
-/* ---- greedy or random ------------------------------------------------------------------------------------------------------ */
+/* ---- greedy or random -------------------------------------------------------------------------------------------- */
 
 /* The greedy model waits in s->fallback while random rows, at its parameters, take the place of its knots. */
 static oatgp_status put_random(oat_search *s) {
@@ -495,7 +501,8 @@ static void choose_side(oat_search *s) {
   s->state.fallback_value = -HUGE_VAL;
 }
 
-/* One step of the trial: the greedy knots are moved for a while, then as many random ones, which, if they win, are moved on. */
+/* One step of the trial: the greedy knots are moved for a while, then as many random ones, which, if they win, are
+ * moved on. */
 static oatgp_status compare(oat_search *s) {
   const oat_optim_settings limits = limits_of(s, s->state.round == RANDOM ? MOVE_ITERATIONS : TRIAL_ITERATIONS);
   oatgp_status status = OATGP_OK;
@@ -516,10 +523,10 @@ done:
   return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* All knots and parameters together, as far as it goes if that is asked for; why the number of knots was settled stays the reason of the
- * stop. The full GP has its parameters alone. */
+/* All knots and parameters together, as far as it goes if that is asked for; why the number of knots was settled stays
+ * the reason of the stop. The full GP has its parameters alone. */
 static oatgp_status polish(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
   const bool sparse = s->objective->config.approx->sparse;

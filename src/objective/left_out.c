@@ -1,5 +1,6 @@
-/* How well a sparse model predicts its own rows, each without itself: one pass over the rows after an evaluation. The coefficients of an
- * estimated mean stay as they are; src/predict/loo.c has what each row has, and estimates them without it. */
+/* How well a sparse model predicts its own rows, each without itself: one pass over the rows after an evaluation. The
+ * coefficients of an estimated mean stay as they are; src/predict/loo.c has what each row has, and estimates them
+ * without it. */
 #include "objective/sparse.h"
 
 oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum) {

@@ -1,6 +1,6 @@
-/* The objective: log evidence of the full GP, or that of a sparse model (the evidence lower bound for vfe), with its gradient
- * in all covariance parameters and all knots. An estimated mean is profiled out: at every point its coefficients are the
- * generalised least squares ones, so that the gradient in the rest is the total one. */
+/* The objective: log evidence of the full GP, or that of a sparse model (the evidence lower bound for vfe), with its
+ * gradient in all covariance parameters and all knots. An estimated mean is profiled out: at every point its
+ * coefficients are the generalised least squares ones, so that the gradient in the rest is the total one. */
 #ifndef OAT_OBJECTIVE_H
 #define OAT_OBJECTIVE_H
 
@@ -20,7 +20,8 @@ typedef struct oat_approx {
   oat_residual residual;
 } oat_approx;
 
-/* Whether the noise of the rows is theirs alone (alpha = 0). Elsewhere what the knots leave adds to it, so that tau may go to 0. */
+/* Whether the noise of the rows is theirs alone (alpha = 0). Elsewhere what the knots leave adds to it, so that tau may
+ * go to 0. */
 static inline bool oat_approx_plain_noise(const oat_approx *approx) { return approx->sparse && !approx->power && approx->alpha == 0; }
 
 const oat_approx *oat_approx_find(const char *name); /* NULL if there is none */
@@ -79,36 +80,39 @@ struct oat_objective {
 };
 
 oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);
-/* Value and, if gradient is not NULL, gradient. OATGP_NUMERIC (no sentence is stored): a factorisation failed, or the value or
- * a derivative is not finite; for an optimiser, a rejected step. Allocates nothing. */
+/* Value and, if gradient is not NULL, gradient. OATGP_NUMERIC (no sentence is stored): a factorisation failed, or the
+ * value or a derivative is not finite; for an optimiser, a rejected step. Allocates nothing. */
 oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient);
 /* Stores the sentence of such an evaluation, for a caller to whom it is the end. Returns OATGP_NUMERIC. */
 oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *objective, const oat_point *point);
 /* Changes the number of knots of a sparse model, up to the capacity. The next evaluation must have that many. */
 void oat_objective_resize(oat_objective *objective, size_t k);
-/* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it again: for
- * dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on a knot (its variance
- * given the knots is at most the jitter plus 1e-6 sigma^2). O(N K m). `gain` has m values; `work` oat_gain_work doubles. */
+/* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it
+ * again: for dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on
+ * a knot (its variance given the knots is at most the jitter plus 1e-6 sigma^2). O(N K m). `gain` has m values; `work`
+ * oat_gain_work doubles. */
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
 size_t oat_gain_work(const oat_objective *objective, size_t m);
-/* For any sparse model: sets `gain` to -HUGE_VAL for the candidates that sit on a knot in that sense, to 0 for the others. O(K^2 m). */
+/* For any sparse model: sets `gain` to -HUGE_VAL for the candidates that sit on a knot in that sense, to 0 for the
+ * others. O(K^2 m). */
 void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);
-/* Adds the last knot of the point, which has one more than the latest evaluation, to the factors: one new row each for L, LB and c,
- * O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a knot, or if the
- * normal equations of the mean cannot be factorised with it: the factors are then as before. */
+/* Adds the last knot of the point, which has one more than the latest evaluation, to the factors: one new row each for
+ * L, LB and c, O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a
+ * knot, or if the normal equations of the mean cannot be factorised with it: the factors are then as before. */
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
-/* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails, raises the
- * jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so with a warning. */
+/* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails,
+ * raises the jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so
+ * with a warning. */
 oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, const oat_point *start, double *value,
                                   oat_gradient *gradient);
-/* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all others (the
- * coefficients of a mean as they are). O(N K^2). */
+/* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all
+ * others (the coefficients of a mean as they are). O(N K^2). */
 oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
 /* The full GP, after an evaluation with its gradient: the sum of the log densities of each row given all others, with
  * the coefficients of a mean estimated without it. O(n). */
 oatgp_status oat_full_left_out(oat_objective *objective, double *sum);
-/* The full GP's jitter in a fit: the rounding error that its factor has anyway. Without it, data with next to no noise get parameters
- * at which predictions are rounding errors that look exact. */
+/* The full GP's jitter in a fit: the rounding error that its factor has anyway. Without it, data with next to no noise
+ * get parameters at which predictions are rounding errors that look exact. */
 static inline double oat_full_rounding(size_t n) { return 2 * sqrt((double)n) * DBL_EPSILON; }
 /* One rung of that ladder. False at its top. */
 bool oat_objective_raise_jitter(oat_objective *objective);

@@ -7,8 +7,8 @@
 
 typedef enum oat_box { OAT_BOX_NONE, OAT_BOX_BOUND, OAT_BOX_LOGIT } oat_box;
 
-/* Which parts of a point are free, and the scale of the problem. The target is scaled so that its spread is about 1; `spread`
- * is that of each input (d), low and high the box of its knots (d). */
+/* Which parts of a point are free, and the scale of the problem. The target is scaled so that its spread is about 1;
+ * `spread` is that of each input (d), low and high the box of its knots (d). */
 typedef struct oat_mapping {
   const oat_kernel *kernel;
   size_t d, k;

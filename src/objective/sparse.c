@@ -1,9 +1,10 @@
-/* The objective of every sparse model, by two passes over the rows (device.h: sums and gradient sums) with K x K work between and after them.
+/* The objective of every sparse model, by two passes over the rows (device.h: sums and gradient sums) with K x K work
+ * between and after them.
  *
  *   B = I + sum w v v^T,  LB LB^T = B,  b = sum w v r,  c = LB^-1 b,  e = B^-1 b
  *   F = -N/2 log 2 pi - 1/2 sum log lambda - sum log diag LB - 1/2 sum w r^2 + 1/2 |c|^2 + penalty
- * The gradient is by adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv v^T.
- * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
+ * The gradient is by adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv
+ * v^T. Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -84,8 +85,9 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
-/* LB LB^T = B. B is at least I, but when the signal is over 1e15 times the noise its sum has lost the I to rounding; then the
- * rounding error that the sum already has is added to its diagonal, and doubled until the factorisation goes through. */
+/* LB LB^T = B. B is at least I, but when the signal is over 1e15 times the noise its sum has lost the I to rounding;
+ * then the rounding error that the sum already has is added to its diagonal, and doubled until the factorisation goes
+ * through. */
 static oatgp_status factorise_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   double largest = 0;
@@ -100,8 +102,8 @@ static oatgp_status factorise_b(oat_sparse_objective *o) {
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
-/* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c for the
- * residual y - m - H coefficient; returns sum w r^2 of that residual. */
+/* The mean's coefficients by generalised least squares: R^T S^-1 R = rwr - C^T C for C = LB^-1 vwr. Then rhs = b and c
+ * for the residual y - m - H coefficient; returns sum w r^2 of that residual. */
 static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   const oat_view all = {o->c_all, k, width, k};
@@ -196,8 +198,8 @@ static double trace(size_t k, const double *a) {
   return sum;
 }
 
-/* What a jitter that is not proportional to sigma^2 alone changes in the derivatives in log sigma and log tau. The soft jitter h has
- * the derivative 2 h^2 / (c tau^2) in log tau, and 2 h less that in log sigma. */
+/* What a jitter that is not proportional to sigma^2 alone changes in the derivatives in log sigma and log tau. The soft
+ * jitter h has the derivative 2 h^2 / (c tau^2) in log tau, and 2 h less that in log sigma. */
 typedef struct jitter_slopes {
   double log_sigma, log_tau;
 } jitter_slopes;
@@ -208,8 +210,9 @@ static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const 
   return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
 }
 
-/* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. Returns that in log sigma, of
- * both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, since V is free of it but for L. */
+/* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. Returns
+ * that in log sigma, of both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) =
+ * -1/2 tr S, since V is free of it but for L. */
 static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
   const oat_objective_config *config = &o->base.config;
   const size_t k = config->k, count = k * oat_rows_inputs(config->rows);

@@ -23,9 +23,9 @@ typedef struct oat_sparse_objective {
   oat_gradient_sums gradient_sums;
 } oat_sparse_objective;
 
-/* The soft jitter: 1 / (1 / (J sigma^2) + 1 / (c tau^2)), below both J sigma^2, which factorises any knots, and c tau^2. A jitter delta
- * costs vfe at most delta / (2 tau^2) nats a row, so c is the most that it can cost. A jitter relative to sigma^2 alone drowns the
- * signal when sigma^2 is more than 1 / J times the noise. */
+/* The soft jitter: 1 / (1 / (J sigma^2) + 1 / (c tau^2)), below both J sigma^2, which factorises any knots, and c
+ * tau^2. A jitter delta costs vfe at most delta / (2 tau^2) nats a row, so c is the most that it can cost. A jitter
+ * relative to sigma^2 alone drowns the signal when sigma^2 is more than 1 / J times the noise. */
 #define OAT_SOFT_SIGMA 1e-6
 #define OAT_SOFT_TAU 1e-4
 /* Beside it, relative to sigma^2: what a factorisation needs for its rounding. */
@@ -45,8 +45,8 @@ static inline double oat_jitter_variance(const oat_objective_config *config, con
 /* The model at a point, for the device; ldz is the leading dimension of the point's knots. */
 oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, size_t ldz);
 
-/* Between the passes: the factors of B, the coefficients of the mean and the value for n rows that have the sums. *rwr is the sum of w r^2 of
- * the residual less the mean. */
+/* Between the passes: the factors of B, the coefficients of the mean and the value for n rows that have the sums. *rwr
+ * is the sum of w r^2 of the residual less the mean. */
 oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, double *value);
 
 #endif

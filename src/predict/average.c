@@ -1,5 +1,5 @@
-/* The posterior of averages of f over groups of points, from averaged kernel values alone: with kbar_g the mean of k(Z, x) over the points of
- * group g, v = L^-1 kbar_g and u = LB^-1 v,
+/* The posterior of averages of f over groups of points, from averaged kernel values alone: with kbar_g the mean of k(Z,
+ * x) over the points of group g, v = L^-1 kbar_g and u = LB^-1 v,
  *   mean = average of the prior mean + u . c,
  *   variance = average of k(x, x') over the group - |v|^2 + |u|^2, the first two as the model predicts (see predict.c).
  * O(rows x (knots + group) x d + groups x knots^2). */

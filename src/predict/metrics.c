@@ -30,8 +30,8 @@ double oat_mean(size_t n, const double *values) {
   return result(&sum) / (double)n;
 }
 
-/* Square root of the sum of (y[i] - middle[i * step])^2 / divisor. The differences are divided by a power of two near the
- * largest, which is exact and keeps the squares from overflow and underflow. */
+/* Square root of the sum of (y[i] - middle[i * step])^2 / divisor. The differences are divided by a power of two near
+ * the largest, which is exact and keeps the squares from overflow and underflow. */
 static double root_mean_square(size_t n, const double *y, const double *middle, size_t step, double divisor) {
   double largest = 0;
   for (size_t i = 0; i < n; i++) {
@@ -141,7 +141,8 @@ double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p
   return result(&inside) / (double)n;
 }
 
-/* r - 1 - log r of the ratio r = (a / b)^2, without cancellation where they are close and without overflow where they are not. */
+/* r - 1 - log r of the ratio r = (a / b)^2, without cancellation where they are close and without overflow where they
+ * are not. */
 static double log_excess(double a, double b) {
   const double root_above = (a - b) / b, above = root_above * (2 + root_above);
   return above - (fabs(above) < 0.5 ? log1p(above) : 2 * (log(a) - log(b)));
@@ -156,7 +157,7 @@ double oat_mean_kl(size_t n, oat_gaussian p, oat_gaussian q) {
   return result(&sum) / (double)n;
 }
 
-/* ---- normal quantile: Wichura's algorithm AS 241 (Applied Statistics 37, 1988), PPND16 ------------------------------- */
+/* ---- normal quantile: Wichura's algorithm AS 241 (Applied Statistics 37, 1988), PPND16 --------------------------- */
 
 /* numerator(x) / denominator(x), coefficients from the lowest power on. */
 typedef struct rational {

@@ -1,6 +1,7 @@
 /* Prediction from K x K factors only: v = L^-1 k(Z, x), u = LB^-1 v;
  *   mean = m + u . c,  latent variance = k(x, x) - |v|^2 + |u|^2 (|u|^2 alone for dic, k(x, x) - |v|^2 for the full GP).
- * The variance of an observation adds the noise, once. The mean alone is m + k(x, Z) . (L^-T LB^-T c), in O(K) instead of O(K^2) a row. */
+ * The variance of an observation adds the noise, once. The mean alone is m + k(x, Z) . (L^-T LB^-T c), in O(K) instead
+ * of O(K^2) a row. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static double prior_variance(const oatgp_model *model) {
   return oat_kernel_share(&sparse.cov, oat_sparse_knots(&sparse), 1);
 }
 
-/* ---- row by row ---------------------------------------------------------------------------------------------------- */
+/* ---- row by row -------------------------------------------------------------------------------------------------- */
 
 /* The rows on the device that predicts. */
 static oatgp_status load(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, oat_device **out) {
@@ -24,8 +25,8 @@ static oatgp_status load(oatgp_context *ctx, const oatgp_model *model, const oat
   return oat_device_keep(ctx, &config, rows, out);
 }
 
-/* At rows the mean, in the data's units, and the latent variance in squares of the model's unit: in those of the data it may
- * leave the range of a double, where the standard deviation does not. */
+/* At rows the mean, in the data's units, and the latent variance in squares of the model's unit: in those of the data
+ * it may leave the range of a double, where the standard deviation does not. */
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean, double *variance) {
   const size_t n = oat_rows_total(rows);
   const oat_sparse sparse = oat_model_sparse(model);
@@ -176,11 +177,12 @@ oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, dou
   return status;
 }
 
-/* ---- jointly ------------------------------------------------------------------------------------------------------- */
+/* ---- jointly ----------------------------------------------------------------------------------------------------- */
 
 static size_t joint_work(const oatgp_model *model, size_t n) { return oat_kernel_work(n, n > model->k ? n : model->k, model->d); }
 
-/* Refuses what would not fit, before anything is allocated: so many matrices of n x n, the rows' kernel values and scratch. */
+/* Refuses what would not fit, before anything is allocated: so many matrices of n x n, the rows' kernel values and
+ * scratch. */
 static oatgp_status check_joint(oatgp_context *ctx, const oatgp_model *model, size_t n, size_t matrices) {
   const double bytes = 8 * ((double)matrices * (double)n * (double)n + (double)n * (double)model->k + (double)joint_work(model, n));
   const double most = (double)(ctx->memory > 0 ? ctx->memory : oat_machine_available());
@@ -237,9 +239,9 @@ done:
   return status;
 }
 
-/* Factor of a covariance that may be singular: the smallest diagonal lift that lets it through. As what is left of the prior
- * variance, the covariance has the rounding error of that, which may be larger than itself. Where the
- * prior has none, the factor is 0. */
+/* Factor of a covariance that may be singular: the smallest diagonal lift that lets it through. As what is left of the
+ * prior variance, the covariance has the rounding error of that, which may be larger than itself. Where the prior has
+ * none, the factor is 0. */
 static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const double *covariance, double prior, double *l) {
   double largest = 0;
   if (prior == 0) {

@@ -22,8 +22,8 @@ typedef struct oat_averages {
   double *mean, *sd;
 } oat_averages;
 
-/* The rows of the data in groups of `size` that follow on one another; their number is a multiple of it. The part of the prior that fic has
- * for each point by itself averages out and is not counted. */
+/* The rows of the data in groups of `size` that follow on one another; their number is a multiple of it. The part of
+ * the prior that fic has for each point by itself averages out and is not counted. */
 oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
                                   const oat_averages *out);
 
@@ -31,14 +31,16 @@ oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, 
 
 /* Predicts and scores; `against` may be NULL. */
 oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
-/* Rows that were held out when they were predicted: fills the arrays of `rows` that are not NULL, and the scores. Both may be NULL. */
+/* Rows that were held out when they were predicted: fills the arrays of `rows` that are not NULL, and the scores. Both
+ * may be NULL. */
 oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
                                  oatgp_scores *scores);
 
 /* ---- leave-one-out: every row as the model predicts it without that row, at the same parameters and knots ------- */
 
-/* Rows of the data are those that the model was fitted to; the full GP needs them in their order. Closed form: O(N K^2), O(N^3) for
- * the full GP, nothing is fitted again. The same bits for any number of threads (but for the full GP's BLAS). */
+/* Rows of the data are those that the model was fitted to; the full GP needs them in their order. Closed form: O(N
+ * K^2), O(N^3) for the full GP, nothing is fitted again. The same bits for any number of threads (but for the full GP's
+ * BLAS). */
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores);
 /* The scores that a model keeps, after a fit to these rows of the data. */

@@ -4,8 +4,8 @@
 
 #include "rows/layout.h"
 
-/* A finite input may leave the range of a number when it is scaled. It is then as far from all others as a number can be; but a linear
- * mean has no value there. */
+/* A finite input may leave the range of a number when it is scaled. It is then as far from all others as a number can
+ * be; but a linear mean has no value there. */
 static oatgp_status bound_inputs(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column, size_t p,
                                  double *x) {
   for (size_t i = 0; i < data->n * scaling->d; i++) {

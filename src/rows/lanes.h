@@ -1,6 +1,7 @@
-/* The one loop over rows. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates), which are dealt out
- * to lanes in turn; threads take lanes. Each lane has its own memory and sums, and the sums of the lanes are added in their order. How
- * items are dealt out depends on the data alone, so the number of threads changes no bit. */
+/* The one loop over rows. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates),
+ * which are dealt out to lanes in turn; threads take lanes. Each lane has its own memory and sums, and the sums of the
+ * lanes are added in their order. How items are dealt out depends on the data alone, so the number of threads changes
+ * no bit. */
 #ifndef OAT_LANES_H
 #define OAT_LANES_H
 

@@ -19,7 +19,7 @@ bool oat_rows_known_noise(const oat_rows *rows) { return rows->noise_add != NULL
 
 bool oat_rows_plain_noise(const oat_rows *rows) { return rows->noise_scale == NULL && rows->noise_add == NULL; }
 
-/* ---- making -------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 void oat_rows_free(oat_rows *rows) {
   if (rows != NULL) {
@@ -127,7 +127,7 @@ oatgp_status oat_rows_less_mean(oatgp_context *ctx, const oat_rows *rows, const 
   return status;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, double *x, double *r, double *noise) {
   take_mean_off(rows, coefficient, r);

@@ -1,9 +1,10 @@
-/* The rows of a problem as a model sees them: scaled inputs, the target less its prior mean, the mean's basis, each row's noise.
+/* The rows of a problem as a model sees them: scaled inputs, the target less its prior mean, the mean's basis, each
+ * row's noise.
  *
- * Only src/rows and src/device see what is in a row (rows/layout.h). All others know how many rows there are and what is computed of
- * them, so that rows may be in memory, in a file or on several machines. A source may hold a part of all rows: its own are counted by
- * `n` inside src/rows and src/device, and what is said of the problem (the number of rows in a formula, a tolerance for each row)
- * is oat_rows_total. */
+ * Only src/rows and src/device see what is in a row (rows/layout.h). All others know how many rows there are and what
+ * is computed of them, so that rows may be in memory, in a file or on several machines. A source may hold a part of all
+ * rows: its own are counted by `n` inside src/rows and src/device, and what is said of the problem (the number of rows
+ * in a formula, a tolerance for each row) is oat_rows_total. */
 #ifndef OAT_ROWS_H
 #define OAT_ROWS_H
 
@@ -13,7 +14,7 @@
 
 typedef struct oat_rows oat_rows;
 
-/* ---- what a source says of itself ---------------------------------------------------------------------------------------- */
+/* ---- what a source says of itself -------------------------------------------------------------------------------- */
 
 size_t oat_rows_total(const oat_rows *rows);     /* of the whole problem */
 size_t oat_rows_inputs(const oat_rows *rows);    /* d */
@@ -21,16 +22,16 @@ size_t oat_rows_basis(const oat_rows *rows);     /* p: columns of the basis of a
 bool oat_rows_known_noise(const oat_rows *rows); /* rows have noise variances besides tau^2 */
 bool oat_rows_plain_noise(const oat_rows *rows); /* every row has the noise variance tau^2 */
 
-/* ---- how rows are made --------------------------------------------------------------------------------------------------- */
+/* ---- how rows are made ------------------------------------------------------------------------------------------- */
 
 /* What the target is measured from, and in. */
 typedef struct oat_target {
   double mean, scale;
 } oat_target;
 
-/* From data, with input column[j] of the data as input j of the scaling. p is 0; 1: a constant; or 1 + d: linear. Without a target there
- * are inputs alone. A finite input may leave the range of a number when it is scaled: it is then as far away as a number can be;
- * with a linear mean that is an error. */
+/* From data, with input column[j] of the data as input j of the scaling. p is 0; 1: a constant; or 1 + d: linear.
+ * Without a target there are inputs alone. A finite input may leave the range of a number when it is scaled: it is then
+ * as far away as a number can be; with a linear mean that is an error. */
 oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column,
                                 const oat_target *target, size_t p, oat_rows **out);
 /* Points (d inputs, without gaps: ld = n) as rows without a target; borrowed. */
@@ -41,14 +42,15 @@ oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t coun
 void oat_rows_choose(const oat_rows *rows, size_t count, oat_rng *rng, size_t *index);
 /* `count` random rows, copied; all of them in their order if there are no more. */
 oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out);
-/* The same rows with an estimated mean taken off at these coefficients, and no basis. The inputs and the noise are borrowed. */
+/* The same rows with an estimated mean taken off at these coefficients, and no basis. The inputs and the noise are
+ * borrowed. */
 oatgp_status oat_rows_less_mean(oatgp_context *ctx, const oat_rows *rows, const double *coefficient, oat_rows **out);
 void oat_rows_free(oat_rows *rows);
 
-/* ---- what is read of them ------------------------------------------------------------------------------------------------ */
+/* ---- what is read of them ---------------------------------------------------------------------------------------- */
 
-/* Copies what the full GP keeps of its rows: the inputs, n x d, column-major; r, the residual less an estimated mean at these
- * coefficients; and the noise variances. */
+/* Copies what the full GP keeps of its rows: the inputs, n x d, column-major; r, the residual less an estimated mean at
+ * these coefficients; and the noise variances. */
 void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, double *x, double *r, double *noise);
 /* x <- the inputs of these rows, count x d, column-major. */
 void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index, double *x);
@@ -56,7 +58,8 @@ void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index,
 void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out);
 /* Widens the range (d each) to that of the inputs. */
 void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
-/* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that are known. */
+/* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that
+ * are known. */
 double oat_rows_constant(const oat_rows *rows, double *tau);
 
 /* A function on the host over blocks of inputs, by the one loop (rows/lanes.h). */
@@ -69,8 +72,8 @@ typedef struct oat_each {
 
 void oat_rows_each(const oat_rows *rows, const oat_each *each);
 
-/* Rows that share their inputs with another, among the first `most`; how many groups they form; and the sum of squares of their
- * targets about the means of these. */
+/* Rows that share their inputs with another, among the first `most`; how many groups they form; and the sum of squares
+ * of their targets about the means of these. */
 typedef struct oat_repeats {
   size_t rows, groups;
   double squares;

@@ -1,4 +1,4 @@
-/* The context: last error and message sink. And the two macros by which every function reports and cleans up. */
+/* The context: last error and message sink. And the macros by which every function reports and cleans up. */
 #ifndef OAT_CONTEXT_H
 #define OAT_CONTEXT_H
 

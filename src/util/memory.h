@@ -19,7 +19,7 @@ typedef struct oat_scratch {
   void *blocks;
 } oat_scratch;
 
-/* As oat_new; NULL after a failure, of an earlier one too. */
+/* Like oat_new. NULL if this call or an earlier one failed. */
 void *oat_take(oat_scratch *scratch, size_t count, size_t size);
 double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns);
 /* A copy of text (NULL gives NULL). */

@@ -353,58 +353,59 @@ static void put_numbers(SEXP list, const oatgp_model_info *info, int at) {
   }
 }
 
-/* The order of names is that of put_texts, put_numbers and the arrays below. */
+/* In the order of put_texts, put_numbers and the arrays of info_work. */
+static const char *const info_names[] = {"version",
+                                         "approx",
+                                         "kernel",
+                                         "optimizer",
+                                         "select",
+                                         "target",
+                                         "mean_kind",
+                                         "command",
+                                         "settings",
+                                         "weights",
+                                         "noise_variance",
+                                         "fingerprint",
+                                         "stop",
+                                         "stop_sentence",
+                                         "alpha",
+                                         "objective",
+                                         "sigma",
+                                         "tau",
+                                         "shape",
+                                         "has_shape",
+                                         "jitter",
+                                         "jitter_absolute",
+                                         "mean",
+                                         "seconds",
+                                         "n",
+                                         "d",
+                                         "knots",
+                                         "iterations",
+                                         "evaluations",
+                                         "rejected",
+                                         "restarts",
+                                         "seed",
+                                         "loo_mean_nlp",
+                                         "loo_rmse",
+                                         "loo_coverage95",
+                                         "lower",
+                                         "upper",
+                                         "inputs",
+                                         "lengthscales",
+                                         "slopes",
+                                         "input_centre",
+                                         "input_scale",
+                                         "history",
+                                         "selection"};
+
 static oatgp_status info_work(job *j, SEXP *value) {
-  static const char *const names[] = {"version",
-                                      "approx",
-                                      "kernel",
-                                      "optimizer",
-                                      "select",
-                                      "target",
-                                      "mean_kind",
-                                      "command",
-                                      "settings",
-                                      "weights",
-                                      "noise_variance",
-                                      "fingerprint",
-                                      "stop",
-                                      "stop_sentence",
-                                      "alpha",
-                                      "objective",
-                                      "sigma",
-                                      "tau",
-                                      "shape",
-                                      "has_shape",
-                                      "jitter",
-                                      "jitter_absolute",
-                                      "mean",
-                                      "seconds",
-                                      "n",
-                                      "d",
-                                      "knots",
-                                      "iterations",
-                                      "evaluations",
-                                      "rejected",
-                                      "restarts",
-                                      "seed",
-                                      "loo_mean_nlp",
-                                      "loo_rmse",
-                                      "loo_coverage95",
-                                      "lower",
-                                      "upper",
-                                      "inputs",
-                                      "lengthscales",
-                                      "slopes",
-                                      "input_centre",
-                                      "input_scale",
-                                      "history",
-                                      "selection"};
-  const int count = sizeof names / sizeof *names, arrays = count - 7;
+  const int count = sizeof info_names / sizeof *info_names, arrays = count - 7;
   const oatgp_model *model = NULL;
   oatgp_model_info info;
   NEED(model_behind(j, j->argument[0], &model));
   oatgp_model_get_info(model, &info);
-  SEXP list = *value = PROTECT(named_list(count, names));
+  SEXP list = *value = PROTECT(named_list(count, info_names));
   put_texts(list, &info, 0);
   put_numbers(list, &info, 14);
   SET_VECTOR_ELT(list, arrays, input_names(model, info.d));

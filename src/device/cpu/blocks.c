@@ -8,17 +8,17 @@ extern const oat_device_table oat_device_cpu;
 
 #define LANE_DOUBLES ((size_t)1 << 26) /* room for all lanes: half a gigabyte */
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two, whose columns would
- * fall on the same places of a cache. */
+/* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two,
+ * whose columns would fall on the same places of a cache. */
 static size_t choose_block(size_t wanted, size_t n) {
   const size_t eighth = (n / 8 + 8) & ~(size_t)7, chosen = eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
   return wanted > 0 ? wanted : chosen == 512 ? 520 : chosen;
 }
 
-/* As many as there are blocks, at most OAT_MOST_LANES, and fewer when there are not many rows for each K x K sum, or they need much
- * memory. */
+/* As many as there are blocks, at most OAT_MOST_LANES, and fewer when there are not many rows for each K x K sum, or
+ * they need much memory. */
 static size_t choose_lanes(const oat_cpu *cpu) {
   const size_t n = cpu->rows->n, k = cpu->config.max_knots;
   if (cpu->config.system) { /* they share tiles between two blocks */
@@ -131,7 +131,7 @@ oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows
   return make_lanes(ctx, cpu);
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
   return (oat_loop){.ctx = cpu->ctx,

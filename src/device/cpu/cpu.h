@@ -77,7 +77,7 @@ typedef struct oat_cpu_block {
   double *slope; /* with the leading dimension of v */
 } oat_cpu_block;
 
-/* ---- blocks.c ------------------------------------------------------------------------------------------------------ */
+/* ---- blocks.c ---------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, oat_device **out);
 oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows);
@@ -112,7 +112,7 @@ oatgp_status oat_cpu_make_traces(oat_cpu *cpu);
 /* About how many seconds they take; 0 without U. */
 double oat_cpu_traces_cost(oat_cpu *cpu);
 
-/* ---- one file for each operation, or a few -------------------------------------------------------------------------- */
+/* ---- one file for each operation, or a few ----------------------------------------------------------------------- */
 
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out);
 oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);

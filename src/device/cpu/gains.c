@@ -1,7 +1,7 @@
 /* What the rows say of candidates for a new knot: 4 N K m flops and the kernel.
  *
- * Panels of candidates are shared out among the lanes, so each one's sums run over the rows in their order. With V at hand a panel goes
- * through all rows; without it V is made for a block at a time. */
+ * Panels of candidates are shared out among the lanes, so each one's sums run over the rows in their order. With V at
+ * hand a panel goes through all rows; without it V is made for a block at a time. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"

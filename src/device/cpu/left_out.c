@@ -1,5 +1,5 @@
-/* Every row as the others predict it. With u = LB^-1 v, s = |u|^2 and leave = 1 - w s: kappa = (S^-1)_ii = w leave, and the error of each
- * column of R = [r, H] is (R_i - u^T LB^-1 V W R) / leave; predict/loo.c has the rest. */
+/* Every row as the others predict it. With u = LB^-1 v, s = |u|^2 and leave = 1 - w s: kappa = (S^-1)_ii = w leave, and
+ * the error of each column of R = [r, H] is (R_i - u^T LB^-1 V W R) / leave; predict/loo.c has the rest. */
 #include <stdlib.h>
 
 #include "device/cpu/cpu.h"

@@ -12,7 +12,7 @@ typedef struct job {
   const oat_group_averages *averages;
 } job;
 
-/* ---- mean and variance ------------------------------------------------------------------------------------------------- */
+/* ---- mean and variance ------------------------------------------------------------------------------------------- */
 
 static void predict_block(void *self, size_t lane, size_t item) {
   const job *j = self;
@@ -45,7 +45,7 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
   return OATGP_OK;
 }
 
-/* ---- the mean alone ---------------------------------------------------------------------------------------------------- */
+/* ---- the mean alone ---------------------------------------------------------------------------------------------- */
 
 /* k(x, Z) of a block, in V's place. */
 static oat_view cross(const job *j, size_t lane, const oat_row_block *b) {
@@ -68,7 +68,7 @@ oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const d
   return OATGP_OK;
 }
 
-/* ---- averages over groups of rows -------------------------------------------------------------------------------------- */
+/* ---- averages over groups of rows -------------------------------------------------------------------------------- */
 
 static double mean_of(size_t n, const double *values) {
   double sum = 0;

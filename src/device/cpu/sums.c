@@ -23,8 +23,8 @@ static void add_noise_scalars(const oat_cpu_job *j, size_t lane, const oat_row_b
   }
 }
 
-/* For alpha = 0, at the end: sum g_i / n_i = k(x, x) sum w_i - trace of sum w_i v_i v_i^T, never negative but for rounding. All kernels
- * are stationary: k(x, x) is the same for all rows. */
+/* For alpha = 0, at the end: sum g_i / n_i = k(x, x) sum w_i - trace of sum w_i v_i v_i^T, never negative but for
+ * rounding. All kernels are stationary: k(x, x) is the same for all rows. */
 static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
   const double prior = oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1);
   double *scalar = sums->scalar, trace = 0;
