@@ -1,7 +1,7 @@
 /* What is read of rows: every function over blocks against a plain loop, for more rows than a block has. */
 #include "rows/rows.h"
 
-#include "rows/lanes.h"
+#include "util/lanes.h"
 #include "rows/layout.h"
 #include "support.h"
 

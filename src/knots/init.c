@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rows/lanes.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 
 enum { MAX_ITERATIONS = 300 };

@@ -6,7 +6,7 @@
 
 #include "knots/strategy.h"
 #include "knots/surrogate.h"
-#include "rows/lanes.h"
+#include "util/lanes.h"
 
 enum { BLOCK = 256 }; /* rows that the surrogate looks at in one go */
 

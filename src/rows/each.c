@@ -1,5 +1,5 @@
 /* Functions over blocks of rows, by the one loop. */
-#include "rows/lanes.h"
+#include "util/lanes.h"
 #include "rows/layout.h"
 
 typedef struct inputs_job {

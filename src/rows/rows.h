@@ -62,7 +62,7 @@ void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
  * are known. */
 double oat_rows_constant(const oat_rows *rows, double *tau);
 
-/* A function on the host over blocks of inputs, by the one loop (rows/lanes.h). */
+/* A function on the host over blocks of inputs, by the one loop (util/lanes.h). */
 typedef struct oat_each {
   size_t block; /* rows at a time */
   int threads;

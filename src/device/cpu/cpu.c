@@ -1,4 +1,4 @@
-/* The CPU: rows in blocks that stay in cache, BLAS inside a block, lanes for threads (rows/lanes.h).
+/* The CPU: rows in blocks that stay in cache, BLAS inside a block, lanes for threads (util/lanes.h).
  *
  * A block is rows x K with the row index fastest, so that V = Kfu L^-T is the right-side solve. Memory: lanes x ((3 K +
  * about 150) x block + K^2) doubles, and 2 N x K for V and the kernel's slopes if the budget allows. */

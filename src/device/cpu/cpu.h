@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "device/device.h"
-#include "rows/lanes.h"
+#include "util/lanes.h"
 #include "rows/layout.h"
 #include "util/memory.h"
 

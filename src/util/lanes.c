@@ -1,5 +1,5 @@
 /* Items to lanes, lanes to threads. */
-#include "rows/lanes.h"
+#include "util/lanes.h"
 
 #include <string.h>
 
