@@ -9,6 +9,8 @@
 #include <omp.h>
 #endif
 
+#define LEAST_FLOPS 5e5 /* of a thread: some ten microseconds of products, about what it takes to wake it */
+
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
 
@@ -23,6 +25,11 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 int oat_lane_threads(int wanted) {
   const int most = atomic_load(&most_threads);
   return forked || wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+int oat_threads_for(int wanted, double flops) {
+  const int threads = oat_lane_threads(wanted);
+  return flops < LEAST_FLOPS * threads ? 1 : threads;
 }
 
 bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }

@@ -132,8 +132,8 @@ static void precondition(oat_cpu *cpu, oat_iterate *out) {
   job m = {cpu, s->e, s->z};
   oat_cpu_run(cpu, NULL, gather, &m);
   oat_lanes_add(cpu->lanes < cpu->blocks ? cpu->lanes : cpu->blocks, k, cpu->stride, lane_t(cpu, 0), s->t);
-  oat_solve_left(s->given.lb, k, OAT_PLAIN, t);
-  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t);
+  oat_solve_left(s->given.lb, k, OAT_PLAIN, t, cpu->config.where.threads);
+  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t, cpu->config.where.threads);
   oat_cpu_run(cpu, NULL, scatter, &m);
   out->ez = oat_dot(n, s->e, s->z);
   out->whole = 0;
