@@ -4,7 +4,6 @@
 
 #include "linalg/blas.h"
 #include "util/lanes.h"
-#include "util/threads.h"
 
 /* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */
 extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *,
@@ -35,8 +34,7 @@ enum {
 static int leading(size_t ld) { return ld > 0 ? (int)ld : 1; }
 
 void oat_run_items(size_t items, double flops, int threads, void (*item)(void *self, size_t lane, size_t item), void *self) {
-  oat_loop_run(
-      &(oat_loop){.items = items, .lanes = oat_lanes_for(items), .threads = oat_threads_for(threads, flops), .item = item, .self = self});
+  oat_loop_run(&(oat_loop){.items = items, .lanes = oat_lanes_for(items), .threads = threads, .flops = flops, .item = item, .self = self});
 }
 
 void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c) {

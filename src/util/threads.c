@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 
-#define LEAST_FLOPS 5e5 /* of a thread: some ten microseconds of products, about what it takes to wake it */
+#define FLOPS_OF_THREAD 1e6 /* another thread must have so many, some tens of microseconds, to be worth waking */
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
@@ -27,9 +27,10 @@ int oat_lane_threads(int wanted) {
   return forked || wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
 }
 
-int oat_threads_for(int wanted, double flops) {
-  const int threads = oat_lane_threads(wanted);
-  return flops < LEAST_FLOPS * threads ? 1 : threads;
+int oat_threads_for(int threads, double flops) {
+  const double paid = 1 + flops / FLOPS_OF_THREAD;
+  const int most = oat_lane_threads(threads);
+  return flops > 0 && paid < most ? (int)paid : most;
 }
 
 bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }
