@@ -42,9 +42,9 @@ static void run_lane(const oat_loop *loop, size_t lane, progress *p) {
   }
 }
 
-/* Some lanes, side by side. */
+/* Some lanes, side by side. The team is as large as ever, even if there are fewer lanes (threads.h says why). */
 static void run_round(const oat_loop *loop, size_t first, size_t count, progress *p) {
-  const int wanted = oat_threads_for(loop->threads, loop->flops), threads = (size_t)wanted < count ? wanted : (int)count;
+  const int threads = count > 1 ? oat_threads_for(loop->threads, loop->flops) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
   for (size_t lane = first; lane < first + count; lane++) {
     run_lane(loop, lane, p);
