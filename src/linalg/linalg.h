@@ -15,6 +15,7 @@
 enum { OAT_LARGEST_SIDE = 46340 }; /* of a square matrix: an int can count its elements */
 
 typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;
+typedef enum oat_side { OAT_FROM_LEFT = 'L', OAT_FROM_RIGHT = 'R' } oat_side;
 
 /* A view of a matrix: element (i, j) is a[i + j * ld]. */
 typedef struct oat_view {
@@ -31,7 +32,9 @@ typedef struct oat_const_view {
 void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c);
 /* Lower triangle of C = alpha A^T A + beta C */
 void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c);
-/* B <- B op(L)^-1, L lower triangular: the right-side solve, for rows x K blocks */
+/* B <- op(L)^-1 B, or B op(L)^-1 on the right, L lower triangular */
+void oat_trsm(oat_side side, oat_const_view l, oat_op op, oat_view b);
+/* B <- B op(L)^-1: the right-side solve, for rows x K blocks */
 void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b);
 /* The same for many rows, at the speed of a matrix product: the blocks on the diagonal of L, of order at most OAT_LEAF, are inverted once,
  * the rest is solved with. Measured (tests/test_conditioning.c), knot gradients are as exact as by the solve, better where knots are

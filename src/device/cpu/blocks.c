@@ -42,10 +42,9 @@ static size_t choose_block(const oat_cpu *cpu, size_t n) {
 static void choose_lanes(oat_cpu *cpu) {
   const size_t n = cpu->rows->n, k = cpu->config.max_knots, tiles = cpu->blocks * (cpu->blocks + 1) / 2;
   const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
-  const size_t threads = cpu->config.where.threads > 1 ? (size_t)cpu->config.where.threads : 1;
   const size_t lanes = cpu->config.system ? oat_lanes_for(tiles) : cpu->config.by_rows ? oat_lanes_for(cpu->blocks) : lanes_of(cpu, n);
   cpu->lanes = lanes < cpu->blocks || cpu->config.system ? lanes : cpu->blocks;
-  cpu->slots = threads < cpu->lanes ? threads : cpu->lanes;
+  cpu->slots = oat_slots_for(cpu->lanes, cpu->config.where.threads);
   while (cpu->slots > 1 && cpu->slots * each > SLOT_DOUBLES) {
     cpu->slots--;
   }
