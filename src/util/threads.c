@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 
-#define FLOPS_OF_THREAD 1e5 /* some microseconds: less is not worth waking a thread for */
+#define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for */
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;

@@ -179,13 +179,15 @@ void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset,
                                  .threads = cpu->config.where.threads});
 }
 
-void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
+void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) {
+  cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room, cpu->config.where.threads);
+}
 
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb) {
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
   if (lb != NULL) {
-    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k));
+    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k), cpu->config.where.threads);
   }
 }
 
