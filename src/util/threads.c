@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 
-#define FLOPS_OF_THREAD 5e5 /* a thread must have so many, some ten microseconds, to be worth waking */
+#define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for */
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;

@@ -6,8 +6,8 @@
 
 /* As many as asked for, but no more than oat_limit_threads said; 1 in a forked child, whose copy of the thread pool has no threads. */
 int oat_lane_threads(int wanted);
-/* All of these if they pay for so many flops, else one; 0: they do. Nothing between: GNU's OpenMP ends the threads that a smaller team leaves
- * over and starts new ones for the next larger team, which costs more than to wake them all. */
+/* All of these, or one where so many flops do not pay for more; 0: they do. Never some of them: OpenMP would end the
+ * others and make them anew for the next loop. */
 int oat_threads_for(int threads, double flops);
 /* The most threads of this process from now on, where its address space has no room for more (api/threads.c); whether that is news. */
 bool oat_limit_threads(int most);
