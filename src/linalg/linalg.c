@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/blas.h"
+#include "linalg/calls.h"
 #include "util/lanes.h"
 
 /* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "linalg/blas.h"
+#include "linalg/calls.h"
 #include "util/threads.h"
 
 enum { SMALLEST_TILE = 64, LARGEST_TILE = 256, FEW_COLUMNS = 4, LARGE_TILE = 96 };

@@ -1,6 +1,6 @@
 /* The BLAS and LAPACK calls that the files of this folder share, on views. Triangles are lower. */
-#ifndef OAT_BLAS_H
-#define OAT_BLAS_H
+#ifndef OAT_CALLS_H
+#define OAT_CALLS_H
 
 #include "linalg/linalg.h"
 
