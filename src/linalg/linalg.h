@@ -85,7 +85,7 @@ void oat_average_halves(size_t n, double *a, int threads);
 /* Transposes in place. */
 void oat_transpose(size_t n, double *a, int threads);
 
-/* Threads that the BLAS may use from now on, if it lets us say so; 1 in a forked child. */
+/* Threads that the BLAS may use from now on, if it lets us say so: 1 for the library, whose threads are around its calls. */
 void oat_set_blas_threads(int threads);
 /* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v), room
  * for that many is made now. A BLAS that finds none later waits for it forever. */
