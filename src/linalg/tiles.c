@@ -125,9 +125,9 @@ static void act_copy_diagonal(const step *s) {
   }
 }
 
-/* Some LAPACKs let a NaN through; then the diagonal shows it. */
-static size_t first_bad_pivot(oat_view l) {
-  for (size_t i = 0; i < l.rows; i++) {
+/* Some LAPACKs let a NaN or an infinity through; then the diagonal shows it. */
+static size_t first_bad_pivot(oat_view l, size_t rows) {
+  for (size_t i = 0; i < rows; i++) {
     const double pivot = l.a[i * (l.ld + 1)];
     if (!(pivot > 0) || !isfinite(pivot)) {
       return i + 1;
@@ -137,7 +137,7 @@ static size_t first_bad_pivot(oat_view l) {
 }
 
 static void act_factorise(const step *s) {
-  const size_t failed = oat_potrf(s->c), pivot = failed > 0 ? failed : first_bad_pivot(s->c);
+  const size_t failed = oat_potrf(s->c), bad = first_bad_pivot(s->c, failed > 0 ? failed - 1 : s->c.rows), pivot = bad > 0 ? bad : failed;
   for (size_t j = 0; j < s->c.columns; j++) {
     memset(s->c.a + j * s->c.ld, 0, j * sizeof *s->c.a);
   }
