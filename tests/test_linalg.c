@@ -386,5 +386,6 @@ int main(void) {
       cmocka_unit_test(lifted_by_tiles),
       cmocka_unit_test(nothing_to_do),
   };
+  oat_set_blas_threads(1);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
