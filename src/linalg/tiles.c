@@ -168,24 +168,31 @@ static void submit_updates(tile_job *job, size_t k) {
 static void submit_copies(tile_job *job) {
   const tiling *t = &job->t;
   for (size_t j = 0; j < t->count; j++) {
-    for (size_t i = 0; i < t->count; i++) {
-      const oat_view c = tile(t, job->a, i, j);
-      if (i < j) {
-        submit((step){.act = act_clear, .c = c, .crew = &job->crew});
-      } else if (job->from != NULL) {
-        submit((step){.act = i == j ? act_copy_diagonal : act_copy,
-                      .c = c,
-                      .a = const_tile(t, job->from, i, j),
-                      .crew = &job->crew,
-                      .lift = job->lift});
-      }
+    for (size_t i = j; i < t->count; i++) {
+      submit((step){.act = i == j ? act_copy_diagonal : act_copy,
+                    .c = tile(t, job->a, i, j),
+                    .a = const_tile(t, job->from, i, j),
+                    .crew = &job->crew,
+                    .lift = job->lift});
     }
   }
 }
 
+static void submit_clears(tile_job *job) {
+  const tiling *t = &job->t;
+  for (size_t j = 1; j < t->count; j++) {
+    for (size_t i = 0; i < j; i++) {
+      submit((step){.act = act_clear, .c = tile(t, job->a, i, j), .crew = &job->crew});
+    }
+  }
+}
+
+/* What is above the diagonal is cleared last, when there is less and less else to do. */
 static void plan_cholesky(tile_job *job) {
   const tiling *t = &job->t;
-  submit_copies(job);
+  if (job->from != NULL) {
+    submit_copies(job);
+  }
   for (size_t k = 0; k < t->count; k++) {
     const oat_view corner = tile(t, job->a, k, k);
     submit((step){.act = act_factorise, .c = corner, .crew = &job->crew, .first = k * t->tile});
@@ -194,6 +201,7 @@ static void plan_cholesky(tile_job *job) {
     }
     submit_updates(job, k);
   }
+  submit_clears(job);
 }
 
 static double cube(size_t n) { return (double)n * (double)n * (double)n; }
