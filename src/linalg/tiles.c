@@ -14,9 +14,10 @@
 #include "linalg/calls.h"
 #include "util/threads.h"
 
-enum { SMALLEST_TILE = 64, LARGEST_TILE = 256, FEW_COLUMNS = 4, LARGE_TILE = 96 };
-#define TILE_GROWTH 3.4 /* times the root of the order: enough tiles for threads, few enough for the speed of one */
-#define SLOW_FLOPS 4    /* how many of a product one flop counts for that waits for the memory */
+enum { SMALLEST_TILE = 64, LARGEST_TILE = 384, FEW_COLUMNS = 4, LARGE_TILE = 96 };
+#define TILE_GROWTH \
+  1.1                /* times n^(2/3): 9 tiles a side for 1000 rows, 16 for 5000; more of them cost one thread more than they gain many */
+#define SLOW_FLOPS 4 /* how many of a product one flop counts for that waits for the memory */
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ typedef struct tiling {
 } tiling;
 
 static tiling tiling_of(size_t n) {
-  const double wanted = fmin(fmax(TILE_GROWTH * sqrt((double)n), SMALLEST_TILE), LARGEST_TILE);
+  const double wanted = fmin(fmax(TILE_GROWTH * pow((double)n, 2.0 / 3), SMALLEST_TILE), LARGEST_TILE);
   const size_t count = n < 2 * SMALLEST_TILE ? 1 : (size_t)((double)n / wanted + 0.5);
   const size_t tile = count > 1 ? ((n + count - 1) / count + 7) & ~(size_t)7 : n; /* a multiple of 8 suits vector registers */
   return n > 0 ? (tiling){n, tile, (n + tile - 1) / tile} : (tiling){0, 1, 0};
