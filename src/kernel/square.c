@@ -19,10 +19,7 @@ typedef struct job {
 
 static size_t panels_of(size_t n) { return (n + PANEL - 1) / PANEL; }
 
-static size_t workers_for(size_t n, int threads) {
-  const size_t lanes = oat_lanes_for(panels_of(n));
-  return threads < 1 ? 1 : (size_t)threads < lanes ? (size_t)threads : lanes;
-}
+static size_t workers_for(size_t n, int threads) { return oat_workers_for(oat_lanes_for(panels_of(n)), threads); }
 
 size_t oat_kernel_team_work(size_t n, size_t d, int threads) {
   return workers_for(n, threads) * oat_kernel_work(n, PANEL, d) + oat_lanes_for(panels_of(n)) * oat_theta_most(d);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/blas.h"
+#include "linalg/calls.h"
 #include "util/lanes.h"
 
 /* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */
@@ -65,7 +65,7 @@ void oat_trsv(oat_const_view l, oat_op op, double *x) {
   dtrsv_("L", &transpose, "N", &n, l.a, &ldl, x, &one, 1, 1, 1);
 }
 
-void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { oat_trsm(OAT_RIGHT, oat_const_square(l, k), op, b); }
+void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { oat_trsm(OAT_FROM_RIGHT, oat_const_square(l, k), op, b); }
 
 void oat_trmm(oat_side side, double factor, oat_const_view t, oat_op op, oat_view b) {
   const int m = (int)b.rows, n = (int)b.columns, ld = leading(t.ld), ldb = leading(b.ld);
@@ -98,8 +98,8 @@ void oat_trtri(oat_view l) {
                  second = {corner.a + half * l.ld, n - half, n - half, l.ld};
   oat_trtri(first);
   oat_trtri(second);
-  oat_trmm(OAT_RIGHT, 1, oat_as_const(first), OAT_PLAIN, corner);
-  oat_trmm(OAT_LEFT, -1, oat_as_const(second), OAT_PLAIN, corner);
+  oat_trmm(OAT_FROM_RIGHT, 1, oat_as_const(first), OAT_PLAIN, corner);
+  oat_trmm(OAT_FROM_LEFT, -1, oat_as_const(second), OAT_PLAIN, corner);
 }
 
 /* ---- a triangle whose diagonal blocks are inverted --------------------------------------------------------------- */
@@ -137,7 +137,7 @@ oat_triangle oat_triangle_make(const double *l, size_t k, double *room, int thre
  * the other half. */
 static void solve_part(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
   if (b.columns <= t->leaf) {
-    oat_trmm(OAT_RIGHT, 1, (oat_const_view){t->inverse + first * t->leaf, b.columns, b.columns, t->leaf}, op, b);
+    oat_trmm(OAT_FROM_RIGHT, 1, (oat_const_view){t->inverse + first * t->leaf, b.columns, b.columns, t->leaf}, op, b);
     return;
   }
   const size_t half = (b.columns + t->leaf - 1) / t->leaf / 2 * t->leaf;

@@ -15,6 +15,7 @@
 enum { OAT_LARGEST_SIDE = 46340 }; /* of a square matrix: an int can count its elements */
 
 typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;
+typedef enum oat_side { OAT_FROM_LEFT = 'L', OAT_FROM_RIGHT = 'R' } oat_side;
 
 /* A view of a matrix: element (i, j) is a[i + j * ld]. */
 typedef struct oat_view {
@@ -31,7 +32,9 @@ typedef struct oat_const_view {
 void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c);
 /* Lower triangle of C = alpha A^T A + beta C */
 void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c);
-/* B <- B op(L)^-1, L lower triangular: the right-side solve, for rows x K blocks */
+/* B <- op(L)^-1 B, or B op(L)^-1 on the right, L lower triangular */
+void oat_trsm(oat_side side, oat_const_view l, oat_op op, oat_view b);
+/* B <- B op(L)^-1: the right-side solve, for rows x K blocks */
 void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b);
 /* The same for many rows, at the speed of a matrix product: the blocks on the diagonal of L, of order at most OAT_LEAF, are inverted once,
  * the rest is solved with. Measured (tests/test_conditioning.c), knot gradients are as exact as by the solve, better where knots are
@@ -82,7 +85,7 @@ void oat_average_halves(size_t n, double *a, int threads);
 /* Transposes in place. */
 void oat_transpose(size_t n, double *a, int threads);
 
-/* Threads that the BLAS may use from now on, if it lets us say so; 1 in a forked child. */
+/* Threads that the BLAS may use from now on, if it lets us say so: 1 for the library, whose threads are around its calls. */
 void oat_set_blas_threads(int threads);
 /* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v), room
  * for that many is made now. A BLAS that finds none later waits for it forever. */

@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "linalg/blas.h"
+#include "linalg/calls.h"
 #include "util/threads.h"
 
-enum { SMALLEST_TILE = 64, LARGEST_TILE = 256, FEW_COLUMNS = 2 };
+enum { SMALLEST_TILE = 64, LARGEST_TILE = 256, FEW_COLUMNS = 4, LARGE_TILE = 96 };
 #define TILE_GROWTH 3.1 /* times the root of the order: enough tiles for threads, few enough for the speed of one */
 #define SLOW_FLOPS 4    /* how many of a product one flop counts for that waits for the memory */
 
@@ -146,7 +146,7 @@ static void act_factorise(const step *s) {
   }
 }
 
-static void act_solve_right(const step *s) { oat_trsm(OAT_RIGHT, s->a, OAT_TRANSPOSED, s->c); }
+static void act_solve_right(const step *s) { oat_trsm(OAT_FROM_RIGHT, s->a, OAT_TRANSPOSED, s->c); }
 
 static void act_subtract_square(const step *s) { oat_syrk_of(OAT_PLAIN, -1, s->a, 1, s->c); }
 
@@ -221,11 +221,11 @@ oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts
 
 static void act_invert(const step *s) { oat_trtri(s->c); }
 
-static void act_multiply_right(const step *s) { oat_trmm(OAT_RIGHT, -1, s->a, OAT_PLAIN, s->c); }
+static void act_multiply_right(const step *s) { oat_trmm(OAT_FROM_RIGHT, -1, s->a, OAT_PLAIN, s->c); }
 
-static void act_multiply_left(const step *s) { oat_trmm(OAT_LEFT, 1, s->a, OAT_PLAIN, s->c); }
+static void act_multiply_left(const step *s) { oat_trmm(OAT_FROM_LEFT, 1, s->a, OAT_PLAIN, s->c); }
 
-static void act_multiply_transposed(const step *s) { oat_trmm(OAT_LEFT, 1, s->a, OAT_TRANSPOSED, s->c); }
+static void act_multiply_transposed(const step *s) { oat_trmm(OAT_FROM_LEFT, 1, s->a, OAT_TRANSPOSED, s->c); }
 
 static void act_add_product(const step *s) { oat_gemm(1, s->a, OAT_PLAIN, s->b, OAT_PLAIN, 1, s->c); }
 
@@ -291,9 +291,11 @@ void oat_cholesky_inverse(size_t n, double *l, int threads) {
 /* ---- solves from the left ---------------------------------------------------------------------------------------- */
 
 /* A few columns are faster one by one: a product of matrices would first copy the tile. */
+static bool one_by_one(const step *s) { return s->c.columns == 1 || (s->c.columns <= FEW_COLUMNS && s->a.rows >= LARGE_TILE); }
+
 static void solve_tile(const step *s, oat_op op) {
-  if (s->c.columns > FEW_COLUMNS) {
-    oat_trsm(OAT_LEFT, s->a, op, s->c);
+  if (!one_by_one(s)) {
+    oat_trsm(OAT_FROM_LEFT, s->a, op, s->c);
     return;
   }
   for (size_t j = 0; j < s->c.columns; j++) {
@@ -302,7 +304,7 @@ static void solve_tile(const step *s, oat_op op) {
 }
 
 static void subtract(const step *s, oat_op op) {
-  if (s->c.columns > FEW_COLUMNS) {
+  if (!one_by_one(s)) {
     oat_gemm(-1, s->a, op, s->b, OAT_PLAIN, 1, s->c);
     return;
   }

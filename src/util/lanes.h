@@ -67,6 +67,11 @@ size_t oat_worker(void);
 bool oat_loop_run(const oat_loop *loop);
 /* At most this many lanes are of use for so many items. */
 size_t oat_lanes_for(size_t items);
+/* And so many workers for these lanes. */
+static inline size_t oat_workers_for(size_t lanes, int threads) {
+  const size_t useful = threads > 1 ? (size_t)threads : 1;
+  return useful < lanes ? useful : lanes;
+}
 /* total += the sums of lanes, `count` doubles each and `stride` apart, in their order; without `more`, total is only
  * written, and may be the sums of the first lane. */
 typedef struct oat_lane_sums {

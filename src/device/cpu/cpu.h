@@ -9,8 +9,7 @@
 #include "rows/layout.h"
 #include "util/memory.h"
 
-/* panel: candidates at a time; columns: those of an n x n matrix at a time */
-enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128 }; /* panel: candidates at a time */
 
 /* Where one worker works. */
 typedef struct oat_cpu_worker {
@@ -22,12 +21,11 @@ typedef struct oat_cpu_worker {
 
 /* The exact GP of the rows; exact.c. */
 typedef struct oat_cpu_exact {
-  double *s;                     /* n x n: S, then its factor, then its inverse */
-  double *panel, *cross, *slope; /* n x OAT_CPU_COLUMNS each: dF/dS, and of the kernel k and phi' */
-  double *solved;                /* n x (1 + p): L^-1 R, then S^-1 R */
-  double *c, *a;                 /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
-  double *basis;                 /* p: of a row of S^-1 H */
-  double *work;                  /* of the kernel */
+  double *s;      /* n x n: S, then its factor, then its inverse */
+  double *solved; /* n x (1 + p): L^-1 R, then S^-1 R; then a */
+  double *c, *a;  /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
+  double *sums;   /* a few for each lane */
+  double *room;   /* of the slots */
 } oat_cpu_exact;
 
 /* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */

@@ -1,15 +1,11 @@
 /* The BLAS and LAPACK calls that the files of this folder share, on views. Triangles are lower. */
-#ifndef OAT_BLAS_H
-#define OAT_BLAS_H
+#ifndef OAT_CALLS_H
+#define OAT_CALLS_H
 
 #include "linalg/linalg.h"
 
-typedef enum oat_side { OAT_LEFT = 'L', OAT_RIGHT = 'R' } oat_side;
-
 /* Lower triangle of C = alpha A A^T + beta C, or of alpha A^T A + beta C if transposed */
 void oat_syrk_of(oat_op op, double alpha, oat_const_view a, double beta, oat_view c);
-/* B <- op(L)^-1 B, or B op(L)^-1 on the right */
-void oat_trsm(oat_side side, oat_const_view l, oat_op op, oat_view b);
 /* x <- op(L)^-1 x */
 void oat_trsv(oat_const_view l, oat_op op, double *x);
 /* B <- factor op(T) B, or factor B op(T) on the right */
