@@ -9,6 +9,8 @@
 #include <omp.h>
 #endif
 
+#define FLOPS_OF_THREAD 1e6 /* another thread must have so many, some tens of microseconds, to be worth waking */
+
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
 
@@ -23,6 +25,12 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 int oat_lane_threads(int wanted) {
   const int most = atomic_load(&most_threads);
   return forked || wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+int oat_threads_for(int threads, double flops) {
+  const double paid = 1 + flops / FLOPS_OF_THREAD;
+  const int most = oat_lane_threads(threads);
+  return flops > 0 && paid < most ? (int)paid : most;
 }
 
 bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }

@@ -6,38 +6,50 @@
 
 extern const oat_device_table oat_device_cpu;
 
-#define LANE_DOUBLES ((size_t)1 << 26) /* room for all lanes: half a gigabyte */
+#define SLOT_DOUBLES ((size_t)1 << 28) /* room for all slots: two gigabytes, which take many threads and knots to fill */
+
+enum {
+  MOST_ROWS = 632,  /* of a block: many, so that each product is worth its overhead */
+  LEAST_ROWS = 256, /* of a lane */
+  /* Where a K x K sum is far larger than a cache, a lane costs as much as some rows. So there are more lanes than most
+   * machines have cores only where a lane has many rows. */
+  USUAL_LANES = 16,
+  MANY_ROWS = 2000
+};
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two,
- * whose columns would fall on the same places of a cache. */
-static size_t choose_block(size_t wanted, size_t n) {
-  const size_t eighth = (n / 8 + 8) & ~(size_t)7, chosen = eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
-  return wanted > 0 ? wanted : chosen == 512 ? 520 : chosen;
-}
-
-/* As many as there are blocks, at most OAT_MOST_LANES, and fewer when there are not many rows for each K x K sum, or
- * they need much memory. */
-static size_t choose_lanes(const oat_cpu *cpu) {
-  const size_t n = cpu->rows->n, k = cpu->config.max_knots;
-  if (cpu->config.system) { /* they share tiles between two blocks */
-    return oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2);
-  }
-  const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
-  const size_t threads = cpu->config.where.threads > 1 ? (size_t)cpu->config.where.threads : 1;
-  if (cpu->config.by_rows) {
-    size_t most = threads < oat_lanes_for(cpu->blocks) ? threads : oat_lanes_for(cpu->blocks);
-    while (most > 1 && most * each > LANE_DOUBLES) {
-      most--;
-    }
-    return most;
-  }
+/* Lanes for n rows. With a block that was given, a lane has at least one. */
+static size_t lanes_of(const oat_cpu *cpu, size_t n) {
+  const size_t k = cpu->config.fits ? cpu->config.max_knots : 0, given = cpu->config.block;
+  const size_t least = given > 0 ? given : LEAST_ROWS, many = given > 0 ? given : MANY_ROWS;
   size_t lanes = OAT_MOST_LANES;
-  while (lanes > 1 && (lanes > cpu->blocks || (lanes * 2 * k > n && cpu->config.fits) || lanes * each > LANE_DOUBLES)) {
+  while (lanes > 1 && (lanes * least > n || (lanes > USUAL_LANES && lanes * many > n) || lanes * k > 4 * n)) {
     lanes /= 2;
   }
   return lanes;
+}
+
+/* Rows at a time: blocks of equal size, as many for each lane. No power of two, whose columns would fall on the same
+ * places of a cache. */
+static size_t choose_block(const oat_cpu *cpu, size_t n) {
+  const size_t lanes = lanes_of(cpu, n), turns = n / (lanes * MOST_ROWS) + 1, block = (n / (lanes * turns) + 8) & ~(size_t)7;
+  return cpu->config.block > 0 ? cpu->config.block : (block & (block - 1)) == 0 ? block + 8 : block;
+}
+
+/* Slots: as many as there are threads for the lanes, or memory. Where only values for each row are wanted, the lanes
+ * are no more than these. */
+static void choose_lanes(oat_cpu *cpu) {
+  const size_t n = cpu->rows->n, k = cpu->config.max_knots, tiles = cpu->blocks * (cpu->blocks + 1) / 2;
+  const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
+  const size_t threads = cpu->config.where.threads > 1 ? (size_t)cpu->config.where.threads : 1;
+  const size_t lanes = cpu->config.system ? oat_lanes_for(tiles) : cpu->config.by_rows ? oat_lanes_for(cpu->blocks) : lanes_of(cpu, n);
+  cpu->lanes = lanes < cpu->blocks || cpu->config.system ? lanes : cpu->blocks;
+  cpu->slots = threads < cpu->lanes ? threads : cpu->lanes;
+  while (cpu->slots > 1 && cpu->slots * each > SLOT_DOUBLES) {
+    cpu->slots--;
+  }
+  cpu->lanes = cpu->config.by_rows ? cpu->slots : cpu->lanes;
 }
 
 static void free_lanes(oat_cpu *cpu) {
@@ -94,13 +106,13 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
   const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
   cpu->memory = (oat_scratch){.ctx = ctx};
-  cpu->lane = oat_take(&cpu->memory, cpu->lanes, sizeof *cpu->lane);
-  for (size_t i = 0; cpu->lane != NULL && i < cpu->lanes; i++) {
+  cpu->lane = oat_take(&cpu->memory, cpu->slots, sizeof *cpu->lane);
+  for (size_t i = 0; cpu->lane != NULL && i < cpu->slots; i++) {
     take_lane(cpu, &cpu->lane[i]);
   }
   cpu->room = oat_take_doubles(&cpu->memory, 2 * oat_triangle_room(k), 1);
   cpu->stride = choose_stride(cpu);
-  cpu->sums = oat_take_doubles(&cpu->memory, cpu->stride, cpu->lanes);
+  cpu->sums = oat_take_doubles(&cpu->memory, cpu->stride, cpu->slots);
   if (cpu->config.exact) {
     oat_cpu_take_exact(cpu);
   }
@@ -121,23 +133,31 @@ oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows
   cpu->d = rows->d;
   cpu->p = rows->p;
   cpu->cached = 0;
-  cpu->block = choose_block(cpu->config.block, rows->n);
+  cpu->block = choose_block(cpu, rows->n);
   cpu->blocks = oat_rows_blocks(rows, cpu->block);
   if (same) {
     return OATGP_OK;
   }
   free_lanes(cpu);
-  cpu->lanes = choose_lanes(cpu);
+  choose_lanes(cpu);
   return make_lanes(ctx, cpu);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Of a block with V and products of it: about. */
+static double flops_of(const oat_cpu *cpu) {
+  const double k = (double)cpu->kuu.k;
+  return (double)cpu->rows->n * k * (2 * k + 3 * (double)cpu->rows->d + 25);
+}
 
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
   return (oat_loop){.ctx = cpu->ctx,
                     .what = what,
                     .items = cpu->blocks,
                     .lanes = cpu->lanes,
+                    .slots = cpu->slots,
+                    .flops = flops_of(cpu),
                     .rows = cpu->rows->n,
                     .threads = cpu->config.where.threads,
                     .item = item,
@@ -147,6 +167,16 @@ oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *s
 void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
   const oat_loop loop = oat_cpu_loop(cpu, what, item, self);
   oat_loop_run(&loop);
+}
+
+void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset, size_t count, double *total) {
+  oat_lanes_add(&(oat_lane_sums){.lanes = lanes,
+                                 .count = count,
+                                 .stride = cpu->stride,
+                                 .sums = cpu->sums + offset,
+                                 .total = total,
+                                 .more = first > 0,
+                                 .threads = cpu->config.where.threads});
 }
 
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
@@ -162,7 +192,7 @@ void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *
 /* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
 static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
   oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld,
-                          cpu->lane[lane].work);
+                          oat_cpu_lane_of(cpu, lane)->work);
   oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
 }
 
@@ -173,8 +203,8 @@ static bool is_cached(const oat_cpu *cpu, const oat_sparse *sparse) {
 oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item) {
   const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
   const size_t n = rows.n, k = sparse->k;
-  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : cpu->lane[lane].v;
-  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope;
+  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : oat_cpu_lane_of(cpu, lane)->v;
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : oat_cpu_lane_of(cpu, lane)->slope;
   const oat_cpu_block b = {rows, {v, n, k, n}, slope};
   if (!is_cached(cpu, sparse)) {
     make_v(cpu, lane, sparse, &b);
@@ -183,8 +213,8 @@ oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse
 }
 
 const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b) {
-  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, cpu->lane[lane].row[0]);
-  return cpu->lane[lane].row[0];
+  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, oat_cpu_lane_of(cpu, lane)->row[0]);
+  return oat_cpu_lane_of(cpu, lane)->row[0];
 }
 
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -205,12 +235,12 @@ void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
 }
 
 const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
-  oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
-  return cpu->lane[lane].row[5];
+  oat_kernel_diagonal(&sparse->cov, b->x, oat_cpu_lane_of(cpu, lane)->row[5]);
+  return oat_cpu_lane_of(cpu, lane)->row[5];
 }
 
 void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
   for (size_t i = 0; i < b->n; i++) {
-    cpu->lane[lane].row[1][i] = 1 / oat_block_noise(b, sparse->tau, i);
+    oat_cpu_lane_of(cpu, lane)->row[1][i] = 1 / oat_block_noise(b, sparse->tau, i);
   }
 }

@@ -30,14 +30,14 @@ typedef struct oat_cpu_exact {
   double *work;                  /* of the kernel */
 } oat_cpu_exact;
 
-/* The system behind the exact evidence; system.c, traces.c. A lane's sums are n of a product, then k of V D^-1 u. */
+/* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */
 typedef struct oat_cpu_system {
   oat_scratch memory;
   oat_system given;
   double *w, *x, *e, *z, *p, *cp; /* n: 1 / n_i; of conjugate gradients */
   double *t;                      /* k */
   double *u;                      /* of the traces, block after block, rows x k each: D^-1 V^T LB^-T; or NULL */
-  double *traces;                 /* lanes x trace_stride: T of a block, U T, sums */
+  double *traces;                 /* (slots + 1) x trace_stride: T of a block, U T, sums; then those of all */
   size_t trace_stride;
 } oat_cpu_system;
 
@@ -49,9 +49,9 @@ typedef struct oat_cpu {
   size_t n, d, p;       /* that the lanes were made for */
   size_t block, blocks; /* rows at a time; how many of these */
   oat_scratch memory;   /* of the lanes, and of the exact GP */
-  size_t lanes;
-  oat_cpu_lane *lane;
-  double *sums; /* lanes x stride: of sums or gradient sums, or of the system */
+  size_t lanes, slots;  /* util/lanes.h */
+  oat_cpu_lane *lane;   /* one for each slot */
+  double *sums;         /* slots x stride: of sums or gradient sums, or of the system */
   size_t stride;
   double *cache;   /* of all rows, block after block, V and then the slopes if there may be gradients; or NULL */
   uint64_t cached; /* the stamp of the point whose V the cache holds, 0 for none */
@@ -63,6 +63,10 @@ typedef struct oat_cpu {
 } oat_cpu;
 
 static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
+
+static inline oat_cpu_lane *oat_cpu_lane_of(const oat_cpu *cpu, size_t lane) { return &cpu->lane[lane % cpu->slots]; }
+
+static inline double *oat_cpu_sums_of(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane % cpu->slots * cpu->stride; }
 
 /* What a loop over blocks is for, where that is all. */
 typedef struct oat_cpu_job {
@@ -85,6 +89,8 @@ void oat_cpu_close(oat_device *device);
 /* A loop over all blocks: as it is, or to be changed before it runs. */
 void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
+/* At the end of a round: the sums of its lanes, or `count` doubles from `offset` on, are added to the total. */
+void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset, size_t count, double *total);
 /* At the beginning of what makes V. */
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse);
 /* Both factors, for what uses V up. */

@@ -50,8 +50,8 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
 /* k(x, Z) of a block, in V's place. */
 static oat_view cross(const job *j, size_t lane, const oat_row_block *b) {
   const oat_points z = oat_sparse_knots(j->sparse);
-  const oat_view k = {j->cpu->lane[lane].v, b->n, z.n, b->n};
-  oat_kernel_cross(&j->sparse->cov, b->x, z, k.a, k.ld, j->cpu->lane[lane].work);
+  const oat_view k = {oat_cpu_lane_of(j->cpu, lane)->v, b->n, z.n, b->n};
+  oat_kernel_cross(&j->sparse->cov, b->x, z, k.a, k.ld, oat_cpu_lane_of(j->cpu, lane)->work);
   return k;
 }
 
@@ -82,8 +82,8 @@ static double mean_of(size_t n, const double *values) {
 static void average_block(void *self, size_t lane, size_t item) {
   const job *j = self;
   const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
-  double *tile = j->cpu->lane[lane].v;
-  oat_kernel_cross(&j->sparse->cov, b.x, b.x, tile, b.n, j->cpu->lane[lane].work);
+  double *tile = oat_cpu_lane_of(j->cpu, lane)->v;
+  oat_kernel_cross(&j->sparse->cov, b.x, b.x, tile, b.n, oat_cpu_lane_of(j->cpu, lane)->work);
   j->averages->prior[item] = mean_of(b.n * b.n, tile);
   const oat_view k = cross(j, lane, &b);
   for (size_t c = 0; c < k.columns; c++) {
