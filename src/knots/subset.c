@@ -33,6 +33,7 @@ typedef struct attempt {
   const oat_rows *rows;
   double iterations;
   trial *t; /* begins at its parameters, and ends with those found */
+  oat_optimum before;
   oatgp_context *ctx, own;
   int threads;
   oat_job *job;
@@ -174,7 +175,7 @@ done:
 /* ---- side by side ------------------------------------------------------------------------------------------------------- */
 
 static attempt new_attempt(oat_search *s, const oat_rows *rows, double iterations, trial *t) {
-  return (attempt){.s = s, .rows = rows, .iterations = iterations, .t = t};
+  return (attempt){.s = s, .rows = rows, .iterations = iterations, .t = t, .before = t->at};
 }
 
 static void run_attempt(void *self, size_t which, oat_job *job) {
@@ -258,6 +259,7 @@ static oatgp_status run_side_by_side(oat_search *s, attempt *all, size_t count) 
   }
 done:
   for (size_t i = 0; i < count; i++) {
+    all[i].t->at = all[i].counts ? all[i].t->at : all[i].before;
     free(all[i].cut);
   }
   return status;
