@@ -110,7 +110,7 @@ typedef struct building {
   oat_covariance cov;
   double *k;
   double *work; /* of the kernel, for each worker */
-  size_t workers, stride;
+  size_t stride;
 } building;
 
 static void build_tile(void *self, size_t lane, size_t item) {
@@ -130,7 +130,7 @@ static oat_covariance among_rows(const oat_covariance *cov) {
 
 /* The lower triangle of K; `stride` doubles for each worker in `work`. */
 static void build(const oat_cpu *cpu, const oat_covariance *cov, double *k, double *work, size_t stride) {
-  building b = {cpu, among_rows(cov), k, work, workers_of(cpu), stride};
+  building b = {cpu, among_rows(cov), k, work, stride};
   run_tiles(cpu, build_tile, &b);
 }
 
