@@ -328,6 +328,7 @@ static void threads_of_the_full_gp(void **state) {
   oatgp_model *model = NULL;
   small_settings(s, "fixed");
   s->settings.approx = "full";
+  s->settings.threads = 1;
   assert_true(interrupt(s, data, 2));
   s->settings.threads = 2;
   expect_sentence(s, OATGP_ARGUMENT, resume(s, data, &model), "made with 'threads = 1', now it is 'threads = 2'");

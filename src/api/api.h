@@ -5,11 +5,11 @@
 #include "objective/objective.h"
 #include "settings/settings.h"
 
-static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads > 0 ? ctx->threads : 1; }
+static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads; }
 
 /* A problem with a target, settings that are in their ranges, and a place for the result. */
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out);
-/* Before any work: threads of the library's own loops, and of the BLAS outside of these. Fewer where the address space has no room for all,
+/* Before any work: threads of the library's own loops, and of the BLAS outside of these (0: as there are cores). Fewer where the address space has no room for all,
  * with a note; refused where it has none for one. */
 oatgp_status oat_take_threads(oatgp_context *ctx, int threads, int blas_threads);
 /* The same for work over the rows of such a model. */

@@ -11,7 +11,8 @@
 static double size_of(double bytes) { return bytes / 1048576; }
 
 oatgp_status oat_take_threads(oatgp_context *ctx, int threads, int blas_threads) {
-  const int wanted = threads > blas_threads ? threads : blas_threads, fit = oat_reserve_blas(wanted);
+  const int most = threads > blas_threads ? threads : blas_threads;
+  const int wanted = threads > 0 && blas_threads > 0 ? most : oat_machine_cores(), fit = oat_reserve_blas(wanted);
   REFUSE_IF(fit < 1, ctx, OATGP_MEMORY,
             "the address space is limited to %.0f MiB (ulimit -v), and of that too little is left: the linear algebra needs %.0f MiB for "
             "one thread, besides the data",

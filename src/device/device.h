@@ -21,7 +21,7 @@
 /* Where rows are worked on. */
 typedef struct oat_where {
   const char *device; /* its name; NULL: auto */
-  int threads;        /* 0 stands for 1 */
+  int threads;        /* 0: as there are cores */
 } oat_where;
 
 typedef struct oat_device_config {

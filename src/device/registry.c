@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "util/threads.h"
 
 extern const oat_device_table oat_device_cpu;
 
@@ -35,7 +36,9 @@ oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name) {
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
   const char *name = config->where.device != NULL ? config->where.device : "auto";
   const oat_device_table *table = find(name);
-  const oatgp_status status = table != NULL ? table->open(ctx, config, out) : no_device(ctx, name);
+  oat_device_config own = *config; /* in which the threads are a number */
+  own.where.threads = oat_lane_threads(own.where.threads);
+  const oatgp_status status = table != NULL ? table->open(ctx, &own, out) : no_device(ctx, name);
   return status == OATGP_OK ? table->load(ctx, *out, rows) : status;
 }
 

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* As many as asked for, but no more than oat_limit_threads said; 1 in a forked child, whose copy of the thread pool has no threads. */
+/* As many as asked for (0: as there are cores), but no more than oat_limit_threads said; 1 in a forked child, whose copy of
+ * the thread pool has no threads. */
 int oat_lane_threads(int wanted);
 /* No more of these than pay for so many flops; 0: as many as there are. */
 int oat_threads_for(int threads, double flops);
