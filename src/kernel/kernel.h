@@ -97,4 +97,17 @@ void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient);
 
+/* Threads for the kernel between all pairs of some points, and what they work in. */
+typedef struct oat_kernel_team {
+  int threads;
+  double *work; /* oat_kernel_team_work doubles */
+} oat_kernel_team;
+
+size_t oat_kernel_team_work(size_t n, size_t d, int threads);
+/* The two functions above with x = z, by panels of columns: the same bits for any number of threads. z.n is the leading
+ * dimension of k, slope and g. */
+void oat_kernel_square_slopes(const oat_covariance *cov, oat_points z, double *k, double *slope, const oat_kernel_team *team);
+void oat_kernel_square_adjoint(const oat_covariance *cov, oat_points z, double *g, const double *slope, const oat_kernel_team *team,
+                               oat_kernel_gradient *gradient);
+
 #endif

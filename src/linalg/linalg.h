@@ -1,6 +1,7 @@
 /* The BLAS and LAPACK calls that oatgp uses, and the Cholesky factorisation that says where it failed.
  *
- * All matrices are column-major with a leading dimension. Triangles are lower. Sizes must be below 2^31. */
+ * All matrices are column-major with a leading dimension. Triangles are lower. Sizes must be below 2^31.
+ * What takes `threads` uses that many where they pay. Their number changes no bit of the result. The BLAS has one thread inside. */
 #ifndef OAT_LINALG_H
 #define OAT_LINALG_H
 
@@ -42,10 +43,12 @@ typedef struct oat_triangle {
   const double *l, *inverse; /* inverse: block after block, each with leading dimension `leaf` */
 } oat_triangle;
 static inline size_t oat_triangle_room(size_t k) { return OAT_LEAF * k; }
-oat_triangle oat_triangle_make(const double *l, size_t k, double *room);
+oat_triangle oat_triangle_make(const double *l, size_t k, double *room, int threads);
 void oat_triangle_solve(const oat_triangle *triangle, oat_op op, oat_view b);
+/* The same in panels of rows, which depend on their number alone, and threads. */
+void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, int threads);
 /* B <- op(L)^-1 B */
-void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b);
+void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b, int threads);
 /* y = alpha op(A) x + beta y */
 void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y);
 /* Dot product */
@@ -53,7 +56,7 @@ double oat_dot(size_t n, const double *x, const double *y);
 
 /* Lower Cholesky factor in place; the strict upper triangle is set to 0. Returns 0, or the number (from 1) of the pivot that
  * was not positive (also for NaN). O(n^3 / 3). */
-size_t oat_cholesky(size_t n, double *a);
+size_t oat_cholesky(size_t n, double *a, int threads);
 /* What may be added to a diagonal until its Cholesky factorisation goes through: first nothing if `plain`, then least,
  * factor * least and so on, up to `most`. */
 typedef struct oat_lifts {
@@ -65,19 +68,19 @@ typedef struct oat_lifted {
   double lift;  /* the one that was tried last */
 } oat_lifted;
 /* `l` becomes the factor of `a` with the smallest lift that lets it through; `a` stays. */
-oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l);
+oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l, int threads);
 /* Replaces a lower Cholesky factor by the lower triangle of the inverse of the matrix. O(2 n^3 / 3). */
-void oat_cholesky_inverse(size_t n, double *l);
+void oat_cholesky_inverse(size_t n, double *l, int threads);
 /* Whether n numbers are from `lowest` on and finite. */
 bool oat_all_finite(size_t n, const double *x, double lowest);
 /* sum_i log l_ii */
 double oat_log_diagonal(size_t n, const double *l);
 /* Copies the lower triangle to the upper one. */
-void oat_symmetrise(size_t n, double *a);
+void oat_symmetrise(size_t n, double *a, int threads);
 /* A <- (A + A^T) / 2 */
-void oat_average_halves(size_t n, double *a);
+void oat_average_halves(size_t n, double *a, int threads);
 /* Transposes in place. */
-void oat_transpose(size_t n, double *a);
+void oat_transpose(size_t n, double *a, int threads);
 
 /* Threads that the BLAS may use from now on, if it lets us say so; 1 in a forked child. */
 void oat_set_blas_threads(int threads);

@@ -42,10 +42,16 @@ static void run_lane(const oat_loop *loop, size_t lane, progress *p) {
   }
 }
 
-/* Some lanes, side by side. */
+/* Some lanes, side by side. Threads without a lane wait: a team that shrinks would lose them. */
 static void run_round(const oat_loop *loop, size_t first, size_t count, progress *p) {
-  const int wanted = oat_threads_for(loop->threads, loop->flops), threads = (size_t)wanted < count ? wanted : (int)count;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+  const int threads = count > 1 ? oat_threads_for(loop->threads, loop->flops) : 1;
+  if (threads == 1) {
+    for (size_t lane = first; lane < first + count; lane++) {
+      run_lane(loop, lane, p);
+    }
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (size_t lane = first; lane < first + count; lane++) {
     run_lane(loop, lane, p);
   }

@@ -19,11 +19,12 @@ enum {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Lanes for n rows. */
+/* Lanes for n rows. With a block that was given, a lane has at least one. */
 static size_t lanes_of(const oat_cpu *cpu, size_t n) {
-  const size_t k = cpu->config.fits ? cpu->config.max_knots : 0;
+  const size_t k = cpu->config.fits ? cpu->config.max_knots : 0, given = cpu->config.block;
+  const size_t least = given > 0 ? given : LEAST_ROWS, many = given > 0 ? given : MANY_ROWS;
   size_t lanes = OAT_MOST_LANES;
-  while (lanes > 1 && (lanes * LEAST_ROWS > n || (lanes > USUAL_LANES && lanes * MANY_ROWS > n) || lanes * k > 4 * n)) {
+  while (lanes > 1 && (lanes * least > n || (lanes > USUAL_LANES && lanes * many > n) || lanes * k > 4 * n)) {
     lanes /= 2;
   }
   return lanes;
@@ -178,13 +179,15 @@ void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset,
                                  .threads = cpu->config.where.threads});
 }
 
-void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
+void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) {
+  cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room, cpu->config.where.threads);
+}
 
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb) {
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
   if (lb != NULL) {
-    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k));
+    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k), cpu->config.where.threads);
   }
 }
 

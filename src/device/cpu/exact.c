@@ -62,7 +62,7 @@ static void solve_right_sides(const oat_cpu *cpu, const double *l, double *solve
   const size_t n = cpu->rows->n, width = 1 + cpu->rows->p;
   const oat_view all = {solved, n, width, n};
   memcpy(solved, cpu->rows->r, n * width * sizeof *solved);
-  oat_solve_left(l, n, OAT_PLAIN, all);
+  oat_solve_left(l, n, OAT_PLAIN, all, cpu->config.where.threads);
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(gram, width));
 }
 
@@ -77,7 +77,7 @@ oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_
   for (size_t i = 0; i < all.n; i++) {
     s[i * (all.n + 1)] += jitter + oat_block_noise(&all, exact->tau, i);
   }
-  out->pivot = oat_cholesky(all.n, s);
+  out->pivot = oat_cholesky(all.n, s, cpu->config.where.threads);
   tell(cpu, exact->gradient ? FACTORISED : 1);
   if (out->pivot != 0) {
     return OATGP_NUMERIC;
@@ -143,9 +143,9 @@ oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, 
   const oat_cpu_exact *e = &cpu->exact;
   const size_t n = cpu->rows->n;
   memcpy(e->a, e->c, n * sizeof *e->a);
-  oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->a, n, 1, n});
-  oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->solved, n, 1 + cpu->rows->p, n});
-  oat_cholesky_inverse(n, e->s);
+  oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->a, n, 1, n}, cpu->config.where.threads);
+  oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->solved, n, 1 + cpu->rows->p, n}, cpu->config.where.threads);
+  oat_cholesky_inverse(n, e->s, cpu->config.where.threads);
   tell(cpu, INVERTED);
   out->signal = out->noise = 0;
   for (size_t first = 0; first < n; first += OAT_CPU_COLUMNS) {
@@ -185,7 +185,7 @@ static void inverse_diagonal(const oat_cpu *cpu, const double *l, double *panel,
     for (size_t c = 0; c < count; c++) {
       panel[first + c + c * n] = 1;
     }
-    oat_solve_left(l, n, OAT_PLAIN, (oat_view){panel, n, count, n});
+    oat_solve_left(l, n, OAT_PLAIN, (oat_view){panel, n, count, n}, cpu->config.where.threads);
     for (size_t c = 0; c < count; c++) {
       diagonal[first + c] = oat_dot(n, panel + c * n, panel + c * n);
     }
@@ -200,7 +200,7 @@ oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_e
   const oatgp_status status = oat_new_matrix(cpu->ctx, n, OAT_CPU_COLUMNS, &panel);
   if (status == OATGP_OK) {
     solve_right_sides(cpu, l, out->solved, out->gram);
-    oat_solve_left(l, n, OAT_TRANSPOSED, (oat_view){out->solved, n, 1 + cpu->rows->p, n});
+    oat_solve_left(l, n, OAT_TRANSPOSED, (oat_view){out->solved, n, 1 + cpu->rows->p, n}, cpu->config.where.threads);
     inverse_diagonal(cpu, l, panel, out->precision);
   }
   free(panel);
@@ -222,6 +222,6 @@ oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const
   for (size_t i = 0; i < n; i++) {
     l[i * (n + 1)] += diagonal[i];
   }
-  *pivot = oat_cholesky(n, l);
+  *pivot = oat_cholesky(n, l, cpu->config.where.threads);
   return *pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }

@@ -37,7 +37,7 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
     oat_solve_right(lb, k, OAT_TRANSPOSED, v);
     oat_gemm(1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, oat_square(covariance, n));
   }
-  oat_symmetrise(n, covariance);
+  oat_symmetrise(n, covariance, cpu->config.where.threads);
 done:
   oat_scratch_free(&memory);
   return status;

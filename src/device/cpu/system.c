@@ -140,8 +140,8 @@ static void precondition(oat_cpu *cpu, oat_iterate *out) {
   oat_loop loop = oat_cpu_loop(cpu, NULL, gather, &m);
   loop.join = join_gathered;
   oat_loop_run(&loop);
-  oat_solve_left(s->given.lb, k, OAT_PLAIN, t);
-  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t);
+  oat_solve_left(s->given.lb, k, OAT_PLAIN, t, cpu->config.where.threads);
+  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t, cpu->config.where.threads);
   oat_cpu_run(cpu, NULL, scatter, &m);
   out->ez = oat_dot(n, s->e, s->z);
   out->whole = 0;
