@@ -49,8 +49,10 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t left_of(int64_t limit, int64_t used) { return limit < 0 ? INT64_MAX : limit > used && used >= 0 ? limit - used : 0; }
 
 int64_t oat_machine_address_limit(void) {
-  struct rlimit limit;
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < INT64_MAX ? (int64_t)limit.rlim_cur : -1;
+  struct rlimit all, data;
+  const bool is_known = getrlimit(RLIMIT_AS, &all) == 0 && getrlimit(RLIMIT_DATA, &data) == 0;
+  const rlim_t limit = !is_known ? RLIM_INFINITY : all.rlim_cur < data.rlim_cur ? all.rlim_cur : data.rlim_cur;
+  return limit < INT64_MAX ? (int64_t)limit : -1;
 }
 
 int64_t oat_machine_available(void) {
