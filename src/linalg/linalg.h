@@ -87,7 +87,7 @@ void oat_transpose(size_t n, double *a, int threads);
 
 /* Threads that the BLAS may use from now on, if it lets us say so: 1 for the library, whose threads are around its calls. */
 void oat_set_blas_threads(int threads);
-/* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v), room
+/* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v, -d), room
  * for that many is made now. A BLAS that finds none later waits for it forever. */
 int oat_reserve_blas(int threads);
 /* Bytes of the address space that a thread takes by it. */
