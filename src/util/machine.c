@@ -44,3 +44,23 @@ int64_t oat_machine_available(void) {
   const int64_t available = free_kb >= 0 ? free_kb * 1024 : oat_machine_memory();
   return smaller(available, smaller(left_of(oat_machine_address_limit(), mapped), left_of(container, in_container)));
 }
+
+oat_processor oat_machine_processor(void) {
+  oat_processor found = {OAT_SIMD_UNKNOWN, false};
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_cpu_init(); /* this may be called before main */
+  const bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  found.simd = v4 && v3 ? OAT_SIMD_AVX512 : v3 ? OAT_SIMD_AVX2 : __builtin_cpu_supports("avx") ? OAT_SIMD_AVX : OAT_SIMD_SSE;
+  found.amd = __builtin_cpu_is("amd");
+#endif
+  return found;
+}
+
+const char *oat_simd_word(oat_simd simd) {
+  static const char *const words[] = {"of another kind than x86-64", "SSE", "AVX", "AVX2", "AVX-512"};
+  return words[simd];
+}
+
+const char *oat_processor_name(void) { return oat_simd_word(oat_machine_processor().simd); }
