@@ -31,24 +31,7 @@ if ldd "$OATGP" 2>/dev/null | grep -q 'lib.san'; then
   echo "skipped: nothing can be loaded before a sanitizer"
   exit $((failures > 0))
 fi
-cat >low.c <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-/* OpenBLAS begins with its kernels for Prescott, as on a processor that it does not know. */
-__attribute__((constructor)) static void begin_low(void) {
-  void (*quit)(void), (*init)(void);
-  *(void **)&quit = dlsym(RTLD_DEFAULT, "gotoblas_dynamic_quit");
-  *(void **)&init = dlsym(RTLD_DEFAULT, "gotoblas_dynamic_init");
-  if (getenv("OPENBLAS_CORETYPE") == NULL && quit != NULL && init != NULL) {
-    setenv("OPENBLAS_CORETYPE", "Prescott", 1);
-    quit();
-    init();
-    unsetenv("OPENBLAS_CORETYPE");
-  }
-}
-END
-check "something that makes OpenBLAS choose too low" "${CC:-cc}" -shared -fPIC low.c -o low.so
+check "something that makes OpenBLAS choose too low" "${CC:-cc}" -shared -fPIC "$PROJECT_DIR/tests/low_kernels.c" -o low.so
 low() { LD_PRELOAD=$TMPDIR/low.so "$OATGP" "$@" >out 2>err; }
 low --version
 check "too low a choice is put right" grep -qE '^BLAS +OpenBLAS [0-9.]+, kernels for [A-Za-z]+ \(it had chosen Prescott\)$' out

@@ -164,6 +164,9 @@ static void read_openblas(oat_blas *blas) {
   const char *config = functions.config();
   sscanf(config, "OpenBLAS %31s", blas->version);
   blas->dynamic = strstr(config, "DYNAMIC_ARCH") != NULL;
+  if (blas->dynamic && functions.init != NULL) {
+    functions.init(); /* linked in, its constructor may come after this one; where it has chosen, this does nothing */
+  }
   if (functions.core != NULL) {
     snprintf(blas->core, sizeof blas->core, "%s", functions.core());
   }
@@ -201,7 +204,7 @@ static void read_mkl(oat_blas *blas) {
   version(text, (int)sizeof text - 1);
   const char *number = strstr(text, "Version ");
   if (number != NULL) {
-    sscanf(number, "Version %31s", blas->version);
+    sscanf(number, "Version %31[0-9.]", blas->version);
   }
   LOOK_UP(functions.set_threads, anywhere, "MKL_Set_Num_Threads");
   LOOK_UP(functions.get_threads, anywhere, "MKL_Get_Max_Threads");
@@ -285,10 +288,8 @@ void oat_blas_line(const oat_blas *blas, oat_processor processor, char *out, siz
   snprintf(out, room, "%s%s%s%s%s", name, blas->version[0] != '\0' ? " " : "", blas->version, kernels, why);
 }
 
-/* Measured by bench/blas (docs/performance.md). */
-static const char *how_slow(oat_simd has, oat_simd could) {
-  return has >= OAT_SIMD_AVX2 ? "half as long again" : could == OAT_SIMD_AVX512 ? "4 to 5 times as long" : "2 to 3 times as long";
-}
+/* Measured (docs/performance.md): how many times as long an evaluation takes. */
+static const char *how_slow(oat_simd has, oat_simd could) { return has >= OAT_SIMD_AVX2 ? "1.6" : could == OAT_SIMD_AVX512 ? "5" : "3"; }
 
 void oat_blas_complaint(const oat_blas *blas, oat_processor processor, char *out, size_t room) {
   const char *better = oat_better_core(blas->core, processor);
@@ -305,8 +306,8 @@ void oat_blas_complaint(const oat_blas *blas, oat_processor processor, char *out
     if (blas->kind == OAT_OPENBLAS && blas->dynamic && !blas->tried) {
       snprintf(remedy, sizeof remedy, "set %s=%s in the environment before the program starts", variable, better);
     }
-    snprintf(out, room, "%s %s uses its kernels for %s, but the processor has %s, so the work takes about %s; %s", names[blas->kind],
-             blas->version, blas->core, oat_simd_word(processor.simd), how_slow(has, processor.simd), remedy);
+    snprintf(out, room, "%s %s uses its kernels for %s, but the processor has %s, so the work takes about %s times as long; %s",
+             names[blas->kind], blas->version, blas->core, oat_simd_word(processor.simd), how_slow(has, processor.simd), remedy);
   }
 }
 
@@ -328,7 +329,6 @@ void oat_blas_look(void) {
   atomic_store(&told, false);
 }
 
-/* After OpenBLAS's own, which is in a library below this one or asks to be early. */
 __attribute__((constructor)) static void look_first(void) { oat_blas_look(); }
 
 const oat_blas *oat_blas_found(void) { return &found; }
