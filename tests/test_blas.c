@@ -87,20 +87,21 @@ static void the_users_choice_is_named_and_no_fault(void **state) {
 
 static void what_stays_too_low_has_a_remedy(void **state) {
   (void)state;
-  expect_words(
-      &(oat_blas){OAT_OPENBLAS, "0.3.5", "libopenblas.so.0", "Haswell", "Prescott", false, true, true}, avx512,
-      "OpenBLAS 0.3.5, kernels for Haswell (it had chosen Prescott)",
-      "OpenBLAS 0.3.5 uses its kernels for Haswell, but the processor has AVX-512, so the work takes about 1.6 times as long; install "
-      "a newer OpenBLAS that has kernels for all processors (DYNAMIC_ARCH)");
+  expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.5", "libopenblas.so.0", "Haswell", "Prescott", false, true, true}, avx512,
+               "OpenBLAS 0.3.5, kernels for Haswell (it had chosen Prescott)",
+               "OpenBLAS uses its kernels for Haswell, but the processor has AVX-512, so the work takes about 1.6 times as long; install a "
+               "newer one that was built with DYNAMIC_ARCH, or take the Python package, which brings its own");
   expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "Prescott", "", false, true, false}, avx512,
                "OpenBLAS 0.3.21, kernels for Prescott",
-               "OpenBLAS 0.3.21 uses its kernels for Prescott, but the processor has AVX-512, so the work takes about 5 times as long; set "
+               "OpenBLAS uses its kernels for Prescott, but the processor has AVX-512, so the work takes about 5 times as long; set "
                "OPENBLAS_CORETYPE=SkylakeX in the environment before the program starts");
   expect_words(
       &(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "Nehalem", "", false, false, false}, avx2,
       "OpenBLAS 0.3.21, kernels for Nehalem",
-      "OpenBLAS 0.3.21 uses its kernels for Nehalem, but the processor has AVX2, so the work takes about 3 times as long; install a "
-      "newer OpenBLAS that has kernels for all processors (DYNAMIC_ARCH)");
+      "OpenBLAS uses its kernels for Nehalem, but the processor has AVX2, so the work takes about 3 times as long; install a newer one "
+      "that was built with DYNAMIC_ARCH, or take the Python package, which brings its own");
+  expect_words(&(oat_blas){OAT_BLIS, "0.9.0", "libblis.so.4", "haswell", "", false, false, false}, avx512,
+               "BLIS 0.9.0, kernels for haswell", ""); /* it has its reasons */
 }
 
 static void the_reference_has_a_remedy(void **state) {

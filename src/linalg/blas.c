@@ -20,41 +20,20 @@
 
 /* ---- what kernels are for ---------------------------------------------------------------------------------------------- */
 
-/* The names of OpenBLAS (driver/others/dynamic.c) and of BLIS. */
+/* The names of OpenBLAS (driver/others/dynamic.c). */
 static const struct {
   const char *core;
   oat_simd simd;
 } cores[] = {
-    {"Katmai", OAT_SIMD_SSE},
-    {"Coppermine", OAT_SIMD_SSE},
-    {"Northwood", OAT_SIMD_SSE},
-    {"Prescott", OAT_SIMD_SSE},
-    {"Banias", OAT_SIMD_SSE},
-    {"Atom", OAT_SIMD_SSE},
-    {"Core2", OAT_SIMD_SSE},
-    {"Penryn", OAT_SIMD_SSE},
-    {"Dunnington", OAT_SIMD_SSE},
-    {"Nehalem", OAT_SIMD_SSE},
-    {"Athlon", OAT_SIMD_SSE},
-    {"Opteron", OAT_SIMD_SSE},
-    {"Opteron_SSE3", OAT_SIMD_SSE},
-    {"Barcelona", OAT_SIMD_SSE},
-    {"Nano", OAT_SIMD_SSE},
-    {"Bobcat", OAT_SIMD_SSE},
-    {"generic", OAT_SIMD_SSE},
-    {"Sandybridge", OAT_SIMD_AVX},
-    {"Bulldozer", OAT_SIMD_AVX},
-    {"Piledriver", OAT_SIMD_AVX},
-    {"Steamroller", OAT_SIMD_AVX},
-    {"Excavator", OAT_SIMD_AVX2},
-    {"Haswell", OAT_SIMD_AVX2},
-    {"Zen", OAT_SIMD_AVX2},
-    {"Zen2", OAT_SIMD_AVX2},
-    {"Zen3", OAT_SIMD_AVX2},
-    {"SkylakeX", OAT_SIMD_AVX512},
-    {"Cooperlake", OAT_SIMD_AVX512},
-    {"SapphireRapids", OAT_SIMD_AVX512},
-    {"skx", OAT_SIMD_AVX512},
+    {"Katmai", OAT_SIMD_SSE},       {"Coppermine", OAT_SIMD_SSE},    {"Northwood", OAT_SIMD_SSE},
+    {"Prescott", OAT_SIMD_SSE},     {"Banias", OAT_SIMD_SSE},        {"Atom", OAT_SIMD_SSE},
+    {"Core2", OAT_SIMD_SSE},        {"Penryn", OAT_SIMD_SSE},        {"Dunnington", OAT_SIMD_SSE},
+    {"Nehalem", OAT_SIMD_SSE},      {"Athlon", OAT_SIMD_SSE},        {"Opteron", OAT_SIMD_SSE},
+    {"Opteron_SSE3", OAT_SIMD_SSE}, {"Barcelona", OAT_SIMD_SSE},     {"Nano", OAT_SIMD_SSE},
+    {"Bobcat", OAT_SIMD_SSE},       {"generic", OAT_SIMD_SSE},       {"Sandybridge", OAT_SIMD_AVX},
+    {"Bulldozer", OAT_SIMD_AVX},    {"Piledriver", OAT_SIMD_AVX},    {"Steamroller", OAT_SIMD_AVX},
+    {"Excavator", OAT_SIMD_AVX2},   {"Haswell", OAT_SIMD_AVX2},      {"Zen", OAT_SIMD_AVX2},
+    {"SkylakeX", OAT_SIMD_AVX512},  {"Cooperlake", OAT_SIMD_AVX512}, {"SapphireRapids", OAT_SIMD_AVX512},
 };
 
 oat_simd oat_core_simd(const char *core) {
@@ -300,14 +279,14 @@ void oat_blas_complaint(const oat_blas *blas, oat_processor processor, char *out
         "the BLAS is the reference implementation (%s), with which the work takes about 10 times as long as with OpenBLAS; install that "
         "(Debian: libopenblas0)",
         blas->file);
-  } else if (better != NULL && !blas->by_user) {
+  } else if (blas->kind == OAT_OPENBLAS && better != NULL && !blas->by_user) {
     const oat_simd has = oat_core_simd(blas->core);
-    char remedy[100] = "install a newer OpenBLAS that has kernels for all processors (DYNAMIC_ARCH)";
-    if (blas->kind == OAT_OPENBLAS && blas->dynamic && !blas->tried) {
+    char remedy[150] = "install a newer one that was built with DYNAMIC_ARCH, or take the Python package, which brings its own";
+    if (blas->dynamic && !blas->tried) {
       snprintf(remedy, sizeof remedy, "set %s=%s in the environment before the program starts", variable, better);
     }
-    snprintf(out, room, "%s %s uses its kernels for %s, but the processor has %s, so the work takes about %s times as long; %s",
-             names[blas->kind], blas->version, blas->core, oat_simd_word(processor.simd), how_slow(has, processor.simd), remedy);
+    snprintf(out, room, "OpenBLAS uses its kernels for %s, but the processor has %s, so the work takes about %s times as long; %s",
+             blas->core, oat_simd_word(processor.simd), how_slow(has, processor.simd), remedy);
   }
 }
 
