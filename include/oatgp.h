@@ -35,8 +35,8 @@ typedef enum oatgp_stop {
 } oatgp_stop;
 
 OATGP_API const char *oatgp_version(void); /* "0.1.0" */
-/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "threads", "SIMD" ...), or NULL past the last
- * one, and in words what it is. */
+/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "processor", "threads" ...), or NULL past the
+ * last one, and in words what it is. */
 OATGP_API const char *oatgp_feature(size_t index, const char **value);
 /* What 0 threads stand for (oatgp_context_set_threads), at least 1. */
 OATGP_API int oatgp_cores(void);

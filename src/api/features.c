@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
-#include "linalg/linalg.h"
+#include "linalg/blas.h"
 #include "oat_config.h"
 #include "oatgp.h"
 #include "util/machine.h"
@@ -29,8 +29,9 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name},   {"threads", oat_threads_name}, {"SIMD", oat_simd_name},
-    {"devices", device_names}, {"zlib", zlib_name},           {"compiler", compiler_name},
+    {"BLAS", oat_blas_name},     {"processor", oat_processor_name}, {"threads", oat_threads_name},
+    {"SIMD", oat_simd_name},     {"devices", device_names},         {"zlib", zlib_name},
+    {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {

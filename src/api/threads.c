@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "api/api.h"
+#include "linalg/blas.h"
 #include "linalg/linalg.h"
 #include "util/machine.h"
 #include "util/threads.h"
@@ -20,6 +21,10 @@ oatgp_status oat_take_threads(oatgp_context *ctx, int threads) {
     oat_say(ctx, OATGP_NOTE,
             "the address space is limited to %.0f MiB (ulimit -v or -d), which has room for %d of %d threads (%.0f MiB each)",
             size_of((double)oat_machine_address_limit()), fit, wanted, size_of((double)oat_blas_buffer()));
+  }
+  const char *news = oat_blas_news();
+  if (news != NULL) {
+    oat_say(ctx, OATGP_WARNING, "%s", news);
   }
   oat_set_blas_threads(1);
   return OATGP_OK;

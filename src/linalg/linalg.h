@@ -92,8 +92,6 @@ void oat_set_blas_threads(int threads);
 int oat_reserve_blas(int threads);
 /* Bytes of the address space that a thread takes by it. */
 size_t oat_blas_buffer(void);
-/* Which BLAS it is, in its own words. */
-const char *oat_blas_name(void);
 
 /* Buffers of OpenBLAS. It maps one for each thread that is in a call of it, keeps it for later calls, and asks again without end where the
  * address space has no room. So they are made before the work, as many as there is room for. */

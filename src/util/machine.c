@@ -213,3 +213,25 @@ int oat_machine_cores(void) {
 }
 
 void oat_machine_set_cores(int most) { atomic_store(&most_cores, most > 0 ? most : INT_MAX); }
+
+/* ---- the processor ------------------------------------------------------------------------------------------------ */
+
+oat_processor oat_machine_processor(void) {
+  oat_processor found = {OAT_SIMD_UNKNOWN, false};
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_cpu_init(); /* this may be called before main */
+  const bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  found.simd = v4 && v3 ? OAT_SIMD_AVX512 : v3 ? OAT_SIMD_AVX2 : __builtin_cpu_supports("avx") ? OAT_SIMD_AVX : OAT_SIMD_SSE;
+  found.amd = __builtin_cpu_is("amd");
+#endif
+  return found;
+}
+
+const char *oat_simd_word(oat_simd simd) {
+  static const char *const words[] = {"of another kind than x86-64", "SSE", "AVX", "AVX2", "AVX-512"};
+  return words[simd];
+}
+
+const char *oat_processor_name(void) { return oat_simd_word(oat_machine_processor().simd); }
