@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "linalg/linalg.h"
 #include "fit/fit.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 
 static double *normals(oatgp_context *ctx, oat_rng *rng, size_t count) {
@@ -82,7 +83,7 @@ void subject_equip(subject *s) {
   s->tall = normals(s->ctx, &s->rng, n * k);
   s->product = bench_numbers(s->ctx, n * k);
   s->square = normals(s->ctx, &s->rng, k * k);
-  s->gram = bench_numbers(s->ctx, k * k);
+  s->gram = bench_numbers(s->ctx, k * k * (size_t)s->choice.threads);
 }
 
 void subject_close(subject *s) {
@@ -115,11 +116,19 @@ void subject_gains(subject *s) {
 
 void subject_predict(subject *s) { bench_check(s->ctx, oatgp_predict(s->ctx, s->model, s->data, &s->prediction)); }
 
+static void multiply_share(void *self, size_t lane, size_t item) {
+  const subject *s = self;
+  const size_t n = s->choice.shape.n, k = s->choice.shape.k, threads = (size_t)s->choice.threads;
+  const size_t first = item * n / threads, rows = (item + 1) * n / threads - first;
+  const oat_const_view tall = {s->tall + first, rows, k, n}, square = oat_const_square(s->square, k);
+  const oat_view product = {s->product + first, rows, k, n};
+  (void)lane;
+  oat_gemm(1, tall, OAT_PLAIN, square, OAT_PLAIN, 0, product);
+  oat_syrk(1, tall, 0, oat_square(s->gram + item * k * k, k));
+  oat_gemm(1, tall, OAT_PLAIN, square, OAT_PLAIN, 0, product);
+}
+
 void subject_floor(subject *s) {
-  const size_t n = s->choice.shape.n, k = s->choice.shape.k;
-  const oat_const_view tall = {s->tall, n, k, n}, square = oat_const_square(s->square, k);
-  const oat_view product = {s->product, n, k, n};
-  oat_gemm(1, tall, OAT_PLAIN, square, OAT_PLAIN, 0, product);
-  oat_syrk(1, tall, 0, oat_square(s->gram, k));
-  oat_gemm(1, tall, OAT_PLAIN, square, OAT_PLAIN, 0, product);
+  const size_t threads = (size_t)s->choice.threads;
+  oat_loop_run(&(oat_loop){.items = threads, .lanes = threads, .threads = s->choice.threads, .item = multiply_share, .self = s});
 }

@@ -30,7 +30,7 @@ typedef struct subject {
   oat_points candidates; /* as many random rows as oat-gain looks at */
   double *points, *gain_work, *gain;
   oatgp_prediction prediction;
-  double *tall, *product, *square, *gram; /* of the floor: two of n x k, two of k x k */
+  double *tall, *product, *square, *gram; /* of the floor: two of n x k, k x k, and k x k for each thread */
 } subject;
 
 /* The rows, and the objective with its gradient. */
@@ -44,7 +44,7 @@ void subject_value(subject *s);
 void subject_gradient(subject *s); /* with the value */
 void subject_gains(subject *s);
 void subject_predict(subject *s);
-/* gemm + syrk + gemm with matrices of n x k and k x k: 2 + 1 + 2 times n k^2 flops. */
+/* gemm + syrk + gemm with matrices of n x k and k x k: 2 + 1 + 2 times n k^2 flops. Each thread has its share of the rows. */
 void subject_floor(subject *s);
 
 #endif

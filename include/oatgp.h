@@ -430,7 +430,7 @@ typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
  * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes
  * O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
  * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as
- * known. The same bits (but for `exact` and times) for any number of threads. */
+ * known. The same bits (but for times) for any number of threads. */
 OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                      oatgp_bracket_fn monitor, void *user, oatgp_certificate *out);
 /* Keeps the bounds in the model, and so in its file. */

@@ -3,7 +3,7 @@
  * row. So another processor, several machines or rows from a file change nothing above.
  *
  * Contract of every operation: to the last bit, the result depends on the rows, the numbers given and the configured
- * block alone. It does not depend on the number of threads (see by_rows). An operation allocates nothing unless it says
+ * block alone. It does not depend on the number of threads. An operation allocates nothing unless it says
  * so.
  *
  * Notation of the paper; V = L^-1 Kuf, L L^T = Kuu:
@@ -29,10 +29,9 @@ typedef struct oat_device_config {
   size_t block;     /* rows at a time; 0: chosen by the device */
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
   oat_where where;
-  bool fits;    /* will be asked for sums, gradients and gains, too: else it needs less memory */
-  bool by_rows; /* only values for each row are wanted: sums over rows may depend on the threads, which saves memory */
-  bool exact;   /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system;  /* will be asked for system_open */
+  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system; /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */

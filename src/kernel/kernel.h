@@ -60,11 +60,12 @@ typedef struct oat_covariance {
   oat_kernel_id id;
   size_t d;
   const double *theta; /* parameters.h has its places */
+  bool among;          /* the points on both sides are of one set, so that some may almost meet: differences are formed first */
 } oat_covariance;
 
 /* The covariance at theta, which is borrowed. */
 static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){kernel->id, d, theta};
+  return (oat_covariance){.id = kernel->id, .d = d, .theta = theta};
 }
 
 /* Points, column-major: coordinate j of point i is a[i + j * ld]. */

@@ -16,6 +16,8 @@
 
 static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_objective *)objective; }
 
+static int threads_of(const oat_sparse_objective *o) { return o->base.config.where.threads; }
+
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
   const oat_rows *rows = o->base.config.rows;
@@ -113,7 +115,7 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
   for (size_t i = 0; i < config->k; i++) {
     o->l[i * (config->k + 1)] += oat_jitter_variance(config, &cov, z, point->theta[OAT_TAU]);
   }
-  o->base.pivot = oat_cholesky(config->k, o->l);
+  o->base.pivot = oat_cholesky(config->k, o->l, config->where.threads);
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
@@ -135,7 +137,7 @@ static oatgp_status factorise_b(oat_sparse_objective *o) {
   }
   const double rounding = (double)k * DBL_EPSILON * largest;
   const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 2, .most = MOST_ROUNDINGS * rounding};
-  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb).pivot;
+  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb, threads_of(o)).pivot;
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
@@ -145,7 +147,7 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   const oat_view all = {o->c_all, k, width, k};
   memcpy(o->c_all, o->sums.vwr, k * width * sizeof *o->c_all);
-  oat_solve_left(o->lb, k, OAT_PLAIN, all);
+  oat_solve_left(o->lb, k, OAT_PLAIN, all, threads_of(o));
   memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
   const oatgp_status status = oat_gls_factorise(&o->gls, o->gram, o->sums.rwr);
@@ -174,12 +176,12 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
 static void invert_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   memcpy(o->e, o->c, k * sizeof *o->e);
-  oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k});
+  oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k}, threads_of(o));
   memcpy(o->le, o->e, k * sizeof *o->e);
-  oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k});
+  oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k}, threads_of(o));
   memcpy(o->binv, o->lb, k * k * sizeof *o->binv);
-  oat_cholesky_inverse(k, o->binv);
-  oat_symmetrise(k, o->binv);
+  oat_cholesky_inverse(k, o->binv, threads_of(o));
+  oat_symmetrise(k, o->binv, threads_of(o));
 }
 
 /* m = (gamma I - B^-1 - e e^T) L^-1, gamma 1 for vfe and 0 for dic and dtc */
@@ -195,7 +197,7 @@ static void column_of_m(oat_sparse_objective *o, size_t j) {
 
 static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l) {
   for_each_column(o, column_of_m);
-  oat_triangle_solve(l, OAT_PLAIN, oat_square(o->m, l->k));
+  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, l->k), threads_of(o));
 }
 
 /* The lower triangle of S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
@@ -225,10 +227,10 @@ static void cholesky_adjoint(oat_sparse_objective *o, const oat_triangle *l) {
   const size_t k = l->k;
   for_each_column(o, column_of_p);
   for (int side = 0; side < 2; side++) {
-    oat_transpose(k, o->s);
-    oat_triangle_solve(l, OAT_PLAIN, oat_square(o->s, k));
+    oat_transpose(k, o->s, threads_of(o));
+    oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->s, k), threads_of(o));
   }
-  oat_average_halves(k, o->s);
+  oat_average_halves(k, o->s, threads_of(o));
 }
 
 static double trace(size_t k, const double *a) {
@@ -287,7 +289,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
   sums.count -= collapsed ? k * k : 0;
-  const oat_triangle l = oat_triangle_make(o->l, k, o->room);
+  const oat_triangle l = oat_triangle_make(o->l, k, o->room, threads_of(o));
   o->gamma = sparse->trace ? 1 : 0;
   invert_b(o);
   if (collapsed) {

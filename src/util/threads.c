@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 
-#define FLOPS_OF_THREAD 1e6 /* another thread must have so many, some tens of microseconds, to be worth waking */
+#define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for */
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
@@ -28,9 +28,8 @@ int oat_lane_threads(int wanted) {
 }
 
 int oat_threads_for(int threads, double flops) {
-  const double paid = 1 + flops / FLOPS_OF_THREAD;
   const int most = oat_lane_threads(threads);
-  return flops > 0 && paid < most ? (int)paid : most;
+  return flops > 0 && flops < FLOPS_OF_THREAD * most ? 1 : most;
 }
 
 bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }
