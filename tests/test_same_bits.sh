@@ -126,11 +126,11 @@ every() {
     fits "auto-$kernel" rows --kernel "$kernel" --subset-rows 200 --max-knots 30 --max-iter 6
   done
   for mean in mean fit linear -2; do
-    for noise in '' '--weights w' '--noise-variance v'; do
-      # shellcheck disable=SC2086
-      fits "mean-$mean$noise" rows --mean "$mean" $noise --knots 40 --max-iter 5
-      fits "full-$mean$noise" few --approx full --mean "$mean" $noise --max-iter 5
-      fits "auto-$mean$noise" few --mean "$mean" $noise --subset-rows 100
+    for noise in --weights=w --noise-variance=v; do
+      set -- --mean "$mean" "${noise%=*}" "${noise#*=}"
+      fits "knots$mean$noise" rows "$@" --knots 40 --max-iter 5
+      fits "exact$mean$noise" few "$@" --approx full --max-iter 5
+      fits "chosen$mean$noise" few "$@" --subset-rows 100
     done
   done
   fits full-large rows --approx full --max-iter 2
