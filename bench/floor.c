@@ -2,7 +2,7 @@
  * value with its gradient cannot do without. Every line has both, timed in turn in this process; medians. The floor is the same for
  * whatever is timed, so that a value alone may come below 1, and 1000 gains (4000 N K flops) above it by 800 / K.
  *
- * With several threads BLAS gets them for the floor; the library uses them for blocks of rows and keeps BLAS at one.
+ * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
  * Usage: floor [--json] [--quick] [--only N,K,D] [--what WHAT] [--threads T]. A line is printed when it has been measured. */
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "bench.h"
-#include "linalg/linalg.h"
 #include "subject.h"
 #include "util/clock.h"
 
@@ -89,8 +88,8 @@ static bool read_options(options *o, int argc, char **argv) {
 
 /* ---- timing ----------------------------------------------------------------------------------------------------------- */
 
-/* The threads of BLAS and of the library look for more work in a busy loop for a while, and would take each other's processors: waits until
- * they sleep, which is when this process uses no more time. */
+/* Threads look for more work in a busy loop for a while, and could take each other's processors: waits until they sleep, which is when this
+ * process uses no more time. */
 static void let_threads_sleep(void) {
   const struct timespec nap = {0, 5000000};
   clock_t before, used;
@@ -103,7 +102,6 @@ static void let_threads_sleep(void) {
 
 typedef struct timing {
   void (*run)(subject *s);
-  int blas_threads;
   size_t repeats;
   double seconds[MOST_ROUNDS];
 } timing;
@@ -112,13 +110,11 @@ static double run_once(subject *s, timing *t) {
   if (s->choice.threads > 1) {
     let_threads_sleep();
   }
-  oat_set_blas_threads(t->blas_threads);
   const double began = oat_seconds();
   for (size_t i = 0; i < t->repeats; i++) {
     t->run(s);
   }
   const double seconds = oat_seconds() - began;
-  oat_set_blas_threads(1);
   return seconds / (double)t->repeats;
 }
 
@@ -146,7 +142,7 @@ static void print_json(const subject_choice *c, const char *name, double seconds
 }
 
 static void measure(subject *s, const what *w, const options *o) {
-  timing ours = {.run = w->run, .blas_threads = 1}, floor = {.run = subject_floor, .blas_threads = s->choice.threads};
+  timing ours = {.run = w->run}, floor = {.run = subject_floor};
   size_t rounds = 0;
   prepare(s, &floor);
   prepare(s, &ours);
@@ -165,6 +161,7 @@ static void measure(subject *s, const what *w, const options *o) {
 static void measure_model(const subject_choice *choice, bool first, const options *o) {
   subject s;
   subject_open(&s, choice);
+  subject_equip(&s);
   for (size_t i = 0; i < LENGTH(whats); i++) {
     if ((first || whats[i].of_all_models) && (o->what == NULL || o->what == whats[i].name)) {
       measure(&s, &whats[i], o);

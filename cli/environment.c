@@ -1,7 +1,6 @@
 /* What the libraries below read from the environment when they are loaded, which is before main: the command sets it and begins again, once.
  *
- * OPENBLAS_NUM_THREADS=1: it starts with one thread, and makes more where the full GP wants them. Else it has one for each core of the machine
- *   from the start, and where the address space is limited they wait forever for room, which keeps the command from ending.
+ * OPENBLAS_NUM_THREADS=1: it has one thread, since ours are around its calls. Else it has one for each core of the machine from the start, and where the address space is limited they wait forever for room, which keeps the command from ending.
  * GOMP_SPINCOUNT=1000: a thread that waits for another turns so often, some microseconds, and then sleeps. By default it turns for some
  *   milliseconds; on a busy machine that is the time which the other one needs (docs/performance.md has the numbers).
  * MALLOC_ARENA_MAX=1, where the address space is limited: threads share what has been mapped.
@@ -21,9 +20,13 @@ static bool set(const char *name, const char *value, bool always) {
   return (now == NULL || (always && strcmp(now, value) != 0)) && setenv(name, value, 1) == 0;
 }
 
-void cli_enter_environment(char **argv) {
+static bool is_limited(int resource) {
   struct rlimit limit;
-  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+void cli_enter_environment(char **argv) {
+  const bool limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
   bool changed = set("OPENBLAS_NUM_THREADS", "1", limited);
   if (getenv("OMP_WAIT_POLICY") == NULL) {
     changed = set("GOMP_SPINCOUNT", "1000", false) || changed;

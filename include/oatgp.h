@@ -38,6 +38,10 @@ OATGP_API const char *oatgp_version(void); /* "0.1.0" */
 /* What the library was built with and has found here, one thing at a time: its name ("BLAS", "processor", "threads" ...), or NULL past the
  * last one, and in words what it is. */
 OATGP_API const char *oatgp_feature(size_t index, const char **value);
+/* What 0 threads stand for (oatgp_context_set_threads), at least 1. */
+OATGP_API int oatgp_cores(void);
+/* From now on no more than so many in this process, for one that shares the machine with others; 0: no such limit. */
+OATGP_API void oatgp_set_cores(int most);
 OATGP_API const char *oatgp_status_sentence(oatgp_status status);
 OATGP_API const char *oatgp_stop_word(oatgp_stop stop); /* "objective" */
 OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
@@ -63,7 +67,9 @@ OATGP_API void oatgp_context_free(oatgp_context *ctx);
 OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 /* Notes and warnings (dropped rows, a raised jitter ...) go to fn; NULL, the default, discards them. */
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
-/* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
+/* Threads that read, predict and write; oatgp_fit and oatgp_evaluate use settings->threads. 0, the default of both, stands
+ * for the cores there are: those that this process may run on and its container has the time of, or what OMP_NUM_THREADS
+ * says. A forked child uses one. Processes that work side by side should each be told their part. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
 /* The device on which predictions, scores, leave-one-out and updates work: a name of --device. "auto", the default, is the
  * fastest one. oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if no device has that name.
@@ -430,7 +436,7 @@ typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
  * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes
  * O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
  * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as
- * known. The same bits (but for `exact` and times) for any number of threads. */
+ * known. The same bits (but for times) for any number of threads. */
 OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                      oatgp_bracket_fn monitor, void *user, oatgp_certificate *out);
 /* Keeps the bounds in the model, and so in its file. */

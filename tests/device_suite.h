@@ -223,7 +223,7 @@ static inline void expect_near(const operation *o, const way *by, const char *ke
  * little time: there it is memory that is looked at. */
 static inline void try_ways(const operation *o, world *w, const oat_device_table *device, const char *kernel) {
   static const size_t blocks[] = {0, 7, 64, 1000};
-  static const int threads[] = {1, 2, 3, 5};
+  static const int threads[] = {1, 2, 3, 7, 16};
   static result wanted, one, many;
   wanted.count = 0;
   if (!under_valgrind()) {

@@ -309,7 +309,6 @@ static void machine_settings(void **state) {
     free(usual);
     oatgp_data_free(data);
   }
-  oat_set_blas_threads(1);
   free_problem(&p);
 }
 

@@ -1,5 +1,5 @@
-/* The number of threads changes no bit of a sparse model: objective, gradient, selected knots, final model, predictions. A forked child
- * works on one thread instead of waiting for threads that it does not have. */
+/* The number of threads changes no bit: objective, gradient, selected knots, final model, predictions. A forked child works on one thread
+ * instead of waiting for threads that it does not have. */
 #include "fits.h"
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ static void expect_same_numbers(size_t n, const double *a, const double *b) { as
 static void evaluations_have_the_same_bits(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 1);
-  static const char *const models[] = {"vfe", "fitc", "pep", "dtc"};
+  static const char *const models[] = {"vfe", "full", "fitc", "dtc", "pep"};
   for (size_t m = 0; m < LENGTH(models); m++) {
     oatgp_evaluation first = {0};
     for (size_t i = 0; i < LENGTH(counts); i++) {
@@ -69,6 +69,62 @@ static void fits_have_the_same_bits(void **state) {
   oatgp_data_free(data);
 }
 
+/* What a fit tells of the exact GP of some rows, and where it is stopped. */
+typedef struct listener {
+  size_t calls, stop_at; /* 0: never */
+  double told[2000];
+} listener;
+
+static int listen_to(void *user, const oatgp_event *event) {
+  listener *l = user;
+  const double numbers[] = {(double)event->kind, (double)event->evaluations, event->objective, event->best, event->gradient, event->tau};
+  if (event->kind == OATGP_EVENT_SUBSET && (l->calls + 1) * LENGTH(numbers) <= LENGTH(l->told)) {
+    memcpy(l->told + l->calls * LENGTH(numbers), numbers, sizeof numbers);
+  }
+  l->calls++;
+  return l->stop_at > 0 && l->calls >= l->stop_at;
+}
+
+static void expect_same_fits(scratch *s, const oatgp_data *data, size_t stop_at) {
+  listener *first = calloc(2, sizeof *first), *other = first + 1;
+  oatgp_model *one = NULL;
+  for (size_t i = 0; i < LENGTH(counts); i++) {
+    oatgp_model *model = NULL;
+    listener *l = i == 0 ? first : other;
+    *l = (listener){.stop_at = stop_at};
+    s->settings.threads = counts[i];
+    oatgp_context_set_threads(s->ctx, (int)counts[i]);
+    must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, listen_to, l, &model));
+    if (i == 0) {
+      one = model;
+      continue;
+    }
+    assert_int_equal(first->calls, other->calls);
+    expect_same_numbers(LENGTH(first->told), first->told, other->told);
+    expect_same_model(s, data, one, model);
+    oatgp_model_free(model);
+  }
+  oatgp_model_free(one);
+  free(first);
+}
+
+/* Starts run side by side: what is told of them, what they find and what is left of them by a stop is that of one after the other. With 60
+ * rows the race has all; with 110 the settling has; with 400 neither. */
+static void automatic_fits_have_the_same_bits(void **state) {
+  scratch *s = *state;
+  static const size_t rows[] = {60, 110, 400}, stops[] = {0, 1, 5, 17, 30, 43, 71};
+  s->settings.subset_rows = 70;
+  s->settings.max_knots = 20;
+  s->settings.block = BLOCK;
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    oatgp_data *data = wavy_data(s, rows[i], INPUTS, 0.2, 5 + i);
+    for (size_t j = 0; j < LENGTH(stops); j++) {
+      expect_same_fits(s, data, stops[j]);
+    }
+    oatgp_data_free(data);
+  }
+}
+
 /* Knots that are chosen among more rows than are looked at in one go: greedy residuals, k-means, the surrogate of oat-bo. */
 static void choices_among_many_rows_are_the_same(void **state) {
   scratch *s = *state;
@@ -96,15 +152,38 @@ static void choices_among_many_rows_are_the_same(void **state) {
   oatgp_data_free(data);
 }
 
-static void a_forked_child_works(void **state) {
+/* Everything that is O(rows^3): fit, joint covariance, draws, leave-one-out. */
+static void take_results(scratch *s, const oatgp_data *data, size_t n, double *to) {
+  oatgp_model *model = must_fit(s, data, NULL);
+  double *draws = to + n * n, *mean = draws + n, *rows = mean + n;
+  must(s, oatgp_predict_covariance(s->ctx, model, data, to));
+  must(s, oatgp_predict_samples(s->ctx, model, data, 1, 1, draws));
+  must(s, oatgp_predict_mean(s->ctx, model, data, mean));
+  must(s, oatgp_loo(s->ctx, model, data, &(oatgp_held_out){.mean = rows, .variance = rows + n, .nlp = rows + 2 * n}, NULL));
+  oatgp_model_free(model);
+}
+
+static void the_full_gp_has_the_same_bits(void **state) {
   scratch *s = *state;
-  if (under_valgrind()) {
-    skip();
+  const size_t n = under_valgrind() ? 140 : 300, count = n * (n + 5);
+  oatgp_data *data = wavy_data(s, n, INPUTS, 0.2, 6);
+  double *first = calloc(count, sizeof *first), *other = calloc(count, sizeof *other);
+  s->settings.approx = "full";
+  s->settings.select = "fixed";
+  s->settings.max_iter = 2;
+  for (size_t i = 0; i < (under_valgrind() ? 2 : LENGTH(counts)); i++) {
+    s->settings.threads = counts[i];
+    oatgp_context_set_threads(s->ctx, (int)counts[i]);
+    take_results(s, data, n, i == 0 ? first : other);
+    expect_same_numbers(i == 0 ? 0 : count, first, other);
   }
-  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 3);
+  free(first);
+  free(other);
+  oatgp_data_free(data);
+}
+
+static void expect_child_works(scratch *s, const oatgp_data *data) {
   oatgp_evaluation before = {0}, after = {0};
-  s->settings.threads = 2;
-  s->settings.block = BLOCK;
   must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &before));
   const pid_t child = fork();
   assert_true(child >= 0);
@@ -117,11 +196,25 @@ static void a_forked_child_works(void **state) {
   assert_int_equal(waitpid(child, &result, 0), child);
   assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
   oatgp_evaluation_clear(&before);
+}
+
+static void a_forked_child_works(void **state) {
+  scratch *s = *state;
+  if (under_valgrind()) {
+    skip();
+  }
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 3);
+  s->settings.threads = 2;
+  s->settings.block = BLOCK;
+  expect_child_works(s, data);
+  s->settings.approx = "full";
+  expect_child_works(s, data);
   oatgp_data_free(data);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits), WITH_SCRATCH(fits_have_the_same_bits),
-                                     WITH_SCRATCH(choices_among_many_rows_are_the_same), WITH_SCRATCH(a_forked_child_works)};
+  const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits),    WITH_SCRATCH(fits_have_the_same_bits),
+                                     WITH_SCRATCH(automatic_fits_have_the_same_bits), WITH_SCRATCH(choices_among_many_rows_are_the_same),
+                                     WITH_SCRATCH(the_full_gp_has_the_same_bits),     WITH_SCRATCH(a_forked_child_works)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

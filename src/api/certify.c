@@ -11,7 +11,7 @@ oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const o
             "model, data, settings and the place of the result must not be NULL");
   REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target: a certificate needs that of the training rows");
   PASS_ON(oatgp_settings_check(ctx, settings));
-  PASS_ON(oat_take_threads(ctx, (int)settings->threads, 1));
+  PASS_ON(oat_take_threads(ctx, (int)settings->threads));
   const oat_certify_request request = {model, data, settings, monitor, user};
   return oat_certify(ctx, &request, out);
 }

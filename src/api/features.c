@@ -44,6 +44,10 @@ const char *oatgp_feature(size_t index, const char **value) {
   return features[index].name;
 }
 
+int oatgp_cores(void) { return oat_machine_cores(); }
+
+void oatgp_set_cores(int most) { oat_machine_set_cores(most); }
+
 int oatgp_kernel_has(const char *kernel, const char *parameter) {
   const oat_kernel *found = kernel != NULL && parameter != NULL ? oat_kernel_find(kernel) : NULL;
   int has = 0;

@@ -23,7 +23,7 @@ oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oa
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(model == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
   REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
-  PASS_ON(oat_take_model_threads(ctx, model->approx, oat_threads(ctx)));
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
   return oat_loo_report(ctx, model, data, rows, scores);
 }
 
@@ -46,7 +46,7 @@ oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp
   oatgp_settings own = *settings;
   own.checkpoint = "";
   own.resume = "";
-  TRY(oat_take_model_threads(ctx, oat_approx_find(settings->approx), (int)settings->threads));
+  TRY(oat_take_threads(ctx, (int)settings->threads));
   const oat_fit_request fit = {.data = data, .settings = &own, .knots = knots, .settings_text = text};
   TRY(oat_cv(ctx, &fit, watch, rows, scores));
 done:

@@ -20,7 +20,7 @@ oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, con
 oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd) {
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(model == NULL || !model->approx->sparse, ctx, OATGP_ARGUMENT, model == NULL ? "the model is NULL" : "the full GP has no knots");
-  PASS_ON(mean != NULL || sd != NULL ? oat_take_threads(ctx, oat_threads(ctx), 1) : OATGP_OK);
+  PASS_ON(mean != NULL || sd != NULL ? oat_take_threads(ctx, oat_threads(ctx)) : OATGP_OK);
   return oat_predict_knots(ctx, model, knots, mean, sd);
 }
 
@@ -33,7 +33,7 @@ oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, cons
 oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(path == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the path and the place of the model must not be NULL");
-  PASS_ON(oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx)));
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
   return oat_model_read(ctx, path, out);
 }
 
@@ -51,7 +51,7 @@ oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, 
 oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(bytes == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the bytes and the place of the model must not be NULL");
-  PASS_ON(oat_take_threads(ctx, oat_threads(ctx), oat_threads(ctx)));
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
   return oat_model_unpack(ctx, size, bytes, out);
 }
 
@@ -59,7 +59,7 @@ void oatgp_bytes_free(unsigned char *bytes) { free(bytes); }
 
 static oatgp_status check_prediction(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const void *out) {
   REFUSE_IF(model == NULL || data == NULL || out == NULL, ctx, OATGP_ARGUMENT, "model, data and the place of the result must not be NULL");
-  return oat_take_threads(ctx, oat_threads(ctx), 1);
+  return oat_take_threads(ctx, oat_threads(ctx));
 }
 
 oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out) {

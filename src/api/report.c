@@ -17,7 +17,7 @@ oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatg
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(model == NULL || drawing == NULL || drawing->figure == NULL || drawing->path == NULL, ctx, OATGP_ARGUMENT,
             "the model, the drawing, its figure and its path must not be NULL");
-  PASS_ON(oat_take_model_threads(ctx, model->approx, oat_threads(ctx)));
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
   return oat_draw(ctx, model, data, drawing);
 }
 
@@ -25,6 +25,6 @@ oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oa
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(model == NULL || data == NULL || path == NULL, ctx, OATGP_ARGUMENT, "the model, the data and the path must not be NULL");
   REFUSE_IF(data->y == NULL || data->n == 0, ctx, OATGP_DATA, "the data have no target or no rows, which a report needs");
-  PASS_ON(oat_take_model_threads(ctx, model->approx, oat_threads(ctx)));
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
   return oat_report(ctx, model, data, from != NULL ? from : "the data", path);
 }

@@ -8,7 +8,7 @@ oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_da
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(model == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
   REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the new rows have no target");
-  PASS_ON(oat_take_threads(ctx, oat_threads(ctx), 1));
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
   return oat_update(ctx, model, data);
 }
 
@@ -16,7 +16,7 @@ oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oat
                          oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(model != NULL ? oat_check_problem(ctx, data, settings, out) : oat_fail(ctx, OATGP_ARGUMENT, "the model must not be NULL"));
-  PASS_ON(oat_take_model_threads(ctx, model->approx, (int)settings->threads));
+  PASS_ON(oat_take_threads(ctx, (int)settings->threads));
   const oat_fit_request request = {
       .data = data, .settings = settings, .monitor = monitor, .user = user, .settings_text = "", .from = model};
   return oat_refit(ctx, &request, out);

@@ -302,9 +302,7 @@ static void order_bounds(oatgp_certificate *c) {
 
 /* The bounds do not need it: they stay if its matrix is singular to rounding. */
 static oatgp_status exact_evidence(run *f) {
-  oat_set_blas_threads((int)f->request->settings->threads);
   const oatgp_status status = evaluate(f, f->exact, &f->result.exact);
-  oat_set_blas_threads(1);
   if (status != OATGP_NUMERIC) {
     return status;
   }
@@ -337,9 +335,7 @@ done:
 /* The full GP's objective is the evidence. */
 static oatgp_status certify_full(run *f) {
   oatgp_certificate *c = &f->result;
-  oat_set_blas_threads((int)f->request->settings->threads);
   const oatgp_status status = evaluate_once(f, f->request->model->approx, true, &c->exact);
-  oat_set_blas_threads(1);
   c->elbo = c->lower = c->upper = c->exact;
   if (status == OATGP_OK) {
     oat_say(f->ctx, OATGP_NOTE, "the model is the full GP: its objective is the exact log evidence");

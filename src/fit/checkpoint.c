@@ -262,12 +262,13 @@ done:
 
 /* ---- reading: the settings -------------------------------------------------------------------------------------------- */
 
-/* Settings that may differ between the parts of a fit, because they cannot change its result: what ends it and when it is saved, and what
- * other verbs alone use. The full GP leaves its work to the BLAS, whose bits depend on the number of threads. */
-static bool may_differ(const char *line, bool sparse) {
-  static const char *const names[] = {"time_limit", "checkpoint", "checkpoint_seconds", "resume", "folds", "tol", "determinant", "exact"};
+/* Settings that may differ between the parts of a fit, because they cannot change its result: threads, what ends it and when it is saved, and
+ * what other verbs alone use. */
+static bool may_differ(const char *line) {
+  static const char *const names[] = {"threads", "time_limit",  "checkpoint", "checkpoint_seconds", "resume", "folds",
+                                      "tol",     "determinant", "exact"};
   const size_t length = strcspn(line, " ");
-  bool may = sparse && length == strlen("threads") && strncmp(line, "threads", length) == 0;
+  bool may = false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     may = may || (length == strlen(names[i]) && strncmp(line, names[i], length) == 0);
   }
@@ -285,7 +286,7 @@ static oatgp_status compare_settings(const oat_fit_run *f, const char *path, con
     if (strncmp(before, now, name) != 0 || before[name] != ' ') {
       return other_settings(f->ctx, path);
     }
-    if ((a != b || strncmp(before, now, a) != 0) && !may_differ(now, f->setup.approx->sparse)) {
+    if ((a != b || strncmp(before, now, a) != 0) && !may_differ(now)) {
       return oat_fail(f->ctx, OATGP_ARGUMENT, "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings",
                       (int)a, before, (int)b, now);
     }

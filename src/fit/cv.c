@@ -71,10 +71,8 @@ static oatgp_status fit_others(validation *v, size_t fold, oatgp_model **out) {
   request.monitor = watch_fit;
   request.user = v;
   request.unscored = true;
-  oat_set_blas_threads(oat_approx_find(request.settings->approx)->sparse ? 1 : (int)request.settings->threads);
   TRY(oat_fit(v->ctx, &request, out));
 done:
-  oat_set_blas_threads(1); /* predictions have threads of their own */
   oatgp_data_free(data);
   return status;
 }

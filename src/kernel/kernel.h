@@ -60,11 +60,12 @@ typedef struct oat_covariance {
   oat_kernel_id id;
   size_t d;
   const double *theta; /* parameters.h has its places */
+  bool among;          /* the points on both sides are of one set, so that some may almost meet: differences are formed first */
 } oat_covariance;
 
 /* The covariance at theta, which is borrowed. */
 static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){kernel->id, d, theta};
+  return (oat_covariance){.id = kernel->id, .d = d, .theta = theta};
 }
 
 /* Points, column-major: coordinate j of point i is a[i + j * ld]. */
@@ -96,5 +97,18 @@ void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points
  * what is added here. O(x.n z.n d). */
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient);
+
+/* Threads for the kernel between all pairs of some points, and what they work in. */
+typedef struct oat_kernel_team {
+  int threads;
+  double *work; /* oat_kernel_team_work doubles */
+} oat_kernel_team;
+
+size_t oat_kernel_team_work(size_t n, size_t d, int threads);
+/* The two functions above with x = z, by panels of columns: the same bits for any number of threads. z.n is the leading
+ * dimension of k, slope and g. */
+void oat_kernel_square_slopes(const oat_covariance *cov, oat_points z, double *k, double *slope, const oat_kernel_team *team);
+void oat_kernel_square_adjoint(const oat_covariance *cov, oat_points z, double *g, const double *slope, const oat_kernel_team *team,
+                               oat_kernel_gradient *gradient);
 
 #endif

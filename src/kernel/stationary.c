@@ -5,6 +5,7 @@
  * before, or to multiply the squares out, for matrix products; where some points lie r lengthscales from others that costs r or r^2
  * rounding errors, so it is done only where r is small (and not for products where the kernel has a cusp, which feels the root of an error in s). */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
@@ -24,6 +25,12 @@ typedef struct frame {
   double *x2;     /* room for squared norms */
   double largest; /* of the coordinates */
 } frame;
+
+/* Whether the points z are some of the points x, or of the same set. */
+static bool are_among(const oat_covariance *cov, oat_points z, oat_points x) {
+  const uintptr_t first = (uintptr_t)x.a, at = (uintptr_t)z.a;
+  return cov->among || (at >= first && at < first + x.n * sizeof *x.a);
+}
 
 static const oat_kernel *kernel_of(const oat_covariance *cov) { return oat_kernel_at(cov->id); }
 
@@ -126,7 +133,7 @@ static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view
 
 void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work) {
   const oat_view all = {k, x.n, z.n, ld};
-  if (z.n >= WORTH_SCALING && x.a != z.a) {
+  if (z.n >= WORTH_SCALING && !are_among(cov, z, x)) {
     frame f = frame_of(cov, x, z, work);
     double *s = after_frame(work, x, z, cov->d);
     if (cov->d >= MANY_INPUTS && kernel_of(cov)->profile->smooth && largest_norm(&f, x.n, cov->d) <= NEAR_SQUARED) {
@@ -238,7 +245,7 @@ void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_point
   double *rest = after_frame(work, x, z, cov->d);
   const sums s = {.over_z = rest, .over_x = rest + x.n, .moment = rest + x.n + z.n};
   multiply(cov, &f, (oat_view){g, x.n, z.n, ld}, slope, &s);
-  if (f.largest > NEAR_COORDINATE || x.a == z.a) { /* between knots that almost meet, h is large and their difference small */
+  if (f.largest > NEAR_COORDINATE || are_among(cov, z, x)) { /* between knots that almost meet, h is large and their difference small */
     add_by_differences(cov, x, z, (oat_const_view){g, x.n, z.n, ld}, work, gradient);
     return;
   }

@@ -44,10 +44,10 @@ static bool factorise(oat_surrogate *s, double sigma, double l, double jitter) {
     }
     s->a[j] = s->y[j] - s->y[0];
   }
-  if (oat_cholesky(n, s->k) != 0) {
+  if (oat_cholesky(n, s->k, 1) != 0) {
     return false;
   }
-  oat_solve_left(s->k, n, OAT_PLAIN, (oat_view){s->a, n, 1, n});
+  oat_solve_left(s->k, n, OAT_PLAIN, (oat_view){s->a, n, 1, n}, 1);
   return true;
 }
 
@@ -57,8 +57,8 @@ bool oat_surrogate_likelihood(oat_surrogate *s, double sigma, double l, double *
     return false;
   }
   *value = -oat_log_diagonal(n, s->k) - 0.5 * oat_dot(n, s->a, s->a);
-  oat_solve_left(s->k, n, OAT_TRANSPOSED, (oat_view){s->a, n, 1, n});
-  oat_cholesky_inverse(n, s->k);
+  oat_solve_left(s->k, n, OAT_TRANSPOSED, (oat_view){s->a, n, 1, n}, 1);
+  oat_cholesky_inverse(n, s->k, 1);
   gradient[0] = 0;
   gradient[1] = 0;
   for (size_t j = 0; j < n; j++) {
@@ -100,7 +100,7 @@ oatgp_status oat_surrogate_condition(oat_surrogate *s) {
   if (!factorise(s, s->sigma, s->l, PREDICTION_JITTER * s->jitter) && !factorise(s, s->sigma, s->l, 1e-8 * s->sigma * s->sigma)) {
     return oat_fail(s->memory.ctx, OATGP_NUMERIC, "the surrogate of %zu evaluations could not be factorised", s->n);
   }
-  oat_solve_left(s->k, s->n, OAT_TRANSPOSED, (oat_view){s->a, s->n, 1, s->n});
+  oat_solve_left(s->k, s->n, OAT_TRANSPOSED, (oat_view){s->a, s->n, 1, s->n}, 1);
   return OATGP_OK;
 }
 
@@ -122,7 +122,7 @@ oat_outlook oat_surrogate_predict(const oat_surrogate *s, const double *x, doubl
     mean += work[i] * s->a[i];
     best = fmax(best, s->y[i]);
   }
-  oat_solve_left(s->k, n, OAT_PLAIN, (oat_view){work, n, 1, n});
+  oat_solve_left(s->k, n, OAT_PLAIN, (oat_view){work, n, 1, n}, 1);
   const double variance = s->sigma * s->sigma - oat_dot(n, work, work);
   return (oat_outlook){mean, variance, expected_improvement(mean, variance, best)};
 }

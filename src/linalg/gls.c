@@ -26,7 +26,7 @@ oatgp_status oat_gls_factorise(oat_gls *gls, const double *gram, const double *s
     gls->scaled[i] = row == column ? 1 : gram[1 + row + (1 + column) * width] / (gls->root[row] * gls->root[column]);
   }
   const oat_lifts lifts = {.least = FIRST_RIDGE * (double)p, .factor = 10, .most = LARGEST_RIDGE};
-  return oat_cholesky_lifted(p, gls->scaled, &lifts, gls->factor).pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
+  return oat_cholesky_lifted(p, gls->scaled, &lifts, gls->factor, 1).pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
 static void divide(size_t p, const double *root, double *x) {
@@ -38,8 +38,8 @@ static void divide(size_t p, const double *root, double *x) {
 void oat_gls_solve(const oat_gls *gls, double *x) {
   const oat_view right = {x, gls->p, 1, gls->p};
   divide(gls->p, gls->root, x);
-  oat_solve_left(gls->factor, gls->p, OAT_PLAIN, right);
-  oat_solve_left(gls->factor, gls->p, OAT_TRANSPOSED, right);
+  oat_solve_left(gls->factor, gls->p, OAT_PLAIN, right, 1);
+  oat_solve_left(gls->factor, gls->p, OAT_TRANSPOSED, right, 1);
   divide(gls->p, gls->root, x);
 }
 
@@ -47,7 +47,7 @@ double oat_gls_quadratic(const oat_gls *gls, const double *x, double *work) {
   for (size_t j = 0; j < gls->p; j++) {
     work[j] = x[j] / gls->root[j];
   }
-  oat_solve_left(gls->factor, gls->p, OAT_PLAIN, (oat_view){work, gls->p, 1, gls->p});
+  oat_solve_left(gls->factor, gls->p, OAT_PLAIN, (oat_view){work, gls->p, 1, gls->p}, 1);
   return oat_dot(gls->p, work, work);
 }
 

@@ -1,8 +1,9 @@
 /* The BLAS and LAPACK calls that oatgp uses, by their Fortran names, so that any BLAS will do. */
-#include "linalg/linalg.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "linalg/calls.h"
+#include "util/lanes.h"
 
 /* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */
 extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *,
@@ -17,13 +18,24 @@ extern void dtrtri_(const char *, const char *, const int *, double *, const int
 extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *, const double *, const int *,
                    const double *, double *, const int *, size_t);
 extern double ddot_(const int *, const double *, const int *, const double *, const int *);
+extern void dtrsv_(const char *, const char *, const char *, const int *, const double *, const int *, double *, const int *, size_t,
+                   size_t, size_t);
 extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
 extern void dlauum_(const char *, const int *, double *, const int *, int *, size_t);
 
 static const int one = 1;
-enum { SMALL = 24 }; /* order of triangles that are inverted directly */
+enum {
+  SMALL = 24,       /* order of triangles that are inverted directly */
+  LEAST_PANEL = 80, /* rows of a matrix that is solved for in panels; fewer cost 10 % and more */
+  STRIP = 8         /* rows of a strip */
+};
+#define PAIR_FLOPS 32 /* that a product would make while a pair of elements comes from the memory and goes back */
 
 static int leading(size_t ld) { return ld > 0 ? (int)ld : 1; }
+
+void oat_run_items(size_t items, double flops, int threads, void (*item)(void *self, size_t lane, size_t item), void *self) {
+  oat_loop_run(&(oat_loop){.items = items, .lanes = oat_lanes_for(items), .threads = threads, .flops = flops, .item = item, .self = self});
+}
 
 void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c) {
   const int m = (int)c.rows, n = (int)c.columns, k = (int)(op_a == OAT_PLAIN ? a.columns : a.rows);
@@ -32,45 +44,65 @@ void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat
   dgemm_(&ta, &tb, &m, &n, &k, &alpha, a.a, &lda, b.a, &ldb, &beta, c.a, &ldc, 1, 1);
 }
 
-void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c) {
-  const int n = (int)c.rows, k = (int)a.rows, lda = leading(a.ld), ldc = leading(c.ld);
-  dsyrk_("L", "T", &n, &k, &alpha, a.a, &lda, &beta, c.a, &ldc, 1, 1);
+void oat_syrk_of(oat_op op, double alpha, oat_const_view a, double beta, oat_view c) {
+  const int n = (int)c.rows, k = (int)(op == OAT_PLAIN ? a.columns : a.rows), lda = leading(a.ld), ldc = leading(c.ld);
+  const char transpose = (char)op;
+  dsyrk_("L", &transpose, &n, &k, &alpha, a.a, &lda, &beta, c.a, &ldc, 1, 1);
 }
 
-static void solve(char side, const double *l, size_t k, oat_op op, oat_view b) {
-  const int m = (int)b.rows, n = (int)b.columns, ldl = leading(k), ldb = leading(b.ld);
+void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c) { oat_syrk_of(OAT_TRANSPOSED, alpha, a, beta, c); }
+
+void oat_trsm(oat_side side, oat_const_view l, oat_op op, oat_view b) {
+  const int m = (int)b.rows, n = (int)b.columns, ldl = leading(l.ld), ldb = leading(b.ld);
   const double unit = 1;
-  const char transpose = (char)op;
-  dtrsm_(&side, "L", &transpose, "N", &m, &n, &unit, l, &ldl, b.a, &ldb, 1, 1, 1, 1);
+  const char on = (char)side, transpose = (char)op;
+  dtrsm_(&on, "L", &transpose, "N", &m, &n, &unit, l.a, &ldl, b.a, &ldb, 1, 1, 1, 1);
 }
 
-void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { solve('R', l, k, op, b); }
-
-void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b) { solve('L', l, k, op, b); }
-
-/* B <- factor op(T) B (side 'L') or factor B op(T) (side 'R'), T lower triangular with leading dimension ldt */
-static void multiply(char side, const double *t, size_t ldt, oat_op op, double factor, oat_view b) {
-  const int m = (int)b.rows, n = (int)b.columns, ld = leading(ldt), ldb = leading(b.ld);
+void oat_trsv(oat_const_view l, oat_op op, double *x) {
+  const int n = (int)l.rows, ldl = leading(l.ld);
   const char transpose = (char)op;
-  dtrmm_(&side, "L", &transpose, "N", &m, &n, &factor, t, &ld, b.a, &ldb, 1, 1, 1, 1);
+  dtrsv_("L", &transpose, "N", &n, l.a, &ldl, x, &one, 1, 1, 1);
 }
 
-/* The inverse of a lower triangle, in place: of both halves, then -L22^-1 L21 L11^-1. LAPACK's is slow for such orders. */
-static void invert(double *l, size_t n, size_t ld) {
+void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { oat_trsm(OAT_FROM_RIGHT, oat_const_square(l, k), op, b); }
+
+void oat_trmm(oat_side side, double factor, oat_const_view t, oat_op op, oat_view b) {
+  const int m = (int)b.rows, n = (int)b.columns, ld = leading(t.ld), ldb = leading(b.ld);
+  const char on = (char)side, transpose = (char)op;
+  dtrmm_(&on, "L", &transpose, "N", &m, &n, &factor, t.a, &ld, b.a, &ldb, 1, 1, 1, 1);
+}
+
+size_t oat_potrf(oat_view a) {
+  const int n = (int)a.rows, lda = leading(a.ld);
+  int info = 0;
+  dpotrf_("L", &n, a.a, &lda, &info, 1);
+  return (size_t)(info > 0 ? info : info < 0 ? 1 : 0);
+}
+
+void oat_lauum(oat_view l) {
+  const int n = (int)l.rows, ldl = leading(l.ld);
+  int info = 0;
+  dlauum_("L", &n, l.a, &ldl, &info, 1);
+}
+
+void oat_trtri(oat_view l) {
+  const size_t n = l.rows, half = n / 2;
   if (n <= SMALL) {
-    const int order = (int)n, leads = leading(ld);
+    const int order = (int)n, ld = leading(l.ld);
     int info = 0;
-    dtrtri_("L", "N", &order, l, &leads, &info, 1, 1);
+    dtrtri_("L", "N", &order, l.a, &ld, &info, 1, 1);
     return;
   }
-  const size_t half = n / 2;
-  const oat_view corner = {l + half, n - half, half, ld};
-  double *end = l + half * (ld + 1);
-  invert(l, half, ld);
-  invert(end, n - half, ld);
-  multiply('R', l, ld, OAT_PLAIN, 1, corner);
-  multiply('L', end, ld, OAT_PLAIN, -1, corner);
+  const oat_view first = {l.a, half, half, l.ld}, corner = {l.a + half, n - half, half, l.ld},
+                 second = {corner.a + half * l.ld, n - half, n - half, l.ld};
+  oat_trtri(first);
+  oat_trtri(second);
+  oat_trmm(OAT_FROM_RIGHT, 1, oat_as_const(first), OAT_PLAIN, corner);
+  oat_trmm(OAT_FROM_LEFT, -1, oat_as_const(second), OAT_PLAIN, corner);
 }
+
+/* ---- a triangle whose diagonal blocks are inverted --------------------------------------------------------------- */
 
 /* Blocks of equal size, in steps of 8 that suit vector registers. */
 static size_t leaf_size(size_t k) {
@@ -78,24 +110,34 @@ static size_t leaf_size(size_t k) {
   return (even + 7) & ~(size_t)7;
 }
 
-oat_triangle oat_triangle_make(const double *l, size_t k, double *room) {
-  const size_t leaf = leaf_size(k);
-  for (size_t first = 0; first < k; first += leaf) {
-    const size_t count = k - first < leaf ? k - first : leaf;
-    double *block = room + first * leaf;
-    for (size_t j = 0; j < count; j++) {
-      memcpy(block + j * leaf, l + first + (first + j) * k, count * sizeof *block);
-    }
-    invert(block, count, leaf);
+typedef struct leaves {
+  oat_triangle t;
+  double *room;
+} leaves;
+
+static void invert_leaf(void *self, size_t lane, size_t item) {
+  const leaves *all = self;
+  const size_t k = all->t.k, leaf = all->t.leaf, first = item * leaf, count = k - first < leaf ? k - first : leaf;
+  double *block = all->room + first * leaf;
+  (void)lane;
+  for (size_t j = 0; j < count; j++) {
+    memcpy(block + j * leaf, all->t.l + first + (first + j) * k, count * sizeof *block);
   }
-  return (oat_triangle){k, leaf, l, room};
+  oat_trtri((oat_view){block, count, count, leaf});
+}
+
+oat_triangle oat_triangle_make(const double *l, size_t k, double *room, int threads) {
+  const size_t leaf = leaf_size(k);
+  leaves all = {{k, leaf, l, room}, room};
+  oat_run_items((k + leaf - 1) / leaf, (double)k * (double)(leaf * leaf) / 3, threads, invert_leaf, &all);
+  return all.t;
 }
 
 /* The columns of B belong to the rows and columns of L from `first` on: half of them, a product that takes these out of the other half,
  * the other half. */
 static void solve_part(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
   if (b.columns <= t->leaf) {
-    multiply('R', t->inverse + first * t->leaf, t->leaf, op, 1, b);
+    oat_trmm(OAT_FROM_RIGHT, 1, (oat_const_view){t->inverse + first * t->leaf, b.columns, b.columns, t->leaf}, op, b);
     return;
   }
   const size_t half = (b.columns + t->leaf - 1) / t->leaf / 2 * t->leaf;
@@ -114,6 +156,29 @@ static void solve_part(const oat_triangle *t, size_t first, oat_op op, oat_view 
 
 void oat_triangle_solve(const oat_triangle *triangle, oat_op op, oat_view b) { solve_part(triangle, 0, op, b); }
 
+typedef struct row_panels {
+  const oat_triangle *t;
+  oat_op op;
+  oat_view b;
+  size_t height;
+} row_panels;
+
+static void solve_panel(void *self, size_t lane, size_t item) {
+  const row_panels *p = self;
+  const size_t first = item * p->height, left = p->b.rows - first, height = left < p->height ? left : p->height;
+  (void)lane;
+  oat_triangle_solve(p->t, p->op, (oat_view){p->b.a + first, height, p->b.columns, p->b.ld});
+}
+
+void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, int threads) {
+  const size_t most = b.rows / LEAST_PANEL, even = most > 1 ? (b.rows + most - 1) / most : b.rows, height = (even + 7) & ~(size_t)7;
+  row_panels panels = {triangle, op, b, height};
+  const double flops = (double)b.rows * (double)triangle->k * (double)triangle->k;
+  oat_run_items(b.rows > 0 ? (b.rows + height - 1) / height : 0, flops, threads, solve_panel, &panels);
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
 void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y) {
   const int m = (int)a.rows, n = (int)a.columns, lda = leading(a.ld);
   const char transpose = (char)op;
@@ -123,51 +188,6 @@ void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double
 double oat_dot(size_t n, const double *x, const double *y) {
   const int count = (int)n;
   return ddot_(&count, x, &one, y, &one);
-}
-
-/* Some LAPACKs let a NaN through; then a later diagonal element shows it. */
-static size_t first_bad_pivot(size_t n, const double *l) {
-  for (size_t i = 0; i < n; i++) {
-    const double pivot = l[i + i * n];
-    if (!(pivot > 0) || !isfinite(pivot)) {
-      return i + 1;
-    }
-  }
-  return 0;
-}
-
-size_t oat_cholesky(size_t n, double *a) {
-  const int order = (int)n, lda = leading(n);
-  int info = 0;
-  dpotrf_("L", &order, a, &lda, &info, 1);
-  for (size_t j = 1; j < n; j++) {
-    for (size_t i = 0; i < j; i++) {
-      a[i + j * n] = 0;
-    }
-  }
-  return info != 0 ? (size_t)(info > 0 ? info : 1) : first_bad_pivot(n, a);
-}
-
-oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l) {
-  oat_lifted done = {0, 0};
-  double next = lifts->plain ? 0 : lifts->least;
-  do {
-    done.lift = next;
-    memcpy(l, a, n * n * sizeof *l);
-    for (size_t i = 0; i < n; i++) {
-      l[i * (n + 1)] += done.lift;
-    }
-    done.pivot = oat_cholesky(n, l);
-    next = done.lift > 0 ? lifts->factor * done.lift : lifts->least;
-  } while (done.pivot != 0 && next > done.lift && next <= lifts->most);
-  return done;
-}
-
-void oat_cholesky_inverse(size_t n, double *l) {
-  const int order = (int)n, lda = leading(n);
-  int info = 0;
-  invert(l, n, n);
-  dlauum_("L", &order, l, &lda, &info, 1);
 }
 
 bool oat_all_finite(size_t n, const double *x, double lowest) {
@@ -187,18 +207,21 @@ double oat_log_diagonal(size_t n, const double *l) {
   return sum;
 }
 
-/* Tiles of the strict upper triangle, small enough that both they and their mirror images stay in cache. */
-enum { TILE = 8 };
+/* ---- both halves of a square matrix ------------------------------------------------------------------------------ */
+
+typedef struct halves {
+  size_t n;
+  double *a;
+} halves;
 
 typedef void (*pair_fn)(double *upper, double *lower);
 
-static inline void for_each_pair(size_t n, double *a, pair_fn act) {
-  for (size_t first = 0; first < n; first += TILE) {
-    const size_t end = first + TILE < n ? first + TILE : n;
-    for (size_t j = first; j < n; j++) {
-      for (size_t i = first; i < (j < end ? j : end); i++) {
-        act(&a[i + j * n], &a[j + i * n]);
-      }
+/* A strip of the upper triangle, STRIP rows high, so narrow that both it and its mirror image go through the cache once. */
+static inline void for_strip(const halves *m, size_t strip, pair_fn act) {
+  const size_t first = strip * STRIP, end = first + STRIP < m->n ? first + STRIP : m->n;
+  for (size_t j = first; j < m->n; j++) {
+    for (size_t i = first; i < (j < end ? j : end); i++) {
+      act(&m->a[i + j * m->n], &m->a[j + i * m->n]);
     }
   }
 }
@@ -216,8 +239,28 @@ static inline void average(double *upper, double *lower) {
   *lower = *upper;
 }
 
-void oat_symmetrise(size_t n, double *a) { for_each_pair(n, a, copy_up); }
+static void symmetrise_strip(void *self, size_t lane, size_t item) {
+  (void)lane;
+  for_strip(self, item, copy_up);
+}
 
-void oat_transpose(size_t n, double *a) { for_each_pair(n, a, swap); }
+static void transpose_strip(void *self, size_t lane, size_t item) {
+  (void)lane;
+  for_strip(self, item, swap);
+}
 
-void oat_average_halves(size_t n, double *a) { for_each_pair(n, a, average); }
+static void average_strip(void *self, size_t lane, size_t item) {
+  (void)lane;
+  for_strip(self, item, average);
+}
+
+static void run_strips(size_t n, double *a, int threads, void (*strip)(void *self, size_t lane, size_t item)) {
+  halves both = {n, a};
+  oat_run_items((n + STRIP - 1) / STRIP, PAIR_FLOPS * (double)n * (double)n / 2, threads, strip, &both);
+}
+
+void oat_symmetrise(size_t n, double *a, int threads) { run_strips(n, a, threads, symmetrise_strip); }
+
+void oat_transpose(size_t n, double *a, int threads) { run_strips(n, a, threads, transpose_strip); }
+
+void oat_average_halves(size_t n, double *a, int threads) { run_strips(n, a, threads, average_strip); }

@@ -1,6 +1,7 @@
 /* The BLAS and LAPACK calls that oatgp uses, and the Cholesky factorisation that says where it failed.
  *
- * All matrices are column-major with a leading dimension. Triangles are lower. Sizes must be below 2^31. */
+ * All matrices are column-major with a leading dimension. Triangles are lower. Sizes must be below 2^31.
+ * What takes `threads` uses that many where they pay. Their number changes no bit of the result. The BLAS has one thread inside. */
 #ifndef OAT_LINALG_H
 #define OAT_LINALG_H
 
@@ -14,6 +15,7 @@
 enum { OAT_LARGEST_SIDE = 46340 }; /* of a square matrix: an int can count its elements */
 
 typedef enum oat_op { OAT_PLAIN = 'N', OAT_TRANSPOSED = 'T' } oat_op;
+typedef enum oat_side { OAT_FROM_LEFT = 'L', OAT_FROM_RIGHT = 'R' } oat_side;
 
 /* A view of a matrix: element (i, j) is a[i + j * ld]. */
 typedef struct oat_view {
@@ -30,7 +32,9 @@ typedef struct oat_const_view {
 void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c);
 /* Lower triangle of C = alpha A^T A + beta C */
 void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c);
-/* B <- B op(L)^-1, L lower triangular: the right-side solve, for rows x K blocks */
+/* B <- op(L)^-1 B, or B op(L)^-1 on the right, L lower triangular */
+void oat_trsm(oat_side side, oat_const_view l, oat_op op, oat_view b);
+/* B <- B op(L)^-1: the right-side solve, for rows x K blocks */
 void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b);
 /* The same for many rows, at the speed of a matrix product: the blocks on the diagonal of L, of order at most OAT_LEAF, are inverted once,
  * the rest is solved with. Measured (tests/test_conditioning.c), knot gradients are as exact as by the solve, better where knots are
@@ -42,10 +46,12 @@ typedef struct oat_triangle {
   const double *l, *inverse; /* inverse: block after block, each with leading dimension `leaf` */
 } oat_triangle;
 static inline size_t oat_triangle_room(size_t k) { return OAT_LEAF * k; }
-oat_triangle oat_triangle_make(const double *l, size_t k, double *room);
+oat_triangle oat_triangle_make(const double *l, size_t k, double *room, int threads);
 void oat_triangle_solve(const oat_triangle *triangle, oat_op op, oat_view b);
+/* The same in panels of rows, which depend on their number alone, and threads. */
+void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, int threads);
 /* B <- op(L)^-1 B */
-void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b);
+void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b, int threads);
 /* y = alpha op(A) x + beta y */
 void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y);
 /* Dot product */
@@ -53,7 +59,7 @@ double oat_dot(size_t n, const double *x, const double *y);
 
 /* Lower Cholesky factor in place; the strict upper triangle is set to 0. Returns 0, or the number (from 1) of the pivot that
  * was not positive (also for NaN). O(n^3 / 3). */
-size_t oat_cholesky(size_t n, double *a);
+size_t oat_cholesky(size_t n, double *a, int threads);
 /* What may be added to a diagonal until its Cholesky factorisation goes through: first nothing if `plain`, then least,
  * factor * least and so on, up to `most`. */
 typedef struct oat_lifts {
@@ -65,23 +71,23 @@ typedef struct oat_lifted {
   double lift;  /* the one that was tried last */
 } oat_lifted;
 /* `l` becomes the factor of `a` with the smallest lift that lets it through; `a` stays. */
-oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l);
+oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l, int threads);
 /* Replaces a lower Cholesky factor by the lower triangle of the inverse of the matrix. O(2 n^3 / 3). */
-void oat_cholesky_inverse(size_t n, double *l);
+void oat_cholesky_inverse(size_t n, double *l, int threads);
 /* Whether n numbers are from `lowest` on and finite. */
 bool oat_all_finite(size_t n, const double *x, double lowest);
 /* sum_i log l_ii */
 double oat_log_diagonal(size_t n, const double *l);
 /* Copies the lower triangle to the upper one. */
-void oat_symmetrise(size_t n, double *a);
+void oat_symmetrise(size_t n, double *a, int threads);
 /* A <- (A + A^T) / 2 */
-void oat_average_halves(size_t n, double *a);
+void oat_average_halves(size_t n, double *a, int threads);
 /* Transposes in place. */
-void oat_transpose(size_t n, double *a);
+void oat_transpose(size_t n, double *a, int threads);
 
-/* Threads that the BLAS may use from now on, if it lets us say so; 1 in a forked child. */
+/* Threads that the BLAS may use from now on, if it lets us say so: 1 for the library, whose threads are around its calls. */
 void oat_set_blas_threads(int threads);
-/* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v), room
+/* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v, -d), room
  * for that many is made now. A BLAS that finds none later waits for it forever. */
 int oat_reserve_blas(int threads);
 /* Bytes of the address space that a thread takes by it. */

@@ -110,7 +110,7 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   }
   memcpy(model->c, model->r, n * sizeof *model->c);
   if (status == OATGP_OK) {
-    oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n});
+    oat_solve_left(model->l, n, OAT_PLAIN, (oat_view){model->c, n, 1, n}, oat_where_of(ctx).threads);
   }
   return status;
 }

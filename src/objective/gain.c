@@ -76,7 +76,7 @@ static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat
   whiten(&o->base, sparse, candidates, delta, b);
   oat_candidates sums = {candidates, b->v, b->ee, b->er, b->ve};
   const oatgp_status status = o->base.device->table->gains(o->base.device, sparse, &sums);
-  oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k});
+  oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k}, o->base.config.where.threads);
   return status;
 }
 

@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "objective/sparse.h"
+#include "util/lanes.h"
 
 #define MOST_ROUNDINGS 64 /* rounding errors of B that may be added to its diagonal */
 
 static oat_sparse_objective *own(oat_objective *objective) { return (oat_sparse_objective *)objective; }
+
+static int threads_of(const oat_sparse_objective *o) { return o->base.config.where.threads; }
 
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
@@ -41,7 +44,8 @@ static oatgp_status take_all(oat_sparse_objective *o) {
   o->mix = oat_take_doubles(memory, 1 + p, 1);
   o->z_grad = oat_take_doubles(memory, k, d);
   o->room = oat_take_doubles(memory, oat_triangle_room(k), 1);
-  o->kernel_work = oat_take_doubles(memory, oat_kernel_work(k, k, d), 1);
+  o->team.threads = o->base.config.where.threads;
+  o->team.work = oat_take_doubles(memory, oat_kernel_team_work(k, d, o->team.threads), 1);
   o->sums.vwv = oat_take_doubles(memory, oat_sums_count(k, p), 1);
   o->gradient_sums.kernel.theta = oat_take_doubles(memory, oat_gradient_sums_count(k, d), 1);
   o->gls = memory->status == OATGP_OK ? oat_gls_over(gls, p) : o->gls;
@@ -68,6 +72,36 @@ done:
   return status;
 }
 
+/* ---- K x K matrices, column by column ----------------------------------------------------------------------------- */
+
+enum { COLUMNS = 16 }; /* at a time */
+
+typedef struct columns {
+  oat_sparse_objective *o;
+  void (*act)(oat_sparse_objective *o, size_t j); /* on column j of the matrices */
+} columns;
+
+static void act_on_columns(void *self, size_t lane, size_t item) {
+  const columns *c = self;
+  const size_t k = c->o->base.config.k, first = item * COLUMNS, end = first + COLUMNS < k ? first + COLUMNS : k;
+  (void)lane;
+  for (size_t j = first; j < end; j++) {
+    c->act(c->o, j);
+  }
+}
+
+static void for_each_column(oat_sparse_objective *o, void (*act)(oat_sparse_objective *o, size_t j)) {
+  const size_t k = o->base.config.k, items = (k + COLUMNS - 1) / COLUMNS;
+  oat_loop_run(&(oat_loop){.items = items,
+                           .lanes = oat_lanes_for(items),
+                           .threads = o->base.config.where.threads,
+                           .flops = 4 * (double)k * (double)k,
+                           .item = act_on_columns,
+                           .self = &(columns){o, act}});
+}
+
+/* ---- the value ----------------------------------------------------------------------------------------------------- */
+
 static oat_points knots_of(const oat_objective_config *config, const oat_point *point) {
   return (oat_points){point->z, config->k, config->k};
 }
@@ -77,12 +111,18 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
   const oat_objective_config *config = &o->base.config;
   const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
   const oat_points z = knots_of(config, point);
-  oat_kernel_cross_slopes(&cov, z, z, o->l, o->slope, config->k, o->kernel_work);
+  oat_kernel_square_slopes(&cov, z, o->l, o->slope, &o->team);
   for (size_t i = 0; i < config->k; i++) {
     o->l[i * (config->k + 1)] += oat_jitter_variance(config, &cov, z, point->theta[OAT_TAU]);
   }
-  o->base.pivot = oat_cholesky(config->k, o->l);
+  o->base.pivot = oat_cholesky(config->k, o->l, config->where.threads);
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
+}
+
+static void column_of_b(oat_sparse_objective *o, size_t j) {
+  const size_t k = o->base.config.k;
+  memcpy(o->b + j * k, o->sums.vwv + j * k, k * sizeof *o->b);
+  o->b[j * (k + 1)] += 1;
 }
 
 /* LB LB^T = B. B is at least I, but when the signal is over 1e15 times the noise its sum has lost the I to rounding;
@@ -91,14 +131,13 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
 static oatgp_status factorise_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   double largest = 0;
-  memcpy(o->b, o->sums.vwv, k * k * sizeof *o->b);
+  for_each_column(o, column_of_b);
   for (size_t i = 0; i < k; i++) {
-    o->b[i * (k + 1)] += 1;
     largest = fmax(largest, o->b[i * (k + 1)]);
   }
   const double rounding = (double)k * DBL_EPSILON * largest;
   const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 2, .most = MOST_ROUNDINGS * rounding};
-  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb).pivot;
+  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb, threads_of(o)).pivot;
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
@@ -108,7 +147,7 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows), width = 1 + p;
   const oat_view all = {o->c_all, k, width, k};
   memcpy(o->c_all, o->sums.vwr, k * width * sizeof *o->c_all);
-  oat_solve_left(o->lb, k, OAT_PLAIN, all);
+  oat_solve_left(o->lb, k, OAT_PLAIN, all, threads_of(o));
   memcpy(o->gram, o->sums.rwr, width * width * sizeof *o->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(o->gram, width));
   const oatgp_status status = oat_gls_factorise(&o->gls, o->gram, o->sums.rwr);
@@ -137,57 +176,61 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
 static void invert_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   memcpy(o->e, o->c, k * sizeof *o->e);
-  oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k});
+  oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k}, threads_of(o));
   memcpy(o->le, o->e, k * sizeof *o->e);
-  oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k});
+  oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k}, threads_of(o));
   memcpy(o->binv, o->lb, k * k * sizeof *o->binv);
-  oat_cholesky_inverse(k, o->binv);
-  oat_symmetrise(k, o->binv);
+  oat_cholesky_inverse(k, o->binv, threads_of(o));
+  oat_symmetrise(k, o->binv, threads_of(o));
 }
 
-/* m = (gamma I - B^-1 - e e^T) L^-1 */
-static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l, double gamma) {
-  const size_t k = l->k;
-  for (size_t j = 0; j < k; j++) {
-    const double *binv = o->binv + j * k, ej = o->e[j];
-    double *m = o->m + j * k;
-    for (size_t i = 0; i < k; i++) {
-      m[i] = -binv[i] - o->e[i] * ej;
-    }
-    m[j] += gamma;
+/* m = (gamma I - B^-1 - e e^T) L^-1, gamma 1 for vfe and 0 for dic and dtc */
+static void column_of_m(oat_sparse_objective *o, size_t j) {
+  const size_t k = o->base.config.k;
+  const double *binv = o->binv + j * k, ej = o->e[j];
+  double *m = o->m + j * k;
+  for (size_t i = 0; i < k; i++) {
+    m[i] = -binv[i] - o->e[i] * ej;
   }
-  oat_triangle_solve(l, OAT_PLAIN, oat_square(o->m, k));
+  m[j] += o->gamma;
+}
+
+static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l) {
+  for_each_column(o, column_of_m);
+  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, l->k), threads_of(o));
 }
 
 /* The lower triangle of S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
-static void collapsed_s(oat_sparse_objective *o, double gamma) {
+static void column_of_s(oat_sparse_objective *o, size_t j) {
   const size_t k = o->base.config.k;
-  for (size_t j = 0; j < k; j++) {
-    const double *b = o->b + j * k, *binv = o->binv + j * k, ej = o->e[j];
-    double *s = o->s + j * k;
-    for (size_t i = j; i < k; i++) {
-      s[i] = gamma * b[i] + binv[i] + o->e[i] * ej;
-    }
-    s[j] -= 1 + gamma;
+  const double *b = o->b + j * k, *binv = o->binv + j * k, ej = o->e[j];
+  double *s = o->s + j * k;
+  for (size_t i = j; i < k; i++) {
+    s[i] = o->gamma * b[i] + binv[i] + o->e[i] * ej;
+  }
+  s[j] -= 1 + o->gamma;
+}
+
+/* The lower triangle of -S with half its diagonal, in place. */
+static void column_of_p(oat_sparse_objective *o, size_t j) {
+  const size_t k = o->base.config.k;
+  double *s = o->s + j * k;
+  memset(s, 0, j * sizeof *s);
+  s[j] *= 0.5;
+  for (size_t i = j; i < k; i++) {
+    s[i] = -s[i];
   }
 }
 
-/* dKuu = sym(L^-T P L^-1), P the lower triangle of -S with half its diagonal; in place. */
+/* dKuu = sym(L^-T P L^-1), P as above; in place. */
 static void cholesky_adjoint(oat_sparse_objective *o, const oat_triangle *l) {
   const size_t k = l->k;
-  double *s = o->s;
-  for (size_t j = 0; j < k; j++) {
-    memset(s + j * k, 0, j * sizeof *s);
-    s[j * (k + 1)] *= 0.5;
-    for (size_t i = j; i < k; i++) {
-      s[i + j * k] = -s[i + j * k];
-    }
-  }
+  for_each_column(o, column_of_p);
   for (int side = 0; side < 2; side++) {
-    oat_transpose(k, s);
-    oat_triangle_solve(l, OAT_PLAIN, oat_square(s, k));
+    oat_transpose(k, o->s, threads_of(o));
+    oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->s, k), threads_of(o));
   }
-  oat_average_halves(k, s);
+  oat_average_halves(k, o->s, threads_of(o));
 }
 
 static double trace(size_t k, const double *a) {
@@ -224,7 +267,7 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   cholesky_adjoint(o, l);
   const jitter_slopes slopes = slopes_of_jitter(config, &cov, point);
   const double d_jitter = trace(k, o->s);
-  oat_kernel_cross_adjoint(&cov, knots_of(config, point), knots_of(config, point), o->s, o->slope, k, o->kernel_work, &part);
+  oat_kernel_square_adjoint(&cov, knots_of(config, point), o->s, o->slope, &o->team, &part);
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
@@ -243,14 +286,14 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
                                   oat_gradient *gradient) {
   const size_t k = sparse->k, d = oat_rows_inputs(o->base.config.rows);
   const bool collapsed = sparse->alpha == 0 && !oat_rows_known_noise(o->base.config.rows);
-  const double gamma = sparse->trace ? 1 : 0;
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
   sums.count -= collapsed ? k * k : 0;
-  const oat_triangle l = oat_triangle_make(o->l, k, o->room);
+  const oat_triangle l = oat_triangle_make(o->l, k, o->room, threads_of(o));
+  o->gamma = sparse->trace ? 1 : 0;
   invert_b(o);
   if (collapsed) {
-    collapsed_product(o, &l, gamma);
+    collapsed_product(o, &l);
   }
   const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
   const oatgp_status status = o->base.device->table->gradient_sums(o->base.device, sparse, &adjoint, &sums);
@@ -258,8 +301,8 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     return status;
   }
   if (collapsed) {
-    collapsed_s(o, gamma);
-    sums.dg = -0.5 * gamma * o->sums.scalar[OAT_SUM_W];
+    for_each_column(o, column_of_s);
+    sums.dg = -0.5 * o->gamma * o->sums.scalar[OAT_SUM_W];
   } else {
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }

@@ -18,7 +18,8 @@ typedef struct oat_sparse_objective {
   double *mix;                       /* 1 + p: [1, -coefficient] */
   double *rhs, *c, *e, *le;          /* k each */
   double *z_grad;                    /* k x d */
-  double *kernel_work;
+  oat_kernel_team team;              /* for the kernel between knots */
+  double gamma;                      /* 1 where the trace is penalised (vfe), else 0 */
   oat_sums sums;
   oat_gradient_sums gradient_sums;
 } oat_sparse_objective;

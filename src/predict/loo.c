@@ -58,7 +58,7 @@ static oatgp_status prepare_sparse(leaving *l) {
   TRY(l->memory.status);
   const oat_view all = {l->c_all, k, width, k};
   memcpy(l->c_all, sums.vwr, k * width * sizeof *l->c_all);
-  oat_solve_left(model->lb, k, OAT_PLAIN, all);
+  oat_solve_left(model->lb, k, OAT_PLAIN, all, l->where.threads);
   memcpy(l->gram, sums.rwr, width * width * sizeof *l->gram);
   oat_gemm(-1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, oat_square(l->gram, width));
   TRY(factorise_basis(l, sums.rwr));

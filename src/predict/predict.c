@@ -61,13 +61,13 @@ static oatgp_status check_finite(oatgp_context *ctx, const oatgp_data *data, con
 }
 
 /* weights <- L^-T LB^-T c, without LB for the full GP. */
-static void mean_weights(const oatgp_model *model, double *weights) {
+static void mean_weights(const oatgp_model *model, int threads, double *weights) {
   const oat_view view = {weights, model->k, 1, model->k};
   memcpy(weights, model->c, model->k * sizeof *weights);
   if (model->approx->sparse) {
-    oat_solve_left(model->lb, model->k, OAT_TRANSPOSED, view);
+    oat_solve_left(model->lb, model->k, OAT_TRANSPOSED, view, threads);
   }
-  oat_solve_left(model->l, model->k, OAT_TRANSPOSED, view);
+  oat_solve_left(model->l, model->k, OAT_TRANSPOSED, view, threads);
 }
 
 /* O(n k d) time. */
@@ -80,7 +80,7 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
   TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(oat_new_matrix(ctx, model->k, 1, &weights));
   TRY(load(ctx, model, rows, &device));
-  mean_weights(model, weights);
+  mean_weights(model, oat_where_of(ctx).threads, weights);
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
   TRY(device->table->means(device, &sparse, weights, model->number[OAT_NUMBER_Y_SCALE], mean));
   TRY(check_finite(ctx, data, mean, "mean"));
@@ -252,7 +252,7 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
     largest = fmax(largest, covariance[i * (n + 1)]);
   }
   const oat_lifts lifts = {.plain = true, .least = fmax(1e-14 * largest, 1e-20 * prior), .factor = 10, .most = 1e-4 * prior};
-  if (oat_cholesky_lifted(n, covariance, &lifts, l).pivot == 0) {
+  if (oat_cholesky_lifted(n, covariance, &lifts, l, oat_where_of(ctx).threads).pivot == 0) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_NUMERIC,

@@ -39,8 +39,7 @@ oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat
 /* ---- leave-one-out: every row as the model predicts it without that row, at the same parameters and knots ------- */
 
 /* Rows of the data are those that the model was fitted to; the full GP needs them in their order. Closed form: O(N
- * K^2), O(N^3) for the full GP, nothing is fitted again. The same bits for any number of threads (but for the full GP's
- * BLAS). */
+ * K^2), O(N^3) for the full GP, nothing is fitted again. The same bits for any number of threads. */
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores);
 /* The scores that a model keeps, after a fit to these rows of the data. */

@@ -1,9 +1,12 @@
 /* Items to lanes, lanes to threads. */
 #include "util/lanes.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "util/threads.h"
+
+enum { CHUNK = 4096 }; /* doubles of a sum that are added at a time */
 
 /* What the threads of a loop share. */
 typedef struct progress {
@@ -40,25 +43,86 @@ static void run_lane(const oat_loop *loop, size_t lane, progress *p) {
   }
 }
 
+static _Thread_local size_t current_worker = 0;
+
+size_t oat_worker(void) { return current_worker; }
+
+/* Some lanes, which workers share. */
+typedef struct turns {
+  const oat_loop *loop;
+  size_t first, count;
+  progress *progress;
+  atomic_bool taken[OAT_MOST_LANES];
+} turns;
+
+/* The worker's own lanes, then those of the others that nobody has taken. */
+static void work(turns *r, size_t worker, size_t workers) {
+  const size_t before = current_worker; /* a loop may run in an item of another */
+  current_worker = worker;
+  for (size_t i = 0; i < workers; i++) {
+    for (size_t lane = (worker + i) % workers; lane < r->count; lane += workers) {
+      if (!atomic_exchange_explicit(&r->taken[lane], true, memory_order_relaxed)) {
+        run_lane(r->loop, r->first + lane, r->progress);
+      }
+    }
+  }
+  current_worker = before;
+}
+
+/* Threads that are not needed wait: a team that shrinks would lose them (threads.h). */
+static void run_round(const oat_loop *loop, size_t first, size_t count, progress *p) {
+  const int threads = count > 1 && loop->workers != 1 ? oat_threads_for(loop->threads, loop->flops) : 1;
+  const size_t workers = loop->workers > 0 && (size_t)threads > loop->workers ? loop->workers : (size_t)threads;
+  turns r = {.loop = loop, .first = first, .count = count, .progress = p};
+  if (threads == 1) {
+    work(&r, 0, 1);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (size_t worker = 0; worker < workers; worker++) {
+    work(&r, worker, workers);
+  }
+}
+
 bool oat_loop_run(const oat_loop *loop) {
-  const size_t lanes = loop->lanes < loop->items ? loop->lanes : loop->items;
-  const int wanted = oat_lane_threads(loop->threads), threads = (size_t)wanted < lanes ? wanted : (int)lanes;
+  const size_t lanes = loop->lanes < loop->items ? loop->lanes : loop->items; /* at most OAT_MOST_LANES */
+  const size_t slots = loop->slots > 0 && loop->slots < lanes ? loop->slots : lanes;
   progress p = {0, false};
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
-  for (size_t lane = 0; lane < lanes; lane++) {
-    run_lane(loop, lane, &p);
+  for (size_t first = 0; first < lanes && !p.given_up; first += slots) {
+    const size_t count = lanes - first < slots ? lanes - first : slots;
+    run_round(loop, first, count, &p);
+    if (loop->join != NULL) {
+      loop->join(loop->self, first, count);
+    }
   }
   return !p.given_up;
 }
 
 size_t oat_lanes_for(size_t items) { return items < 1 ? 1 : items < OAT_MOST_LANES ? items : OAT_MOST_LANES; }
 
-void oat_lanes_add(size_t lanes, size_t count, size_t stride, const double *sums, double *total) {
-  memmove(total, sums, count * sizeof *total);
-  for (size_t lane = 1; lane < lanes; lane++) {
-    const double *own = sums + lane * stride;
+static void add_chunk(void *self, size_t lane, size_t item) {
+  const oat_lane_sums *s = self;
+  const size_t first = item * CHUNK, count = s->count - first < CHUNK ? s->count - first : CHUNK;
+  double *total = s->total + first;
+  (void)lane;
+  if (!s->more) {
+    memmove(total, s->sums + first, count * sizeof *total);
+  }
+  for (size_t other = s->more ? 0 : 1; other < s->lanes; other++) {
+    const double *own = s->sums + other * s->stride + first;
     for (size_t i = 0; i < count; i++) {
       total[i] += own[i];
     }
   }
+}
+
+void oat_lanes_add(const oat_lane_sums *sums) {
+  const size_t chunks = (sums->count + CHUNK - 1) / CHUNK;
+  oat_lane_sums copy = *sums;
+  oat_loop_run(&(oat_loop){.items = chunks,
+                           .lanes = oat_lanes_for(chunks),
+                           .threads = sums->threads,
+                           .flops = (double)sums->count * (double)sums->lanes,
+                           .item = add_chunk,
+                           .self = &copy});
 }

@@ -1,7 +1,11 @@
-/* The one loop over rows. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates),
- * which are dealt out to lanes in turn; threads take lanes. Each lane has its own memory and sums, and the sums of the
- * lanes are added in their order. How items are dealt out depends on the data alone, so the number of threads changes
- * no bit. */
+/* The one parallel loop. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates),
+ * which are dealt out to lanes in turn. Each lane has its own sums, which are added in the order of the lanes. How items
+ * are dealt out depends on the data alone, so the number of threads changes no bit.
+ *
+ * A thread, or worker, takes the lanes that are its own, the same in every loop, so that it finds memory that it has
+ * touched before; then it helps the others out. What lanes need only while they run belongs to the worker. Large sums
+ * come in slots: lanes then run in rounds of one lane for each slot, and after each round the sums are joined with what
+ * came before. */
 #ifndef OAT_LANES_H
 #define OAT_LANES_H
 
@@ -11,16 +15,20 @@
 
 #include "util/context.h"
 
-enum { OAT_MOST_LANES = 16 };
+enum { OAT_MOST_LANES = 64 };
 
 typedef struct oat_loop {
   oatgp_context *ctx;  /* for progress alone */
   const char *what;    /* is under way, for progress; NULL for what is too short to be told */
   size_t items, lanes; /* lane l has the items l, l + lanes, l + 2 lanes, .. */
+  size_t slots;        /* lanes of a round: lane l has slot l % slots; 0: all lanes run in one round */
+  size_t workers;      /* that have memory; 0: any number */
   size_t rows;         /* what the items are in all, since progress is told in rows */
   int threads;
+  double flops;   /* of all items, about: few are not worth all threads; 0: they are */
   bool backwards; /* each lane begins with its last item */
   void (*item)(void *self, size_t lane, size_t item);
+  void (*join)(void *self, size_t first, size_t count); /* NULL, or called after each round with its lanes */
   void *self;
   bool (*ask)(void *asker); /* NULL, or asked in the caller's thread after each item; false: give up */
   void *asker;
@@ -53,11 +61,27 @@ static inline oat_largest oat_largest_join(oat_largest least, const oat_largest 
   return least;
 }
 
+/* In an item: the number of the worker that runs it, less than the loop's threads and workers. */
+size_t oat_worker(void);
 /* False if the loop was given up. */
 bool oat_loop_run(const oat_loop *loop);
 /* At most this many lanes are of use for so many items. */
 size_t oat_lanes_for(size_t items);
-/* total = the sums of all lanes, `stride` doubles apart; total may be those of the first lane. */
-void oat_lanes_add(size_t lanes, size_t count, size_t stride, const double *sums, double *total);
+/* And so many workers for these lanes. */
+static inline size_t oat_workers_for(size_t lanes, int threads) {
+  const size_t useful = threads > 1 ? (size_t)threads : 1;
+  return useful < lanes ? useful : lanes;
+}
+/* total += the sums of lanes, `count` doubles each and `stride` apart, in their order; without `more`, total is only
+ * written, and may be the sums of the first lane. */
+typedef struct oat_lane_sums {
+  size_t lanes, count, stride;
+  const double *sums;
+  double *total;
+  bool more;
+  int threads;
+} oat_lane_sums;
+
+void oat_lanes_add(const oat_lane_sums *sums);
 
 #endif

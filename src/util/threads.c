@@ -5,9 +5,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "util/machine.h"
+
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
+
+#define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for */
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
@@ -22,7 +26,16 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 
 int oat_lane_threads(int wanted) {
   const int most = atomic_load(&most_threads);
-  return forked || wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+  if (forked || most < 1) {
+    return 1;
+  }
+  const int threads = wanted > 0 ? wanted : oat_machine_cores();
+  return threads < most ? threads : most;
+}
+
+int oat_threads_for(int threads, double flops) {
+  const int most = oat_lane_threads(threads);
+  return flops > 0 && flops < FLOPS_OF_THREAD * most ? 1 : most;
 }
 
 bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }

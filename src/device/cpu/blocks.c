@@ -6,45 +6,66 @@
 
 extern const oat_device_table oat_device_cpu;
 
-#define LANE_DOUBLES ((size_t)1 << 26) /* room for all lanes: half a gigabyte */
+#define WORK_DOUBLES ((size_t)1 << 27)  /* room for all workers, and for all slots: a gigabyte each, which takes many of both to fill */
+#define SPARE_DOUBLES ((size_t)1 << 23) /* room for more slots than there are workers */
+
+enum {
+  MOST_ROWS = 632,  /* of a block: many, so that each product is worth its overhead */
+  LEAST_ROWS = 256, /* of a lane */
+  /* Where a K x K sum is far larger than a cache, a lane costs as much as some rows. So there are more lanes than most
+   * machines have cores only where a lane has many rows. */
+  USUAL_LANES = 16,
+  MANY_ROWS = 2000
+};
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Rows at a time: many, so that each product is worth its overhead, but enough blocks for threads. No power of two,
- * whose columns would fall on the same places of a cache. */
-static size_t choose_block(size_t wanted, size_t n) {
-  const size_t eighth = (n / 8 + 8) & ~(size_t)7, chosen = eighth < 400 ? 400 : eighth > 632 ? 632 : eighth;
-  return wanted > 0 ? wanted : chosen == 512 ? 520 : chosen;
-}
-
-/* As many as there are blocks, at most OAT_MOST_LANES, and fewer when there are not many rows for each K x K sum, or
- * they need much memory. */
-static size_t choose_lanes(const oat_cpu *cpu) {
-  const size_t n = cpu->rows->n, k = cpu->config.max_knots;
-  if (cpu->config.system) { /* they share tiles between two blocks */
-    return oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2);
-  }
-  const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
-  const size_t threads = cpu->config.where.threads > 1 ? (size_t)cpu->config.where.threads : 1;
-  if (cpu->config.by_rows) {
-    size_t most = threads < oat_lanes_for(cpu->blocks) ? threads : oat_lanes_for(cpu->blocks);
-    while (most > 1 && most * each > LANE_DOUBLES) {
-      most--;
-    }
-    return most;
-  }
+/* Lanes for n rows. With a block that was given, a lane has at least one. */
+static size_t lanes_of(const oat_cpu *cpu, size_t n) {
+  const size_t k = cpu->config.fits ? cpu->config.max_knots : 0, given = cpu->config.block;
+  const size_t least = given > 0 ? given : LEAST_ROWS, many = given > 0 ? given : MANY_ROWS;
   size_t lanes = OAT_MOST_LANES;
-  while (lanes > 1 && (lanes > cpu->blocks || (lanes * 2 * k > n && cpu->config.fits) || lanes * each > LANE_DOUBLES)) {
+  while (lanes > 1 && (lanes * least > n || (lanes > USUAL_LANES && lanes * many > n) || lanes * k > 4 * n)) {
     lanes /= 2;
   }
   return lanes;
+}
+
+/* Rows at a time: blocks of equal size, as many for each lane. No power of two, whose columns would fall on the same
+ * places of a cache. */
+static size_t choose_block(const oat_cpu *cpu, size_t n) {
+  const size_t lanes = lanes_of(cpu, n), turns = n / (lanes * MOST_ROWS) + 1, block = (n / (lanes * turns) + 8) & ~(size_t)7;
+  return cpu->config.block > 0 ? cpu->config.block : (block & (block - 1)) == 0 ? block + 8 : block;
+}
+
+/* Doubles of a lane's sums. */
+static size_t choose_stride(const oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
+  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
+  return fits > system ? fits : system;
+}
+
+static size_t no_more(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t at_least_one(size_t a) { return a > 0 ? a : 1; }
+
+/* Workers: as many as there are threads for the lanes, or memory. Each has a slot; some more, so that one that is late
+ * keeps nobody waiting. */
+static void choose_lanes(oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, threads = (size_t)cpu->config.where.threads, tile = cpu->config.system ? cpu->block : k;
+  const size_t each = cpu->block * (cpu->config.fits ? 3 * k : k > tile ? k : tile), stride = choose_stride(cpu);
+  cpu->lanes = cpu->config.system ? oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2) : no_more(lanes_of(cpu, cpu->rows->n), cpu->blocks);
+  cpu->workers = no_more(no_more(threads, cpu->lanes), at_least_one(WORK_DOUBLES / at_least_one(no_more(each, WORK_DOUBLES))));
+  cpu->workers = no_more(cpu->workers, at_least_one(WORK_DOUBLES / at_least_one(stride)));
+  const size_t spare = no_more(4 * cpu->workers, SPARE_DOUBLES / at_least_one(stride));
+  cpu->slots = no_more(cpu->lanes, spare > cpu->workers ? spare : cpu->workers);
 }
 
 static void free_lanes(oat_cpu *cpu) {
   oat_scratch_free(&cpu->memory);
   oat_scratch_free(&cpu->system.memory);
   free(cpu->cache);
-  cpu->lane = NULL;
+  cpu->worker = NULL;
   cpu->cache = NULL;
 }
 
@@ -64,7 +85,7 @@ oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, o
   return status;
 }
 
-static void take_lane(oat_cpu *cpu, oat_cpu_lane *l) {
+static void take_worker(oat_cpu *cpu, oat_cpu_worker *l) {
   const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
   const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
   l->v = oat_take_doubles(&cpu->memory, cpu->block, wide);
@@ -79,13 +100,6 @@ static void take_lane(oat_cpu *cpu, oat_cpu_lane *l) {
   }
 }
 
-/* Doubles of a lane's sums. */
-static size_t choose_stride(const oat_cpu *cpu) {
-  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
-  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
-  return fits > system ? fits : system;
-}
-
 /* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
 static size_t cached_parts(const oat_cpu *cpu) { return cpu->config.fits ? 2 : 1; }
 
@@ -94,13 +108,13 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
   const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
   cpu->memory = (oat_scratch){.ctx = ctx};
-  cpu->lane = oat_take(&cpu->memory, cpu->lanes, sizeof *cpu->lane);
-  for (size_t i = 0; cpu->lane != NULL && i < cpu->lanes; i++) {
-    take_lane(cpu, &cpu->lane[i]);
+  cpu->worker = oat_take(&cpu->memory, cpu->workers, sizeof *cpu->worker);
+  for (size_t i = 0; cpu->worker != NULL && i < cpu->workers; i++) {
+    take_worker(cpu, &cpu->worker[i]);
   }
   cpu->room = oat_take_doubles(&cpu->memory, 2 * oat_triangle_room(k), 1);
   cpu->stride = choose_stride(cpu);
-  cpu->sums = oat_take_doubles(&cpu->memory, cpu->stride, cpu->lanes);
+  cpu->sums = oat_take_doubles(&cpu->memory, cpu->stride, cpu->slots);
   if (cpu->config.exact) {
     oat_cpu_take_exact(cpu);
   }
@@ -115,29 +129,38 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
 /* Rows that look like those before have the same lanes. */
 oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows) {
   oat_cpu *cpu = oat_cpu_of(device);
-  const bool same = cpu->lane != NULL && cpu->n == rows->n && cpu->d == rows->d && cpu->p == rows->p;
+  const bool same = cpu->worker != NULL && cpu->n == rows->n && cpu->d == rows->d && cpu->p == rows->p;
   cpu->rows = rows;
   cpu->n = rows->n;
   cpu->d = rows->d;
   cpu->p = rows->p;
   cpu->cached = 0;
-  cpu->block = choose_block(cpu->config.block, rows->n);
+  cpu->block = choose_block(cpu, rows->n);
   cpu->blocks = oat_rows_blocks(rows, cpu->block);
   if (same) {
     return OATGP_OK;
   }
   free_lanes(cpu);
-  cpu->lanes = choose_lanes(cpu);
+  choose_lanes(cpu);
   return make_lanes(ctx, cpu);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Of a block with V and products of it: about. */
+static double flops_of(const oat_cpu *cpu) {
+  const double k = (double)cpu->kuu.k;
+  return (double)cpu->rows->n * k * (2 * k + 3 * (double)cpu->rows->d + 25);
+}
 
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self) {
   return (oat_loop){.ctx = cpu->ctx,
                     .what = what,
                     .items = cpu->blocks,
                     .lanes = cpu->lanes,
+                    .slots = cpu->slots,
+                    .workers = cpu->workers,
+                    .flops = flops_of(cpu),
                     .rows = cpu->rows->n,
                     .threads = cpu->config.where.threads,
                     .item = item,
@@ -149,20 +172,32 @@ void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, 
   oat_loop_run(&loop);
 }
 
-void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) { cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room); }
+void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset, size_t count, double *total) {
+  oat_lanes_add(&(oat_lane_sums){.lanes = lanes,
+                                 .count = count,
+                                 .stride = cpu->stride,
+                                 .sums = cpu->sums + offset,
+                                 .total = total,
+                                 .more = first > 0,
+                                 .threads = cpu->config.where.threads});
+}
+
+void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse) {
+  cpu->kuu = oat_triangle_make(sparse->l, sparse->k, cpu->room, cpu->config.where.threads);
+}
 
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb) {
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
   if (lb != NULL) {
-    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k));
+    cpu->b = oat_triangle_make(lb, sparse->k, cpu->room + oat_triangle_room(sparse->k), cpu->config.where.threads);
   }
 }
 
 /* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
-static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
+static void make_v(const oat_cpu *cpu, const oat_sparse *sparse, const oat_cpu_block *b) {
   oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld,
-                          cpu->lane[lane].work);
+                          oat_cpu_own(cpu)->work);
   oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
 }
 
@@ -170,21 +205,26 @@ static bool is_cached(const oat_cpu *cpu, const oat_sparse *sparse) {
   return cpu->cached != 0 && cpu->cached == sparse->stamp && (cpu->slopes || !sparse->gradient);
 }
 
-oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item) {
+oat_cpu_block oat_cpu_block_in(const oat_cpu *cpu, const oat_cpu_worker *memory, const oat_sparse *sparse, size_t item) {
   const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
   const size_t n = rows.n, k = sparse->k;
-  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : cpu->lane[lane].v;
-  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : cpu->lane[lane].slope;
+  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : memory->v;
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : memory->slope;
   const oat_cpu_block b = {rows, {v, n, k, n}, slope};
   if (!is_cached(cpu, sparse)) {
-    make_v(cpu, lane, sparse, &b);
+    make_v(cpu, sparse, &b);
   }
   return b;
 }
 
-const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b) {
-  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, cpu->lane[lane].row[0]);
-  return cpu->lane[lane].row[0];
+oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, const oat_sparse *sparse, size_t item) {
+  return oat_cpu_block_in(cpu, oat_cpu_own(cpu), sparse, item);
+}
+
+const double *oat_cpu_squares(const oat_cpu *cpu, const oat_cpu_block *b) {
+  double *q = oat_cpu_own(cpu)->row[0];
+  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, q);
+  return q;
 }
 
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -194,7 +234,8 @@ void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
 
 static void make_block(void *self, size_t lane, size_t item) {
   const oat_cpu_job *j = self;
-  oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  (void)lane;
+  oat_cpu_block_of(j->cpu, j->sparse, item);
 }
 
 void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -204,13 +245,15 @@ void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
   }
 }
 
-const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
-  oat_kernel_diagonal(&sparse->cov, b->x, cpu->lane[lane].row[5]);
-  return cpu->lane[lane].row[5];
+const double *oat_cpu_prior(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b) {
+  double *prior = oat_cpu_own(cpu)->row[5];
+  oat_kernel_diagonal(&sparse->cov, b->x, prior);
+  return prior;
 }
 
-void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
+void oat_cpu_weights(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b) {
+  double *w = oat_cpu_own(cpu)->row[1];
   for (size_t i = 0; i < b->n; i++) {
-    cpu->lane[lane].row[1][i] = 1 / oat_block_noise(b, sparse->tau, i);
+    w[i] = 1 / oat_block_noise(b, sparse->tau, i);
   }
 }

@@ -9,35 +9,33 @@
 #include "rows/layout.h"
 #include "util/memory.h"
 
-/* panel: candidates at a time; columns: those of an n x n matrix at a time */
-enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128, OAT_CPU_COLUMNS = 64 };
+enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128 }; /* panel: candidates at a time */
 
-/* Where one thread works. */
-typedef struct oat_cpu_lane {
+/* Where one worker works. */
+typedef struct oat_cpu_worker {
   double *v, *slope, *t;            /* block x K each: V, phi' of the kernel, and what the adjoint of Kfu is made in */
   double *panel;                    /* block x panel */
   double *work;                     /* of the kernel */
   double *row[OAT_CPU_ROW_VECTORS]; /* block each */
-} oat_cpu_lane;
+} oat_cpu_worker;
 
 /* The exact GP of the rows; exact.c. */
 typedef struct oat_cpu_exact {
-  double *s;                     /* n x n: S, then its factor, then its inverse */
-  double *panel, *cross, *slope; /* n x OAT_CPU_COLUMNS each: dF/dS, and of the kernel k and phi' */
-  double *solved;                /* n x (1 + p): L^-1 R, then S^-1 R */
-  double *c, *a;                 /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
-  double *basis;                 /* p: of a row of S^-1 H */
-  double *work;                  /* of the kernel */
+  double *s;      /* n x n: S, then its factor, then its inverse */
+  double *solved; /* n x (1 + p): L^-1 R, then S^-1 R; then a */
+  double *c, *a;  /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
+  double *sums;   /* a few for each lane */
+  double *room;   /* of the slots */
 } oat_cpu_exact;
 
-/* The system behind the exact evidence; system.c, traces.c. A lane's sums are n of a product, then k of V D^-1 u. */
+/* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */
 typedef struct oat_cpu_system {
   oat_scratch memory;
   oat_system given;
   double *w, *x, *e, *z, *p, *cp; /* n: 1 / n_i; of conjugate gradients */
   double *t;                      /* k */
   double *u;                      /* of the traces, block after block, rows x k each: D^-1 V^T LB^-T; or NULL */
-  double *traces;                 /* lanes x trace_stride: T of a block, U T, sums */
+  double *traces;                 /* (slots + 1) x trace_stride: T of a block, U T, sums; then those of all */
   size_t trace_stride;
 } oat_cpu_system;
 
@@ -49,9 +47,10 @@ typedef struct oat_cpu {
   size_t n, d, p;       /* that the lanes were made for */
   size_t block, blocks; /* rows at a time; how many of these */
   oat_scratch memory;   /* of the lanes, and of the exact GP */
-  size_t lanes;
-  oat_cpu_lane *lane;
-  double *sums; /* lanes x stride: of sums or gradient sums, or of the system */
+  size_t lanes, slots;  /* util/lanes.h */
+  size_t workers;
+  oat_cpu_worker *worker;
+  double *sums; /* slots x stride: of sums or gradient sums, or of the system */
   size_t stride;
   double *cache;   /* of all rows, block after block, V and then the slopes if there may be gradients; or NULL */
   uint64_t cached; /* the stamp of the point whose V the cache holds, 0 for none */
@@ -63,6 +62,10 @@ typedef struct oat_cpu {
 } oat_cpu;
 
 static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
+
+static inline oat_cpu_worker *oat_cpu_own(const oat_cpu *cpu) { return &cpu->worker[oat_worker()]; }
+
+static inline double *oat_cpu_sums_of(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane % cpu->slots * cpu->stride; }
 
 /* What a loop over blocks is for, where that is all. */
 typedef struct oat_cpu_job {
@@ -85,23 +88,27 @@ void oat_cpu_close(oat_device *device);
 /* A loop over all blocks: as it is, or to be changed before it runs. */
 void oat_cpu_run(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
 oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *self, size_t lane, size_t item), void *self);
+/* At the end of a round: the sums of its lanes, or `count` doubles from `offset` on, are added to the total. */
+void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset, size_t count, double *total);
 /* At the beginning of what makes V. */
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse);
 /* Both factors, for what uses V up. */
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb);
-/* A block with V, and with slopes if a gradient will follow: from the cache, or made. */
-oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item);
-/* |v_i|^2 of its rows, in row[0] of the lane. */
-const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b);
+/* A block with V, and with slopes if a gradient will follow: from the cache, or made in the memory of this worker or of
+ * a given one. */
+oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, const oat_sparse *sparse, size_t item);
+oat_cpu_block oat_cpu_block_in(const oat_cpu *cpu, const oat_cpu_worker *memory, const oat_sparse *sparse, size_t item);
+/* |v_i|^2 of its rows, in row[0] of the worker. */
+const double *oat_cpu_squares(const oat_cpu *cpu, const oat_cpu_block *b);
 /* After a loop over all blocks: V is there for the next one at the same point. */
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse);
 /* V of all rows into the cache, if there is one. What is there already is only looked up. */
 void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse);
 /* w_i = 1 / n_i of the block's rows into row[1], for alpha = 0. */
-void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
+void oat_cpu_weights(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b);
 
 /* k(x_i, x_i) of the block's rows, in row[5]. */
-const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
+const double *oat_cpu_prior(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b);
 /* g_i is never negative but for rounding. */
 static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 

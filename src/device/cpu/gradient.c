@@ -8,6 +8,7 @@ typedef struct job {
   oat_cpu *cpu;
   const oat_sparse *sparse;
   const oat_adjoint *adjoint;
+  oat_gradient_sums *out;
   oat_gradient_sums own[OAT_MOST_LANES];
 } job;
 
@@ -23,11 +24,11 @@ static void residuals(const oat_row_block *b, size_t p, const double *coefficien
 }
 
 /* dKfu = diag(w) (V product + r le^T) of a block when alpha = 0: one product with a K x K matrix. */
-static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
-  const oat_cpu_lane *l = &j->cpu->lane[lane];
+static void collapsed_block(const job *j, const oat_cpu_block *b, oat_view t) {
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const bool uniform = oat_rows_plain_noise(j->cpu->rows);
   double *w = l->row[1], *r = l->row[2];
-  oat_cpu_weights(j->cpu, lane, j->sparse, &b->rows);
+  oat_cpu_weights(j->cpu, j->sparse, &b->rows);
   residuals(&b->rows, j->cpu->rows->p, j->adjoint->coefficient, r);
   const double common = uniform ? w[0] : 1;
   for (size_t c = 0; c < t.columns; c++) {
@@ -41,8 +42,8 @@ static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, o
 
 /* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
 static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const double *q, const double *vbv) {
-  double *const *row = j->cpu->lane[lane].row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
-  const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, lane, j->sparse, b);
+  double *const *row = oat_cpu_own(j->cpu)->row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
+  const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, j->sparse, b);
   oat_gradient_sums *own = &j->own[lane];
   for (size_t i = 0; i < b->n; i++) {
     const double n = oat_block_noise(b, tau, i), g = oat_cpu_left(prior[i], q[i]);
@@ -58,7 +59,7 @@ static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const doub
 }
 
 /* dV of a block, for any alpha and noise: -W V B^-1 + w (r - ve) e^T - 2 diag(dg) V; t holds V B^-1 on entry. */
-static void finish_general(const oat_cpu_lane *l, const oat_cpu_block *b, const double *e, oat_view t) {
+static void finish_general(const oat_cpu_worker *l, const oat_cpu_block *b, const double *e, oat_view t) {
   const double *w = l->row[1], *r = l->row[2], *ve = l->row[3], *dg = l->row[4];
   for (size_t c = 0; c < t.columns; c++) {
     double *column = t.a + c * t.ld;
@@ -80,8 +81,8 @@ static void row_dots(oat_const_view a, oat_const_view b, double *dots) {
 
 /* dKfu of a block for any alpha and noise: about twice the work of the collapsed one. */
 static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
-  const oat_cpu_lane *l = &j->cpu->lane[lane];
-  const double *q = oat_cpu_squares(j->cpu, lane, b);
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
+  const double *q = oat_cpu_squares(j->cpu, b);
   double *vbv = l->work;
   oat_gemm(1, oat_as_const(b->v), OAT_PLAIN, oat_const_square(j->adjoint->product, t.columns), OAT_PLAIN, 0, t);
   row_dots(oat_as_const(b->v), oat_as_const(t), vbv);
@@ -93,39 +94,44 @@ static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view 
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
 }
 
+/* Empty sums in the memory of a lane, with the shape of those that are asked for. */
+static oat_gradient_sums sums_of(const job *j, size_t lane) {
+  double *base = oat_cpu_sums_of(j->cpu, lane);
+  oat_gradient_sums own = oat_gradient_sums_over(base, j->sparse->k, j->cpu->rows->d);
+  memset(base, 0, j->out->count * sizeof *base);
+  own.kernel.z = j->out->kernel.z != NULL ? own.kernel.z : NULL;
+  return own;
+}
+
 static void add_block(void *self, size_t lane, size_t item) {
   job *j = self;
-  const oat_cpu_lane *l = &j->cpu->lane[lane];
-  const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
+  if (item + j->cpu->lanes >= j->cpu->blocks) { /* the first of its lane */
+    j->own[lane] = sums_of(j, lane);
+  }
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
   const oat_view t = {l->t, b.v.rows, b.v.columns, b.v.rows};
   if (j->adjoint->collapsed) {
-    collapsed_block(j, lane, &b, t);
+    collapsed_block(j, &b, t);
   } else {
     general_block(j, lane, &b, t);
   }
   oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, oat_sparse_knots(j->sparse), t.a, b.slope, t.ld, l->work, &j->own[lane].kernel);
 }
 
-/* Empty sums in the memory of a lane, with the shape of those that are asked for. */
-static oat_gradient_sums sums_of(const job *j, size_t lane, const oat_gradient_sums *shape) {
-  double *base = j->cpu->sums + lane * j->cpu->stride;
-  oat_gradient_sums own = oat_gradient_sums_over(base, j->sparse->k, j->cpu->rows->d);
-  memset(base, 0, shape->count * sizeof *base);
-  own.kernel.z = shape->kernel.z != NULL ? own.kernel.z : NULL;
-  return own;
+static void join(void *self, size_t first, size_t count) {
+  const job *j = self;
+  oat_cpu_join(j->cpu, first, count, 0, j->out->count, j->out->kernel.theta);
 }
 
 /* Backwards, since the latest blocks of the sums may still be in the processor's cache. */
 oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  job j = {.cpu = cpu, .sparse = sparse, .adjoint = adjoint};
-  for (size_t lane = 0; lane < cpu->lanes; lane++) {
-    j.own[lane] = sums_of(&j, lane, out);
-  }
+  job j = {.cpu = cpu, .sparse = sparse, .adjoint = adjoint, .out = out};
   oat_loop loop = oat_cpu_loop(cpu, "gradient", add_block, &j);
   loop.backwards = true;
+  loop.join = join;
   oat_loop_run(&loop);
-  oat_lanes_add(cpu->lanes, out->count, cpu->stride, cpu->sums, out->kernel.theta);
   out->dg = out->dn = 0;
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
     out->dg += j.own[lane].dg;

@@ -1,7 +1,95 @@
-/* The joint posterior of rows: K** - V V^T + U U^T, the middle as the model says. */
+/* The joint posterior of rows: K** - V V^T + U U^T, the middle as the model says. V and U are made in panels of rows, the
+ * rest in tiles of the lower triangle; both are dealt out to lanes. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
+
+enum { SIDE = 128 }; /* rows of a panel, rows and columns of a tile */
+
+typedef struct job {
+  const oat_cpu *cpu;
+  const oat_sparse *sparse;
+  oat_covariance among; /* between rows, which may almost meet */
+  oat_view v;           /* V, then U */
+  const double *factor; /* that the rows of v are solved with */
+  double sign;          /* of V V^T or U U^T */
+  bool kernel;          /* K** is made first */
+  double *covariance;
+  double *work; /* of the kernel, for each worker */
+  size_t stride;
+} job;
+
+static size_t panels_of(const job *j) { return (j->v.rows + SIDE - 1) / SIDE; }
+
+/* Of the most items there are. */
+static size_t workers_of(size_t n, int threads) {
+  const size_t panels = (n + SIDE - 1) / SIDE;
+  return oat_workers_for(oat_lanes_for(panels * (panels + 1) / 2), threads);
+}
+
+static void run(job *j, size_t items, double flops, void (*item)(void *self, size_t lane, size_t item)) {
+  const int threads = j->cpu->config.where.threads;
+  oat_loop_run(&(oat_loop){.items = items,
+                           .lanes = oat_lanes_for(items),
+                           .workers = workers_of(j->v.rows, threads),
+                           .threads = threads,
+                           .flops = flops,
+                           .item = item,
+                           .self = j});
+}
+
+static double *work_of(const job *j) { return j->work + oat_worker() * j->stride; }
+
+static oat_view panel_of(const job *j, size_t item) {
+  const size_t first = item * SIDE, left = j->v.rows - first;
+  return (oat_view){j->v.a + first, left < SIDE ? left : SIDE, j->v.columns, j->v.ld};
+}
+
+/* V <- Kfu, of a panel */
+static void fill_panel(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  (void)lane;
+  const oat_view v = panel_of(j, item);
+  const oat_points x = {j->cpu->rows->x + item * SIDE, v.rows, j->cpu->rows->n};
+  oat_kernel_cross(&j->sparse->cov, x, oat_sparse_knots(j->sparse), v.a, v.ld, work_of(j));
+}
+
+static void solve_panel(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  (void)lane;
+  oat_solve_right(j->factor, j->sparse->k, OAT_TRANSPOSED, panel_of(j, item));
+}
+
+/* Tile by tile of the lower triangle, row of tiles by row of tiles. */
+static void add_tile(void *self, size_t lane, size_t item) {
+  const job *j = self;
+  (void)lane;
+  const size_t n = j->v.rows;
+  size_t row = 0;
+  while (item > row) {
+    item -= ++row;
+  }
+  const oat_view a = panel_of(j, row), b = panel_of(j, item), c = {j->covariance + row * SIDE + item * SIDE * n, a.rows, b.rows, n};
+  if (j->kernel) {
+    const double *x = j->cpu->rows->x;
+    oat_kernel_cross(&j->among, (oat_points){x + row * SIDE, a.rows, n}, (oat_points){x + item * SIDE, b.rows, n}, c.a, n, work_of(j));
+  }
+  oat_gemm(j->sign, oat_as_const(a), OAT_PLAIN, oat_as_const(b), OAT_TRANSPOSED, 1, c);
+}
+
+static void solve_panels(job *j, const double *factor) {
+  const double n = (double)j->v.rows, k = (double)j->v.columns;
+  j->factor = factor;
+  run(j, panels_of(j), n * k * k, solve_panel);
+}
+
+static void add_tiles(job *j, double sign, bool kernel) {
+  const double n = (double)j->v.rows, k = (double)j->v.columns;
+  const size_t panels = panels_of(j);
+  j->sign = sign;
+  j->kernel = kernel;
+  run(j, panels * (panels + 1) / 2, n * n * k, add_tile);
+}
 
 /* What the knots leave of the prior variance, on the diagonal alone; `prior` has k(x, x). */
 static void leave_diagonal(const double *prior, oat_const_view v, double *covariance) {
@@ -18,26 +106,29 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
   const oat_cpu *cpu = oat_cpu_of(device);
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   const size_t n = all.n, k = sparse->k;
+  const int threads = cpu->config.where.threads;
   oat_scratch memory = {.ctx = cpu->ctx};
-  const oat_view v = {oat_take_doubles(&memory, n, k), n, k, n};
-  double *work = oat_take_doubles(&memory, oat_kernel_work(n, n > k ? n : k, cpu->rows->d), 1);
+  job j = {.cpu = cpu, .sparse = sparse, .among = sparse->cov, .v = {oat_take_doubles(&memory, n, k), n, k, n}, .covariance = covariance};
   oatgp_status status;
+  j.among.among = true;
+  j.stride = oat_kernel_work(SIDE, SIDE > k ? SIDE : k, cpu->rows->d);
+  j.work = oat_take_doubles(&memory, workers_of(n, threads), j.stride);
+  double *prior = oat_take_doubles(&memory, n, 1);
   TRY(memory.status);
-  oat_kernel_cross(&sparse->cov, all.x, oat_sparse_knots(sparse), v.a, n, work);
-  oat_solve_right(sparse->l, k, OAT_TRANSPOSED, v);
+  run(&j, panels_of(&j), (double)n * (double)k * (3 * (double)cpu->rows->d + 25), fill_panel);
+  solve_panels(&j, sparse->l);
   memset(covariance, 0, n * n * sizeof *covariance);
   if (residual == OAT_RESIDUAL_FULL) {
-    oat_kernel_cross(&sparse->cov, all.x, all.x, covariance, n, work);
-    oat_gemm(-1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, oat_square(covariance, n));
+    add_tiles(&j, -1, true);
   } else if (residual == OAT_RESIDUAL_DIAGONAL) {
-    oat_kernel_diagonal(&sparse->cov, all.x, work);
-    leave_diagonal(work, oat_as_const(v), covariance);
+    oat_kernel_diagonal(&sparse->cov, all.x, prior);
+    leave_diagonal(prior, oat_as_const(j.v), covariance);
   }
   if (lb != NULL) {
-    oat_solve_right(lb, k, OAT_TRANSPOSED, v);
-    oat_gemm(1, oat_as_const(v), OAT_PLAIN, oat_as_const(v), OAT_TRANSPOSED, 1, oat_square(covariance, n));
+    solve_panels(&j, lb);
+    add_tiles(&j, 1, false);
   }
-  oat_symmetrise(n, covariance);
+  oat_symmetrise(n, covariance, threads);
 done:
   oat_scratch_free(&memory);
   return status;

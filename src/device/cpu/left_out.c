@@ -12,7 +12,7 @@ typedef struct job {
   oat_cpu *cpu;
   const oat_sparse *sparse;
   const oat_left_out *out;
-  double *scratch; /* lanes x stride: what the model makes of the columns in a block, and a row's errors */
+  double *scratch; /* slots x stride: what the model makes of the columns in a block, and a row's errors */
   size_t stride;
   double sums[OAT_MOST_LANES * SUMS];
 } job;
@@ -63,10 +63,10 @@ static void leave_row(job *j, size_t lane, const oat_row_block *b, size_t i, con
 static void leave_block(void *self, size_t lane, size_t item) {
   job *j = self;
   const oat_cpu *cpu = j->cpu;
-  const oat_cpu_block b = oat_cpu_block_of(cpu, lane, j->sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(cpu, j->sparse, item);
   const size_t n = b.rows.n, columns = j->out->columns, k = b.v.columns;
-  const double *q = oat_cpu_squares(cpu, lane, &b), *prior = oat_cpu_prior(cpu, lane, j->sparse, &b.rows);
-  double *s = cpu->lane[lane].row[1], *fit = j->scratch + lane * j->stride, *e = fit + cpu->block * columns;
+  const double *q = oat_cpu_squares(cpu, &b), *prior = oat_cpu_prior(cpu, j->sparse, &b.rows);
+  double *s = oat_cpu_own(cpu)->row[1], *fit = j->scratch + oat_worker() * j->stride, *e = fit + cpu->block * columns;
   oat_triangle_solve(&cpu->b, OAT_TRANSPOSED, b.v);
   oat_row_squares(n, k, b.v.a, b.v.ld, s);
   oat_gemm(1, oat_as_const(b.v), OAT_PLAIN, (oat_const_view){j->out->c, k, columns, k}, OAT_PLAIN, 0, (oat_view){fit, n, columns, n});
@@ -81,10 +81,10 @@ oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .sparse = sparse, .out = out, .stride = (cpu->block + 1) * out->columns};
   oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(cpu->ctx, j.stride, cpu->lanes, &j.scratch));
+  TRY(oat_new_matrix(cpu->ctx, j.stride, cpu->slots, &j.scratch));
   oat_cpu_take_factors(cpu, sparse, out->lb);
   oat_cpu_run(cpu, "leave-one-out", leave_block, &j);
-  oat_lanes_add(cpu->lanes, SUMS, SUMS, j.sums, j.sums);
+  oat_lanes_add(&(oat_lane_sums){cpu->lanes, SUMS, SUMS, j.sums, j.sums});
   out->density = j.sums[DENSITY];
   out->squares = j.sums[SQUARES];
   out->products = j.sums[PRODUCTS];

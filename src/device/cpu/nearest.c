@@ -28,7 +28,7 @@ static void search_block(void *self, size_t lane, size_t item) {
   search *s = self;
   const oat_nearest *out = s->out;
   const oat_row_block b = oat_rows_block(s->cpu->rows, s->cpu->block, item);
-  double *distance = out->distance + b.first, *to = s->cpu->lane[lane].row[0], *now = s->cpu->lane[lane].row[1];
+  double *distance = out->distance + b.first, *to = oat_cpu_own(s->cpu)->row[0], *now = oat_cpu_own(s->cpu)->row[1];
   size_t *which = out->which + b.first;
   for (size_t i = 0; i < b.n; i++) {
     distance[i] = out->before > 0 ? distance[i] : HUGE_VAL;
@@ -49,8 +49,10 @@ static void search_block(void *self, size_t lane, size_t item) {
 oatgp_status oat_cpu_nearest(oat_device *device, oat_nearest *out) {
   const oat_cpu *cpu = oat_cpu_of(device);
   search s = {.cpu = cpu, .out = out};
-  oat_cpu_run(cpu, NULL, search_block, &s);
-  oat_lanes_add(cpu->lanes, 1, 1, s.total, &out->total);
+  oat_loop loop = oat_cpu_loop(cpu, NULL, search_block, &s);
+  loop.flops = 3 * (double)cpu->rows->n * (double)cpu->rows->d * (double)out->points.n;
+  oat_loop_run(&loop);
+  oat_lanes_add(&(oat_lane_sums){cpu->lanes, 1, 1, s.total, &out->total});
   out->changed = false;
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
     out->changed |= s.changed[lane];
@@ -97,9 +99,11 @@ static void run(job *j, void (*item)(void *self, size_t lane, size_t item), size
   const size_t stride = j->k * j->cpu->rows->d;
   oat_loop loop = oat_cpu_loop(j->cpu, NULL, item, j);
   loop.lanes = j->lanes;
+  loop.slots = 0;
+  loop.flops = 4 * (double)j->cpu->rows->n * (double)j->cpu->rows->d;
   memset(j->sums, 0, stride * j->lanes * sizeof *j->sums);
   oat_loop_run(&loop);
-  oat_lanes_add(j->lanes, count, stride, j->sums, out);
+  oat_lanes_add(&(oat_lane_sums){j->lanes, count, stride, j->sums, out, false, j->cpu->config.where.threads});
 }
 
 /* Fewer lanes where there are not many rows for each sum. */

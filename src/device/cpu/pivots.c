@@ -18,10 +18,10 @@ struct oat_pivots {
 };
 
 /* Column number count - 1 of the factor in the rows of a block, and what it leaves of them. */
-static void eliminate(const oat_pivots *p, size_t lane, const oat_row_block *b) {
+static void eliminate(const oat_pivots *p, const oat_row_block *b) {
   const size_t n = p->cpu->rows->n, c = p->count - 1;
-  double *column = p->cpu->lane[lane].row[0], *factor = p->factor + b->first, *left = p->left + b->first;
-  oat_kernel_cross(p->cov, b->x, (oat_points){p->inputs, 1, 1}, column, b->n, p->cpu->lane[lane].work);
+  double *column = oat_cpu_own(p->cpu)->row[0], *factor = p->factor + b->first, *left = p->left + b->first;
+  oat_kernel_cross(p->cov, b->x, (oat_points){p->inputs, 1, 1}, column, b->n, oat_cpu_own(p->cpu)->work);
   oat_gemv(-1, (oat_const_view){factor, b->n, c, n}, OAT_PLAIN, p->row, 1, column);
   for (size_t i = 0; i < b->n; i++) {
     const double element = column[i] / p->root;
@@ -39,7 +39,7 @@ static void look_at_block(void *self, size_t lane, size_t item) {
   if (p->count == 0) {
     oat_kernel_diagonal(p->cov, b.x, p->left + b.first);
   } else {
-    eliminate(p, lane, &b);
+    eliminate(p, &b);
   }
   for (size_t i = b.first; i < b.first + b.n; i++) {
     oat_largest_take(&p->best[lane], p->left[i], i);
@@ -48,8 +48,10 @@ static void look_at_block(void *self, size_t lane, size_t item) {
 
 /* If what is left of the first row is no number, no other is taken for larger. */
 static oat_largest find_largest(oat_pivots *p) {
+  oat_loop loop = oat_cpu_loop(p->cpu, NULL, look_at_block, p);
+  loop.flops = (double)p->cpu->rows->n * (2 * (double)p->count + 3 * (double)p->cpu->rows->d + 25);
   oat_largest_clear(p->best);
-  oat_cpu_run(p->cpu, NULL, look_at_block, p);
+  oat_loop_run(&loop);
   return oat_largest_join((oat_largest){p->left[0], 0}, p->best);
 }
 

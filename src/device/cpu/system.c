@@ -1,7 +1,7 @@
 /* The system behind the exact evidence: products with C = K + D, and P^-1 by the Woodbury identity,
  *   P^-1 u = D^-1 u - D^-1 V^T B^-1 V D^-1 u.
  *
- * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers, one for each lane, and
+ * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers, one for each slot, and
  * N x K for V if the budget allows. */
 #include <string.h>
 
@@ -16,9 +16,7 @@ typedef struct job {
   double *to;         /* n */
 } job;
 
-static double *lane_y(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane * cpu->stride; }
-
-static double *lane_t(const oat_cpu *cpu, size_t lane) { return lane_y(cpu, lane) + cpu->rows->n; }
+static double *lane_t(const oat_cpu *cpu, size_t lane) { return oat_cpu_sums_of(cpu, lane) + cpu->rows->n; }
 
 /* ---- C p --------------------------------------------------------------------------------------------------------- */
 
@@ -38,8 +36,8 @@ static void find_tile(const oat_cpu *cpu, size_t t, size_t *i, size_t *j) {
 static void multiply_tile(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu *cpu = m->cpu;
-  const oat_cpu_lane *l = &cpu->lane[lane];
-  double *y = lane_y(cpu, lane);
+  const oat_cpu_worker *l = oat_cpu_own(cpu);
+  double *y = oat_cpu_sums_of(cpu, lane);
   size_t i, j;
   find_tile(cpu, item, &i, &j);
   const oat_row_block a = oat_rows_block(cpu->rows, cpu->block, i), b = oat_rows_block(cpu->rows, cpu->block, j);
@@ -54,11 +52,19 @@ static void multiply_tile(void *self, size_t lane, size_t item) {
   }
 }
 
-/* The first `count` tiles, at least one for each lane. False if it was given up. */
+static void join_products(void *self, size_t first, size_t count) {
+  const job *m = self;
+  oat_cpu_join(m->cpu, first, count, 0, m->cpu->rows->n, m->to);
+}
+
+/* cp <- the first `count` tiles of K times the vector. False if it was given up. */
 static bool multiply(oat_cpu *cpu, size_t count, const double *from) {
-  job m = {.cpu = cpu, .from = from};
+  const double n = (double)cpu->block;
+  job m = {.cpu = cpu, .from = from, .to = cpu->system.cp};
   oat_loop loop = oat_cpu_loop(cpu, "product", multiply_tile, &m);
   loop.items = count;
+  loop.flops = (double)count * n * n * (3 * (double)cpu->rows->d + 25);
+  loop.join = join_products;
   loop.ask = cpu->system.given.ask;
   loop.asker = cpu->system.given.asker;
   return oat_loop_run(&loop);
@@ -73,11 +79,7 @@ oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *cur
   }
   const bool whole = multiply(cpu, tiles_of(cpu), s->p);
   for (size_t i = 0; i < n; i++) {
-    double sum = s->p[i] / s->w[i];
-    for (size_t lane = 0; lane < cpu->lanes; lane++) {
-      sum += lane_y(cpu, lane)[i];
-    }
-    s->cp[i] = sum;
+    s->cp[i] += s->p[i] / s->w[i];
   }
   *curvature = oat_dot(n, s->p, s->cp);
   return whole ? OATGP_OK : OATGP_STOPPED;
@@ -85,8 +87,8 @@ oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *cur
 
 oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *traces) {
   oat_cpu *cpu = oat_cpu_of(device);
-  const size_t tiles = tiles_of(cpu), count = tiles < PROBED * cpu->lanes ? tiles : PROBED * cpu->lanes;
-  multiply(cpu, cpu->lanes, cpu->system.w); /* touches all memory for the first time */
+  const size_t tiles = tiles_of(cpu), count = tiles < PROBED * cpu->slots ? tiles : PROBED * cpu->slots;
+  multiply(cpu, cpu->slots, cpu->system.w); /* touches all memory for the first time */
   const double began = oat_seconds();
   multiply(cpu, count, cpu->system.w);
   *product = (oat_seconds() - began) * (double)tiles / (double)count;
@@ -100,7 +102,7 @@ oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *tr
 static void gather(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu_system *s = &m->cpu->system;
-  const oat_cpu_block b = oat_cpu_block_of(m->cpu, lane, &s->given.sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(m->cpu, &s->given.sparse, item);
   const size_t first = b.rows.first;
   if (item == lane) {
     memset(lane_t(m->cpu, lane), 0, b.v.columns * sizeof(double));
@@ -114,8 +116,9 @@ static void gather(void *self, size_t lane, size_t item) {
 /* z = D^-1 (u - V^T t) */
 static void scatter(void *self, size_t lane, size_t item) {
   const job *m = self;
+  (void)lane;
   const oat_cpu_system *s = &m->cpu->system;
-  const oat_cpu_block b = oat_cpu_block_of(m->cpu, lane, &s->given.sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(m->cpu, &s->given.sparse, item);
   const size_t first = b.rows.first;
   memcpy(m->to + first, m->from + first, b.rows.n * sizeof *m->to);
   oat_gemv(-1, oat_as_const(b.v), OAT_PLAIN, s->t, 1, m->to + first);
@@ -124,16 +127,22 @@ static void scatter(void *self, size_t lane, size_t item) {
   }
 }
 
+static void join_gathered(void *self, size_t first, size_t count) {
+  const job *m = self;
+  oat_cpu_join(m->cpu, first, count, m->cpu->rows->n, m->cpu->system.given.sparse.k, m->cpu->system.t);
+}
+
 /* z = P^-1 e, and what that says of e. */
 static void precondition(oat_cpu *cpu, oat_iterate *out) {
   const oat_cpu_system *s = &cpu->system;
   const size_t n = cpu->rows->n, k = s->given.sparse.k;
   const oat_view t = {s->t, k, 1, k};
   job m = {cpu, s->e, s->z};
-  oat_cpu_run(cpu, NULL, gather, &m);
-  oat_lanes_add(cpu->lanes < cpu->blocks ? cpu->lanes : cpu->blocks, k, cpu->stride, lane_t(cpu, 0), s->t);
-  oat_solve_left(s->given.lb, k, OAT_PLAIN, t);
-  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t);
+  oat_loop loop = oat_cpu_loop(cpu, NULL, gather, &m);
+  loop.join = join_gathered;
+  oat_loop_run(&loop);
+  oat_solve_left(s->given.lb, k, OAT_PLAIN, t, cpu->config.where.threads);
+  oat_solve_left(s->given.lb, k, OAT_TRANSPOSED, t, cpu->config.where.threads);
   oat_cpu_run(cpu, NULL, scatter, &m);
   out->ez = oat_dot(n, s->e, s->z);
   out->whole = 0;

@@ -13,6 +13,7 @@ enum { PROBED = 2, SUMS = 2 };
 
 typedef struct job {
   oat_cpu *cpu;
+  size_t lanes;
   size_t height, width; /* the first blocks of rows, and the first tiles of each, that are summed */
 } job;
 
@@ -23,13 +24,11 @@ typedef struct sums {
 
 static sums sums_of(const oat_cpu *cpu, size_t lane) {
   const size_t k = cpu->system.given.sparse.k;
-  double *t = cpu->system.traces + lane * cpu->system.trace_stride, *ut = t + cpu->block * k;
+  double *t = cpu->system.traces + lane % cpu->slots * cpu->system.trace_stride, *ut = t + cpu->block * k;
   return (sums){t, ut, ut + k * k, ut + k * k + 1};
 }
 
-static oat_cpu_block block_of(const oat_cpu *cpu, size_t lane, size_t block) {
-  return oat_cpu_block_of(cpu, lane, &cpu->system.given.sparse, block);
-}
+static oat_cpu_block block_of(const oat_cpu *cpu, size_t block) { return oat_cpu_block_of(cpu, &cpu->system.given.sparse, block); }
 
 static oat_view u_of(const oat_cpu *cpu, const oat_cpu_block *b) {
   return (oat_view){cpu->system.u + b->rows.first * b->v.columns, b->rows.n, b->v.columns, b->rows.n};
@@ -39,7 +38,8 @@ static oat_view u_of(const oat_cpu *cpu, const oat_cpu_block *b) {
 
 static void make_u(void *self, size_t lane, size_t item) {
   const oat_cpu *cpu = self;
-  const oat_cpu_block b = block_of(cpu, lane, item);
+  (void)lane;
+  const oat_cpu_block b = block_of(cpu, item);
   const oat_view u = u_of(cpu, &b);
   memcpy(u.a, b.v.a, u.rows * u.columns * sizeof *u.a);
   oat_solve_right(cpu->system.given.lb, u.columns, OAT_TRANSPOSED, u);
@@ -51,13 +51,13 @@ static void make_u(void *self, size_t lane, size_t item) {
 oatgp_status oat_cpu_make_traces(oat_cpu *cpu) {
   oat_cpu_system *s = &cpu->system;
   const size_t n = cpu->rows->n, k = s->given.sparse.k, stride = cpu->block * k + k * k + SUMS;
-  const double bytes = (2 * (double)n * (double)k + (double)cpu->lanes * (double)stride) * sizeof(double);
+  const double bytes = (2 * (double)n * (double)k + (double)(cpu->slots + 1) * (double)stride) * sizeof(double);
   if (cpu->cache == NULL || bytes > (double)cpu->config.memory) {
     return OATGP_OK;
   }
   s->trace_stride = stride;
   s->u = oat_take_doubles(&s->memory, n, k);
-  s->traces = oat_take_doubles(&s->memory, cpu->lanes, stride);
+  s->traces = oat_take_doubles(&s->memory, cpu->slots + 1, stride);
   if (s->memory.status == OATGP_OK) {
     oat_cpu_run(cpu, NULL, make_u, cpu);
   }
@@ -68,7 +68,7 @@ oatgp_status oat_cpu_make_traces(oat_cpu *cpu) {
 
 /* G of blocks i and j in V's place, its squares, and T of block i. */
 static void add_products(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i, const oat_cpu_block *j) {
-  const oat_cpu_lane *l = &cpu->lane[lane];
+  const oat_cpu_worker *l = oat_cpu_own(cpu);
   const oat_view g = {l->v, i->rows.n, j->rows.n, i->rows.n};
   const double *wi = cpu->system.w + i->rows.first, *wj = cpu->system.w + j->rows.first;
   const sums own = sums_of(cpu, lane);
@@ -96,7 +96,7 @@ static void add_row(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i) {
 static void add_tile(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu *cpu = m->cpu;
-  const size_t turn = item / cpu->lanes, row = lane + cpu->lanes * (turn / m->width), column = turn % m->width;
+  const size_t turn = item / m->lanes, row = lane + m->lanes * (turn / m->width), column = turn % m->width;
   const sums own = sums_of(cpu, lane);
   if (turn == 0) {
     memset(own.t, 0, cpu->system.trace_stride * sizeof *own.t);
@@ -107,18 +107,40 @@ static void add_tile(void *self, size_t lane, size_t item) {
   if (column == 0) {
     memset(own.t, 0, (size_t)(own.ut - own.t) * sizeof *own.t);
   }
-  const oat_cpu_block i = block_of(cpu, lane, row), j = block_of(cpu, lane, column);
+  const oat_cpu_block i = block_of(cpu, row), j = block_of(cpu, column);
   add_products(cpu, lane, &i, &j);
   if (column == m->width - 1) {
     add_row(cpu, lane, &i);
   }
 }
 
+/* U T and the sums of all lanes, behind the slots. */
+static sums total_of(const oat_cpu *cpu) {
+  const size_t k = cpu->system.given.sparse.k;
+  double *ut = cpu->system.traces + cpu->slots * cpu->system.trace_stride;
+  return (sums){NULL, ut, ut + k * k, ut + k * k + 1};
+}
+
+static void join(void *self, size_t first, size_t count) {
+  const oat_cpu *cpu = ((const job *)self)->cpu;
+  const size_t k = cpu->system.given.sparse.k;
+  oat_lanes_add(&(oat_lane_sums){.lanes = count,
+                                 .count = k * k + SUMS,
+                                 .stride = cpu->system.trace_stride,
+                                 .sums = sums_of(cpu, 0).ut,
+                                 .total = total_of(cpu).ut,
+                                 .more = first > 0,
+                                 .threads = cpu->config.where.threads});
+}
+
 /* False if it was given up. */
 static bool add_tiles(oat_cpu *cpu, size_t height, size_t width) {
-  job m = {cpu, height, width};
+  job m = {cpu, cpu->lanes < height ? cpu->lanes : height, height, width};
   oat_loop loop = oat_cpu_loop(cpu, "determinant", add_tile, &m);
-  loop.items = (height + cpu->lanes - 1) / cpu->lanes * cpu->lanes * width;
+  loop.lanes = m.lanes;
+  loop.items = (height + m.lanes - 1) / m.lanes * m.lanes * width;
+  loop.flops = 0; /* always many */
+  loop.join = join;
   loop.ask = cpu->system.given.ask;
   loop.asker = cpu->system.given.asker;
   return oat_loop_run(&loop);
@@ -127,9 +149,8 @@ static bool add_tiles(oat_cpu *cpu, size_t height, size_t width) {
 oatgp_status oat_cpu_system_traces(oat_device *device, oat_trace_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
   const size_t k = cpu->system.given.sparse.k;
-  const sums all = sums_of(cpu, 0);
+  const sums all = total_of(cpu);
   const bool whole = add_tiles(cpu, cpu->blocks, cpu->blocks);
-  oat_lanes_add(cpu->lanes, k * k + SUMS, cpu->system.trace_stride, all.ut, all.ut);
   *out = (oat_trace_sums){.square = *all.square, .tw = *all.tw, .ut_squares = oat_dot(k * k, all.ut, all.ut)};
   for (size_t i = 0; i < k; i++) {
     out->ut += all.ut[i * (k + 1)];
@@ -140,7 +161,7 @@ oatgp_status oat_cpu_system_traces(oat_device *device, oat_trace_sums *out) {
 double oat_cpu_traces_cost(oat_cpu *cpu) {
   const double blocks = (double)cpu->blocks;
   const size_t width = cpu->blocks < PROBED ? cpu->blocks : PROBED;
-  const size_t height = cpu->blocks < cpu->lanes ? cpu->blocks : cpu->lanes;
+  const size_t height = cpu->blocks < cpu->slots ? cpu->blocks : cpu->slots;
   if (cpu->system.u == NULL) {
     return 0;
   }
