@@ -45,7 +45,7 @@ static void run_solve(material *m) {
 
 static void run_cholesky(material *m) {
   memcpy(m->square, m->matrix, m->k * m->k * sizeof *m->square);
-  oat_cholesky(m->k, m->square);
+  oat_cholesky(m->k, m->square, 1);
 }
 
 static void run_evaluation(material *m) { subject_gradient(&m->s); }
@@ -58,7 +58,7 @@ static const struct {
 } works[] = {{"gemm", run_gemm, BLOCK, 2, 0},
              {"syrk", run_syrk, BLOCK, 1, 0},
              {"solve", run_solve, BLOCK, 1, 0},
-             {"potrf", run_cholesky, 0, 0, 1.0 / 3},
+             {"cholesky", run_cholesky, 0, 0, 1.0 / 3},
              {"value+gradient", run_evaluation, ROWS, 4, 4.3}};
 
 /* ---- the material ----------------------------------------------------------------------------------------------------- */
@@ -68,24 +68,27 @@ static void open_material(material *m, size_t k) {
   memset(m, 0, sizeof *m);
   subject_open(&m->s, &choice);
   m->k = k;
-  m->rows = m->s.tall; /* of which a block is taken */
+  m->rows = bench_numbers(m->s.ctx, BLOCK * k);
   m->product = bench_numbers(m->s.ctx, BLOCK * k);
   m->matrix = bench_numbers(m->s.ctx, k * k);
   m->factor = bench_numbers(m->s.ctx, k * k);
   m->square = bench_numbers(m->s.ctx, k * k);
   m->triangle_room = bench_numbers(m->s.ctx, oat_triangle_room(k));
+  for (size_t i = 0; i < BLOCK * k; i++) {
+    m->rows[i] = sin((double)i);
+  }
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j < k; j++) {
       m->matrix[i + j * k] = exp(-fabs((double)i - (double)j) / 10);
     }
   }
   memcpy(m->factor, m->matrix, k * k * sizeof *m->factor);
-  oat_cholesky(k, m->factor);
-  m->triangle = oat_triangle_make(m->factor, k, m->triangle_room);
+  oat_cholesky(k, m->factor, 1);
+  m->triangle = oat_triangle_make(m->factor, k, m->triangle_room, 1);
 }
 
 static void close_material(material *m) {
-  double *const arrays[] = {m->product, m->matrix, m->factor, m->square, m->triangle_room};
+  double *const arrays[] = {m->rows, m->product, m->matrix, m->factor, m->square, m->triangle_room};
   for (size_t i = 0; i < LENGTH(arrays); i++) {
     free(arrays[i]);
   }
