@@ -161,6 +161,7 @@ static void measure(subject *s, const what *w, const options *o) {
 static void measure_model(const subject_choice *choice, bool first, const options *o) {
   subject s;
   subject_open(&s, choice);
+  subject_equip(&s);
   for (size_t i = 0; i < LENGTH(whats); i++) {
     if ((first || whats[i].of_all_models) && (o->what == NULL || o->what == whats[i].name)) {
       measure(&s, &whats[i], o);

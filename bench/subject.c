@@ -20,7 +20,7 @@ static double *normals(oatgp_context *ctx, oat_rng *rng, size_t count) {
 
 static void choose_settings(subject *s) {
   const subject_choice *choice = &s->choice;
-  snprintf(s->knots, sizeof s->knots, "random:%zu", choice->shape.k);
+  snprintf(s->knots, sizeof s->knots, "random:%zu", choice->shape.k > 0 ? choice->shape.k : 1);
   oatgp_settings_default(&s->settings);
   s->settings.approx = choice->approx;
   s->settings.kernel = choice->kernel;
@@ -37,16 +37,16 @@ static void make_data(subject *s, oat_rng *rng) {
   free(y);
 }
 
-/* The objective and the model where a fit would start. */
-static void make_model(subject *s) {
+/* The objective where a fit would start. */
+static void make_objective(subject *s) {
   const size_t d = s->choice.shape.d, k = s->choice.shape.k;
   bench_check(s->ctx, oat_setup_make(s->ctx, s->data, &s->settings, NULL, &s->setup));
   const oat_objective_config config = oat_setup_objective(&s->setup);
   bench_check(s->ctx, oat_objective_create(s->ctx, &config, &s->objective));
   double value;
   bench_check(s->ctx, oat_objective_settle(s->ctx, s->objective, &s->setup.start, &value, NULL));
-  bench_check(s->ctx, oat_model_build(s->ctx, &s->setup, s->objective, &s->setup.start, &s->model));
-  s->gradient = (oat_gradient){bench_numbers(s->ctx, oat_theta_count(s->setup.kernel, d)), bench_numbers(s->ctx, k * d)};
+  s->gradient.theta = bench_numbers(s->ctx, oat_theta_count(s->setup.kernel, d));
+  s->gradient.z = k > 0 ? bench_numbers(s->ctx, k * d) : NULL;
 }
 
 static void choose_candidates(subject *s, oat_rng *rng) {
@@ -63,24 +63,27 @@ static void choose_candidates(subject *s, oat_rng *rng) {
 }
 
 void subject_open(subject *s, const subject_choice *choice) {
-  const size_t n = choice->shape.n, k = choice->shape.k;
-  oat_rng rng;
-  oat_rng_seed(&rng, 1);
   *s = (subject){.ctx = oatgp_context_create(), .choice = *choice};
   if (s->ctx == NULL) {
     fprintf(stderr, "bench: out of memory\n");
     exit(1);
   }
   oat_set_blas_threads(1);
+  oat_rng_seed(&s->rng, 1);
   choose_settings(s);
-  make_data(s, &rng);
-  make_model(s);
-  choose_candidates(s, &rng);
+  make_data(s, &s->rng);
+  make_objective(s);
+}
+
+void subject_equip(subject *s) {
+  const size_t n = s->choice.shape.n, k = s->choice.shape.k;
+  bench_check(s->ctx, oat_model_build(s->ctx, &s->setup, s->objective, &s->setup.start, &s->model));
+  choose_candidates(s, &s->rng);
   s->prediction = (oatgp_prediction){.mean = bench_numbers(s->ctx, n), .variance = bench_numbers(s->ctx, n)};
-  s->tall = normals(s->ctx, &rng, n * k);
+  s->tall = normals(s->ctx, &s->rng, n * k);
   s->product = bench_numbers(s->ctx, n * k);
-  s->square = normals(s->ctx, &rng, k * k);
-  s->gram = bench_numbers(s->ctx, k * k * (size_t)choice->threads);
+  s->square = normals(s->ctx, &s->rng, k * k);
+  s->gram = bench_numbers(s->ctx, k * k * (size_t)s->choice.threads);
 }
 
 void subject_close(subject *s) {
@@ -97,8 +100,7 @@ void subject_close(subject *s) {
 }
 
 static void evaluate(subject *s, oat_gradient *gradient) {
-  double value;
-  if (oat_objective_evaluate(s->objective, &s->setup.start, &value, gradient) != OATGP_OK) {
+  if (oat_objective_evaluate(s->objective, &s->setup.start, &s->value, gradient) != OATGP_OK) {
     fprintf(stderr, "bench: the objective or its gradient is not finite\n");
     exit(1);
   }

@@ -1,12 +1,12 @@
-/* A model on random rows, with everything allocated that the timings of bench/floor run on: the library's own work at the start of a
- * fit, and the matrix products that no evaluation can do without. */
+/* A model on random rows, as bench/floor and bench/scaling time it: the library's own work at the start of a fit, and the matrix products
+ * that no evaluation can do without. */
 #ifndef OAT_SUBJECT_H
 #define OAT_SUBJECT_H
 
 #include "fit/setup.h"
 
 typedef struct shape {
-  size_t n, k, d;
+  size_t n, k, d; /* no knots: the exact GP */
 } shape;
 
 typedef struct subject_choice {
@@ -18,11 +18,13 @@ typedef struct subject_choice {
 typedef struct subject {
   oatgp_context *ctx;
   subject_choice choice;
+  oat_rng rng;
   char knots[32];
   oatgp_settings settings;
   oatgp_data *data;
   oat_setup setup;
   oat_objective *objective;
+  double value; /* and gradient of the latest evaluation */
   oat_gradient gradient;
   oatgp_model *model;
   oat_points candidates; /* as many random rows as oat-gain looks at */
@@ -31,7 +33,10 @@ typedef struct subject {
   double *tall, *product, *square, *gram; /* of the floor: two of n x k, k x k, and k x k for each thread */
 } subject;
 
+/* The rows, and the objective with its gradient. */
 void subject_open(subject *s, const subject_choice *choice);
+/* What gains, predictions and the floor need, too. */
+void subject_equip(subject *s);
 void subject_close(subject *s);
 
 /* What is timed. Each is the whole call that a fit or a user makes. */

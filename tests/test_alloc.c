@@ -7,16 +7,17 @@
 #include "fits.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "objective/objective.h"
 
 /* ---- the allocator ------------------------------------------------------------------------------------------------- */
 
 static struct {
-  size_t count;     /* allocations since the start of the count */
-  size_t fail_at;   /* the one that fails, from 1; 0: none */
-  bool needed;      /* whether the one that failed was one that the library cannot do without */
-  ptrdiff_t blocks; /* that are not freed yet */
+  atomic_size_t count;     /* allocations since the start of the count */
+  size_t fail_at;          /* the one that fails, from 1; 0: none */
+  bool needed;             /* whether the one that failed was one that the library cannot do without */
+  atomic_ptrdiff_t blocks; /* that are not freed yet */
 } memory;
 
 void *__real_malloc(size_t size);
@@ -36,8 +37,7 @@ int __wrap_fsync(int descriptor);
 /* All that the library needs it gets by calloc and realloc (util/memory.c). The others are for what it can do without: a cache, and
  * the sync of a folder. */
 static bool must_fail(bool needed) {
-  memory.count++;
-  if (memory.count != memory.fail_at) {
+  if (++memory.count != memory.fail_at) {
     return false;
   }
   memory.needed = needed;
@@ -396,6 +396,19 @@ static void selecting_knots(void **state) {
   }
 }
 
+/* On several threads starts run side by side, and any of them may be the one that gets no memory. */
+static void fitting_automatically(void **state) {
+  world *w = *state;
+  static const int64_t threads[] = {1, 3};
+  oatgp_settings defaults;
+  oatgp_settings_default(&defaults);
+  w->s->settings.knots = defaults.knots;
+  for (size_t i = 0; i < LENGTH(threads); i++) {
+    w->s->settings.threads = threads[i];
+    fail_each_allocation(w, fit_script);
+  }
+}
+
 static void fitting_the_full_model(void **state) {
   world *w = *state;
   w->s->settings.approx = "full";
@@ -516,6 +529,7 @@ int main(void) {
       WITH_WORLD(writing),
       WITH_WORLD(fitting_sparse_models),
       WITH_WORLD(selecting_knots),
+      WITH_WORLD(fitting_automatically),
       WITH_WORLD(fitting_the_full_model),
       WITH_WORLD(fitting_with_weights),
       WITH_WORLD(evaluating),

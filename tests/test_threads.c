@@ -69,6 +69,62 @@ static void fits_have_the_same_bits(void **state) {
   oatgp_data_free(data);
 }
 
+/* What a fit tells of the exact GP of some rows, and where it is stopped. */
+typedef struct listener {
+  size_t calls, stop_at; /* 0: never */
+  double told[2000];
+} listener;
+
+static int listen_to(void *user, const oatgp_event *event) {
+  listener *l = user;
+  const double numbers[] = {(double)event->kind, (double)event->evaluations, event->objective, event->best, event->gradient, event->tau};
+  if (event->kind == OATGP_EVENT_SUBSET && (l->calls + 1) * LENGTH(numbers) <= LENGTH(l->told)) {
+    memcpy(l->told + l->calls * LENGTH(numbers), numbers, sizeof numbers);
+  }
+  l->calls++;
+  return l->stop_at > 0 && l->calls >= l->stop_at;
+}
+
+static void expect_same_fits(scratch *s, const oatgp_data *data, size_t stop_at) {
+  listener *first = calloc(2, sizeof *first), *other = first + 1;
+  oatgp_model *one = NULL;
+  for (size_t i = 0; i < LENGTH(counts); i++) {
+    oatgp_model *model = NULL;
+    listener *l = i == 0 ? first : other;
+    *l = (listener){.stop_at = stop_at};
+    s->settings.threads = counts[i];
+    oatgp_context_set_threads(s->ctx, (int)counts[i]);
+    must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, listen_to, l, &model));
+    if (i == 0) {
+      one = model;
+      continue;
+    }
+    assert_int_equal(first->calls, other->calls);
+    expect_same_numbers(LENGTH(first->told), first->told, other->told);
+    expect_same_model(s, data, one, model);
+    oatgp_model_free(model);
+  }
+  oatgp_model_free(one);
+  free(first);
+}
+
+/* Starts run side by side: what is told of them, what they find and what is left of them by a stop is that of one after the other. With 60
+ * rows the race has all; with 110 the settling has; with 400 neither. */
+static void automatic_fits_have_the_same_bits(void **state) {
+  scratch *s = *state;
+  static const size_t rows[] = {60, 110, 400}, stops[] = {0, 1, 5, 17, 30, 43, 71};
+  s->settings.subset_rows = 70;
+  s->settings.max_knots = 20;
+  s->settings.block = BLOCK;
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    oatgp_data *data = wavy_data(s, rows[i], INPUTS, 0.2, 5 + i);
+    for (size_t j = 0; j < LENGTH(stops); j++) {
+      expect_same_fits(s, data, stops[j]);
+    }
+    oatgp_data_free(data);
+  }
+}
+
 /* Knots that are chosen among more rows than are looked at in one go: greedy residuals, k-means, the surrogate of oat-bo. */
 static void choices_among_many_rows_are_the_same(void **state) {
   scratch *s = *state;
@@ -157,8 +213,8 @@ static void a_forked_child_works(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits), WITH_SCRATCH(fits_have_the_same_bits),
-                                     WITH_SCRATCH(choices_among_many_rows_are_the_same), WITH_SCRATCH(the_full_gp_has_the_same_bits),
-                                     WITH_SCRATCH(a_forked_child_works)};
+  const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits),    WITH_SCRATCH(fits_have_the_same_bits),
+                                     WITH_SCRATCH(automatic_fits_have_the_same_bits), WITH_SCRATCH(choices_among_many_rows_are_the_same),
+                                     WITH_SCRATCH(the_full_gp_has_the_same_bits),     WITH_SCRATCH(a_forked_child_works)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * row. So another processor, several machines or rows from a file change nothing above.
  *
  * Contract of every operation: to the last bit, the result depends on the rows, the numbers given and the configured
- * block alone. It does not depend on the number of threads (see by_rows). An operation allocates nothing unless it says
+ * block alone. It does not depend on the number of threads. An operation allocates nothing unless it says
  * so.
  *
  * Notation of the paper; V = L^-1 Kuf, L L^T = Kuu:
@@ -21,7 +21,7 @@
 /* Where rows are worked on. */
 typedef struct oat_where {
   const char *device; /* its name; NULL: auto */
-  int threads;        /* 0 stands for 1 */
+  int threads;        /* 0: as there are cores */
 } oat_where;
 
 typedef struct oat_device_config {
@@ -29,10 +29,9 @@ typedef struct oat_device_config {
   size_t block;     /* rows at a time; 0: chosen by the device */
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
   oat_where where;
-  bool fits;    /* will be asked for sums, gradients and gains, too: else it needs less memory */
-  bool by_rows; /* only values for each row are wanted: sums over rows may depend on the threads, which saves memory */
-  bool exact;   /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system;  /* will be asked for system_open */
+  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system; /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
@@ -298,5 +297,7 @@ void oat_device_close(oat_device *device); /* may be NULL */
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
 /* What the context says of predictions. */
 oat_where oat_where_of(const oatgp_context *ctx);
+/* With the number of threads that 0 stands for. */
+oat_where oat_where_known(oat_where where);
 
 #endif

@@ -13,21 +13,21 @@ typedef struct job {
   double *g; /* the adjoint, with the slopes that were found before */
   const double *slopes;
   const oat_kernel_team *team;
-  size_t slots, stride;          /* of the team's work: of the kernel, and the derivatives in theta of each lane */
+  size_t workers, stride;        /* of the team's work: of the kernel, and the derivatives in theta of each lane */
   oat_kernel_gradient *gradient; /* or NULL */
 } job;
 
 static size_t panels_of(size_t n) { return (n + PANEL - 1) / PANEL; }
 
-static size_t slots_for(size_t n, int threads) { return oat_slots_for(oat_lanes_for(panels_of(n)), threads); }
+static size_t workers_for(size_t n, int threads) { return oat_workers_for(oat_lanes_for(panels_of(n)), threads); }
 
 size_t oat_kernel_team_work(size_t n, size_t d, int threads) {
-  return slots_for(n, threads) * oat_kernel_work(n, PANEL, d) + oat_lanes_for(panels_of(n)) * oat_theta_most(d);
+  return workers_for(n, threads) * oat_kernel_work(n, PANEL, d) + oat_lanes_for(panels_of(n)) * oat_theta_most(d);
 }
 
-static double *work_of(const job *j, size_t lane) { return j->team->work + lane % j->slots * j->stride; }
+static double *work_of(const job *j) { return j->team->work + oat_worker() * j->stride; }
 
-static double *theta_of(const job *j, size_t lane) { return j->team->work + j->slots * j->stride + lane * oat_theta_most(j->cov->d); }
+static double *theta_of(const job *j, size_t lane) { return j->team->work + j->workers * j->stride + lane * oat_theta_most(j->cov->d); }
 
 static oat_points panel_of(const job *j, size_t item) {
   const size_t first = item * PANEL, left = j->z.n - first;
@@ -36,8 +36,9 @@ static oat_points panel_of(const job *j, size_t item) {
 
 static void fill_panel(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   const size_t n = j->z.n, first = item * PANEL * n;
-  oat_kernel_cross_slopes(j->cov, j->z, panel_of(j, item), j->k + first, j->slope + first, n, work_of(j, lane));
+  oat_kernel_cross_slopes(j->cov, j->z, panel_of(j, item), j->k + first, j->slope + first, n, work_of(j));
 }
 
 static void add_panel(void *self, size_t lane, size_t item) {
@@ -48,16 +49,16 @@ static void add_panel(void *self, size_t lane, size_t item) {
     memset(theta, 0, oat_theta_most(j->cov->d) * sizeof *theta);
   }
   oat_kernel_gradient part = {theta, z};
-  oat_kernel_cross_adjoint(j->cov, j->z, panel_of(j, item), j->g + first, j->slopes + first, n, work_of(j, lane), &part);
+  oat_kernel_cross_adjoint(j->cov, j->z, panel_of(j, item), j->g + first, j->slopes + first, n, work_of(j), &part);
 }
 
 static size_t run(job *j, void (*item)(void *self, size_t lane, size_t item)) {
   const size_t n = j->z.n, panels = panels_of(n), lanes = oat_lanes_for(panels);
-  j->slots = slots_for(n, j->team->threads);
+  j->workers = workers_for(n, j->team->threads);
   j->stride = oat_kernel_work(n, PANEL, j->cov->d);
   oat_loop_run(&(oat_loop){.items = panels,
                            .lanes = lanes,
-                           .slots = j->slots,
+                           .workers = j->workers,
                            .threads = j->team->threads,
                            .flops = (double)n * (double)n * (3 * (double)j->cov->d + 25),
                            .item = item,

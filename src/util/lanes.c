@@ -1,6 +1,7 @@
 /* Items to lanes, lanes to threads. */
 #include "util/lanes.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "util/threads.h"
@@ -42,23 +43,49 @@ static void run_lane(const oat_loop *loop, size_t lane, progress *p) {
   }
 }
 
-/* Some lanes, side by side. Threads without a lane wait: a team that shrinks would lose them. */
-static void run_round(const oat_loop *loop, size_t first, size_t count, progress *p) {
-  const int threads = count > 1 ? oat_threads_for(loop->threads, loop->flops) : 1;
-  if (threads == 1) {
-    for (size_t lane = first; lane < first + count; lane++) {
-      run_lane(loop, lane, p);
+static _Thread_local size_t current_worker = 0;
+
+size_t oat_worker(void) { return current_worker; }
+
+/* Some lanes, which workers share. */
+typedef struct turns {
+  const oat_loop *loop;
+  size_t first, count;
+  progress *progress;
+  atomic_bool taken[OAT_MOST_LANES];
+} turns;
+
+/* The worker's own lanes, then those of the others that nobody has taken. */
+static void work(turns *r, size_t worker, size_t workers) {
+  const size_t before = current_worker; /* a loop may run in an item of another */
+  current_worker = worker;
+  for (size_t i = 0; i < workers; i++) {
+    for (size_t lane = (worker + i) % workers; lane < r->count; lane += workers) {
+      if (!atomic_exchange_explicit(&r->taken[lane], true, memory_order_relaxed)) {
+        run_lane(r->loop, r->first + lane, r->progress);
+      }
     }
+  }
+  current_worker = before;
+}
+
+/* Threads that are not needed wait: a team that shrinks would lose them (threads.h). */
+static void run_round(const oat_loop *loop, size_t first, size_t count, progress *p) {
+  const int threads = count > 1 && loop->workers != 1 ? oat_threads_for(loop->threads, loop->flops) : 1;
+  const size_t workers = loop->workers > 0 && (size_t)threads > loop->workers ? loop->workers : (size_t)threads;
+  turns r = {.loop = loop, .first = first, .count = count, .progress = p};
+  if (threads == 1) {
+    work(&r, 0, 1);
     return;
   }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (size_t lane = first; lane < first + count; lane++) {
-    run_lane(loop, lane, p);
+  for (size_t worker = 0; worker < workers; worker++) {
+    work(&r, worker, workers);
   }
 }
 
 bool oat_loop_run(const oat_loop *loop) {
-  const size_t lanes = loop->lanes < loop->items ? loop->lanes : loop->items;
+  const size_t lanes = loop->lanes < loop->items ? loop->lanes : loop->items; /* at most OAT_MOST_LANES */
   const size_t slots = loop->slots > 0 && loop->slots < lanes ? loop->slots : lanes;
   progress p = {0, false};
   for (size_t first = 0; first < lanes && !p.given_up; first += slots) {

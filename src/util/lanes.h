@@ -1,9 +1,11 @@
 /* The one parallel loop. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates),
- * which are dealt out to lanes in turn; threads take lanes. Each lane has its own sums, which are added in the order of
- * the lanes. How items are dealt out depends on the data alone, so the number of threads changes no bit.
+ * which are dealt out to lanes in turn. Each lane has its own sums, which are added in the order of the lanes. How items
+ * are dealt out depends on the data alone, so the number of threads changes no bit.
  *
- * Lanes may be many. Large memory comes in slots, of which no more are needed than there are threads: lanes then run in
- * rounds of one lane for each slot, and after each round the sums in the slots are joined with what came before. */
+ * A thread, or worker, takes the lanes that are its own, the same in every loop, so that it finds memory that it has
+ * touched before; then it helps the others out. What lanes need only while they run belongs to the worker. Large sums
+ * come in slots: lanes then run in rounds of one lane for each slot, and after each round the sums are joined with what
+ * came before. */
 #ifndef OAT_LANES_H
 #define OAT_LANES_H
 
@@ -20,6 +22,7 @@ typedef struct oat_loop {
   const char *what;    /* is under way, for progress; NULL for what is too short to be told */
   size_t items, lanes; /* lane l has the items l, l + lanes, l + 2 lanes, .. */
   size_t slots;        /* lanes of a round: lane l has slot l % slots; 0: all lanes run in one round */
+  size_t workers;      /* that have memory; 0: any number */
   size_t rows;         /* what the items are in all, since progress is told in rows */
   int threads;
   double flops;   /* of all items, about: few are not worth all threads; 0: they are */
@@ -58,12 +61,14 @@ static inline oat_largest oat_largest_join(oat_largest least, const oat_largest 
   return least;
 }
 
+/* In an item: the number of the worker that runs it, less than the loop's threads and workers. */
+size_t oat_worker(void);
 /* False if the loop was given up. */
 bool oat_loop_run(const oat_loop *loop);
 /* At most this many lanes are of use for so many items. */
 size_t oat_lanes_for(size_t items);
-/* And so many slots for these lanes. */
-static inline size_t oat_slots_for(size_t lanes, int threads) {
+/* And so many workers for these lanes. */
+static inline size_t oat_workers_for(size_t lanes, int threads) {
   const size_t useful = threads > 1 ? (size_t)threads : 1;
   return useful < lanes ? useful : lanes;
 }

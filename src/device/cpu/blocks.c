@@ -6,7 +6,8 @@
 
 extern const oat_device_table oat_device_cpu;
 
-#define SLOT_DOUBLES ((size_t)1 << 28) /* room for all slots: two gigabytes, which take many threads and knots to fill */
+#define WORK_DOUBLES ((size_t)1 << 27)  /* room for all workers, and for all slots: a gigabyte each, which takes many of both to fill */
+#define SPARE_DOUBLES ((size_t)1 << 23) /* room for more slots than there are workers */
 
 enum {
   MOST_ROWS = 632,  /* of a block: many, so that each product is worth its overhead */
@@ -37,25 +38,34 @@ static size_t choose_block(const oat_cpu *cpu, size_t n) {
   return cpu->config.block > 0 ? cpu->config.block : (block & (block - 1)) == 0 ? block + 8 : block;
 }
 
-/* Slots: as many as there are threads for the lanes, or memory. Where only values for each row are wanted, the lanes
- * are no more than these. */
+/* Doubles of a lane's sums. */
+static size_t choose_stride(const oat_cpu *cpu) {
+  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
+  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
+  return fits > system ? fits : system;
+}
+
+static size_t no_more(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t at_least_one(size_t a) { return a > 0 ? a : 1; }
+
+/* Workers: as many as there are threads for the lanes, or memory. Each has a slot; some more, so that one that is late
+ * keeps nobody waiting. */
 static void choose_lanes(oat_cpu *cpu) {
-  const size_t n = cpu->rows->n, k = cpu->config.max_knots, tiles = cpu->blocks * (cpu->blocks + 1) / 2;
-  const size_t each = cpu->config.fits ? k * (k + 3 * cpu->block) : k * cpu->block;
-  const size_t lanes = cpu->config.system ? oat_lanes_for(tiles) : cpu->config.by_rows ? oat_lanes_for(cpu->blocks) : lanes_of(cpu, n);
-  cpu->lanes = lanes < cpu->blocks || cpu->config.system ? lanes : cpu->blocks;
-  cpu->slots = oat_slots_for(cpu->lanes, cpu->config.where.threads);
-  while (cpu->slots > 1 && cpu->slots * each > SLOT_DOUBLES) {
-    cpu->slots--;
-  }
-  cpu->lanes = cpu->config.by_rows ? cpu->slots : cpu->lanes;
+  const size_t k = cpu->config.max_knots, threads = (size_t)cpu->config.where.threads, tile = cpu->config.system ? cpu->block : k;
+  const size_t each = cpu->block * (cpu->config.fits ? 3 * k : k > tile ? k : tile), stride = choose_stride(cpu);
+  cpu->lanes = cpu->config.system ? oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2) : no_more(lanes_of(cpu, cpu->rows->n), cpu->blocks);
+  cpu->workers = no_more(no_more(threads, cpu->lanes), at_least_one(WORK_DOUBLES / at_least_one(no_more(each, WORK_DOUBLES))));
+  cpu->workers = no_more(cpu->workers, at_least_one(WORK_DOUBLES / at_least_one(stride)));
+  const size_t spare = no_more(4 * cpu->workers, SPARE_DOUBLES / at_least_one(stride));
+  cpu->slots = no_more(cpu->lanes, spare > cpu->workers ? spare : cpu->workers);
 }
 
 static void free_lanes(oat_cpu *cpu) {
   oat_scratch_free(&cpu->memory);
   oat_scratch_free(&cpu->system.memory);
   free(cpu->cache);
-  cpu->lane = NULL;
+  cpu->worker = NULL;
   cpu->cache = NULL;
 }
 
@@ -75,7 +85,7 @@ oatgp_status oat_cpu_open(oatgp_context *ctx, const oat_device_config *config, o
   return status;
 }
 
-static void take_lane(oat_cpu *cpu, oat_cpu_lane *l) {
+static void take_worker(oat_cpu *cpu, oat_cpu_worker *l) {
   const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
   const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
   l->v = oat_take_doubles(&cpu->memory, cpu->block, wide);
@@ -90,13 +100,6 @@ static void take_lane(oat_cpu *cpu, oat_cpu_lane *l) {
   }
 }
 
-/* Doubles of a lane's sums. */
-static size_t choose_stride(const oat_cpu *cpu) {
-  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
-  const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
-  return fits > system ? fits : system;
-}
-
 /* How often rows x K values are in the cache: V, and slopes if there may be gradients. */
 static size_t cached_parts(const oat_cpu *cpu) { return cpu->config.fits ? 2 : 1; }
 
@@ -105,9 +108,9 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
   const size_t k = cpu->config.max_knots, parts = cached_parts(cpu);
   const double bytes = (double)parts * (double)cpu->rows->n * (double)k * sizeof(double);
   cpu->memory = (oat_scratch){.ctx = ctx};
-  cpu->lane = oat_take(&cpu->memory, cpu->slots, sizeof *cpu->lane);
-  for (size_t i = 0; cpu->lane != NULL && i < cpu->slots; i++) {
-    take_lane(cpu, &cpu->lane[i]);
+  cpu->worker = oat_take(&cpu->memory, cpu->workers, sizeof *cpu->worker);
+  for (size_t i = 0; cpu->worker != NULL && i < cpu->workers; i++) {
+    take_worker(cpu, &cpu->worker[i]);
   }
   cpu->room = oat_take_doubles(&cpu->memory, 2 * oat_triangle_room(k), 1);
   cpu->stride = choose_stride(cpu);
@@ -126,7 +129,7 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
 /* Rows that look like those before have the same lanes. */
 oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows *rows) {
   oat_cpu *cpu = oat_cpu_of(device);
-  const bool same = cpu->lane != NULL && cpu->n == rows->n && cpu->d == rows->d && cpu->p == rows->p;
+  const bool same = cpu->worker != NULL && cpu->n == rows->n && cpu->d == rows->d && cpu->p == rows->p;
   cpu->rows = rows;
   cpu->n = rows->n;
   cpu->d = rows->d;
@@ -156,6 +159,7 @@ oat_loop oat_cpu_loop(const oat_cpu *cpu, const char *what, void (*item)(void *s
                     .items = cpu->blocks,
                     .lanes = cpu->lanes,
                     .slots = cpu->slots,
+                    .workers = cpu->workers,
                     .flops = flops_of(cpu),
                     .rows = cpu->rows->n,
                     .threads = cpu->config.where.threads,
@@ -191,9 +195,9 @@ void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *
 }
 
 /* Kfu of the block and, if a gradient will follow, its slopes, then V = Kfu L^-T. */
-static void make_v(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_cpu_block *b) {
+static void make_v(const oat_cpu *cpu, const oat_sparse *sparse, const oat_cpu_block *b) {
   oat_kernel_cross_slopes(&sparse->cov, b->rows.x, oat_sparse_knots(sparse), b->v.a, sparse->gradient ? b->slope : NULL, b->v.ld,
-                          oat_cpu_lane_of(cpu, lane)->work);
+                          oat_cpu_own(cpu)->work);
   oat_triangle_solve(&cpu->kuu, OAT_TRANSPOSED, b->v);
 }
 
@@ -201,21 +205,26 @@ static bool is_cached(const oat_cpu *cpu, const oat_sparse *sparse) {
   return cpu->cached != 0 && cpu->cached == sparse->stamp && (cpu->slopes || !sparse->gradient);
 }
 
-oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item) {
+oat_cpu_block oat_cpu_block_in(const oat_cpu *cpu, const oat_cpu_worker *memory, const oat_sparse *sparse, size_t item) {
   const oat_row_block rows = oat_rows_block(cpu->rows, cpu->block, item);
   const size_t n = rows.n, k = sparse->k;
-  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : oat_cpu_lane_of(cpu, lane)->v;
-  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : oat_cpu_lane_of(cpu, lane)->slope;
+  double *v = cpu->cache != NULL ? cpu->cache + cached_parts(cpu) * rows.first * k : memory->v;
+  double *slope = cpu->cache != NULL && cpu->config.fits ? v + n * k : memory->slope;
   const oat_cpu_block b = {rows, {v, n, k, n}, slope};
   if (!is_cached(cpu, sparse)) {
-    make_v(cpu, lane, sparse, &b);
+    make_v(cpu, sparse, &b);
   }
   return b;
 }
 
-const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b) {
-  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, oat_cpu_lane_of(cpu, lane)->row[0]);
-  return oat_cpu_lane_of(cpu, lane)->row[0];
+oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, const oat_sparse *sparse, size_t item) {
+  return oat_cpu_block_in(cpu, oat_cpu_own(cpu), sparse, item);
+}
+
+const double *oat_cpu_squares(const oat_cpu *cpu, const oat_cpu_block *b) {
+  double *q = oat_cpu_own(cpu)->row[0];
+  oat_row_squares(b->v.rows, b->v.columns, b->v.a, b->v.ld, q);
+  return q;
 }
 
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -225,7 +234,8 @@ void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse) {
 
 static void make_block(void *self, size_t lane, size_t item) {
   const oat_cpu_job *j = self;
-  oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  (void)lane;
+  oat_cpu_block_of(j->cpu, j->sparse, item);
 }
 
 void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -235,13 +245,15 @@ void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse) {
   }
 }
 
-const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
-  oat_kernel_diagonal(&sparse->cov, b->x, oat_cpu_lane_of(cpu, lane)->row[5]);
-  return oat_cpu_lane_of(cpu, lane)->row[5];
+const double *oat_cpu_prior(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b) {
+  double *prior = oat_cpu_own(cpu)->row[5];
+  oat_kernel_diagonal(&sparse->cov, b->x, prior);
+  return prior;
 }
 
-void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b) {
+void oat_cpu_weights(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b) {
+  double *w = oat_cpu_own(cpu)->row[1];
   for (size_t i = 0; i < b->n; i++) {
-    oat_cpu_lane_of(cpu, lane)->row[1][i] = 1 / oat_block_noise(b, sparse->tau, i);
+    w[i] = 1 / oat_block_noise(b, sparse->tau, i);
   }
 }

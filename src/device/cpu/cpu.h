@@ -11,13 +11,13 @@
 
 enum { OAT_CPU_ROW_VECTORS = 6, OAT_CPU_PANEL = 128 }; /* panel: candidates at a time */
 
-/* Where one thread works. */
-typedef struct oat_cpu_lane {
+/* Where one worker works. */
+typedef struct oat_cpu_worker {
   double *v, *slope, *t;            /* block x K each: V, phi' of the kernel, and what the adjoint of Kfu is made in */
   double *panel;                    /* block x panel */
   double *work;                     /* of the kernel */
   double *row[OAT_CPU_ROW_VECTORS]; /* block each */
-} oat_cpu_lane;
+} oat_cpu_worker;
 
 /* The exact GP of the rows; exact.c. */
 typedef struct oat_cpu_exact {
@@ -48,8 +48,9 @@ typedef struct oat_cpu {
   size_t block, blocks; /* rows at a time; how many of these */
   oat_scratch memory;   /* of the lanes, and of the exact GP */
   size_t lanes, slots;  /* util/lanes.h */
-  oat_cpu_lane *lane;   /* one for each slot */
-  double *sums;         /* slots x stride: of sums or gradient sums, or of the system */
+  size_t workers;
+  oat_cpu_worker *worker;
+  double *sums; /* slots x stride: of sums or gradient sums, or of the system */
   size_t stride;
   double *cache;   /* of all rows, block after block, V and then the slopes if there may be gradients; or NULL */
   uint64_t cached; /* the stamp of the point whose V the cache holds, 0 for none */
@@ -62,7 +63,7 @@ typedef struct oat_cpu {
 
 static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
 
-static inline oat_cpu_lane *oat_cpu_lane_of(const oat_cpu *cpu, size_t lane) { return &cpu->lane[lane % cpu->slots]; }
+static inline oat_cpu_worker *oat_cpu_own(const oat_cpu *cpu) { return &cpu->worker[oat_worker()]; }
 
 static inline double *oat_cpu_sums_of(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane % cpu->slots * cpu->stride; }
 
@@ -93,19 +94,21 @@ void oat_cpu_join(const oat_cpu *cpu, size_t first, size_t lanes, size_t offset,
 void oat_cpu_take_factor(oat_cpu *cpu, const oat_sparse *sparse);
 /* Both factors, for what uses V up. */
 void oat_cpu_take_factors(oat_cpu *cpu, const oat_sparse *sparse, const double *lb);
-/* A block with V, and with slopes if a gradient will follow: from the cache, or made. */
-oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, size_t item);
-/* |v_i|^2 of its rows, in row[0] of the lane. */
-const double *oat_cpu_squares(const oat_cpu *cpu, size_t lane, const oat_cpu_block *b);
+/* A block with V, and with slopes if a gradient will follow: from the cache, or made in the memory of this worker or of
+ * a given one. */
+oat_cpu_block oat_cpu_block_of(const oat_cpu *cpu, const oat_sparse *sparse, size_t item);
+oat_cpu_block oat_cpu_block_in(const oat_cpu *cpu, const oat_cpu_worker *memory, const oat_sparse *sparse, size_t item);
+/* |v_i|^2 of its rows, in row[0] of the worker. */
+const double *oat_cpu_squares(const oat_cpu *cpu, const oat_cpu_block *b);
 /* After a loop over all blocks: V is there for the next one at the same point. */
 void oat_cpu_keep_v(oat_cpu *cpu, const oat_sparse *sparse);
 /* V of all rows into the cache, if there is one. What is there already is only looked up. */
 void oat_cpu_fill_cache(oat_cpu *cpu, const oat_sparse *sparse);
 /* w_i = 1 / n_i of the block's rows into row[1], for alpha = 0. */
-void oat_cpu_weights(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
+void oat_cpu_weights(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b);
 
 /* k(x_i, x_i) of the block's rows, in row[5]. */
-const double *oat_cpu_prior(const oat_cpu *cpu, size_t lane, const oat_sparse *sparse, const oat_row_block *b);
+const double *oat_cpu_prior(const oat_cpu *cpu, const oat_sparse *sparse, const oat_row_block *b);
 /* g_i is never negative but for rounding. */
 static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 

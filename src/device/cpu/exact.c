@@ -46,7 +46,7 @@ static tile tile_at(const oat_rows *rows, size_t item) {
   return (tile){row, column, {rows->x + row, least(ROWS, n - row), n}, {rows->x + column, least(COLUMNS, n - column), n}};
 }
 
-static size_t slots_of(const oat_cpu *cpu) { return oat_slots_for(oat_lanes_for(tiles_of(cpu->rows->n)), cpu->config.where.threads); }
+static size_t workers_of(const oat_cpu *cpu) { return oat_workers_for(oat_lanes_for(tiles_of(cpu->rows->n)), cpu->config.where.threads); }
 
 static size_t work_of_tile(const oat_cpu *cpu) { return oat_kernel_work(ROWS, COLUMNS, cpu->rows->d); }
 
@@ -55,7 +55,7 @@ static size_t run_tiles(const oat_cpu *cpu, void (*item)(void *self, size_t lane
   const size_t n = cpu->rows->n, tiles = tiles_of(n), lanes = oat_lanes_for(tiles);
   oat_loop_run(&(oat_loop){.items = tiles,
                            .lanes = lanes,
-                           .slots = slots_of(cpu),
+                           .workers = workers_of(cpu),
                            .threads = cpu->config.where.threads,
                            .flops = (double)n * (double)n / 2 * (3 * (double)cpu->rows->d + 25),
                            .item = item,
@@ -65,18 +65,18 @@ static size_t run_tiles(const oat_cpu *cpu, void (*item)(void *self, size_t lane
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Where one thread works. */
-typedef struct slot {
+/* Where one worker works. */
+typedef struct place {
   double *panel, *cross, *slope; /* ROWS x COLUMNS each: dF/dS, and of the kernel k and phi' */
   double *work;                  /* of the kernel */
-} slot;
+} place;
 
-static size_t slot_size(const oat_cpu *cpu) { return 3 * ROWS * COLUMNS + work_of_tile(cpu); }
+static size_t place_size(const oat_cpu *cpu) { return 3 * ROWS * COLUMNS + work_of_tile(cpu); }
 
-static slot slot_of(const oat_cpu *cpu, size_t lane) {
-  double *room = cpu->exact.room + lane % slots_of(cpu) * slot_size(cpu);
+static place place_of(const oat_cpu *cpu) {
+  double *room = cpu->exact.room + oat_worker() * place_size(cpu);
   const size_t each = ROWS * COLUMNS;
-  return (slot){room, room + each, room + 2 * each, room + 3 * each};
+  return (place){room, room + each, room + 2 * each, room + 3 * each};
 }
 
 /* Sums of a lane: derivatives in theta and in the signal; or the density of rows left out, and what it is made in. */
@@ -94,7 +94,7 @@ void oat_cpu_take_exact(oat_cpu *cpu) {
                                .solved = oat_take_doubles(memory, n, 2 + p),
                                .c = oat_take_doubles(memory, n, 1),
                                .sums = oat_take_doubles(memory, OAT_MOST_LANES, sums_size(cpu)),
-                               .room = oat_take_doubles(memory, slots_of(cpu), slot_size(cpu))};
+                               .room = oat_take_doubles(memory, workers_of(cpu), place_size(cpu))};
   cpu->exact.a = memory->status == OATGP_OK ? cpu->exact.solved + n * (1 + p) : NULL;
 }
 
@@ -109,15 +109,16 @@ typedef struct building {
   const oat_cpu *cpu;
   oat_covariance cov;
   double *k;
-  double *work; /* of the kernel, for each slot */
-  size_t slots, stride;
+  double *work; /* of the kernel, for each worker */
+  size_t stride;
 } building;
 
 static void build_tile(void *self, size_t lane, size_t item) {
   const building *b = self;
+  (void)lane;
   const size_t n = b->cpu->rows->n;
   const tile at = tile_at(b->cpu->rows, item);
-  oat_kernel_cross(&b->cov, at.x, at.z, b->k + at.row + at.column * n, n, b->work + lane % b->slots * b->stride);
+  oat_kernel_cross(&b->cov, at.x, at.z, b->k + at.row + at.column * n, n, b->work + oat_worker() * b->stride);
 }
 
 /* Rows may almost meet. */
@@ -127,9 +128,9 @@ static oat_covariance among_rows(const oat_covariance *cov) {
   return same;
 }
 
-/* The lower triangle of K; `stride` doubles for each slot in `work`. */
+/* The lower triangle of K; `stride` doubles for each worker in `work`. */
 static void build(const oat_cpu *cpu, const oat_covariance *cov, double *k, double *work, size_t stride) {
-  building b = {cpu, among_rows(cov), k, work, slots_of(cpu), stride};
+  building b = {cpu, among_rows(cov), k, work, stride};
   run_tiles(cpu, build_tile, &b);
 }
 
@@ -149,7 +150,7 @@ oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   const double jitter = oat_kernel_share(&exact->cov, all.x, exact->jitter);
   double *s = cpu->exact.s;
-  build(cpu, &exact->cov, s, cpu->exact.room, slot_size(cpu));
+  build(cpu, &exact->cov, s, cpu->exact.room, place_size(cpu));
   tell(cpu, BUILT);
   for (size_t i = 0; i < all.n; i++) {
     s[i * (all.n + 1)] += jitter + oat_block_noise(&all, exact->tau, i);
@@ -207,7 +208,7 @@ static void add_tile(void *self, size_t lane, size_t item) {
   const oat_cpu *cpu = g->cpu;
   const size_t count = oat_theta_most(cpu->rows->d);
   const tile at = tile_at(cpu->rows, item);
-  const slot own = slot_of(cpu, lane);
+  const place own = place_of(cpu);
   oat_kernel_gradient sums = {.theta = sums_of(cpu, lane)};
   if (item == lane) {
     memset(sums.theta, 0, (count + 1) * sizeof *sums.theta);
@@ -307,16 +308,17 @@ oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, doub
 typedef struct inverting {
   const oat_cpu *cpu;
   const double *l;
-  double *panels; /* n x COLUMNS for each slot */
-  size_t slots;
+  double *panels; /* n x COLUMNS for each worker */
+  size_t workers;
   double *diagonal;
 } inverting;
 
 /* The squares of some columns of L^-1, which has nothing above its diagonal. */
 static void invert_columns(void *self, size_t lane, size_t item) {
   const inverting *v = self;
+  (void)lane;
   const size_t n = v->cpu->rows->n, first = item * COLUMNS, height = n - first, count = least(COLUMNS, height);
-  double *panel = v->panels + lane % v->slots * n * COLUMNS;
+  double *panel = v->panels + oat_worker() * n * COLUMNS;
   memset(panel, 0, height * count * sizeof *panel);
   for (size_t c = 0; c < count; c++) {
     panel[c * (height + 1)] = 1;
@@ -329,14 +331,14 @@ static void invert_columns(void *self, size_t lane, size_t item) {
 
 static oatgp_status inverse_diagonal(const oat_cpu *cpu, const double *l, double *diagonal) {
   const size_t n = cpu->rows->n, items = (n + COLUMNS - 1) / COLUMNS, lanes = oat_lanes_for(items);
-  inverting v = {.cpu = cpu, .l = l, .slots = oat_slots_for(lanes, cpu->config.where.threads), .diagonal = diagonal};
-  const oatgp_status status = oat_new_matrix(cpu->ctx, n, v.slots * COLUMNS, &v.panels);
+  inverting v = {.cpu = cpu, .l = l, .workers = oat_workers_for(lanes, cpu->config.where.threads), .diagonal = diagonal};
+  const oatgp_status status = oat_new_matrix(cpu->ctx, n, v.workers * COLUMNS, &v.panels);
   if (status == OATGP_OK) {
     oat_loop_run(&(oat_loop){.ctx = cpu->ctx,
                              .what = "leave-one-out",
                              .items = items,
                              .lanes = lanes,
-                             .slots = v.slots,
+                             .workers = v.workers,
                              .rows = n,
                              .threads = cpu->config.where.threads,
                              .flops = (double)n * (double)n * (double)n / 3,
@@ -361,7 +363,7 @@ oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const
   const oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n, stride = work_of_tile(cpu);
   double *work = NULL;
-  const oatgp_status status = oat_new_matrix(cpu->ctx, slots_of(cpu), stride, &work);
+  const oatgp_status status = oat_new_matrix(cpu->ctx, workers_of(cpu), stride, &work);
   if (status != OATGP_OK) {
     return status;
   }

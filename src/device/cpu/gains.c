@@ -1,7 +1,7 @@
 /* What the rows say of candidates for a new knot: 4 N K m flops and the kernel.
  *
  * Panels of candidates are shared out among the lanes, so each one's sums run over the rows in their order. With V at
- * hand a panel goes through all rows; without it V is made for some blocks at a time, one in each slot. */
+ * hand a panel goes through all rows; without it V is made for some blocks at a time, one for each worker. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -19,13 +19,13 @@ typedef struct job {
 } job;
 
 /* E of a panel of candidates, then their sums. */
-static void add_block(const job *j, size_t lane, const oat_cpu_block *b, size_t first) {
+static void add_block(const job *j, const oat_cpu_block *b, size_t first) {
   oat_candidates *all = j->all;
-  const oat_cpu_lane *l = oat_cpu_lane_of(j->cpu, lane);
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const size_t m = all->points.n, count = m - first < j->panel ? m - first : j->panel, k = j->sparse->k, n = b->rows.n;
   const oat_points panel = {all->points.a + first, count, all->points.ld};
   const oat_view e = {l->panel, n, count, n};
-  oat_cpu_weights(j->cpu, lane, j->sparse, &b->rows);
+  oat_cpu_weights(j->cpu, j->sparse, &b->rows);
   oat_kernel_cross(&j->sparse->cov, b->rows.x, panel, e.a, e.ld, l->work);
   oat_gemm(-1, oat_as_const(b->v), OAT_PLAIN, (oat_const_view){all->v + first, count, k, m}, OAT_TRANSPOSED, 1, e);
   for (size_t c = 0; c < count; c++) {
@@ -40,19 +40,22 @@ static void add_block(const job *j, size_t lane, const oat_cpu_block *b, size_t 
 
 static void add_panel(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   for (size_t block = j->first; block < j->end; block++) {
     const bool kept = j->cpu->cached != 0;
-    const oat_cpu_block b = kept ? oat_cpu_block_of(j->cpu, lane, j->sparse, block) : j->made[block - j->first];
-    add_block(j, lane, &b, item * j->panel);
+    const oat_cpu_block b = kept ? oat_cpu_block_of(j->cpu, j->sparse, block) : j->made[block - j->first];
+    add_block(j, &b, item * j->panel);
   }
 }
 
+/* Each in the memory of another worker, whoever makes it. */
 static void make_block(void *self, size_t lane, size_t item) {
   job *j = self;
-  j->made[item] = oat_cpu_block_of(j->cpu, lane, j->sparse, j->first + item);
+  (void)lane;
+  j->made[item] = oat_cpu_block_in(j->cpu, &j->cpu->worker[item], j->sparse, j->first + item);
 }
 
-/* V of the blocks from the first on, one in each slot. */
+/* V of the blocks from the first on. */
 static void make_blocks(job *j) {
   oat_loop loop = oat_cpu_loop(j->cpu, NULL, make_block, j);
   loop.items = loop.lanes = j->end - j->first;
@@ -73,7 +76,7 @@ oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_can
   oat_cpu_take_factor(cpu, sparse);
   oat_cpu_fill_cache(cpu, sparse);
   const bool kept = cpu->cached != 0;
-  const size_t step = kept ? cpu->blocks : cpu->slots;
+  const size_t step = kept ? cpu->blocks : cpu->workers;
   oat_loop loop = oat_cpu_loop(cpu, kept ? "gains" : NULL, add_panel, &j);
   loop.items = (m + j.panel - 1) / j.panel;
   loop.lanes = oat_lanes_for(loop.items);

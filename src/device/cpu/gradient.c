@@ -24,11 +24,11 @@ static void residuals(const oat_row_block *b, size_t p, const double *coefficien
 }
 
 /* dKfu = diag(w) (V product + r le^T) of a block when alpha = 0: one product with a K x K matrix. */
-static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
-  const oat_cpu_lane *l = oat_cpu_lane_of(j->cpu, lane);
+static void collapsed_block(const job *j, const oat_cpu_block *b, oat_view t) {
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const bool uniform = oat_rows_plain_noise(j->cpu->rows);
   double *w = l->row[1], *r = l->row[2];
-  oat_cpu_weights(j->cpu, lane, j->sparse, &b->rows);
+  oat_cpu_weights(j->cpu, j->sparse, &b->rows);
   residuals(&b->rows, j->cpu->rows->p, j->adjoint->coefficient, r);
   const double common = uniform ? w[0] : 1;
   for (size_t c = 0; c < t.columns; c++) {
@@ -42,8 +42,8 @@ static void collapsed_block(const job *j, size_t lane, const oat_cpu_block *b, o
 
 /* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
 static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const double *q, const double *vbv) {
-  double *const *row = oat_cpu_lane_of(j->cpu, lane)->row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
-  const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, lane, j->sparse, b);
+  double *const *row = oat_cpu_own(j->cpu)->row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
+  const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, j->sparse, b);
   oat_gradient_sums *own = &j->own[lane];
   for (size_t i = 0; i < b->n; i++) {
     const double n = oat_block_noise(b, tau, i), g = oat_cpu_left(prior[i], q[i]);
@@ -59,7 +59,7 @@ static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const doub
 }
 
 /* dV of a block, for any alpha and noise: -W V B^-1 + w (r - ve) e^T - 2 diag(dg) V; t holds V B^-1 on entry. */
-static void finish_general(const oat_cpu_lane *l, const oat_cpu_block *b, const double *e, oat_view t) {
+static void finish_general(const oat_cpu_worker *l, const oat_cpu_block *b, const double *e, oat_view t) {
   const double *w = l->row[1], *r = l->row[2], *ve = l->row[3], *dg = l->row[4];
   for (size_t c = 0; c < t.columns; c++) {
     double *column = t.a + c * t.ld;
@@ -81,8 +81,8 @@ static void row_dots(oat_const_view a, oat_const_view b, double *dots) {
 
 /* dKfu of a block for any alpha and noise: about twice the work of the collapsed one. */
 static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
-  const oat_cpu_lane *l = oat_cpu_lane_of(j->cpu, lane);
-  const double *q = oat_cpu_squares(j->cpu, lane, b);
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
+  const double *q = oat_cpu_squares(j->cpu, b);
   double *vbv = l->work;
   oat_gemm(1, oat_as_const(b->v), OAT_PLAIN, oat_const_square(j->adjoint->product, t.columns), OAT_PLAIN, 0, t);
   row_dots(oat_as_const(b->v), oat_as_const(t), vbv);
@@ -105,14 +105,14 @@ static oat_gradient_sums sums_of(const job *j, size_t lane) {
 
 static void add_block(void *self, size_t lane, size_t item) {
   job *j = self;
-  const oat_cpu_lane *l = oat_cpu_lane_of(j->cpu, lane);
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   if (item + j->cpu->lanes >= j->cpu->blocks) { /* the first of its lane */
     j->own[lane] = sums_of(j, lane);
   }
-  const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
   const oat_view t = {l->t, b.v.rows, b.v.columns, b.v.rows};
   if (j->adjoint->collapsed) {
-    collapsed_block(j, lane, &b, t);
+    collapsed_block(j, &b, t);
   } else {
     general_block(j, lane, &b, t);
   }

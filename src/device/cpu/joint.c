@@ -15,30 +15,30 @@ typedef struct job {
   double sign;          /* of V V^T or U U^T */
   bool kernel;          /* K** is made first */
   double *covariance;
-  double *work; /* of the kernel, for each slot */
+  double *work; /* of the kernel, for each worker */
   size_t stride;
 } job;
 
 static size_t panels_of(const job *j) { return (j->v.rows + SIDE - 1) / SIDE; }
 
 /* Of the most items there are. */
-static size_t slots_of(size_t n, int threads) {
+static size_t workers_of(size_t n, int threads) {
   const size_t panels = (n + SIDE - 1) / SIDE;
-  return oat_slots_for(oat_lanes_for(panels * (panels + 1) / 2), threads);
+  return oat_workers_for(oat_lanes_for(panels * (panels + 1) / 2), threads);
 }
 
 static void run(job *j, size_t items, double flops, void (*item)(void *self, size_t lane, size_t item)) {
   const int threads = j->cpu->config.where.threads;
   oat_loop_run(&(oat_loop){.items = items,
                            .lanes = oat_lanes_for(items),
-                           .slots = slots_of(j->v.rows, threads),
+                           .workers = workers_of(j->v.rows, threads),
                            .threads = threads,
                            .flops = flops,
                            .item = item,
                            .self = j});
 }
 
-static double *work_of(const job *j, size_t lane) { return j->work + lane % slots_of(j->v.rows, j->cpu->config.where.threads) * j->stride; }
+static double *work_of(const job *j) { return j->work + oat_worker() * j->stride; }
 
 static oat_view panel_of(const job *j, size_t item) {
   const size_t first = item * SIDE, left = j->v.rows - first;
@@ -48,9 +48,10 @@ static oat_view panel_of(const job *j, size_t item) {
 /* V <- Kfu, of a panel */
 static void fill_panel(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   const oat_view v = panel_of(j, item);
   const oat_points x = {j->cpu->rows->x + item * SIDE, v.rows, j->cpu->rows->n};
-  oat_kernel_cross(&j->sparse->cov, x, oat_sparse_knots(j->sparse), v.a, v.ld, work_of(j, lane));
+  oat_kernel_cross(&j->sparse->cov, x, oat_sparse_knots(j->sparse), v.a, v.ld, work_of(j));
 }
 
 static void solve_panel(void *self, size_t lane, size_t item) {
@@ -62,6 +63,7 @@ static void solve_panel(void *self, size_t lane, size_t item) {
 /* Tile by tile of the lower triangle, row of tiles by row of tiles. */
 static void add_tile(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   const size_t n = j->v.rows;
   size_t row = 0;
   while (item > row) {
@@ -70,8 +72,7 @@ static void add_tile(void *self, size_t lane, size_t item) {
   const oat_view a = panel_of(j, row), b = panel_of(j, item), c = {j->covariance + row * SIDE + item * SIDE * n, a.rows, b.rows, n};
   if (j->kernel) {
     const double *x = j->cpu->rows->x;
-    oat_kernel_cross(&j->among, (oat_points){x + row * SIDE, a.rows, n}, (oat_points){x + item * SIDE, b.rows, n}, c.a, n,
-                     work_of(j, lane));
+    oat_kernel_cross(&j->among, (oat_points){x + row * SIDE, a.rows, n}, (oat_points){x + item * SIDE, b.rows, n}, c.a, n, work_of(j));
   }
   oat_gemm(j->sign, oat_as_const(a), OAT_PLAIN, oat_as_const(b), OAT_TRANSPOSED, 1, c);
 }
@@ -111,7 +112,7 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
   oatgp_status status;
   j.among.among = true;
   j.stride = oat_kernel_work(SIDE, SIDE > k ? SIDE : k, cpu->rows->d);
-  j.work = oat_take_doubles(&memory, slots_of(n, threads), j.stride);
+  j.work = oat_take_doubles(&memory, workers_of(n, threads), j.stride);
   double *prior = oat_take_doubles(&memory, n, 1);
   TRY(memory.status);
   run(&j, panels_of(&j), (double)n * (double)k * (3 * (double)cpu->rows->d + 25), fill_panel);

@@ -63,10 +63,10 @@ static void leave_row(job *j, size_t lane, const oat_row_block *b, size_t i, con
 static void leave_block(void *self, size_t lane, size_t item) {
   job *j = self;
   const oat_cpu *cpu = j->cpu;
-  const oat_cpu_block b = oat_cpu_block_of(cpu, lane, j->sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(cpu, j->sparse, item);
   const size_t n = b.rows.n, columns = j->out->columns, k = b.v.columns;
-  const double *q = oat_cpu_squares(cpu, lane, &b), *prior = oat_cpu_prior(cpu, lane, j->sparse, &b.rows);
-  double *s = oat_cpu_lane_of(cpu, lane)->row[1], *fit = j->scratch + lane % cpu->slots * j->stride, *e = fit + cpu->block * columns;
+  const double *q = oat_cpu_squares(cpu, &b), *prior = oat_cpu_prior(cpu, j->sparse, &b.rows);
+  double *s = oat_cpu_own(cpu)->row[1], *fit = j->scratch + oat_worker() * j->stride, *e = fit + cpu->block * columns;
   oat_triangle_solve(&cpu->b, OAT_TRANSPOSED, b.v);
   oat_row_squares(n, k, b.v.a, b.v.ld, s);
   oat_gemm(1, oat_as_const(b.v), OAT_PLAIN, (oat_const_view){j->out->c, k, columns, k}, OAT_PLAIN, 0, (oat_view){fit, n, columns, n});

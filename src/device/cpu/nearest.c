@@ -28,7 +28,7 @@ static void search_block(void *self, size_t lane, size_t item) {
   search *s = self;
   const oat_nearest *out = s->out;
   const oat_row_block b = oat_rows_block(s->cpu->rows, s->cpu->block, item);
-  double *distance = out->distance + b.first, *to = oat_cpu_lane_of(s->cpu, lane)->row[0], *now = oat_cpu_lane_of(s->cpu, lane)->row[1];
+  double *distance = out->distance + b.first, *to = oat_cpu_own(s->cpu)->row[0], *now = oat_cpu_own(s->cpu)->row[1];
   size_t *which = out->which + b.first;
   for (size_t i = 0; i < b.n; i++) {
     distance[i] = out->before > 0 ? distance[i] : HUGE_VAL;

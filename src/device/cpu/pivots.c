@@ -18,10 +18,10 @@ struct oat_pivots {
 };
 
 /* Column number count - 1 of the factor in the rows of a block, and what it leaves of them. */
-static void eliminate(const oat_pivots *p, size_t lane, const oat_row_block *b) {
+static void eliminate(const oat_pivots *p, const oat_row_block *b) {
   const size_t n = p->cpu->rows->n, c = p->count - 1;
-  double *column = oat_cpu_lane_of(p->cpu, lane)->row[0], *factor = p->factor + b->first, *left = p->left + b->first;
-  oat_kernel_cross(p->cov, b->x, (oat_points){p->inputs, 1, 1}, column, b->n, oat_cpu_lane_of(p->cpu, lane)->work);
+  double *column = oat_cpu_own(p->cpu)->row[0], *factor = p->factor + b->first, *left = p->left + b->first;
+  oat_kernel_cross(p->cov, b->x, (oat_points){p->inputs, 1, 1}, column, b->n, oat_cpu_own(p->cpu)->work);
   oat_gemv(-1, (oat_const_view){factor, b->n, c, n}, OAT_PLAIN, p->row, 1, column);
   for (size_t i = 0; i < b->n; i++) {
     const double element = column[i] / p->root;
@@ -39,7 +39,7 @@ static void look_at_block(void *self, size_t lane, size_t item) {
   if (p->count == 0) {
     oat_kernel_diagonal(p->cov, b.x, p->left + b.first);
   } else {
-    eliminate(p, lane, &b);
+    eliminate(p, &b);
   }
   for (size_t i = b.first; i < b.first + b.n; i++) {
     oat_largest_take(&p->best[lane], p->left[i], i);

@@ -16,11 +16,12 @@ typedef struct job {
 
 static void predict_block(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   const oat_row_predictions *out = j->out;
-  const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
   const size_t first = b.rows.first, n = b.rows.n;
   if (out->left != NULL) {
-    const double *prior = oat_cpu_prior(j->cpu, lane, j->sparse, &b.rows), *q = oat_cpu_squares(j->cpu, lane, &b);
+    const double *prior = oat_cpu_prior(j->cpu, j->sparse, &b.rows), *q = oat_cpu_squares(j->cpu, &b);
     for (size_t i = 0; i < n; i++) {
       out->left[first + i] = oat_cpu_left(prior[i], q[i]);
     }
@@ -48,17 +49,18 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
 /* ---- the mean alone ---------------------------------------------------------------------------------------------- */
 
 /* k(x, Z) of a block, in V's place. */
-static oat_view cross(const job *j, size_t lane, const oat_row_block *b) {
+static oat_view cross(const job *j, const oat_row_block *b) {
   const oat_points z = oat_sparse_knots(j->sparse);
-  const oat_view k = {oat_cpu_lane_of(j->cpu, lane)->v, b->n, z.n, b->n};
-  oat_kernel_cross(&j->sparse->cov, b->x, z, k.a, k.ld, oat_cpu_lane_of(j->cpu, lane)->work);
+  const oat_view k = {oat_cpu_own(j->cpu)->v, b->n, z.n, b->n};
+  oat_kernel_cross(&j->sparse->cov, b->x, z, k.a, k.ld, oat_cpu_own(j->cpu)->work);
   return k;
 }
 
 static void mean_block(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
-  oat_gemv(j->scale, oat_as_const(cross(j, lane, &b)), OAT_PLAIN, j->c, 1, j->mean + b.first);
+  oat_gemv(j->scale, oat_as_const(cross(j, &b)), OAT_PLAIN, j->c, 1, j->mean + b.first);
 }
 
 oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean) {
@@ -81,11 +83,12 @@ static double mean_of(size_t n, const double *values) {
 /* A group is a block. The matrix between its rows takes V's place, too. */
 static void average_block(void *self, size_t lane, size_t item) {
   const job *j = self;
+  (void)lane;
   const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
-  double *tile = oat_cpu_lane_of(j->cpu, lane)->v;
-  oat_kernel_cross(&j->sparse->cov, b.x, b.x, tile, b.n, oat_cpu_lane_of(j->cpu, lane)->work);
+  double *tile = oat_cpu_own(j->cpu)->v;
+  oat_kernel_cross(&j->sparse->cov, b.x, b.x, tile, b.n, oat_cpu_own(j->cpu)->work);
   j->averages->prior[item] = mean_of(b.n * b.n, tile);
-  const oat_view k = cross(j, lane, &b);
+  const oat_view k = cross(j, &b);
   for (size_t c = 0; c < k.columns; c++) {
     j->averages->k[item + c * j->cpu->blocks] = mean_of(b.n, k.a + c * k.ld);
   }

@@ -9,9 +9,9 @@ static oat_sums sums_of(const oat_cpu_job *j, size_t lane) {
 }
 
 /* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. */
-static void add_noise_scalars(const oat_cpu_job *j, size_t lane, const oat_row_block *b, double *scalar) {
-  const double *w = oat_cpu_lane_of(j->cpu, lane)->row[1];
-  oat_cpu_weights(j->cpu, lane, j->sparse, b);
+static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, double *scalar) {
+  const double *w = oat_cpu_own(j->cpu)->row[1];
+  oat_cpu_weights(j->cpu, j->sparse, b);
   if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which add up */
     scalar[OAT_SUM_W] += (double)b->n * w[0];
     scalar[OAT_LOG_LAMBDA] -= (double)b->n * log(w[0]);
@@ -36,10 +36,10 @@ static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
 }
 
 /* For alpha > 0: w_i of the block's rows, and the scalar sums. */
-static void add_scalars(const oat_cpu_job *j, size_t lane, const oat_cpu_block *b, double *scalar) {
-  const double alpha = j->sparse->alpha, *q = oat_cpu_squares(j->cpu, lane, b);
-  const double *prior = oat_cpu_prior(j->cpu, lane, j->sparse, &b->rows);
-  double *w = oat_cpu_lane_of(j->cpu, lane)->row[1];
+static void add_scalars(const oat_cpu_job *j, const oat_cpu_block *b, double *scalar) {
+  const double alpha = j->sparse->alpha, *q = oat_cpu_squares(j->cpu, b);
+  const double *prior = oat_cpu_prior(j->cpu, j->sparse, &b->rows);
+  double *w = oat_cpu_own(j->cpu)->row[1];
   for (size_t i = 0; i < b->rows.n; i++) {
     const double n = oat_block_noise(&b->rows, j->sparse->tau, i), g = oat_cpu_left(prior[i], q[i]), lambda = n + alpha * g;
     w[i] = 1 / lambda;
@@ -50,10 +50,10 @@ static void add_scalars(const oat_cpu_job *j, size_t lane, const oat_cpu_block *
   }
 }
 
-static void add_right_sides(const oat_cpu_job *j, size_t lane, const oat_cpu_block *b, oat_sums *sums) {
+static void add_right_sides(const oat_cpu_job *j, const oat_cpu_block *b, oat_sums *sums) {
   const size_t width = 1 + j->cpu->rows->p, k = b->v.columns, n = b->rows.n;
-  const double *w = oat_cpu_lane_of(j->cpu, lane)->row[1];
-  double *wr = oat_cpu_lane_of(j->cpu, lane)->row[2];
+  const double *w = oat_cpu_own(j->cpu)->row[1];
+  double *wr = oat_cpu_own(j->cpu)->row[2];
   for (size_t column = 0; column < width; column++) {
     const double *r = b->rows.r + column * b->rows.ldr;
     for (size_t i = 0; i < n; i++) {
@@ -69,8 +69,8 @@ static void add_right_sides(const oat_cpu_job *j, size_t lane, const oat_cpu_blo
 }
 
 /* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
-static void add_products(const oat_cpu_job *j, size_t lane, const oat_cpu_block *b, double beta, oat_sums *sums) {
-  const oat_cpu_lane *l = oat_cpu_lane_of(j->cpu, lane);
+static void add_products(const oat_cpu_job *j, const oat_cpu_block *b, double beta, oat_sums *sums) {
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const double *w = l->row[1];
   if (j->sparse->alpha == 0 && oat_rows_plain_noise(j->cpu->rows)) {
     oat_syrk(w[0], oat_as_const(b->v), beta, oat_square(sums->vwv, j->sparse->k));
@@ -96,14 +96,14 @@ static void add_block(void *self, size_t lane, size_t item) {
   if (first) {
     memset(sums.vwr, 0, (sums.count - j->sparse->k * j->sparse->k) * sizeof *sums.vwr);
   }
-  const oat_cpu_block b = oat_cpu_block_of(j->cpu, lane, j->sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
   if (j->sparse->alpha > 0) {
-    add_scalars(j, lane, &b, sums.scalar);
+    add_scalars(j, &b, sums.scalar);
   } else {
-    add_noise_scalars(j, lane, &b.rows, sums.scalar);
+    add_noise_scalars(j, &b.rows, sums.scalar);
   }
-  add_right_sides(j, lane, &b, &sums);
-  add_products(j, lane, &b, first ? 0 : 1, &sums);
+  add_right_sides(j, &b, &sums);
+  add_products(j, &b, first ? 0 : 1, &sums);
 }
 
 typedef struct sums_job {

@@ -36,7 +36,7 @@ static void find_tile(const oat_cpu *cpu, size_t t, size_t *i, size_t *j) {
 static void multiply_tile(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu *cpu = m->cpu;
-  const oat_cpu_lane *l = oat_cpu_lane_of(cpu, lane);
+  const oat_cpu_worker *l = oat_cpu_own(cpu);
   double *y = oat_cpu_sums_of(cpu, lane);
   size_t i, j;
   find_tile(cpu, item, &i, &j);
@@ -102,7 +102,7 @@ oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *tr
 static void gather(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu_system *s = &m->cpu->system;
-  const oat_cpu_block b = oat_cpu_block_of(m->cpu, lane, &s->given.sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(m->cpu, &s->given.sparse, item);
   const size_t first = b.rows.first;
   if (item == lane) {
     memset(lane_t(m->cpu, lane), 0, b.v.columns * sizeof(double));
@@ -116,8 +116,9 @@ static void gather(void *self, size_t lane, size_t item) {
 /* z = D^-1 (u - V^T t) */
 static void scatter(void *self, size_t lane, size_t item) {
   const job *m = self;
+  (void)lane;
   const oat_cpu_system *s = &m->cpu->system;
-  const oat_cpu_block b = oat_cpu_block_of(m->cpu, lane, &s->given.sparse, item);
+  const oat_cpu_block b = oat_cpu_block_of(m->cpu, &s->given.sparse, item);
   const size_t first = b.rows.first;
   memcpy(m->to + first, m->from + first, b.rows.n * sizeof *m->to);
   oat_gemv(-1, oat_as_const(b.v), OAT_PLAIN, s->t, 1, m->to + first);

@@ -28,9 +28,7 @@ static sums sums_of(const oat_cpu *cpu, size_t lane) {
   return (sums){t, ut, ut + k * k, ut + k * k + 1};
 }
 
-static oat_cpu_block block_of(const oat_cpu *cpu, size_t lane, size_t block) {
-  return oat_cpu_block_of(cpu, lane, &cpu->system.given.sparse, block);
-}
+static oat_cpu_block block_of(const oat_cpu *cpu, size_t block) { return oat_cpu_block_of(cpu, &cpu->system.given.sparse, block); }
 
 static oat_view u_of(const oat_cpu *cpu, const oat_cpu_block *b) {
   return (oat_view){cpu->system.u + b->rows.first * b->v.columns, b->rows.n, b->v.columns, b->rows.n};
@@ -40,7 +38,8 @@ static oat_view u_of(const oat_cpu *cpu, const oat_cpu_block *b) {
 
 static void make_u(void *self, size_t lane, size_t item) {
   const oat_cpu *cpu = self;
-  const oat_cpu_block b = block_of(cpu, lane, item);
+  (void)lane;
+  const oat_cpu_block b = block_of(cpu, item);
   const oat_view u = u_of(cpu, &b);
   memcpy(u.a, b.v.a, u.rows * u.columns * sizeof *u.a);
   oat_solve_right(cpu->system.given.lb, u.columns, OAT_TRANSPOSED, u);
@@ -69,7 +68,7 @@ oatgp_status oat_cpu_make_traces(oat_cpu *cpu) {
 
 /* G of blocks i and j in V's place, its squares, and T of block i. */
 static void add_products(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i, const oat_cpu_block *j) {
-  const oat_cpu_lane *l = oat_cpu_lane_of(cpu, lane);
+  const oat_cpu_worker *l = oat_cpu_own(cpu);
   const oat_view g = {l->v, i->rows.n, j->rows.n, i->rows.n};
   const double *wi = cpu->system.w + i->rows.first, *wj = cpu->system.w + j->rows.first;
   const sums own = sums_of(cpu, lane);
@@ -108,7 +107,7 @@ static void add_tile(void *self, size_t lane, size_t item) {
   if (column == 0) {
     memset(own.t, 0, (size_t)(own.ut - own.t) * sizeof *own.t);
   }
-  const oat_cpu_block i = block_of(cpu, lane, row), j = block_of(cpu, lane, column);
+  const oat_cpu_block i = block_of(cpu, row), j = block_of(cpu, column);
   add_products(cpu, lane, &i, &j);
   if (column == m->width - 1) {
     add_row(cpu, lane, &i);
