@@ -27,5 +27,6 @@ oatgp_status oat_take_threads(oatgp_context *ctx, int threads) {
     oat_say(ctx, OATGP_WARNING, "%s", news);
   }
   oat_set_blas_threads(1);
+  ctx->at_work = oat_lane_threads(wanted);
   return OATGP_OK;
 }

@@ -6,33 +6,102 @@
 
 #include "util/memory.h"
 
-/* A power of two near the largest value, by which all are divided exactly. */
-static double size_of(size_t n, oat_column x) {
-  double largest = 0;
-  int exponent = 0;
-  for (size_t i = 0; i < n; i++) {
-    largest = fmax(largest, fabs(x.a[i * x.step]));
+/* ---- mean and sd ------------------------------------------------------------------------------------------------- */
+
+/* What a lane has seen of a column. */
+typedef struct seen {
+  double lowest, highest;
+  double sum;          /* of values, or of deviations from their mean, in units of `size` */
+  double squares;      /* of deviations */
+  char apart[64 - 32]; /* lanes write to cache lines of their own */
+} seen;
+
+typedef struct column_job {
+  size_t n;
+  oat_column x;
+  double size, first;
+  seen lane[OAT_MOST_LANES];
+} column_job;
+
+static void look(void *self, size_t lane, size_t item) {
+  column_job *job = self;
+  const oat_span rows = oat_chunk(job->n, item);
+  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
+  double lowest = job->lane[lane].lowest, highest = job->lane[lane].highest;
+  for (size_t i = 0; i < rows.count; i++) {
+    const double value = x.a[i * x.step];
+    lowest = value < lowest ? value : lowest;
+    highest = value > highest ? value : highest;
   }
-  frexp(largest, &exponent);
+  job->lane[lane].lowest = lowest;
+  job->lane[lane].highest = highest;
+}
+
+static void add(void *self, size_t lane, size_t item) {
+  column_job *job = self;
+  const oat_span rows = oat_chunk(job->n, item);
+  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
+  double sum = job->lane[lane].sum;
+  for (size_t i = 0; i < rows.count; i++) {
+    sum += x.a[i * x.step] / job->size;
+  }
+  job->lane[lane].sum = sum;
+}
+
+static void add_deviations(void *self, size_t lane, size_t item) {
+  column_job *job = self;
+  const oat_span rows = oat_chunk(job->n, item);
+  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
+  double sum = job->lane[lane].sum, squares = job->lane[lane].squares;
+  for (size_t i = 0; i < rows.count; i++) {
+    const double deviation = x.a[i * x.step] / job->size - job->first;
+    sum += deviation;
+    squares += deviation * deviation;
+  }
+  job->lane[lane].sum = sum;
+  job->lane[lane].squares = squares;
+}
+
+/* Goes through the column; what all lanes have seen. */
+static seen go_through(column_job *job, int threads, void (*visit)(void *self, size_t lane, size_t item)) {
+  const double first = job->x.a[0];
+  oat_loop loop = oat_chunks(job->n, 2, threads);
+  loop.item = visit;
+  loop.self = job;
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    job->lane[lane] = (seen){.lowest = first, .highest = first};
+  }
+  oat_loop_run(&loop);
+  seen all = job->lane[0];
+  for (size_t lane = 1; lane < OAT_MOST_LANES; lane++) {
+    const seen *own = &job->lane[lane];
+    all.lowest = own->lowest < all.lowest ? own->lowest : all.lowest;
+    all.highest = own->highest > all.highest ? own->highest : all.highest;
+    all.sum += own->sum;
+    all.squares += own->squares;
+  }
+  return all;
+}
+
+/* A power of two near the largest value, by which all are divided exactly. */
+static double size_of(double lowest, double highest) {
+  int exponent = 0;
+  frexp(fmax(fabs(lowest), fabs(highest)), &exponent);
   return ldexp(1, exponent > -1000 ? exponent - 1 : -1000);
 }
 
-void oat_mean_sd(size_t n, oat_column x, double *mean, double *sd) {
-  const double size = size_of(n, x);
-  double sum = 0, rest = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) {
-    sum += x.a[i * x.step] / size;
-  }
-  const double first = sum / (double)n;
-  for (size_t i = 0; i < n; i++) {
-    const double deviation = x.a[i * x.step] / size - first;
-    rest += deviation;
-    squares += deviation * deviation;
-  }
-  const double correction = rest / (double)n;
-  *mean = (first + correction) * size;
-  *sd = n > 1 ? sqrt(fmax(squares - rest * correction, 0) / (double)(n - 1)) * size : 0;
+void oat_describe(size_t n, oat_column x, int threads, oat_description *out) {
+  column_job job = {.n = n, .x = x};
+  const seen range = go_through(&job, threads, look);
+  job.size = size_of(range.lowest, range.highest);
+  job.first = go_through(&job, threads, add).sum / (double)n;
+  const seen rest = go_through(&job, threads, add_deviations);
+  const double correction = rest.sum / (double)n;
+  const double variance = n > 1 ? fmax(rest.squares - rest.sum * correction, 0) / (double)(n - 1) : 0;
+  *out = (oat_description){range.lowest, range.highest, (job.first + correction) * job.size, sqrt(variance) * job.size};
 }
+
+/* ---- scaling ----------------------------------------------------------------------------------------------------- */
 
 void oat_scaling_clear(oat_scaling *scaling) {
   free(scaling->column);
@@ -53,26 +122,21 @@ static oatgp_status allocate(oatgp_context *ctx, size_t d, oat_scaling *scaling)
 }
 
 /* Adds input j to those that are kept, unless it is constant. */
-static bool add_input(const oatgp_data *data, size_t j, bool standardise, oat_scaling *scaling) {
-  const oat_column x = oat_data_input(data, j);
-  double lowest = x.a[0], highest = x.a[0], mean, sd;
-  for (size_t i = 1; i < data->n; i++) {
-    lowest = fmin(lowest, x.a[i * x.step]);
-    highest = fmax(highest, x.a[i * x.step]);
-  }
-  oat_mean_sd(data->n, x, &mean, &sd);
-  if (lowest == highest || !(sd > 0)) {
+static bool add_input(oatgp_context *ctx, const oatgp_data *data, size_t j, bool standardise, oat_scaling *scaling) {
+  oat_description x;
+  oat_describe(data->n, oat_data_input(data, j), ctx->at_work, &x);
+  if (x.lowest == x.highest || !(x.sd > 0)) {
     return false;
   }
   const size_t at = scaling->d++;
-  const double centre = standardise ? mean : 0, scale = standardise ? sd : 1;
+  const double centre = standardise ? x.mean : 0, scale = standardise ? x.sd : 1;
   scaling->column[at] = j;
   scaling->centre[at] = centre;
   scaling->scale[at] = scale;
-  scaling->middle[at] = standardise ? 0 : mean;
-  scaling->spread[at] = standardise ? 1 : sd;
-  scaling->lowest[at] = (lowest - centre) / scale;
-  scaling->highest[at] = (highest - centre) / scale;
+  scaling->middle[at] = standardise ? 0 : x.mean;
+  scaling->spread[at] = standardise ? 1 : x.sd;
+  scaling->lowest[at] = (x.lowest - centre) / scale;
+  scaling->highest[at] = (x.highest - centre) / scale;
   return true;
 }
 
@@ -81,7 +145,7 @@ oatgp_status oat_scaling_make(oatgp_context *ctx, const oatgp_data *data, bool s
   oatgp_status status = OATGP_OK;
   TRY(allocate(ctx, data->d, &scaling));
   for (size_t j = 0; j < data->d; j++) {
-    if (!add_input(data, j, standardise, &scaling)) {
+    if (!add_input(ctx, data, j, standardise, &scaling)) {
       oat_say(ctx, OATGP_NOTE, "input '%s' is constant and is left out", data->names[j]);
     }
   }
@@ -96,11 +160,12 @@ done:
   return status;
 }
 
-void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, const oatgp_data *data, double *out) {
+void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, const oatgp_data *data, oat_span rows, double *out) {
   for (size_t j = 0; j < scaling->d; j++) {
     const oat_column x = oat_data_input(data, column != NULL ? column[j] : j);
-    for (size_t i = 0; i < data->n; i++) {
-      out[i + j * data->n] = (x.a[i * x.step] - scaling->centre[j]) / scaling->scale[j];
+    const double centre = scaling->centre[j], scale = scaling->scale[j];
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+      out[i + j * data->n] = (x.a[i * x.step] - centre) / scale;
     }
   }
 }

@@ -3,6 +3,7 @@
 #define OAT_SCALING_H
 
 #include "data/data.h"
+#include "util/lanes.h"
 
 typedef struct oat_scaling {
   size_t d;                 /* inputs that are kept: those that vary */
@@ -12,15 +13,19 @@ typedef struct oat_scaling {
   double *lowest, *highest; /* d: range of x' */
 } oat_scaling;
 
-/* Mean and sd (n - 1; 0 for n = 1) without overflow or loss for values of any size. */
-void oat_mean_sd(size_t n, oat_column x, double *mean, double *sd);
+/* The range of n values, their mean and sd (n - 1; 0 for n = 1), without overflow or loss for values of any size. */
+typedef struct oat_description {
+  double lowest, highest, mean, sd;
+} oat_description;
+
+void oat_describe(size_t n, oat_column x, int threads, oat_description *out);
 
 /* From the training data: by mean and sd (n - 1), or, with standardise false, left as they are. Constant inputs are dropped with a
  * note; that no input varies is an error. */
 oatgp_status oat_scaling_make(oatgp_context *ctx, const oatgp_data *data, bool standardise, oat_scaling *out);
-/* x' of all rows, n x d, column-major; input j of the scaling is input column[j] of the data, or input j
- * if column is NULL. */
-void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, const oatgp_data *data, double *out);
+/* x' of these rows, in their places of n x d, column-major; input j of the scaling is input column[j] of the data, or
+ * input j if column is NULL. */
+void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, const oatgp_data *data, oat_span rows, double *out);
 void oat_scaling_clear(oat_scaling *scaling);
 
 #endif

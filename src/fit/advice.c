@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "data/data.h"
 #include "predict/metrics.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 
 enum { MOST_ROWS = 1000000 };
@@ -17,40 +17,83 @@ enum { MOST_ROWS = 1000000 };
 
 static double value_at(oat_column column, size_t i) { return column.a[i * column.step]; }
 
-/* Warns if any of n numbers is far from their median, compared with how far half of them are. `work` is n. */
-static void find_outliers(oatgp_context *ctx, const char *what, oat_column values, size_t n, double *work) {
+/* A column, and what was found in it. */
+typedef struct outliers {
+  oat_column values;
+  double middle;
+  size_t count, farthest;
+} outliers;
+
+/* The target and the inputs, which workers take side by side, each with room for n numbers. */
+typedef struct look_out {
+  size_t n;
+  outliers *column;
+  double *work;
+} look_out;
+
+/* Numbers that are far from their median, compared with how far half of them are. */
+static void find_outliers(outliers *column, size_t n, double *work) {
+  const oat_column values = column->values;
   for (size_t i = 0; i < n; i++) {
     work[i] = value_at(values, i);
   }
-  const double middle = oat_median(n, work);
+  const double middle = column->middle = oat_median(n, work);
   for (size_t i = 0; i < n; i++) {
     work[i] = fabs(value_at(values, i) - middle);
   }
   const double unit = ROBUST * oat_median(n, work);
-  size_t count = 0, farthest = 0;
+  double farthest = -1;
   for (size_t i = 0; i < n && unit > 0; i++) {
-    count += fabs(value_at(values, i) - middle) > FAR_AWAY * unit;
-    farthest = fabs(value_at(values, i) - middle) > fabs(value_at(values, farthest) - middle) ? i : farthest;
+    const double distance = fabs(value_at(values, i) - middle);
+    column->count += distance > FAR_AWAY * unit;
+    column->farthest = distance > farthest ? i : column->farthest;
+    farthest = distance > farthest ? distance : farthest;
   }
-  if (count > 0) {
+}
+
+static void look_at_column(void *self, size_t lane, size_t item) {
+  const look_out *l = self;
+  (void)lane;
+  find_outliers(&l->column[item], l->n, l->work + oat_worker() * l->n);
+}
+
+static void warn_of_outliers(oatgp_context *ctx, const char *what, const outliers *column, size_t n) {
+  if (column->count > 0) {
     oat_say(ctx, OATGP_WARNING,
             "%s: %zu of %zu numbers %s over %.0f times further from the median than is usual, such as %g in row %zu (median %g): check "
             "them, or "
             "take logarithms if all are right",
-            what, count, n, count == 1 ? "is" : "are", FAR_AWAY, value_at(values, farthest), farthest + 1, middle);
+            what, column->count, n, column->count == 1 ? "is" : "are", FAR_AWAY, value_at(column->values, column->farthest),
+            column->farthest + 1, column->middle);
   }
 }
 
-static void look_for_outliers(oatgp_context *ctx, const oat_setup *setup, size_t n, double *work) {
+static oatgp_status look_for_outliers(oatgp_context *ctx, const oat_setup *setup, size_t n) {
   const oatgp_data *data = setup->data;
+  const size_t columns = 1 + setup->scaling.d, lanes = oat_lanes_for(columns), workers = oat_workers_for(lanes, ctx->at_work);
+  oat_scratch memory = {.ctx = ctx};
+  look_out l = {n, oat_take(&memory, columns, sizeof *l.column), oat_take_doubles(&memory, n, workers)};
+  oatgp_status status = memory.status;
   char what[300];
-  snprintf(what, sizeof what, "target '%s'", data->target != NULL ? data->target : "y");
-  find_outliers(ctx, what, (oat_column){data->y, 1}, n, work);
-  for (size_t j = 0; j < setup->scaling.d; j++) {
-    const size_t column = setup->scaling.column[j];
-    snprintf(what, sizeof what, "input '%s'", data->names[column]);
-    find_outliers(ctx, what, oat_data_input(data, column), n, work);
+  TRY(status);
+  for (size_t c = 0; c < columns; c++) {
+    l.column[c].values = c > 0 ? oat_data_input(data, setup->scaling.column[c - 1]) : (oat_column){data->y, 1};
   }
+  oat_loop_run(&(oat_loop){.items = columns,
+                           .lanes = lanes,
+                           .workers = workers,
+                           .threads = ctx->at_work,
+                           .flops = 20 * (double)n * (double)columns,
+                           .item = look_at_column,
+                           .self = &l});
+  for (size_t c = 0; c < columns; c++) {
+    const char *name = c > 0 ? data->names[setup->scaling.column[c - 1]] : data->target != NULL ? data->target : "y";
+    snprintf(what, sizeof what, "%s '%s'", c > 0 ? "input" : "target", name);
+    warn_of_outliers(ctx, what, &l.column[c], n);
+  }
+done:
+  oat_scratch_free(&memory);
+  return status;
 }
 
 /* ---- rows with the same inputs --------------------------------------------------------------------------------------- */
@@ -81,8 +124,6 @@ static bool is_constant(const double *values, size_t n) {
 oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
   const oatgp_data *data = setup->data;
   const size_t n = data->n < MOST_ROWS ? data->n : MOST_ROWS;
-  double *work = NULL;
-  oatgp_status status = OATGP_OK;
   if (is_constant(data->y, data->n)) {
     oat_say(ctx, OATGP_WARNING, "the target is %g in all %zu rows: there is nothing to learn but that", data->y[0], data->n);
   }
@@ -96,10 +137,6 @@ oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
     oat_say(ctx, OATGP_WARNING, "%zu inputs for %zu rows: most of what is found may be chance; give fewer with --inputs", setup->scaling.d,
             data->n);
   }
-  TRY(oat_new_matrix(ctx, n, 1, &work));
-  look_for_outliers(ctx, setup, n, work);
-  TRY(look_for_repeats(ctx, setup, n));
-done:
-  free(work);
-  return status;
+  PASS_ON(look_for_outliers(ctx, setup, n));
+  return look_for_repeats(ctx, setup, n);
 }

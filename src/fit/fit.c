@@ -172,18 +172,18 @@ static double *hand_over(oat_log *log, size_t *count) {
 }
 
 /* Mean NLP of the rows, each predicted by the mean and the variance of the others, about. */
-static double constant_nlp(const oat_setup *setup) {
-  const oatgp_data *data = setup->data;
+static double constant_nlp(const oat_fit_run *f) {
+  const oatgp_data *data = f->setup.data;
   const double n = (double)data->n;
-  double mean, sd;
-  oat_mean_sd(data->n, (oat_column){data->y, 1}, &mean, &sd);
-  return log(sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
+  oat_description y;
+  oat_describe(data->n, (oat_column){data->y, 1}, f->ctx->at_work, &y);
+  return log(y.sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
 }
 
 /* A model that predicts worse than a constant is no use, whatever its objective. */
 static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model) {
   const bool plain = f->setup.data->weight == NULL && f->setup.data->noise == NULL;
-  const double nlp = model->number[OAT_NUMBER_LOO_MEAN_NLP], constant = constant_nlp(&f->setup);
+  const double nlp = model->number[OAT_NUMBER_LOO_MEAN_NLP], constant = constant_nlp(f);
   if (plain && oat_rows_total(f->setup.rows) > 2 && isfinite(constant) && nlp > constant + LOO_LOSS) {
     oat_say(f->ctx, OATGP_WARNING,
             "rows that are left out are predicted worse than by a constant (mean NLP %.4g, the constant's %.4g): look for outliers in the "

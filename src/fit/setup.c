@@ -24,21 +24,18 @@ static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* The spread of y about the prior mean; 1 if there is none. */
-static double target_spread(const oatgp_data *data, double centre, double size) {
-  double sum = 0;
-  for (size_t i = 0; i < data->n; i++) {
-    const double r = (data->y[i] - centre) / size;
-    sum += r * r;
-  }
-  const double spread = sqrt(sum / (double)(data->n > 1 ? data->n - 1 : 1)) * size;
-  return spread > 0 ? spread : 1;
-}
-
 static double power_of_two(double x) {
   int exponent;
   frexp(x, &exponent);
   return ldexp(1, exponent - 1);
+}
+
+/* The spread of n values about the prior mean: sum (y - centre)^2 = (n - 1) sd^2 + n (mean - centre)^2. 1 if there is none. */
+static double target_spread(size_t n, const oat_description *y, double centre) {
+  const double size = power_of_two(fmax(y->sd, fabs(y->mean - centre)));
+  const double within = y->sd / size, apart = (y->mean - centre) / size;
+  const double spread = sqrt(within * within + apart * apart * (double)n / (double)(n > 1 ? n - 1 : 1)) * size;
+  return spread > 0 ? spread : 1;
 }
 
 static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
@@ -71,7 +68,7 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
                             oat_setup *setup) {
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
-  double mean, sd;
+  oat_description y;
   *setup = (oat_setup){.memory = {.ctx = ctx}, .data = data, .settings = settings, .knots = knots};
   setup->approx = oat_approx_find(settings->approx);
   setup->kernel = oat_kernel_find(settings->kernel);
@@ -79,9 +76,9 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
-  oat_mean_sd(data->n, (oat_column){data->y, 1}, &mean, &sd);
-  TRY(read_mean(ctx, setup, mean));
-  const double spread = target_spread(data, setup->mean, power_of_two(fmax(sd, fabs(mean - setup->mean))));
+  oat_describe(data->n, (oat_column){data->y, 1}, ctx->at_work, &y);
+  TRY(read_mean(ctx, setup, y.mean));
+  const double spread = target_spread(data->n, &y, setup->mean);
   setup->y_scale = power_of_two(spread);
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));

@@ -204,7 +204,7 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
     return setup->memory.status;
   }
   if (!setup->settings->knots_scaled) {
-    oat_scaling_apply(scaling, scaling->column, knots, setup->start.z);
+    oat_scaling_apply(scaling, scaling->column, knots, (oat_span){0, knots->n}, setup->start.z);
     return OATGP_OK;
   }
   for (size_t j = 0; j < scaling->d; j++) {

@@ -1,47 +1,92 @@
-/* Rows from data: inputs scaled, the target about its prior mean, the mean's basis, each row's noise. */
+/* Rows from data: inputs scaled, the target about its prior mean, the mean's basis, each row's noise. In chunks of rows, so
+ * that the memory of rows is touched first by the threads that will work on them. */
 #include <float.h>
 #include <math.h>
 
 #include "rows/layout.h"
+#include "util/lanes.h"
+
+typedef struct filling {
+  const oatgp_data *data;
+  const oat_scaling *scaling;
+  const size_t *column;
+  const oat_target *target; /* NULL: inputs alone */
+  const oat_rows *rows;
+  size_t refused[OAT_MOST_LANES]; /* the first place of a lane, in the matrix of inputs, that a linear mean cannot have */
+} filling;
 
 /* A finite input may leave the range of a number when it is scaled. It is then as far from all others as a number can
  * be; but a linear mean has no value there. */
-static oatgp_status bound_inputs(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column, size_t p,
-                                 double *x) {
-  for (size_t i = 0; i < data->n * scaling->d; i++) {
-    if (!isfinite(x[i]) && p <= 1) {
-      x[i] = copysign(DBL_MAX, x[i]);
-    } else if (!isfinite(x[i])) {
-      const size_t row = i % data->n, j = i / data->n;
-      const oat_column input = oat_data_input(data, column[j]);
-      return oat_fail(ctx, OATGP_DATA, "input '%s' of row %zu is %g, which is too far from the fit's values of about %g for a linear mean",
-                      data->names[column[j]], data->before + row + 1, input.a[row * input.step], scaling->centre[j]);
-    }
-  }
-  return OATGP_OK;
-}
-
-static void fill_targets(const oatgp_data *data, const oat_scaling *scaling, oat_target target, const oat_rows *rows) {
-  const size_t n = rows->n;
-  double *r = oat_writable(rows, rows->r);
-  for (size_t i = 0; i < n; i++) {
-    r[i] = (data->y[i] - target.mean) / target.scale;
-  }
-  for (size_t j = 0; j < rows->p; j++) {
-    for (size_t i = 0; i < n; i++) {
-      r[i + (1 + j) * n] = j == 0 ? 1 : (rows->x[i + (j - 1) * n] - scaling->middle[j - 1]) / scaling->spread[j - 1];
+static void fill_inputs(filling *f, size_t lane, oat_span rows) {
+  double *x = oat_writable(f->rows, f->rows->x);
+  oat_scaling_apply(f->scaling, f->column, f->data, rows, x);
+  for (size_t j = 0; j < f->rows->d; j++) {
+    const size_t first = j * f->rows->n + rows.first;
+    for (size_t i = first; i < first + rows.count; i++) {
+      if (!isfinite(x[i])) {
+        f->refused[lane] = f->rows->p > 1 && i < f->refused[lane] ? i : f->refused[lane];
+        x[i] = copysign(DBL_MAX, x[i]);
+      }
     }
   }
 }
 
-static void fill_noise(const oatgp_data *data, oat_target target, const oat_rows *rows) {
-  double *scale = oat_writable(rows, rows->noise_scale), *add = oat_writable(rows, rows->noise_add);
-  for (size_t i = 0; scale != NULL && i < rows->n; i++) {
-    scale[i] = 1 / data->weight[i];
+static void fill_targets(const filling *f, oat_span rows) {
+  const size_t n = f->rows->n, end = rows.first + rows.count;
+  const double *middle = f->scaling->middle, *spread = f->scaling->spread;
+  double *r = oat_writable(f->rows, f->rows->r);
+  for (size_t i = rows.first; r != NULL && i < end; i++) {
+    r[i] = (f->data->y[i] - f->target->mean) / f->target->scale;
   }
-  for (size_t i = 0; add != NULL && i < rows->n; i++) {
-    add[i] = data->noise[i] / target.scale / target.scale;
+  for (size_t j = 0; r != NULL && j < f->rows->p; j++) {
+    for (size_t i = rows.first; i < end; i++) {
+      r[i + (1 + j) * n] = j == 0 ? 1 : (f->rows->x[i + (j - 1) * n] - middle[j - 1]) / spread[j - 1];
+    }
   }
+}
+
+static void fill_noise(const filling *f, oat_span rows) {
+  const size_t end = rows.first + rows.count;
+  double *scale = oat_writable(f->rows, f->rows->noise_scale), *add = oat_writable(f->rows, f->rows->noise_add);
+  for (size_t i = rows.first; scale != NULL && i < end; i++) {
+    scale[i] = 1 / f->data->weight[i];
+  }
+  for (size_t i = rows.first; add != NULL && i < end; i++) {
+    add[i] = f->data->noise[i] / f->target->scale / f->target->scale;
+  }
+}
+
+static void fill_chunk(void *self, size_t lane, size_t item) {
+  filling *f = self;
+  const oat_span rows = oat_chunk(f->rows->n, item);
+  fill_inputs(f, lane, rows);
+  if (f->target != NULL) {
+    fill_targets(f, rows);
+    fill_noise(f, rows);
+  }
+}
+
+static oatgp_status too_far(oatgp_context *ctx, const filling *f, size_t place) {
+  const oatgp_data *data = f->data;
+  const size_t row = place % data->n, j = place / data->n;
+  const oat_column input = oat_data_input(data, f->column[j]);
+  return oat_fail(ctx, OATGP_DATA, "input '%s' of row %zu is %g, which is too far from the fit's values of about %g for a linear mean",
+                  data->names[f->column[j]], data->before + row + 1, input.a[row * input.step], f->scaling->centre[j]);
+}
+
+static oatgp_status fill(oatgp_context *ctx, filling *f) {
+  oat_loop loop = oat_chunks(f->rows->n, 3 * (double)f->rows->d, ctx->at_work);
+  size_t refused = SIZE_MAX;
+  loop.item = fill_chunk;
+  loop.self = f;
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    f->refused[lane] = SIZE_MAX;
+  }
+  oat_loop_run(&loop);
+  for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+    refused = f->refused[lane] < refused ? f->refused[lane] : refused;
+  }
+  return refused == SIZE_MAX ? OATGP_OK : too_far(ctx, f, refused);
 }
 
 oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column,
@@ -55,12 +100,8 @@ oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, cons
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_rows_allocate(ctx, &shape, &rows));
-  oat_scaling_apply(scaling, column, data, oat_writable(rows, rows->x));
-  TRY(bound_inputs(ctx, data, scaling, column, p, oat_writable(rows, rows->x)));
-  if (target != NULL) {
-    fill_targets(data, scaling, *target, rows);
-    fill_noise(data, *target, rows);
-  }
+  filling f = {.data = data, .scaling = scaling, .column = column, .target = target, .rows = rows};
+  TRY(fill(ctx, &f));
   *out = rows;
   return OATGP_OK;
 done:

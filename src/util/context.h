@@ -26,6 +26,7 @@ struct oatgp_context {
   void *progress_user;
   double told;     /* when progress was told for the last time */
   int threads;     /* 0: the cores there are */
+  int at_work;     /* threads of the call under way, a number: those of its settings, or these (oat_take_threads) */
   int64_t memory;  /* for matrices of rows x rows in predictions; 0: what the machine has */
   char device[16]; /* of predictions; "": auto */
   oat_kept kept;

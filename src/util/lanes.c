@@ -100,6 +100,11 @@ bool oat_loop_run(const oat_loop *loop) {
 
 size_t oat_lanes_for(size_t items) { return items < 1 ? 1 : items < OAT_MOST_LANES ? items : OAT_MOST_LANES; }
 
+oat_loop oat_chunks(size_t n, double flops, int threads) {
+  const size_t items = (n + OAT_CHUNK - 1) / OAT_CHUNK;
+  return (oat_loop){.items = items, .lanes = oat_lanes_for(items), .threads = threads, .flops = (double)n * flops};
+}
+
 static void add_chunk(void *self, size_t lane, size_t item) {
   const oat_lane_sums *s = self;
   const size_t first = item * CHUNK, count = s->count - first < CHUNK ? s->count - first : CHUNK;

@@ -72,6 +72,21 @@ static inline size_t oat_workers_for(size_t lanes, int threads) {
   const size_t useful = threads > 1 ? (size_t)threads : 1;
   return useful < lanes ? useful : lanes;
 }
+/* Elements of an array in chunks of one size, for loops that do little with each. Item c is the chunk oat_chunk(n, c). */
+typedef struct oat_span {
+  size_t first, count;
+} oat_span;
+
+enum { OAT_CHUNK = 16384 };
+
+static inline oat_span oat_chunk(size_t n, size_t item) {
+  const size_t first = item * OAT_CHUNK, left = first < n ? n - first : 0;
+  return (oat_span){first, left < OAT_CHUNK ? left : OAT_CHUNK};
+}
+
+/* A loop over the chunks of n elements, with about so many flops for each element. */
+oat_loop oat_chunks(size_t n, double flops, int threads);
+
 /* total += the sums of lanes, `count` doubles each and `stride` apart, in their order; without `more`, total is only
  * written, and may be the sums of the first lane. */
 typedef struct oat_lane_sums {
