@@ -127,7 +127,7 @@ void oat_lanes_add(const oat_lane_sums *sums) {
   oat_loop_run(&(oat_loop){.items = chunks,
                            .lanes = oat_lanes_for(chunks),
                            .threads = sums->threads,
-                           .flops = (double)sums->count * (double)sums->lanes,
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)sums->count * (double)sums->lanes,
                            .item = add_chunk,
                            .self = &copy});
 }
