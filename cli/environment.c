@@ -20,9 +20,13 @@ static bool set(const char *name, const char *value, bool always) {
   return (now == NULL || (always && strcmp(now, value) != 0)) && setenv(name, value, 1) == 0;
 }
 
-void cli_enter_environment(char **argv) {
+static bool is_limited(int resource) {
   struct rlimit limit;
-  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+void cli_enter_environment(char **argv) {
+  const bool limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
   bool changed = set("OPENBLAS_NUM_THREADS", "1", limited);
   if (getenv("OMP_WAIT_POLICY") == NULL) {
     changed = set("GOMP_SPINCOUNT", "1000", false) || changed;

@@ -82,6 +82,7 @@ static void show_version(void) {
   for (size_t i = 0; (name = oatgp_feature(i, &value)) != NULL; i++) {
     printf("%-10s%s\n", name, value);
   }
+  printf("%-10s%d\n", "cores", oatgp_cores());
 }
 
 static oatgp_status work(cli *c) {

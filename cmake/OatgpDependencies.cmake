@@ -1,6 +1,5 @@
 # What oatgp links to: oatgp_numerics (BLAS, LAPACK, zlib, cJSON, OpenMP, libm) for the library, oatgp_json (cJSON) for the command.
 # Also OATGP_PRIVATE_LIBS, the same as -l options for the pkg-config file.
-include(CheckFunctionExists)
 
 # OpenBLAS when it is there, since it is the fastest free one; any other serves too.
 if(NOT DEFINED BLA_VENDOR)
@@ -15,7 +14,7 @@ find_package(LAPACK REQUIRED)
 find_package(ZLIB REQUIRED)
 
 add_library(oatgp_numerics INTERFACE)
-target_link_libraries(oatgp_numerics INTERFACE LAPACK::LAPACK BLAS::BLAS ZLIB::ZLIB m)
+target_link_libraries(oatgp_numerics INTERFACE LAPACK::LAPACK BLAS::BLAS ZLIB::ZLIB ${CMAKE_DL_LIBS} m)
 
 # Threads over blocks of rows; without OpenMP there is one.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -24,15 +23,6 @@ find_package(OpenMP QUIET COMPONENTS C)
 target_link_libraries(oatgp_numerics INTERFACE Threads::Threads)
 if(OpenMP_C_FOUND)
   target_link_libraries(oatgp_numerics INTERFACE OpenMP::OpenMP_C)
-endif()
-
-set(CMAKE_REQUIRED_LIBRARIES LAPACK::LAPACK BLAS::BLAS)
-check_function_exists(openblas_set_num_threads OATGP_HAVE_OPENBLAS_THREADS)
-unset(CMAKE_REQUIRED_LIBRARIES)
-if(OATGP_HAVE_OPENBLAS_THREADS)
-  set(OATGP_THREADS_SOURCE ${PROJECT_SOURCE_DIR}/src/linalg/threads_openblas.c)
-else()
-  set(OATGP_THREADS_SOURCE ${PROJECT_SOURCE_DIR}/src/linalg/threads_none.c)
 endif()
 
 # cJSON's own CMake files differ between versions, so the header and the library are looked for directly. The header is
@@ -54,7 +44,9 @@ target_link_libraries(oatgp_numerics INTERFACE oatgp_json)
 
 # "/usr/lib/libopenblas.so" -> "-lopenblas", with -L when the linker would not look there by itself.
 set(OATGP_PRIVATE_LIBS "")
-foreach(library ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES} ${ZLIB_LIBRARIES} ${CJSON_LIBRARY} ${OpenMP_C_LIBRARIES} -lm)
+set(dynamic ${CMAKE_DL_LIBS})
+list(TRANSFORM dynamic PREPEND -l)
+foreach(library ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES} ${ZLIB_LIBRARIES} ${CJSON_LIBRARY} ${OpenMP_C_LIBRARIES} ${dynamic} -lm)
   if(library MATCHES "^-")
     set(option ${library})
   else()

@@ -93,6 +93,7 @@ int main(int count, char **word) {
   if (!parse(count, word, &o)) {
     return usage();
   }
+  oatgp_set_cores(1); /* for each worker */
   oatgp_context *ctx = oatgp_context_create();
   if (ctx == NULL) {
     return 1;

@@ -35,9 +35,13 @@ typedef enum oatgp_stop {
 } oatgp_stop;
 
 OATGP_API const char *oatgp_version(void); /* "0.1.0" */
-/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "threads", "SIMD" ...), or NULL past the last
- * one, and in words what it is. */
+/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "processor", "threads" ...), or NULL past the
+ * last one, and in words what it is. */
 OATGP_API const char *oatgp_feature(size_t index, const char **value);
+/* What 0 threads stand for (oatgp_context_set_threads), at least 1. */
+OATGP_API int oatgp_cores(void);
+/* From now on no more than so many in this process, for one that shares the machine with others; 0: no such limit. */
+OATGP_API void oatgp_set_cores(int most);
 OATGP_API const char *oatgp_status_sentence(oatgp_status status);
 OATGP_API const char *oatgp_stop_word(oatgp_stop stop); /* "objective" */
 OATGP_API const char *oatgp_stop_sentence(oatgp_stop stop);
@@ -63,7 +67,9 @@ OATGP_API void oatgp_context_free(oatgp_context *ctx);
 OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 /* Notes and warnings (dropped rows, a raised jitter ...) go to fn; NULL, the default, discards them. */
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
-/* Threads that read, predict and write (default 1); oatgp_fit and oatgp_evaluate use settings->threads. */
+/* Threads that read, predict and write; oatgp_fit and oatgp_evaluate use settings->threads. 0, the default of both, stands
+ * for the cores there are: those that this process may run on and its container has the time of, or what OMP_NUM_THREADS
+ * says. A forked child uses one. Processes that work side by side should each be told their part. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
 /* The device on which predictions, scores, leave-one-out and updates work: a name of --device. "auto", the default, is the
  * fastest one. oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if no device has that name.

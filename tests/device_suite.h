@@ -266,6 +266,7 @@ enum { MOST_TESTS = 16 };
 /* All operations, then other tests of the file. */
 static inline int run_operations(size_t count, operation *operations, size_t others, const struct CMUnitTest *other) {
   struct CMUnitTest tests[MOST_TESTS] = {0};
+  oat_set_blas_threads(1);
   assert_true(count + others <= MOST_TESTS);
   for (size_t i = 0; i < count; i++) {
     tests[i] = (struct CMUnitTest){operations[i].name, states_what_it_computes, NULL, NULL, &operations[i]};

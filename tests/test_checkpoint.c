@@ -327,6 +327,7 @@ static void threads_of_the_full_gp(void **state) {
   oatgp_data *data = wavy_data(s, under_valgrind() ? 30 : 300, 1, 0.1, 5);
   small_settings(s, "fixed");
   s->settings.approx = "full";
+  s->settings.threads = 1;
   oatgp_model *whole = must_fit(s, data, NULL), *model = NULL;
   assert_true(interrupt(s, data, 2));
   s->settings.threads = 3;

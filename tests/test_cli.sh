@@ -43,7 +43,14 @@ quick="--inputs a,b --knots 8 --max-iter 15"
 
 works "version" --version
 says out "oatgp 0." "version on standard output"
-for feature in BLAS threads SIMD zlib compiler; do check "version has $feature" grep -qE "^$feature +[A-Za-z0-9]" out; done
+for feature in BLAS processor threads SIMD zlib compiler; do check "version has $feature" grep -qE "^$feature +[A-Za-z0-9]" out; done
+check "version has the cores" grep -qE '^cores +[1-9]' out
+(unset OMP_NUM_THREADS && taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')" "$OATGP" --version) >out 2>err && {
+  check "a process that may run on one core has one" grep -qE '^cores +1$' out
+}
+(OMP_NUM_THREADS=3 "$OATGP" --version) >out 2>err
+check "OMP_NUM_THREADS is what is used" grep -qE '^cores +3$' out
+works "version" --version
 check "version has the commit" grep -qE '^oatgp [0-9.]+ \(commit (unknown|[0-9a-f]{12})(, with changes)?\)$' out
 for form in "--help" "-h" "help"; do
   works "oatgp $form" $form

@@ -56,6 +56,7 @@ expect 1 src/knots/greedy.c rows/layout.h
 expect 1 src/fit/advice.c rows/layout.h
 expect 0 src/fit/advice.c rows/rows.h
 expect 0 src/util/lanes.c util/threads.h
+expect 0 src/device/registry.c util/threads.h
 expect 1 src/device/cpu/cpu.c util/threads.h
 expect 0 src/util/lanes.c '#pragma omp parallel for num_threads(threads)'
 expect 1 src/rows/rows.c '#pragma omp parallel for'

@@ -39,7 +39,7 @@ options_of() {
     auto-exact) echo "--subset-rows 130 --restarts 1" ;; # the result is the exact GP
     auto-refined) echo "--max-knots 40 --refine --restarts 1" ;;
     fixed) echo "--select fixed --knots 20 --max-iter 60 --restarts 1" ;;
-    full) echo "--approx full --max-iter 30" ;;
+    full) echo "--approx full --max-iter 30 --threads 1" ;;
     simultaneous) echo "--select simultaneous --knots 12 --max-iter 60" ;;
     adadelta) echo "--select simultaneous --knots 10 --optimizer adadelta --max-iter 150 --restarts 1" ;;
     oat-bo) echo "--select oat-bo --knots 3 --max-knots 10 --refine --max-iter 40" ;;

@@ -25,7 +25,7 @@ table 60 0 >few.csv
 within() {
   limit=$1
   shift
-  (ulimit -v "$limit" && exec timeout -s KILL 60 "$@") >out 2>err
+  (ulimit "${kind:--v}" "$limit" && exec timeout -s KILL 60 "$@") >out 2>err
 }
 # An address sanitizer needs terabytes of it.
 if within 1000000 "$OATGP" --version; then
@@ -34,9 +34,16 @@ if within 1000000 "$OATGP" --version; then
   within 300000 "$OATGP" $fit
   check "a fit in 300 MB" test $? -eq 0
   # shellcheck disable=SC2086
+  OMP_NUM_THREADS=64 within 300000 "$OATGP" $fit
+  check "a fit in 300 MB on a machine with many cores" test $? -eq 0
+  # shellcheck disable=SC2086
+  kind=-d within 300000 "$OATGP" $fit --threads 4
+  check "a fit with 300 MB of data" test $? -eq 0
+  says "note: the address space is limited to 293 MiB \(ulimit -v or -d\), which has room for [12] of 4 threads" "and it says how many"
+  # shellcheck disable=SC2086
   within 300000 "$OATGP" $fit --threads 4
   check "a fit in 300 MB with 4 threads" test $? -eq 0
-  says "note: the address space is limited to 293 MiB \(ulimit -v\), which has room for 1 of 4 threads" "and it says that there is one"
+  says "note: the address space is limited to 293 MiB \(ulimit -v or -d\), which has room for 1 of 4 threads" "and it says that there is one"
   # shellcheck disable=SC2086
   within 1000000 "$OATGP" $fit --threads 4
   check "a fit in 1 GB with 4 threads" test $? -eq 0
@@ -46,7 +53,7 @@ if within 1000000 "$OATGP" --version; then
   check "predictions in 300 MB, whatever the environment says" test $? -eq 0
   within 100000 "$OATGP" info m.oatgp
   check "100 MB are too little" test $? -eq 1
-  says "the address space is limited to 98 MiB \(ulimit -v\), and of that too little is left: .* needs 128 MiB" "and it says so"
+  says "the address space is limited to 98 MiB \(ulimit -v or -d\), and of that too little is left: .* needs 128 MiB" "and it says so"
 fi
 
 # ---- the environment -----------------------------------------------------------------------------------------------------

@@ -5,11 +5,11 @@
 #include "objective/objective.h"
 #include "settings/settings.h"
 
-static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads > 0 ? ctx->threads : 1; }
+static inline int oat_threads(const oatgp_context *ctx) { return ctx->threads; }
 
 /* A problem with a target, settings that are in their ranges, and a place for the result. */
 oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const void *out);
-/* Before any work: the threads that it may use, with one thread of the BLAS in each. Fewer where the address space has no room for all, with a
+/* Before any work: the threads that it may use (0: as there are cores), with one thread of the BLAS in each. Fewer where the address space has no room for all, with a
  * note; refused where it has none for one. */
 oatgp_status oat_take_threads(oatgp_context *ctx, int threads);
 

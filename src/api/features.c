@@ -4,9 +4,10 @@
 
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
-#include "linalg/linalg.h"
+#include "linalg/blas.h"
 #include "oat_config.h"
 #include "oatgp.h"
+#include "util/machine.h"
 #include "util/threads.h"
 
 static const char *zlib_name(void) { return zlibVersion(); }
@@ -28,8 +29,9 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"BLAS", oat_blas_name},   {"threads", oat_threads_name}, {"SIMD", oat_simd_name},
-    {"devices", device_names}, {"zlib", zlib_name},           {"compiler", compiler_name},
+    {"BLAS", oat_blas_name},     {"processor", oat_processor_name}, {"threads", oat_threads_name},
+    {"SIMD", oat_simd_name},     {"devices", device_names},         {"zlib", zlib_name},
+    {"compiler", compiler_name},
 };
 
 const char *oatgp_feature(size_t index, const char **value) {
@@ -41,6 +43,10 @@ const char *oatgp_feature(size_t index, const char **value) {
   }
   return features[index].name;
 }
+
+int oatgp_cores(void) { return oat_machine_cores(); }
+
+void oatgp_set_cores(int most) { oat_machine_set_cores(most); }
 
 int oatgp_kernel_has(const char *kernel, const char *parameter) {
   const oat_kernel *found = kernel != NULL && parameter != NULL ? oat_kernel_find(kernel) : NULL;

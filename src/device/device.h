@@ -21,7 +21,7 @@
 /* Where rows are worked on. */
 typedef struct oat_where {
   const char *device; /* its name; NULL: auto */
-  int threads;        /* 0 stands for 1 */
+  int threads;        /* 0: as there are cores */
 } oat_where;
 
 typedef struct oat_device_config {
@@ -297,5 +297,7 @@ void oat_device_close(oat_device *device); /* may be NULL */
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
 /* What the context says of predictions. */
 oat_where oat_where_of(const oatgp_context *ctx);
+/* With the number of threads that 0 stands for. */
+oat_where oat_where_known(oat_where where);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "util/threads.h"
 
 extern const oat_device_table oat_device_cpu;
 
@@ -32,10 +33,14 @@ oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name) {
   return OATGP_OK;
 }
 
+oat_where oat_where_known(oat_where where) { return (oat_where){where.device, oat_lane_threads(where.threads)}; }
+
 oatgp_status oat_device_open(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
   const char *name = config->where.device != NULL ? config->where.device : "auto";
   const oat_device_table *table = find(name);
-  const oatgp_status status = table != NULL ? table->open(ctx, config, out) : no_device(ctx, name);
+  oat_device_config own = *config;
+  own.where = oat_where_known(own.where);
+  const oatgp_status status = table != NULL ? table->open(ctx, &own, out) : no_device(ctx, name);
   return status == OATGP_OK ? table->load(ctx, *out, rows) : status;
 }
 

@@ -87,13 +87,11 @@ void oat_transpose(size_t n, double *a, int threads);
 
 /* Threads that the BLAS may use from now on, if it lets us say so: 1 for the library, whose threads are around its calls. */
 void oat_set_blas_threads(int threads);
-/* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v), room
+/* How many of these threads can work with the BLAS at the same time, as far as the address space goes: where it is limited (ulimit -v, -d), room
  * for that many is made now. A BLAS that finds none later waits for it forever. */
 int oat_reserve_blas(int threads);
 /* Bytes of the address space that a thread takes by it. */
 size_t oat_blas_buffer(void);
-/* Which BLAS it is, in its own words. */
-const char *oat_blas_name(void);
 
 /* Buffers of OpenBLAS. It maps one for each thread that is in a call of it, keeps it for later calls, and asks again without end where the
  * address space has no room. So they are made before the work, as many as there is room for. */

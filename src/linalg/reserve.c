@@ -25,15 +25,16 @@ int oat_reserve_buffers(int threads, void *(*take)(int which), void (*give_back)
   void *held[MOST_BUFFERS];
   const int wanted = threads < MOST_BUFFERS ? threads : MOST_BUFFERS;
   int count = 0;
-  if (oat_machine_address_limit() < 0) {
-    return threads;
-  }
+  const bool limited = oat_machine_address_limit() >= 0;
   pthread_mutex_lock(&one_at_a_time);
-  while (reserved < wanted && count < wanted && (count < reserved || has_room(OAT_BLAS_BUFFER + MARGIN))) {
+  if (!limited && reserved < 1) { /* that of the caller, who may set a limit later */
+    held[count++] = take(0);
+  }
+  while (limited && reserved < wanted && count < wanted && (count < reserved || has_room(OAT_BLAS_BUFFER + MARGIN))) {
     held[count++] = take(0);
   }
   reserved = count > reserved ? count : reserved;
-  const int enough = reserved < wanted ? reserved : wanted;
+  const int enough = !limited ? threads : reserved < wanted ? reserved : wanted;
   pthread_mutex_unlock(&one_at_a_time);
   while (count > 0) {
     give_back(held[--count]);

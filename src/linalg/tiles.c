@@ -15,7 +15,7 @@
 #include "util/threads.h"
 
 enum { SMALLEST_TILE = 64, LARGEST_TILE = 256, FEW_COLUMNS = 4, LARGE_TILE = 96 };
-#define TILE_GROWTH 3.1 /* times the root of the order: enough tiles for threads, few enough for the speed of one */
+#define TILE_GROWTH 3.4 /* times the root of the order: enough tiles for threads, few enough for the speed of one */
 #define SLOW_FLOPS 4    /* how many of a product one flop counts for that waits for the memory */
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -62,8 +62,8 @@ typedef struct tiling {
 
 static tiling tiling_of(size_t n) {
   const double wanted = fmin(fmax(TILE_GROWTH * sqrt((double)n), SMALLEST_TILE), LARGEST_TILE);
-  const size_t most = (size_t)((double)n / wanted);
-  const size_t tile = most > 1 ? ((n + most - 1) / most + 7) & ~(size_t)7 : n; /* a multiple of 8 suits vector registers */
+  const size_t count = n < 2 * SMALLEST_TILE ? 1 : (size_t)((double)n / wanted + 0.5);
+  const size_t tile = count > 1 ? ((n + count - 1) / count + 7) & ~(size_t)7 : n; /* a multiple of 8 suits vector registers */
   return n > 0 ? (tiling){n, tile, (n + tile - 1) / tile} : (tiling){0, 1, 0};
 }
 
@@ -125,9 +125,9 @@ static void act_copy_diagonal(const step *s) {
   }
 }
 
-/* Some LAPACKs let a NaN through; then the diagonal shows it. */
-static size_t first_bad_pivot(oat_view l) {
-  for (size_t i = 0; i < l.rows; i++) {
+/* Some LAPACKs let a NaN or an infinity through; then the diagonal shows it. */
+static size_t first_bad_pivot(oat_view l, size_t rows) {
+  for (size_t i = 0; i < rows; i++) {
     const double pivot = l.a[i * (l.ld + 1)];
     if (!(pivot > 0) || !isfinite(pivot)) {
       return i + 1;
@@ -137,7 +137,7 @@ static size_t first_bad_pivot(oat_view l) {
 }
 
 static void act_factorise(const step *s) {
-  const size_t failed = oat_potrf(s->c), pivot = failed > 0 ? failed : first_bad_pivot(s->c);
+  const size_t failed = oat_potrf(s->c), bad = first_bad_pivot(s->c, failed > 0 ? failed - 1 : s->c.rows), pivot = bad > 0 ? bad : failed;
   for (size_t j = 0; j < s->c.columns; j++) {
     memset(s->c.a + j * s->c.ld, 0, j * sizeof *s->c.a);
   }
@@ -168,24 +168,31 @@ static void submit_updates(tile_job *job, size_t k) {
 static void submit_copies(tile_job *job) {
   const tiling *t = &job->t;
   for (size_t j = 0; j < t->count; j++) {
-    for (size_t i = 0; i < t->count; i++) {
-      const oat_view c = tile(t, job->a, i, j);
-      if (i < j) {
-        submit((step){.act = act_clear, .c = c, .crew = &job->crew});
-      } else if (job->from != NULL) {
-        submit((step){.act = i == j ? act_copy_diagonal : act_copy,
-                      .c = c,
-                      .a = const_tile(t, job->from, i, j),
-                      .crew = &job->crew,
-                      .lift = job->lift});
-      }
+    for (size_t i = j; i < t->count; i++) {
+      submit((step){.act = i == j ? act_copy_diagonal : act_copy,
+                    .c = tile(t, job->a, i, j),
+                    .a = const_tile(t, job->from, i, j),
+                    .crew = &job->crew,
+                    .lift = job->lift});
     }
   }
 }
 
+static void submit_clears(tile_job *job) {
+  const tiling *t = &job->t;
+  for (size_t j = 1; j < t->count; j++) {
+    for (size_t i = 0; i < j; i++) {
+      submit((step){.act = act_clear, .c = tile(t, job->a, i, j), .crew = &job->crew});
+    }
+  }
+}
+
+/* What is above the diagonal is cleared last, when there is less and less else to do. */
 static void plan_cholesky(tile_job *job) {
   const tiling *t = &job->t;
-  submit_copies(job);
+  if (job->from != NULL) {
+    submit_copies(job);
+  }
   for (size_t k = 0; k < t->count; k++) {
     const oat_view corner = tile(t, job->a, k, k);
     submit((step){.act = act_factorise, .c = corner, .crew = &job->crew, .first = k * t->tile});
@@ -194,6 +201,7 @@ static void plan_cholesky(tile_job *job) {
     }
     submit_updates(job, k);
   }
+  submit_clears(job);
 }
 
 static double cube(size_t n) { return (double)n * (double)n * (double)n; }

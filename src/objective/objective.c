@@ -14,6 +14,7 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
   oatgp_status status;
   TRY(oat_new(ctx, 1, table->size, &objective));
   *objective = (oat_objective){.table = table, .config = *config, .memory = {.ctx = ctx}};
+  objective->config.where = oat_where_known(config->where);
   TRY(table->open(ctx, objective));
   *out = objective;
   return OATGP_OK;

@@ -32,7 +32,7 @@ void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *us
 
 void oatgp_context_set_threads(oatgp_context *ctx, int threads) {
   if (ctx != NULL) {
-    ctx->threads = threads;
+    ctx->threads = threads > 0 ? threads : 0;
   }
 }
 

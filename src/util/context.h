@@ -25,7 +25,7 @@ struct oatgp_context {
   oatgp_progress_fn progress;
   void *progress_user;
   double told;     /* when progress was told for the last time */
-  int threads;     /* 0 stands for 1 */
+  int threads;     /* 0: the cores there are */
   int64_t memory;  /* for matrices of rows x rows in predictions; 0: what the machine has */
   char device[16]; /* of predictions; "": auto */
   oat_kept kept;

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "util/machine.h"
+
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
@@ -24,7 +26,11 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 
 int oat_lane_threads(int wanted) {
   const int most = atomic_load(&most_threads);
-  return forked || wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+  if (forked || most < 1) {
+    return 1;
+  }
+  const int threads = wanted > 0 ? wanted : oat_machine_cores();
+  return threads < most ? threads : most;
 }
 
 int oat_threads_for(int threads, double flops) {

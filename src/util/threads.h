@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* As many as asked for, but no more than oat_limit_threads said; 1 in a forked child, whose copy of the thread pool has no threads. */
+/* As many as asked for (0: as there are cores), but no more than oat_limit_threads said; 1 in a forked child, whose copy of
+ * the thread pool has no threads. */
 int oat_lane_threads(int wanted);
 /* All of these, or one where so many flops do not pay for more; 0: they do. Never some of them: OpenMP would end the
  * others and make them anew for the next loop. */

@@ -5,6 +5,8 @@
 
 #include <R_ext/Arith.h>
 
+#include "linalg/blas.h"
+
 /* Ends a work function early when a call failed. */
 #define NEED(call)                     \
   do {                                 \
@@ -455,4 +457,4 @@ SEXP entry_settings(void) {
   return run_job(&j, settings_work);
 }
 
-SEXP entry_blas_threads(void) { return Rf_ScalarInteger(get_blas_threads()); }
+SEXP entry_blas_threads(void) { return Rf_ScalarInteger(oat_blas_threads()); }

@@ -6,6 +6,9 @@
 
 #include <R_ext/Print.h>
 
+#include "linalg/blas.h"
+#include "linalg/linalg.h"
+
 static const char *const status_names[] = {
 #define OATGP_STATUS(NAME, sentence) #NAME,
 #include "oatgp_status.def"
@@ -76,7 +79,9 @@ static void clear_job(void *data) {
   oatgp_data_free(j->data);
   oatgp_data_free(j->knots);
   oatgp_context_free(j->ctx);
-  set_blas_threads(j->blas_threads);
+  if (j->blas_threads > 0) {
+    oat_set_blas_threads(j->blas_threads);
+  }
 }
 
 SEXP run_job(job *j, work_fn work) {
@@ -85,7 +90,7 @@ SEXP run_job(job *j, work_fn work) {
   if (j->ctx == NULL) {
     Rf_error("out of memory");
   }
-  j->blas_threads = get_blas_threads();
+  j->blas_threads = oat_blas_threads();
   oatgp_settings_default(&j->settings);
   oatgp_context_set_message(j->ctx, keep_sentence, j);
   return R_ExecWithCleanup(do_job, &r, clear_job, j);

@@ -80,8 +80,4 @@ int watch_bracket(void *user, const oatgp_certificate *so_far);
 /* An interrupt that came after the last look, or a second one, would lose the result on its way to R's variable. */
 void take_late_interrupt(job *j);
 
-/* Threads of the BLAS, if it is OpenBLAS; 0 if it is not. */
-int get_blas_threads(void);
-void set_blas_threads(int threads);
-
 #endif

@@ -1,4 +1,7 @@
 /* What R may call, by name and number of arguments. */
+#include <stdlib.h>
+#include <strings.h>
+
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 
@@ -13,7 +16,16 @@ static const R_CallMethodDef entries[] = {
     ENTRY(knots, 1),      ENTRY(info, 1),    ENTRY(settings, 0), ENTRY(blas_threads, 0), {NULL, NULL, 0},
 };
 
+/* Checks of packages may use two cores; R says so by this name, CRAN also by OMP_THREAD_LIMIT. */
+static void keep_to_limits(void) {
+  const char *limit = getenv("_R_CHECK_LIMIT_CORES_");
+  if (limit != NULL && *limit != '\0' && strcasecmp(limit, "false") != 0) {
+    oatgp_set_cores(2);
+  }
+}
+
 void attribute_visible R_init_oatgp(DllInfo *dll) {
+  keep_to_limits();
   R_registerRoutines(dll, NULL, entries, NULL, NULL);
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);

@@ -55,6 +55,16 @@ def _load() -> ctypes.CDLL:
 #: ctypes lets go of the interpreter's lock during every call.
 lib = _load()
 
+
+def _share_cores() -> None:
+    """Children of multiprocessing work side by side: one core each, unless OMP_NUM_THREADS (which joblib sets for its own) says more."""
+    multiprocessing = sys.modules.get("multiprocessing")  # there in its children
+    if multiprocessing is not None and multiprocessing.parent_process() is not None and "OMP_NUM_THREADS" not in os.environ:
+        lib.oatgp_set_cores(1)
+
+
+_share_cores()
+
 log = logging.getLogger("oatgp")
 
 
@@ -233,7 +243,7 @@ def _event_dict(event: Any) -> Dict[str, Any]:
 class Call:
     """A context for one piece of work. What the library says is passed on at the end: warnings as warnings, notes to the log."""
 
-    def __init__(self, *, threads: int = 1, progress: ProgressLike = None) -> None:
+    def __init__(self, *, threads: Optional[int] = None, progress: ProgressLike = None) -> None:
         self._context = lib.oatgp_context_create()
         if not self._context:
             raise MemoryError("out of memory")
@@ -249,7 +259,7 @@ class Call:
         self.bracket = abi.oatgp_bracket_fn(self._on_bracket)
         lib.oatgp_context_set_message(self._context, self._hears, None)
         lib.oatgp_context_set_progress(self._context, self._rows, None)
-        lib.oatgp_context_set_threads(self._context, threads)
+        lib.oatgp_context_set_threads(self._context, int(threads or 0))  # 0: as there are cores
 
     def __enter__(self) -> "Call":
         self._interrupts.__enter__()

@@ -270,7 +270,7 @@ class Model:
     # ---- files ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: Any, *, threads: int = 1) -> "Model":
+    def load(cls, path: Any, *, threads: Optional[int] = None) -> "Model":
         """Reads a model file."""
         handle, text = Handle("model"), os.fspath(path)
         with Call(threads=threads) as call:
@@ -470,7 +470,7 @@ class Model:
 
     # ---- predictions --------------------------------------------------------------------------------------------------
 
-    def _parts(self, X: Any, threads: int, reading: Mapping[str, Any], at_a_time: int = ROWS_AT_A_TIME) -> Iterator[Data]:
+    def _parts(self, X: Any, threads: Optional[int], reading: Mapping[str, Any], at_a_time: int = ROWS_AT_A_TIME) -> Iterator[Data]:
         """Inputs some rows at a time: of an array that is larger than the memory, no more than some are ever in it."""
         reading = _said(reading, OF_READING)
         if is_path(X):
@@ -482,7 +482,7 @@ class Model:
         else:
             yield from self._cut(X, None, {}, at_a_time)
 
-    def _stream(self, path: str, threads: int, settings: SettingsStruct, at_a_time: int) -> Iterator[Data]:
+    def _stream(self, path: str, threads: Optional[int], settings: SettingsStruct, at_a_time: int) -> Iterator[Data]:
         stream, model = Handle("stream"), self._handle
         with Call(threads=threads) as call:
             call("oatgp_stream_open", os.fsencode(path), model, settings.by_reference, -1, stream.out, path=path)
@@ -517,7 +517,7 @@ class Model:
             yield part
 
     def predict(
-        self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: int = 1, **reading: Unpack[OfReading]
+        self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]
     ) -> Prediction:
         """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them.
 
@@ -547,7 +547,7 @@ class Model:
         half = -width * (sd_latent if latent else sd)
         return Prediction(mean, sd_latent, sd, mean - half, mean + half)
 
-    def predict_mean(self, X: Any, *, threads: int = 1, **reading: Unpack[OfReading]) -> Array:
+    def predict_mean(self, X: Any, *, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Array:
         """The mean alone, in a fraction of the time (``oatgp predict --mean-only``); it differs from that of ``predict`` by rounding."""
         handle, found = self._handle, []
         for part in self._parts(X, threads, reading):
@@ -574,7 +574,7 @@ class Model:
 
     # ---- with a target --------------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, y: Any, rows: Mapping[str, Any], *, need_target: bool = True, threads: int = 1) -> Data:
+    def _rows(self, X: Any, y: Any, rows: Mapping[str, Any], *, need_target: bool = True, threads: Optional[int] = None) -> Data:
         """Data for this model, all at once. A target that is not needed is there if a column has its name."""
         known = _said(rows, OF_ROWS)
         if isinstance(X, Data):
@@ -597,7 +597,7 @@ class Model:
             _need_target(y, known)
         return known
 
-    def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: int) -> Data:
+    def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: Optional[int]) -> Data:
         if _pick(known, ("weights", "noise_variance")):
             return Data.read(path, **{"target": self.target, "inputs": self.inputs, "threads": threads, **known})
         handle, settings = Handle("data"), SettingsStruct("score", known)
@@ -613,7 +613,7 @@ class Model:
             )
         return Data._of(handle)
 
-    def score(self, X: Any, y: Any = None, *, against: Optional["Model"] = None, threads: int = 1, **rows: Unpack[OfRows]) -> Scores:
+    def score(self, X: Any, y: Any = None, *, against: Optional["Model"] = None, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> Scores:
         """RMSE, negative log probabilities and coverage of rows with a target; ``against``: also the KL divergence from that model."""
         data = self._rows(X, y, rows, threads=threads)
         other, scores = against._handle if against is not None else None, abi.oatgp_scores()
@@ -621,7 +621,7 @@ class Model:
             call("oatgp_score", self._handle, data.handle, other, ctypes.byref(scores))
         return from_struct(Scores, scores)
 
-    def loo(self, X: Any, y: Any = None, *, threads: int = 1, **rows: Unpack[OfRows]) -> HeldOut:
+    def loo(self, X: Any, y: Any = None, *, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> HeldOut:
         """Each row of the fit as the model predicts it without that row, in closed form. The rows must be those of the fit."""
         data = self._rows(X, y, rows, threads=threads)
         held_out, scores = _HeldOutRows(len(data)), abi.oatgp_scores()
@@ -639,7 +639,7 @@ class Model:
         """
         check_on_interrupt(on_interrupt)
         given: Dict[str, Any] = dict(settings)
-        data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads") or 1)
+        data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads"))
         struct, found, handle = SettingsStruct("certify", given), abi.oatgp_certificate(), self._handle
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
             call("oatgp_certify", handle, data.handle, struct.by_reference, call.bracket, None, ctypes.byref(found))
@@ -649,7 +649,7 @@ class Model:
             end_interrupted("the bounds so far", from_struct(Certificate, found), on_interrupt)
         return from_struct(Certificate, found)
 
-    def update(self, X: Any, y: Any = None, *, threads: int = 1, **rows: Unpack[OfRows]) -> "Model":
+    def update(self, X: Any, y: Any = None, *, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> "Model":
         """Takes in further rows at the model's parameters and knots, without the old ones; returns the model itself.
 
         Arrays may be larger than the memory. A failure leaves the model as it was.
@@ -662,7 +662,7 @@ class Model:
             self._handle = clone._handle
         return self
 
-    def _new_rows(self, X: Any, y: Any, rows: Mapping[str, Any], threads: int) -> Iterator[Data]:
+    def _new_rows(self, X: Any, y: Any, rows: Mapping[str, Any], threads: Optional[int]) -> Iterator[Data]:
         if isinstance(X, Data) or is_path(X):
             yield self._rows(X, y, rows, threads=threads)
         else:
@@ -674,7 +674,7 @@ class Model:
         """A model that was optimised on from this one, with all rows, old and new (``oatgp update --refit``). Ctrl-C as in ``fit``."""
         check_on_interrupt(on_interrupt)
         given: Dict[str, Any] = dict(settings)
-        data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads") or 1)
+        data = self._rows(X, y, _take_out(given, OF_ROWS), threads=given.get("threads"))
         struct, handle = SettingsStruct("update", given), Handle("model")
         with Call(threads=int(struct.struct.threads), progress=progress) as call:
             call("oatgp_refit", self._handle, data.handle, struct.by_reference, call.monitor, None, handle.out)

@@ -96,9 +96,6 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         names = getattr(self, "feature_names_in_", None)
         return Table(inputs, None if names is None else [str(name) for name in names])
 
-    def _threads(self) -> int:
-        return int(self.threads) if self.threads is not None else 1
-
     def _checked(self, X: Any, y: Any, reset: bool) -> Tuple[Any, Any]:
         refuse_masked(X, "X")
         refuse_masked(y, "y")
@@ -127,7 +124,7 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         if not hasattr(self, "model_"):
             return self._fit(X, y, noise_weight, _keeping_to_knots(self._settings()))
         X, y = self._checked(X, y, False)
-        self.model_.update(self._table(X), y, weights=noise_weight, threads=self._threads())
+        self.model_.update(self._table(X), y, weights=noise_weight, threads=self.threads)
         return self
 
     def _inputs(self, X: Any) -> Table:
@@ -144,8 +141,8 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
             raise ValueError("return_std and return_cov cannot both be wanted")
         rows = self._inputs(X)
         if not (return_std or return_cov or interval is not None):
-            return self.model_.predict_mean(rows, threads=self._threads())
-        full = self.model_.predict(rows, interval=interval if interval is not None else 0.95, latent=latent, threads=self._threads())
+            return self.model_.predict_mean(rows, threads=self.threads)
+        full = self.model_.predict(rows, interval=interval if interval is not None else 0.95, latent=latent, threads=self.threads)
         found = [full.mean]
         if return_std:
             found.append(full.sd_latent if latent else full.sd)

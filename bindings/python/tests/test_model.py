@@ -1,6 +1,7 @@
 """Fits and models: data of every kind, errors, interruption, threads and children."""
 
 import copy
+import os
 import pickle
 import signal
 import subprocess
@@ -878,6 +879,30 @@ print(oatgp.fit(X, y, **settings).objective)
     found, count, expected = (float(part) for part in python(script, approx, before).split())
     assert count <= threads
     assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("said, expected", [(None, 1), ("3", 3)])
+def test_children_of_multiprocessing_share_the_cores(tmp_path, said, expected):
+    """One core each, unless OMP_NUM_THREADS says more; who is alone has all."""
+    script = tmp_path / "cores.py"
+    script.write_text(
+        """
+import multiprocessing
+def cores(_):
+    import oatgp
+    return oatgp._library.lib.oatgp_cores()
+if __name__ == "__main__":
+    print(cores(0))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(*pool.map(cores, [0]))
+"""
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    environment.update({} if said is None else {"OMP_NUM_THREADS": said})
+    found = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env=environment)
+    own, child = (int(number) for number in found.stdout.split())
+    assert child == expected
+    assert own == 3 if said else 1 <= own <= len(os.sched_getaffinity(0))
 
 
 def test_nothing_else_is_needed():

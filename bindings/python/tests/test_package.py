@@ -3,6 +3,7 @@
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -77,6 +78,27 @@ def test_nothing_but_libc_is_needed(wheel, tmp_path):
     for line in run("ldd", tmp_path / "oatgp" / "liboatgp.so").splitlines():
         name = line.split()[0]
         assert re.match(r"linux-vdso|/lib.*ld-|lib(c|m|dl|rt|pthread)\.so", name) or str(tmp_path) in line, line
+
+
+def test_the_kernels_of_the_blas_are_put_right(tmp_path):
+    """Those of the OpenBLAS inside, where it begins too low, as on a processor that it does not know."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    script = f"""
+import ctypes
+library = ctypes.CDLL({str(Path(oatgp.__file__).with_name("liboatgp.so"))!r})
+library.oatgp_feature.argtypes = [ctypes.c_size_t, ctypes.POINTER(ctypes.c_char_p)]
+for index in range(2):
+    value = ctypes.c_char_p()
+    library.oatgp_feature(index, ctypes.byref(value))
+    print(value.value.decode())
+"""
+    run("cc", "-shared", "-fPIC", PROJECT / "tests" / "low_kernels.c", "-o", tmp_path / "low.so")
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    blas, processor = run(sys.executable, "-c", script, env={**environment, "LD_PRELOAD": str(tmp_path / "low.so")}).splitlines()
+    if not blas.startswith("OpenBLAS") or processor not in ("AVX2", "AVX-512"):
+        pytest.skip("the BLAS is not OpenBLAS, or the processor has no AVX2")
+    assert re.match(r"OpenBLAS [0-9.]+, kernels for (Zen|Haswell|SkylakeX) \(it had chosen Prescott\)$", blas), blas
 
 
 @slow

@@ -52,8 +52,7 @@ static size_t at_least_one(size_t a) { return a > 0 ? a : 1; }
 /* Workers: as many as there are threads for the lanes, or memory. Each has a slot; some more, so that one that is late
  * keeps nobody waiting. */
 static void choose_lanes(oat_cpu *cpu) {
-  const size_t k = cpu->config.max_knots, threads = at_least_one((size_t)cpu->config.where.threads),
-               tile = cpu->config.system ? cpu->block : k;
+  const size_t k = cpu->config.max_knots, threads = (size_t)cpu->config.where.threads, tile = cpu->config.system ? cpu->block : k;
   const size_t each = cpu->block * (cpu->config.fits ? 3 * k : k > tile ? k : tile), stride = choose_stride(cpu);
   cpu->lanes = cpu->config.system ? oat_lanes_for(cpu->blocks * (cpu->blocks + 1) / 2) : no_more(lanes_of(cpu, cpu->rows->n), cpu->blocks);
   cpu->workers = no_more(no_more(threads, cpu->lanes), at_least_one(WORK_DOUBLES / at_least_one(no_more(each, WORK_DOUBLES))));

@@ -90,3 +90,18 @@ test_that("R's other work keeps the threads of its BLAS", {
   quick()
   expect_identical(oatgp:::blas_threads(), before)
 })
+
+test_that("checks of packages keep to two cores", {
+  skip_on_cran()
+  skip_if_not(dir.exists("/proc/self/task"))
+  script <- "x <- matrix(runif(20000), 4000)
+             fit <- oatgp::oatgp(x, rowSums(x), knots = 100, select = 'fixed', max_iter = 2)
+             cat(length(dir('/proc/self/task')))"
+  tasks <- function(limit) {
+    said <- c("OMP_NUM_THREADS=6", "OPENBLAS_NUM_THREADS=1", paste0("_R_CHECK_LIMIT_CORES_=", limit))
+    path <- paste0("R_LIBS=", paste(.libPaths(), collapse = ":"))
+    as.numeric(system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(script)), stdout = TRUE, env = c(said, path)))
+  }
+  expect_gt(tasks("false"), 4)
+  expect_lte(tasks("TRUE"), 3)
+})
