@@ -26,7 +26,7 @@ extern void dlauum_(const char *, const int *, double *, const int *, int *, siz
 static const int one = 1;
 enum {
   SMALL = 24,       /* order of triangles that are inverted directly */
-  WHOLE = 64,       /* order of triangles that one call takes */
+  WHOLE = 104,      /* order of triangles that one call takes */
   LEAST_PANEL = 80, /* rows of a matrix that is solved for in panels; fewer cost 10 % and more */
   STRIP = 8         /* rows of a strip */
 };
