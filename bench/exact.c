@@ -89,7 +89,7 @@ static void factorise(subject *s, size_t which) {
 
 static void invert(subject *s, size_t which) {
   (void)which;
-  oat_cholesky_inverse(s->n, s->work, s->threads);
+  oat_cholesky_inverse(s->n, s->work, s->work, s->threads);
 }
 
 static void solve(subject *s, size_t which) {

@@ -58,7 +58,7 @@ bool oat_surrogate_likelihood(oat_surrogate *s, double sigma, double l, double *
   }
   *value = -oat_log_diagonal(n, s->k) - 0.5 * oat_dot(n, s->a, s->a);
   oat_solve_left(s->k, n, OAT_TRANSPOSED, (oat_view){s->a, n, 1, n}, 1);
-  oat_cholesky_inverse(n, s->k, 1);
+  oat_cholesky_inverse(n, s->k, s->k, 1);
   gradient[0] = 0;
   gradient[1] = 0;
   for (size_t j = 0; j < n; j++) {

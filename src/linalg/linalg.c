@@ -30,7 +30,6 @@ enum {
   LEAST_PANEL = 80, /* rows of a matrix that is solved for in panels; fewer cost 10 % and more */
   STRIP = 8         /* rows of a strip */
 };
-#define PAIR_FLOPS 32 /* that a product would make while a pair of elements comes from the memory and goes back */
 
 static int leading(size_t ld) { return ld > 0 ? (int)ld : 1; }
 
@@ -204,18 +203,24 @@ typedef struct row_panels {
   oat_op op;
   oat_view b;
   size_t height;
+  oat_fill_rows fill;
+  void *self;
 } row_panels;
 
 static void solve_panel(void *self, size_t lane, size_t item) {
   const row_panels *p = self;
   const size_t first = item * p->height, left = p->b.rows - first, height = left < p->height ? left : p->height;
+  const oat_view panel = {p->b.a + first, height, p->b.columns, p->b.ld};
   (void)lane;
-  oat_triangle_solve(p->t, p->op, (oat_view){p->b.a + first, height, p->b.columns, p->b.ld});
+  if (p->fill != NULL) {
+    p->fill(p->self, first, panel);
+  }
+  oat_triangle_solve(p->t, p->op, panel);
 }
 
-void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, int threads) {
+void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, oat_fill_rows fill, void *self, int threads) {
   const size_t most = b.rows / LEAST_PANEL, even = most > 1 ? (b.rows + most - 1) / most : b.rows, height = (even + 7) & ~(size_t)7;
-  row_panels panels = {triangle, op, b, height};
+  row_panels panels = {triangle, op, b, height, fill, self};
   const double flops = (double)b.rows * (double)triangle->k * (double)triangle->k;
   oat_run_items(b.rows > 0 ? (b.rows + height - 1) / height : 0, flops, threads, solve_panel, &panels);
 }
@@ -271,12 +276,6 @@ static inline void for_strip(const halves *m, size_t strip, pair_fn act) {
 
 static inline void copy_up(double *upper, double *lower) { *upper = *lower; }
 
-static inline void swap(double *upper, double *lower) {
-  const double kept = *upper;
-  *upper = *lower;
-  *lower = kept;
-}
-
 static inline void average(double *upper, double *lower) {
   *upper = 0.5 * (*upper + *lower);
   *lower = *upper;
@@ -287,11 +286,6 @@ static void symmetrise_strip(void *self, size_t lane, size_t item) {
   for_strip(self, item, copy_up);
 }
 
-static void transpose_strip(void *self, size_t lane, size_t item) {
-  (void)lane;
-  for_strip(self, item, swap);
-}
-
 static void average_strip(void *self, size_t lane, size_t item) {
   (void)lane;
   for_strip(self, item, average);
@@ -299,11 +293,9 @@ static void average_strip(void *self, size_t lane, size_t item) {
 
 static void run_strips(size_t n, double *a, int threads, void (*strip)(void *self, size_t lane, size_t item)) {
   halves both = {n, a};
-  oat_run_items((n + STRIP - 1) / STRIP, PAIR_FLOPS * (double)n * (double)n / 2, threads, strip, &both);
+  oat_run_items((n + STRIP - 1) / STRIP, OAT_FLOPS_OF_MEMORY * (double)n * (double)n, threads, strip, &both);
 }
 
 void oat_symmetrise(size_t n, double *a, int threads) { run_strips(n, a, threads, symmetrise_strip); }
-
-void oat_transpose(size_t n, double *a, int threads) { run_strips(n, a, threads, transpose_strip); }
 
 void oat_average_halves(size_t n, double *a, int threads) { run_strips(n, a, threads, average_strip); }

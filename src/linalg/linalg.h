@@ -48,8 +48,11 @@ typedef struct oat_triangle {
 static inline size_t oat_triangle_room(size_t k) { return OAT_LEAF * k; }
 oat_triangle oat_triangle_make(const double *l, size_t k, double *room, int threads);
 void oat_triangle_solve(const oat_triangle *triangle, oat_op op, oat_view b);
-/* The same in panels of rows, which depend on their number alone, and threads. */
-void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, int threads);
+/* Makes some rows of a matrix, from `first` on. */
+typedef void (*oat_fill_rows)(void *self, size_t first, oat_view rows);
+/* The same in panels of rows, which depend on their number alone, and threads; `fill`, unless it is NULL, makes each
+ * panel before it is solved. */
+void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, oat_fill_rows fill, void *self, int threads);
 /* B <- op(L)^-1 B */
 void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b, int threads);
 /* y = alpha op(A) x + beta y */
@@ -61,8 +64,9 @@ double oat_dot(size_t n, const double *x, const double *y);
  * was not positive (also for NaN). O(n^3 / 3). */
 size_t oat_cholesky(size_t n, double *a, int threads);
 /* What may be added to a diagonal until its Cholesky factorisation goes through: first nothing if `plain`, then least,
- * factor * least and so on, up to `most`. */
+ * factor * least and so on, up to `most`; and `base` in any case. */
 typedef struct oat_lifts {
+  double base;
   bool plain;
   double least, factor, most;
 } oat_lifts;
@@ -72,8 +76,9 @@ typedef struct oat_lifted {
 } oat_lifted;
 /* `l` becomes the factor of `a` with the smallest lift that lets it through; `a` stays. */
 oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l, int threads);
-/* Replaces a lower Cholesky factor by the lower triangle of the inverse of the matrix. O(2 n^3 / 3). */
-void oat_cholesky_inverse(size_t n, double *l, int threads);
+/* The lower triangle of the inverse of a matrix, from its lower Cholesky factor, which it may take the place of.
+ * O(2 n^3 / 3). */
+void oat_cholesky_inverse(size_t n, const double *l, double *inverse, int threads);
 /* Whether n numbers are from `lowest` on and finite. */
 bool oat_all_finite(size_t n, const double *x, double lowest);
 /* sum_i log l_ii */
@@ -82,8 +87,6 @@ double oat_log_diagonal(size_t n, const double *l);
 void oat_symmetrise(size_t n, double *a, int threads);
 /* A <- (A + A^T) / 2 */
 void oat_average_halves(size_t n, double *a, int threads);
-/* Transposes in place. */
-void oat_transpose(size_t n, double *a, int threads);
 
 /* Threads that the BLAS may use from now on, if it lets us say so: 1 for the library, whose threads are around its calls. */
 void oat_set_blas_threads(int threads);

@@ -220,7 +220,7 @@ oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts
   double next = lifts->plain ? 0 : lifts->least;
   do {
     done.lift = next;
-    done.pivot = factorise(n, a, done.lift, l, threads);
+    done.pivot = factorise(n, a, lifts->base + done.lift, l, threads);
     next = done.lift > 0 ? lifts->factor * done.lift : lifts->least;
   } while (done.pivot != 0 && next > done.lift && next <= lifts->most);
   return done;
@@ -288,12 +288,15 @@ static void plan_square(tile_job *job) {
 }
 
 static void plan_inverse(tile_job *job) {
+  if (job->from != NULL) {
+    submit_copies(job);
+  }
   plan_triangle_inverse(job);
   plan_square(job);
 }
 
-void oat_cholesky_inverse(size_t n, double *l, int threads) {
-  tile_job job = {.plan = plan_inverse, .flops = 2 * cube(n) / 3, .t = tiling_of(n), .a = l};
+void oat_cholesky_inverse(size_t n, const double *l, double *inverse, int threads) {
+  tile_job job = {.plan = plan_inverse, .flops = 2 * cube(n) / 3, .t = tiling_of(n), .a = inverse, .from = l != inverse ? l : NULL};
   run(&job, threads);
 }
 

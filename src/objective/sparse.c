@@ -29,7 +29,7 @@ static void shape_sums(oat_sparse_objective *o) {
 static oatgp_status take_all(oat_sparse_objective *o) {
   const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows);
   oat_scratch *memory = &o->base.memory;
-  double **const squares[] = {&o->l, &o->b, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
+  double **const squares[] = {&o->l, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
     *squares[i] = oat_take_doubles(memory, k, k);
   }
@@ -95,7 +95,7 @@ static void for_each_column(oat_sparse_objective *o, void (*act)(oat_sparse_obje
   oat_loop_run(&(oat_loop){.items = items,
                            .lanes = oat_lanes_for(items),
                            .threads = o->base.config.where.threads,
-                           .flops = 4 * (double)k * (double)k,
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)k * (double)k,
                            .item = act_on_columns,
                            .self = &(columns){o, act}});
 }
@@ -119,25 +119,18 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
-static void column_of_b(oat_sparse_objective *o, size_t j) {
-  const size_t k = o->base.config.k;
-  memcpy(o->b + j * k, o->sums.vwv + j * k, k * sizeof *o->b);
-  o->b[j * (k + 1)] += 1;
-}
-
 /* LB LB^T = B. B is at least I, but when the signal is over 1e15 times the noise its sum has lost the I to rounding;
  * then the rounding error that the sum already has is added to its diagonal, and doubled until the factorisation goes
  * through. */
 static oatgp_status factorise_b(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   double largest = 0;
-  for_each_column(o, column_of_b);
   for (size_t i = 0; i < k; i++) {
-    largest = fmax(largest, o->b[i * (k + 1)]);
+    largest = fmax(largest, 1 + o->sums.vwv[i * (k + 1)]);
   }
   const double rounding = (double)k * DBL_EPSILON * largest;
-  const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 2, .most = MOST_ROUNDINGS * rounding};
-  o->base.pivot = oat_cholesky_lifted(k, o->b, &lifts, o->lb, threads_of(o)).pivot;
+  const oat_lifts lifts = {.base = 1, .plain = true, .least = rounding, .factor = 2, .most = MOST_ROUNDINGS * rounding};
+  o->base.pivot = oat_cholesky_lifted(k, o->sums.vwv, &lifts, o->lb, threads_of(o)).pivot;
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
@@ -179,57 +172,69 @@ static void invert_b(oat_sparse_objective *o) {
   oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k}, threads_of(o));
   memcpy(o->le, o->e, k * sizeof *o->e);
   oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k}, threads_of(o));
-  memcpy(o->binv, o->lb, k * k * sizeof *o->binv);
-  oat_cholesky_inverse(k, o->binv, threads_of(o));
+  oat_cholesky_inverse(k, o->lb, o->binv, threads_of(o));
   oat_symmetrise(k, o->binv, threads_of(o));
 }
 
 /* m = (gamma I - B^-1 - e e^T) L^-1, gamma 1 for vfe and 0 for dic and dtc */
-static void column_of_m(oat_sparse_objective *o, size_t j) {
-  const size_t k = o->base.config.k;
-  const double *binv = o->binv + j * k, ej = o->e[j];
-  double *m = o->m + j * k;
-  for (size_t i = 0; i < k; i++) {
-    m[i] = -binv[i] - o->e[i] * ej;
+static void rows_of_m(void *self, size_t first, oat_view rows) {
+  const oat_sparse_objective *o = self;
+  const double *e = o->e + first;
+  for (size_t j = 0; j < rows.columns; j++) {
+    const double *binv = o->binv + first + j * rows.ld;
+    double *m = rows.a + j * rows.ld;
+    for (size_t i = 0; i < rows.rows; i++) {
+      m[i] = -binv[i] - e[i] * o->e[j];
+    }
+    if (j >= first && j - first < rows.rows) {
+      m[j - first] += o->gamma;
+    }
   }
-  m[j] += o->gamma;
 }
 
 static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l) {
-  for_each_column(o, column_of_m);
-  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, l->k), threads_of(o));
+  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, l->k), rows_of_m, o, threads_of(o));
 }
 
 /* The lower triangle of S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
 static void column_of_s(oat_sparse_objective *o, size_t j) {
   const size_t k = o->base.config.k;
-  const double *b = o->b + j * k, *binv = o->binv + j * k, ej = o->e[j];
+  const double *vwv = o->sums.vwv + j * k, *binv = o->binv + j * k, ej = o->e[j];
   double *s = o->s + j * k;
   for (size_t i = j; i < k; i++) {
-    s[i] = o->gamma * b[i] + binv[i] + o->e[i] * ej;
+    s[i] = o->gamma * vwv[i] + binv[i] + o->e[i] * ej;
   }
-  s[j] -= 1 + o->gamma;
+  s[j] -= 1;
 }
 
-/* The lower triangle of -S with half its diagonal, in place. */
-static void column_of_p(oat_sparse_objective *o, size_t j) {
-  const size_t k = o->base.config.k;
-  double *s = o->s + j * k;
-  memset(s, 0, j * sizeof *s);
-  s[j] *= 0.5;
-  for (size_t i = j; i < k; i++) {
-    s[i] = -s[i];
+/* P^T, P the lower triangle of -S with half its diagonal. */
+static void rows_of_p(void *self, size_t first, oat_view rows) {
+  const oat_sparse_objective *o = self;
+  for (size_t j = 0; j < rows.columns; j++) {
+    const double *s = o->s + j + first * rows.ld;
+    double *p = rows.a + j * rows.ld;
+    for (size_t i = 0; i < rows.rows; i++) {
+      p[i] = first + i < j ? -s[i * rows.ld] : first + i == j ? -0.5 * s[i * rows.ld] : 0;
+    }
   }
 }
 
-/* dKuu = sym(L^-T P L^-1), P as above; in place. */
+static void rows_of_m_transposed(void *self, size_t first, oat_view rows) {
+  const oat_sparse_objective *o = self;
+  for (size_t j = 0; j < rows.columns; j++) {
+    const double *m = o->m + j + first * rows.ld;
+    double *s = rows.a + j * rows.ld;
+    for (size_t i = 0; i < rows.rows; i++) {
+      s[i] = m[i * rows.ld];
+    }
+  }
+}
+
+/* dKuu = sym(L^-T P L^-1) in the place of S; m is free by now. */
 static void cholesky_adjoint(oat_sparse_objective *o, const oat_triangle *l) {
   const size_t k = l->k;
-  for_each_column(o, column_of_p);
-  for (int side = 0; side < 2; side++) {
-    oat_transpose(k, o->s, threads_of(o));
-    oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->s, k), threads_of(o));
-  }
+  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, k), rows_of_p, o, threads_of(o));
+  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->s, k), rows_of_m_transposed, o, threads_of(o));
   oat_average_halves(k, o->s, threads_of(o));
 }
 

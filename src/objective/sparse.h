@@ -7,19 +7,19 @@
 /* Arrays are laid out for the capacity; each is used with leading dimension k. */
 typedef struct oat_sparse_objective {
   oat_objective base;
-  uint64_t stamp;                    /* of the latest point */
-  double *l, *b, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, B, its factor, its inverse, two for scratch */
-  double *slope;                     /* k x k: phi' of the kernel between knots */
-  double *room;                      /* of the triangle of L */
-  double *c_all;                     /* k x (1 + p): LB^-1 vwr */
-  double *gram;                      /* (1 + p) square: R^T S^-1 R */
-  oat_gls gls;                       /* of gram */
-  double *coefficient;               /* p */
-  double *mix;                       /* 1 + p: [1, -coefficient] */
-  double *rhs, *c, *e, *le;          /* k each */
-  double *z_grad;                    /* k x d */
-  oat_kernel_team team;              /* for the kernel between knots */
-  double gamma;                      /* 1 where the trace is penalised (vfe), else 0 */
+  uint64_t stamp;                /* of the latest point */
+  double *l, *lb, *binv, *m, *s; /* k x k each: factor of Kuu, that of B, its inverse, two for scratch */
+  double *slope;                 /* k x k: phi' of the kernel between knots */
+  double *room;                  /* of the triangle of L */
+  double *c_all;                 /* k x (1 + p): LB^-1 vwr */
+  double *gram;                  /* (1 + p) square: R^T S^-1 R */
+  oat_gls gls;                   /* of gram */
+  double *coefficient;           /* p */
+  double *mix;                   /* 1 + p: [1, -coefficient] */
+  double *rhs, *c, *e, *le;      /* k each */
+  double *z_grad;                /* k x d */
+  oat_kernel_team team;          /* for the kernel between knots */
+  double gamma;                  /* 1 where the trace is penalised (vfe), else 0 */
   oat_sums sums;
   oat_gradient_sums gradient_sums;
 } oat_sparse_objective;

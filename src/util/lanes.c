@@ -14,19 +14,28 @@ typedef struct progress {
   bool given_up;
 } progress;
 
+static _Thread_local size_t current_worker = 0; /* the caller's thread is 0 */
+
+size_t oat_worker(void) { return current_worker; }
+
+/* In the thread of the caller: tells how far the loop is, and asks whether it may go on. */
+static void look(const oat_loop *loop, progress *p, size_t done) {
+  if (loop->what != NULL) {
+    oat_tell_progress(loop->ctx, loop->what, (size_t)((double)loop->rows * (double)done / (double)loop->items), loop->rows);
+  }
+  if (loop->ask != NULL && !loop->ask(loop->asker)) {
+#pragma omp atomic write
+    p->given_up = true;
+  }
+}
+
 static bool goes_on(const oat_loop *loop, progress *p) {
   size_t done;
   bool given_up;
 #pragma omp atomic capture
   done = ++p->done;
-  if (oat_in_first_thread()) {
-    if (loop->what != NULL) {
-      oat_tell_progress(loop->ctx, loop->what, (size_t)((double)loop->rows * (double)done / (double)loop->items), loop->rows);
-    }
-    if (loop->ask != NULL && !loop->ask(loop->asker)) {
-#pragma omp atomic write
-      p->given_up = true;
-    }
+  if (current_worker == 0 && done < loop->items) {
+    look(loop, p, done);
   }
 #pragma omp atomic read
   given_up = p->given_up;
@@ -42,10 +51,6 @@ static void run_lane(const oat_loop *loop, size_t lane, progress *p) {
     }
   }
 }
-
-static _Thread_local size_t current_worker = 0;
-
-size_t oat_worker(void) { return current_worker; }
 
 /* Some lanes, which workers share. */
 typedef struct turns {
@@ -91,6 +96,7 @@ bool oat_loop_run(const oat_loop *loop) {
   for (size_t first = 0; first < lanes && !p.given_up; first += slots) {
     const size_t count = lanes - first < slots ? lanes - first : slots;
     run_round(loop, first, count, &p);
+    look(loop, &p, p.done); /* the caller's thread may have found nothing left to do */
     if (loop->join != NULL) {
       loop->join(loop->self, first, count);
     }
@@ -127,7 +133,7 @@ void oat_lanes_add(const oat_lane_sums *sums) {
   oat_loop_run(&(oat_loop){.items = chunks,
                            .lanes = oat_lanes_for(chunks),
                            .threads = sums->threads,
-                           .flops = (double)sums->count * (double)sums->lanes,
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)sums->count * (double)sums->lanes,
                            .item = add_chunk,
                            .self = &copy});
 }

@@ -16,6 +16,8 @@
 #include "util/context.h"
 
 enum { OAT_MOST_LANES = 64 };
+/* As many flops of a product as one number counts for that is read from memory and written back. */
+#define OAT_FLOPS_OF_MEMORY 20
 
 typedef struct oat_loop {
   oatgp_context *ctx;  /* for progress alone */

@@ -7,10 +7,6 @@
 
 #include "util/machine.h"
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 #define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for */
 
 /* Set once, in a child, before it has threads of its own. */
@@ -45,13 +41,5 @@ const char *oat_threads_name(void) {
   return "OpenMP";
 #else
   return "one: built without OpenMP";
-#endif
-}
-
-bool oat_in_first_thread(void) {
-#if defined(_OPENMP)
-  return omp_get_thread_num() == 0;
-#else
-  return true;
 #endif
 }

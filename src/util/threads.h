@@ -12,8 +12,6 @@ int oat_lane_threads(int wanted);
 int oat_threads_for(int threads, double flops);
 /* The most threads of this process from now on, where its address space has no room for more (api/threads.c); whether that is news. */
 bool oat_limit_threads(int most);
-/* In a parallel loop: whether this is the thread that began it. */
-bool oat_in_first_thread(void);
 
 /* What makes them, for people. */
 const char *oat_threads_name(void);

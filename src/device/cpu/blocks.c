@@ -13,9 +13,9 @@ enum {
   MOST_ROWS = 632,  /* of a block: many, so that each product is worth its overhead */
   LEAST_ROWS = 256, /* of a lane */
   /* Where a K x K sum is far larger than a cache, a lane costs as much as some rows. So there are more lanes than most
-   * machines have cores only where a lane has many rows. */
+   * machines have cores only where a lane has more rows. */
   USUAL_LANES = 16,
-  MANY_ROWS = 2000
+  MANY_ROWS = 450
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

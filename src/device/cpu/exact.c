@@ -252,7 +252,7 @@ oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, 
   const int threads = cpu->config.where.threads;
   memcpy(e->a, e->c, n * sizeof *e->a);
   oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->solved, n, 2 + cpu->rows->p, n}, threads);
-  oat_cholesky_inverse(n, e->s, threads);
+  oat_cholesky_inverse(n, e->s, e->s, threads);
   tell(cpu, INVERTED);
   out->signal = out->noise = 0;
   add_tiles(cpu, &exact->cov, out);

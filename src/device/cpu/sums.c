@@ -111,6 +111,13 @@ typedef struct sums_job {
   oat_sums *out;
 } sums_job;
 
+/* Column `item` of V^T W V: what lanes have above the diagonal is of no meaning, and goes into no file. */
+static void clear_above(void *self, size_t lane, size_t item) {
+  const sums_job *j = self;
+  (void)lane;
+  memset(j->out->vwv + item * j->base.sparse->k, 0, item * sizeof *j->out->vwv);
+}
+
 static void join(void *self, size_t first, size_t count) {
   const sums_job *j = self;
   oat_cpu_join(j->base.cpu, first, count, 0, j->out->count, j->out->vwv);
@@ -120,12 +127,16 @@ oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums
   oat_cpu *cpu = oat_cpu_of(device);
   cpu->cached = 0;
   oat_cpu_take_factor(cpu, sparse);
-  oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &(sums_job){{cpu, sparse}, out});
+  sums_job j = {{cpu, sparse}, out};
+  oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);
   loop.join = join;
   oat_loop_run(&loop);
-  for (size_t c = 0; c < sparse->k; c++) {
-    memset(out->vwv + c * sparse->k, 0, c * sizeof *out->vwv); /* what lanes have there is of no meaning, and goes into no file */
-  }
+  oat_loop_run(&(oat_loop){.items = sparse->k,
+                           .lanes = oat_lanes_for(sparse->k),
+                           .threads = cpu->config.where.threads,
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)sparse->k * (double)sparse->k / 2,
+                           .item = clear_above,
+                           .self = &j});
   if (sparse->alpha == 0) {
     finish_noise_scalars(sparse, out);
   }
