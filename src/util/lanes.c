@@ -92,7 +92,7 @@ static void run_round(const oat_loop *loop, size_t first, size_t count, progress
 bool oat_loop_run(const oat_loop *loop) {
   const size_t lanes = loop->lanes < loop->items ? loop->lanes : loop->items; /* at most OAT_MOST_LANES */
   const size_t slots = loop->slots > 0 && loop->slots < lanes ? loop->slots : lanes;
-  progress p = {0, loop->ask != NULL && !loop->ask(loop->asker)}; /* other threads may take every lane, and cannot ask */
+  progress p = {0, false};
   for (size_t first = 0; first < lanes && !p.given_up; first += slots) {
     const size_t count = lanes - first < slots ? lanes - first : slots;
     run_round(loop, first, count, &p);
