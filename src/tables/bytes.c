@@ -12,7 +12,7 @@
 
 #include "util/memory.h"
 
-enum { CHUNK = 1 << 18, ZLIB_BUFFER = 1 << 17, LONGEST_NAME = 200, LONGEST_READ = 1 << 30 };
+enum { CHUNK = 1 << 18, ZLIB_BUFFER = 1 << 17, LONGEST_NAME = 200, LONGEST_READ = 1 << 30, HEAD_ROOM = 1 << 16 };
 
 static void set_name(oat_source *source, const char *path) {
   const size_t length = strlen(path);
@@ -96,20 +96,81 @@ static oatgp_status make_room(oatgp_context *ctx, oat_source *source, size_t byt
   return oat_grow(ctx, bytes + 1, 1, &source->capacity, &source->window);
 }
 
-static oatgp_status fill(oatgp_context *ctx, oat_source *source) {
-  const size_t room = source->capacity - 1 - source->end;
+/* Reads to `to`, which has room for so many bytes and a 0, until it is full or the file ends. */
+static oatgp_status read_to(oatgp_context *ctx, const oat_source *source, char *to, size_t room, size_t *count, bool *at_end) {
   const unsigned wanted = room < LONGEST_READ ? (unsigned)room : LONGEST_READ;
   errno = 0;
-  const int got = gzread(source->file, source->window + source->end, wanted);
+  const int got = gzread(source->file, to, wanted);
   const int read_error = errno;
-  source->end += got > 0 ? (size_t)got : 0;
-  source->window[source->end] = '\0';
-  if (got >= 0 && (unsigned)got == wanted) {
-    return OATGP_OK;
-  }
-  source->at_end = true;
-  return check_end(ctx, source, read_error);
+  *count = got > 0 ? (size_t)got : 0;
+  to[*count] = '\0';
+  *at_end = got < 0 || (unsigned)got < wanted;
+  return *at_end ? check_end(ctx, source, read_error) : OATGP_OK;
 }
+
+static oatgp_status fill(oatgp_context *ctx, oat_source *source) {
+  size_t count = 0;
+  const size_t room = source->capacity - 1 - source->end;
+  const oatgp_status status = read_to(ctx, source, source->window + source->end, room, &count, &source->at_end);
+  source->end += count;
+  return status;
+}
+
+/* ---- ahead --------------------------------------------------------------------------------------------------------- */
+
+void oat_source_ahead(oat_source *source, size_t bytes) {
+  oat_ahead *ahead = &source->ahead;
+  if (source->size == 0 || source->at_end || ahead->waiting || bytes == 0) {
+    return;
+  }
+  ahead->count = 0;
+  ahead->at_end = false;
+  ahead->status = oat_grow(&ahead->ctx, HEAD_ROOM + bytes + 1, 1, &ahead->capacity, &ahead->bytes);
+  if (ahead->status == OATGP_OK) {
+    ahead->status = read_to(&ahead->ctx, source, ahead->bytes + HEAD_ROOM, bytes, &ahead->count, &ahead->at_end);
+  }
+  ahead->waiting = true;
+}
+
+/* What is left of the window goes in front of what was read ahead, and that becomes the window. */
+static void change_windows(oat_source *source) {
+  oat_ahead *ahead = &source->ahead;
+  const size_t unread = source->end - source->begin, capacity = source->capacity;
+  char *const window = source->window;
+  memcpy(ahead->bytes + HEAD_ROOM - unread, window + source->begin, unread);
+  source->offset += (uint64_t)source->begin - (uint64_t)(HEAD_ROOM - unread); /* may go below 0 and come back: it wraps */
+  source->window = ahead->bytes;
+  source->capacity = ahead->capacity;
+  source->begin = HEAD_ROOM - unread;
+  source->end = HEAD_ROOM + ahead->count;
+  ahead->bytes = window;
+  ahead->capacity = capacity;
+}
+
+/* Where too much is left for that, it is put behind the window. */
+static oatgp_status append_ahead(oatgp_context *ctx, oat_source *source) {
+  const oat_ahead *ahead = &source->ahead;
+  PASS_ON(make_room(ctx, source, source->end - source->begin + ahead->count));
+  memcpy(source->window + source->end, ahead->bytes + HEAD_ROOM, ahead->count);
+  source->end += ahead->count;
+  source->window[source->end] = '\0';
+  return OATGP_OK;
+}
+
+static oatgp_status take_ahead(oatgp_context *ctx, oat_source *source) {
+  oat_ahead *ahead = &source->ahead;
+  ahead->waiting = false;
+  REFUSE_IF(ahead->status != OATGP_OK, ctx, ahead->status, "%s", ahead->ctx.error);
+  if (source->end - source->begin <= HEAD_ROOM) {
+    change_windows(source);
+  } else {
+    PASS_ON(append_ahead(ctx, source));
+  }
+  source->at_end = ahead->at_end;
+  return OATGP_OK;
+}
+
+/* ---- needing ------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of the file as it is stored, packed or not, that have been read; of a pipe, bytes that came out of it. */
 static size_t bytes_read(const oat_source *source) {
@@ -129,8 +190,12 @@ double oat_source_share(const oat_source *source) {
 
 oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes) {
   while (source->end - source->begin < bytes && !source->at_end) {
-    PASS_ON(make_room(ctx, source, bytes));
-    PASS_ON(fill(ctx, source));
+    if (source->ahead.waiting) {
+      PASS_ON(take_ahead(ctx, source));
+    } else {
+      PASS_ON(make_room(ctx, source, bytes));
+      PASS_ON(fill(ctx, source));
+    }
     oat_tell_progress(ctx, "reading", bytes_read(source), source->size);
   }
   return OATGP_OK;
@@ -141,5 +206,6 @@ void oat_source_close(oat_source *source) {
     gzclose_r(source->file);
   }
   free(source->window);
+  free(source->ahead.bytes);
   *source = (oat_source){0};
 }

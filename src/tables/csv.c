@@ -112,7 +112,7 @@ static oatgp_status find_series(oatgp_context *ctx, oat_csv *csv, const oat_tabl
   return OATGP_OK;
 }
 
-/* One thread need not read side by side; for several, steps are long, as each begins with reading that only one of them does. */
+/* One thread need not read side by side; for several, steps are long, so that they wait for each other seldom. */
 static size_t most_parts(const oatgp_context *ctx) {
   const size_t threads = (size_t)oat_lane_threads(ctx->threads), parts = PARTS_PER_THREAD * threads;
   return threads == 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
@@ -133,6 +133,9 @@ static char *next_line(const oat_source *source, size_t bytes) {
   return line_end != NULL ? line_end + 1 : end;
 }
 
+/* The next step has twice as many parts. */
+static size_t wider(const oat_csv *csv) { return 2 * csv->width < csv->part_count ? 2 * csv->width : csv->part_count; }
+
 /* Lays out the parts of a step and returns their number. */
 static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *table, size_t *count) {
   const oat_source *source = csv->source;
@@ -150,12 +153,18 @@ static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *tab
   return OATGP_OK;
 }
 
+/* The parts of this step, while one thread reads the text of the next one. */
 static void read_parts(const oatgp_context *ctx, const oat_csv *csv, size_t count) {
   const locale_t plain = uselocale((locale_t)0);
+  const size_t ahead = count > 1 ? wider(csv) * csv->part_bytes : 0;
 #pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (count > 1)
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count + 1; i++) {
     const locale_t before = uselocale(plain);
-    oat_part_read(&csv->part[i]);
+    if (i == 0) {
+      oat_source_ahead(csv->source, ahead);
+    } else {
+      oat_part_read(&csv->part[i - 1]);
+    }
     uselocale(before);
   }
 }
@@ -209,7 +218,7 @@ oatgp_status oat_csv_more(oatgp_context *ctx, oat_csv *csv, oat_table *table, bo
   const size_t before = source->begin, accepted = accept(csv, table, count);
   PASS_ON(append(ctx, csv, table, accepted));
   /* The rows that decide what a column holds are counted from the first, so they are read by one. */
-  csv->width = table->looking || accepted < count ? 1 : 2 * csv->width < csv->part_count ? 2 * csv->width : csv->part_count;
+  csv->width = table->looking || accepted < count ? 1 : wider(csv);
   *more = source->begin < source->end || !source->at_end;
   return *more ? plan(ctx, csv, source->begin > before) : OATGP_OK;
 }

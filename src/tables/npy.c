@@ -9,10 +9,19 @@
 
 #include "text/shown.h"
 #include "util/memory.h"
+#include "util/threads.h"
 
 #define MAGIC "\x93NUMPY"
 
-enum { MAGIC_SIZE = 6, LONGEST_HEADER = 1 << 16, MOST_DIMENSIONS = 32, LONGEST_TYPE = 16, STEP_BYTES = 1 << 20 };
+enum {
+  MAGIC_SIZE = 6,
+  LONGEST_HEADER = 1 << 16,
+  MOST_DIMENSIONS = 32,
+  LONGEST_TYPE = 16,
+  STEP_BYTES = 1 << 24, /* that several threads take at a time, */
+  FEW_BYTES = 1 << 20,  /* or one */
+  PIECE_BYTES = 1 << 17
+};
 
 bool oat_npy_is(const oat_source *source) {
   return source->end - source->begin >= MAGIC_SIZE && memcmp(source->window + source->begin, MAGIC, MAGIC_SIZE) == 0;
@@ -265,49 +274,151 @@ static void step_over(oat_npy *npy, size_t count) {
   npy->done += count;
 }
 
-/* Row after row: as many whole rows as are visible. */
-static oatgp_status put_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
-  const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns;
-  oat_source *source = npy->source;
-  PASS_ON(oat_source_need(ctx, source, row_bytes > STEP_BYTES ? row_bytes : STEP_BYTES));
-  const size_t visible = (source->end - source->begin) / row_bytes, rows = visible < left ? visible : left;
-  PASS_ON(rows > 0 ? oat_table_reserve(ctx, table, rows) : truncated(ctx, npy));
-  for (size_t i = 0; i < rows; i++, table->rows++) {
-    const char *bytes = source->window + source->begin;
+/* ---- values side by side ---------------------------------------------------------------------------------------- */
+
+/* Values of a column, `step` bytes apart, on their way to `to`. */
+typedef struct npy_run {
+  const char *bytes;
+  size_t step, count;
+  double *to;
+} npy_run;
+
+/* Whether each is a number that the column takes as it is; else they must be put one by one. */
+static bool take_run(const oat_npy *npy, const oat_series *series, npy_run run) {
+  bool plain = true;
+  if (npy->kind == 'f' && npy->size == sizeof(double) && !npy->big_endian) {
+    for (size_t i = 0; i < run.count; i++) {
+      run.to[i] = decode_real(read_bytes(run.bytes + i * run.step, sizeof(double), false), sizeof(double));
+    }
+  } else {
+    for (size_t i = 0; i < run.count; i++) {
+      run.to[i] = decode(npy, run.bytes + i * run.step);
+    }
+  }
+  for (size_t i = 0; i < run.count; i++) {
+    plain = plain && oat_series_takes(series, run.to[i]);
+  }
+  return plain;
+}
+
+/* A step: the visible values in pieces, which threads take side by side while one of them reads the bytes of the next step. */
+typedef struct npy_step {
+  oatgp_context *ctx;
+  const oat_npy *npy;
+  oat_table *table;
+  size_t count, piece;                    /* rows, or values of one column; and of a piece */
+  bool odd[STEP_BYTES / PIECE_BYTES + 2]; /* pieces that have a value which must be looked at */
+} npy_step;
+
+static bool is_alone(const oatgp_context *ctx) { return oat_lane_threads(ctx->threads) == 1; }
+
+static size_t step_bytes(const oatgp_context *ctx) { return is_alone(ctx) ? FEW_BYTES : STEP_BYTES; }
+
+static void take_pieces(npy_step *s, bool (*take)(const npy_step *s, size_t first, size_t count)) {
+  const size_t pieces = (s->count + s->piece - 1) / s->piece, ahead = pieces > 1 && !is_alone(s->ctx) ? STEP_BYTES : 0;
+#pragma omp parallel for num_threads(oat_lane_threads(s->ctx->threads)) schedule(dynamic, 1) if (pieces > 1)
+  for (size_t i = 0; i < pieces + 1; i++) {
+    if (i == 0) {
+      oat_source_ahead(s->npy->source, ahead);
+    } else {
+      const size_t first = (i - 1) * s->piece, left = s->count - first;
+      s->odd[i - 1] = !take(s, first, left < s->piece ? left : s->piece);
+    }
+  }
+}
+
+/* In their order, so that the first wrong one is named. */
+static oatgp_status put_odd_pieces(const npy_step *s, oatgp_status (*put)(const npy_step *s, size_t first, size_t count)) {
+  for (size_t first = 0, i = 0; first < s->count; first += s->piece, i++) {
+    const size_t left = s->count - first;
+    PASS_ON(s->odd[i] ? put(s, first, left < s->piece ? left : s->piece) : OATGP_OK);
+  }
+  return OATGP_OK;
+}
+
+/* Row after row. */
+static bool take_rows(const npy_step *s, size_t first, size_t count) {
+  const oat_npy *npy = s->npy;
+  const size_t row_bytes = npy->columns * npy->size;
+  const char *bytes = npy->source->window + npy->source->begin + first * row_bytes;
+  bool plain = true;
+  for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
+    const oat_series *series = npy->series_of[c];
+    if (series != NULL) {
+      plain = take_run(npy, series, (npy_run){bytes, row_bytes, count, series->values + s->table->rows + first}) && plain;
+    }
+  }
+  return plain;
+}
+
+static oatgp_status put_rows(const npy_step *s, size_t first, size_t count) {
+  const oat_npy *npy = s->npy;
+  const char *bytes = npy->source->window + npy->source->begin + first * npy->columns * npy->size;
+  for (size_t i = first; i < first + count; i++) {
     for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
       oat_series *series = npy->series_of[c];
       if (series != NULL) {
-        const oat_entry entry = {.slot = &series->values[table->rows], .place = npy->done / npy->columns + 1, .value = decode(npy, bytes)};
-        PASS_ON(put_value(ctx, table, series, &entry));
+        const oat_entry entry = {
+            .slot = &series->values[s->table->rows + i], .place = npy->done / npy->columns + i + 1, .value = decode(npy, bytes)};
+        PASS_ON(put_value(s->ctx, s->table, series, &entry));
       }
     }
-    step_over(npy, npy->columns);
   }
   return OATGP_OK;
 }
 
-/* Values of one column from row `first` on; there are rows only when all columns are in. */
-static oatgp_status put_run(oatgp_context *ctx, const oat_npy *npy, const oat_table *table, oat_series *series, size_t count) {
-  const size_t first = npy->done % npy->rows;
-  const char *bytes = npy->source->window + npy->source->begin;
-  PASS_ON(oat_grow(ctx, first + count, sizeof *series->values, &series->capacity, &series->values));
-  for (size_t i = 0; i < count; i++, bytes += npy->size) {
-    const oat_entry entry = {.slot = &series->values[first + i], .place = first + i + 1, .value = decode(npy, bytes)};
-    PASS_ON(put_value(ctx, table, series, &entry));
+/* As many whole rows as are visible. The very first by itself: what a column holds is not known before it. */
+static oatgp_status read_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+  const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns, bytes = step_bytes(ctx);
+  oat_source *source = npy->source;
+  PASS_ON(oat_source_need(ctx, source, row_bytes > bytes ? row_bytes : npy->done == 0 ? row_bytes : bytes));
+  const size_t visible = (source->end - source->begin) / row_bytes, fit = bytes / row_bytes + 1;
+  const size_t some = visible < fit ? visible : fit, rows = npy->done == 0 ? visible > 0 : some < left ? some : left;
+  PASS_ON(rows > 0 ? oat_table_reserve(ctx, table, rows) : truncated(ctx, npy));
+  npy_step s = {.ctx = ctx, .npy = npy, .table = table, .count = rows, .piece = PIECE_BYTES / row_bytes + 1};
+  take_pieces(&s, take_rows);
+  PASS_ON(put_odd_pieces(&s, put_rows));
+  table->rows += rows;
+  step_over(npy, rows * npy->columns);
+  return OATGP_OK;
+}
+
+/* Values of the present column. */
+static bool take_values(const npy_step *s, size_t first, size_t count) {
+  const oat_npy *npy = s->npy;
+  const oat_series *series = npy->series_of[npy->done / npy->rows];
+  const char *bytes = npy->source->window + npy->source->begin + first * npy->size;
+  return take_run(npy, series, (npy_run){bytes, npy->size, count, series->values + npy->done % npy->rows + first});
+}
+
+static oatgp_status put_values(const npy_step *s, size_t first, size_t count) {
+  const oat_npy *npy = s->npy;
+  const size_t row = npy->done % npy->rows;
+  oat_series *series = npy->series_of[npy->done / npy->rows];
+  const char *bytes = npy->source->window + npy->source->begin + first * npy->size;
+  for (size_t i = row + first; i < row + first + count; i++, bytes += npy->size) {
+    const oat_entry entry = {.slot = &series->values[i], .place = i + 1, .value = decode(npy, bytes)};
+    PASS_ON(put_value(s->ctx, s->table, series, &entry));
   }
   return OATGP_OK;
 }
 
-/* Column after column, all of them. */
-static oatgp_status put_columns(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
+/* Column after column, all of them; there are rows only when all columns are in. */
+static oatgp_status read_columns(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
   oat_source *source = npy->source;
   while (npy->done < npy->rows * npy->columns) {
-    PASS_ON(oat_source_need(ctx, source, STEP_BYTES));
-    const size_t visible = (source->end - source->begin) / npy->size, left = npy->rows - npy->done % npy->rows;
-    const size_t count = visible < left ? visible : left;
+    const size_t row = npy->done % npy->rows, left = npy->rows - row, fit = step_bytes(ctx) / npy->size;
+    PASS_ON(oat_source_need(ctx, source, step_bytes(ctx)));
+    const size_t visible = (source->end - source->begin) / npy->size, some = visible < fit ? visible : fit;
+    const size_t count = row == 0 ? visible > 0 : some < left ? some : left;
     oat_series *series = npy->series_of[npy->done / npy->rows];
     PASS_ON(count > 0 ? OATGP_OK : truncated(ctx, npy));
-    PASS_ON(series != NULL ? put_run(ctx, npy, table, series, count) : OATGP_OK);
+    if (series != NULL) {
+      npy_step s = {.ctx = ctx, .npy = npy, .table = table, .count = count, .piece = PIECE_BYTES / npy->size};
+      PASS_ON(oat_grow(ctx, row + count, sizeof *series->values, &series->capacity, &series->values));
+      take_pieces(&s, take_values);
+      PASS_ON(put_odd_pieces(&s, put_values));
+    }
     step_over(npy, count);
   }
   table->rows = npy->rows;
@@ -329,7 +440,7 @@ oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bo
     }
     table->looking = false;
   }
-  PASS_ON(npy->fortran ? put_columns(ctx, npy, table) : put_rows(ctx, npy, table));
+  PASS_ON(npy->fortran ? read_columns(ctx, npy, table) : read_rows(ctx, npy, table));
   *more = npy->done < npy->rows * npy->columns;
   return *more ? OATGP_OK : check_end(ctx, npy->source);
 }

@@ -15,19 +15,93 @@
 enum {
   NPY_ALIGNMENT = 64,
   NPY_PREFIX = 10,
-  NPY_BLOCK = 1024,
-  CSV_ROWS = 256,
-  CSV_BLOCKS = 64,
-  CSV_BYTES = 1 << 20,
+  BATCH = 64, /* blocks */
+  BLOCK_ROWS = 256,
+  BLOCK_BYTES = 1 << 19,
   LONGEST_CELL = OAT_LONGEST_NUMBER + 1
 };
 
-static oatgp_status check_result(oatgp_context *ctx, const char *path, const oat_file *file) {
-  return !ferror(file->stream) ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
+static oatgp_status check_result(oatgp_context *ctx, const char *path, int error) {
+  return error == 0 ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
 }
 
 static oatgp_status check_path(oatgp_context *ctx, const char *path) {
   return path != NULL && path[0] != '\0' ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the path of the file to write is NULL or empty");
+}
+
+/* ---- blocks of rows ------------------------------------------------------------------------------------------------ */
+
+/* Rows on their way to a file: threads make the bytes of a batch of blocks side by side, while one of them writes the batch
+ * before it. */
+typedef struct block_writer {
+  size_t block; /* rows that are made together: fewer of them where they are long */
+  size_t room;  /* bytes of a block, at most */
+  size_t batch; /* blocks; one where a single row is longer than a block should be */
+  char *bytes;  /* of two batches */
+} block_writer;
+
+/* Makes the bytes of rows first .. first + rows - 1; returns how many they are. */
+typedef size_t (*make_bytes)(const void *self, size_t first, size_t rows, char *bytes);
+
+/* For rows of at most so many bytes. */
+static oatgp_status open_blocks(oatgp_context *ctx, size_t row_bytes, block_writer *w) {
+  const size_t rows = BLOCK_BYTES / row_bytes;
+  w->block = rows < 1 ? 1 : rows > BLOCK_ROWS ? BLOCK_ROWS : rows;
+  w->room = w->block * row_bytes;
+  w->batch = rows < 1 ? 1 : BATCH;
+  return oat_new(ctx, 2 * w->batch, w->room, &w->bytes);
+}
+
+/* A batch that has been made, or is to be. */
+typedef struct batch {
+  size_t first, rows, blocks;
+  char *bytes;
+  size_t length[BATCH];
+} batch;
+
+/* The batch behind `before` in so many rows; of no rows if there are none left. */
+static batch next_batch(const block_writer *w, size_t rows, const batch *before) {
+  const size_t first = before->first + before->rows, left = rows - first, most = w->batch * w->block, now = left < most ? left : most;
+  char *const other = before->bytes == w->bytes ? w->bytes + w->batch * w->room : w->bytes;
+  return (batch){.first = first, .rows = now, .blocks = (now + w->block - 1) / w->block, .bytes = other};
+}
+
+/* The number of the system's error; 0 if there was none. */
+static int write_batch(const block_writer *w, const batch *made, FILE *stream) {
+  errno = 0;
+  for (size_t b = 0; b < made->blocks; b++) {
+    if (fwrite(made->bytes + b * w->room, 1, made->length[b], stream) < made->length[b]) {
+      return errno != 0 ? errno : EIO;
+    }
+  }
+  return 0;
+}
+
+static void make_block(const block_writer *w, batch *now, size_t b, make_bytes make, const void *self) {
+  const size_t left = now->rows - b * w->block;
+  now->length[b] = make(self, now->first + b * w->block, left < w->block ? left : w->block, now->bytes + b * w->room);
+}
+
+/* Makes and writes so many rows, as long as that can be done; returns as write_batch does. */
+static int write_blocks(const oatgp_context *ctx, const block_writer *w, size_t rows, make_bytes make, const void *self, FILE *stream) {
+  const locale_t plain = uselocale((locale_t)0);
+  batch made = {0};
+  int error = 0;
+  while (error == 0 && (made.first + made.rows < rows || made.rows > 0)) {
+    batch now = next_batch(w, rows, &made);
+#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (now.blocks > 1)
+    for (size_t b = 0; b < now.blocks + 1; b++) {
+      const locale_t before = uselocale(plain);
+      if (b == 0) {
+        error = write_batch(w, &made, stream);
+      } else {
+        make_block(w, &now, b - 1, make, self);
+      }
+      uselocale(before);
+    }
+    made = now;
+  }
+  return error;
 }
 
 /* ---- CSV ---------------------------------------------------------------------------------------------------------- */
@@ -36,8 +110,7 @@ struct oatgp_csv {
   oat_file file;
   char *path;
   size_t columns;
-  size_t block; /* rows that are formatted together: fewer of them where they are long */
-  char *text;   /* of the rows that are being written, a block for each thread's turn */
+  block_writer writer;
 };
 
 /* In quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an end. */
@@ -66,12 +139,9 @@ static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *
   return OATGP_OK;
 }
 
-/* Blocks side by side; one where a single row is longer than a block should be. */
-static size_t blocks_of(const oatgp_csv *csv) { return csv->columns * LONGEST_CELL > CSV_BYTES ? 1 : CSV_BLOCKS; }
-
 static void free_csv(oatgp_csv *csv) {
   free(csv->path);
-  free(csv->text);
+  free(csv->writer.bytes);
   free(csv);
 }
 
@@ -85,9 +155,7 @@ oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns
   TRY(oat_new(ctx, 1, sizeof *csv, &csv));
   TRY(oat_copy_text(ctx, path, &csv->path));
   csv->columns = columns;
-  csv->block = CSV_BYTES / (columns * LONGEST_CELL);
-  csv->block = csv->block < 1 ? 1 : csv->block > CSV_ROWS ? CSV_ROWS : csv->block;
-  TRY(oat_new(ctx, blocks_of(csv) * csv->block, columns * LONGEST_CELL, &csv->text));
+  TRY(open_blocks(ctx, columns * LONGEST_CELL, &csv->writer));
   TRY(oat_file_open(ctx, path, &csv->file));
   for (size_t k = 0; k < columns; k++) {
     fputs(k > 0 ? "," : "", csv->file.stream);
@@ -103,34 +171,22 @@ done:
   return status;
 }
 
-/* Rows first .. first + rows - 1 as text; returns its length. */
-static size_t format_rows(const oatgp_csv *csv, const double *const *values, size_t first, size_t rows, char *text) {
+/* The columns of rows that are being written. */
+typedef struct csv_rows {
+  size_t columns;
+  const double *const *values;
+} csv_rows;
+
+static size_t format_rows(const void *self, size_t first, size_t rows, char *text) {
+  const csv_rows *r = self;
   char *at = text;
   for (size_t i = first; i < first + rows; i++) {
-    for (size_t k = 0; k < csv->columns; k++) {
-      at += oat_write_number(values[k][i], at);
-      *at++ = k + 1 < csv->columns ? ',' : '\n';
+    for (size_t k = 0; k < r->columns; k++) {
+      at += oat_write_number(r->values[k][i], at);
+      *at++ = k + 1 < r->columns ? ',' : '\n';
     }
   }
   return (size_t)(at - text);
-}
-
-/* As many rows as there is room for, in blocks that threads make side by side; their order is that of the rows. */
-static oatgp_status write_rows(oatgp_context *ctx, const oatgp_csv *csv, const double *const *values, size_t first, size_t rows) {
-  size_t length[CSV_BLOCKS];
-  const locale_t plain = uselocale((locale_t)0);
-  const size_t block = csv->block, blocks = (rows + block - 1) / block, room = block * csv->columns * LONGEST_CELL;
-#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (blocks > 1)
-  for (size_t b = 0; b < blocks; b++) {
-    const locale_t before = uselocale(plain);
-    const size_t left = rows - b * block;
-    length[b] = format_rows(csv, values, first + b * block, left < block ? left : block, csv->text + b * room);
-    uselocale(before);
-  }
-  for (size_t b = 0; b < blocks; b++) {
-    fwrite(csv->text + b * room, 1, length[b], csv->file.stream);
-  }
-  return check_result(ctx, csv->path, &csv->file);
 }
 
 oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, const double *const *values) {
@@ -142,12 +198,8 @@ oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, c
     REFUSE_IF(values[k] == NULL && rows > 0, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values", k + 1);
   }
   TRY(oat_plain_begin(ctx, &plain));
-  const size_t most = blocks_of(csv) * csv->block;
-  for (size_t done = 0; done < rows;) {
-    const size_t now = rows - done < most ? rows - done : most;
-    TRY(write_rows(ctx, csv, values, done, now));
-    done += now;
-  }
+  const csv_rows r = {csv->columns, values};
+  TRY(check_result(ctx, csv->path, write_blocks(ctx, &csv->writer, rows, format_rows, &r, csv->file.stream)));
 done:
   oat_plain_end(&plain);
   return status;
@@ -187,56 +239,70 @@ static void write_npy_header(FILE *stream, size_t rows, size_t columns) {
   fprintf(stream, "%s%*s\n", text, (int)padding, "");
 }
 
-static void encode(double value, unsigned char *bytes) {
+/* Bytes of a number, the lowest first; the compiler makes one store of them where numbers are kept so. */
+static void encode(double value, char *bytes) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   for (size_t i = 0; i < sizeof bits; i++) {
-    bytes[i] = (unsigned char)(bits >> (8 * i));
+    bytes[i] = (char)(unsigned char)(bits >> (8 * i));
   }
 }
 
-static oatgp_status write_values(oatgp_context *ctx, const char *path, size_t count, const double *values, const oat_file *file) {
-  unsigned char block[NPY_BLOCK * sizeof(double)];
-  for (size_t done = 0; done < count;) {
-    const size_t now = count - done < NPY_BLOCK ? count - done : NPY_BLOCK;
-    for (size_t i = 0; i < now; i++) {
-      encode(values[done + i], block + i * sizeof(double));
-    }
-    fwrite(block, sizeof(double), now, file->stream);
-    PASS_ON(check_result(ctx, path, file));
-    done += now;
+/* A matrix as it lies in memory, in rows of so many columns. */
+typedef struct npy_matrix {
+  size_t columns;
+  const double *values;
+} npy_matrix;
+
+static size_t encode_matrix(const void *self, size_t first, size_t rows, char *bytes) {
+  const npy_matrix *m = self;
+  const double *values = m->values + first * m->columns;
+  for (size_t i = 0; i < rows * m->columns; i++) {
+    encode(values[i], bytes + i * sizeof(double));
   }
-  return OATGP_OK;
+  return rows * m->columns * sizeof(double);
+}
+
+/* Data, whose columns become rows. */
+static size_t encode_data(const void *self, size_t first, size_t rows, char *bytes) {
+  const oatgp_data *data = self;
+  const size_t columns = oatgp_data_columns(data);
+  for (size_t k = 0; k < columns; k++) {
+    const oat_column values = oat_data_column(data, k);
+    for (size_t i = 0; i < rows; i++) {
+      encode(values.a[(first + i) * values.step], bytes + (i * columns + k) * sizeof(double));
+    }
+  }
+  return rows * columns * sizeof(double);
+}
+
+/* What is in a file: its shape, and what makes its bytes. */
+typedef struct npy_content {
+  size_t rows, columns;
+  make_bytes make;
+  const void *self;
+} npy_content;
+
+static oatgp_status write_npy(oatgp_context *ctx, const char *path, const npy_content *c) {
+  oat_file file = {0};
+  block_writer w = {0};
+  oatgp_status status = OATGP_OK;
+  TRY(open_blocks(ctx, c->columns * sizeof(double), &w));
+  TRY(oat_file_open(ctx, path, &file));
+  write_npy_header(file.stream, c->rows, c->columns);
+  const int error = write_blocks(ctx, &w, c->rows, c->make, c->self, file.stream);
+  status = oat_file_close(ctx, &file, check_result(ctx, path, error));
+done:
+  free(w.bytes);
+  return status;
 }
 
 oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const double *values) {
   OAT_NEED_CONTEXT(ctx);
-  oat_file file = {0};
   PASS_ON(check_path(ctx, path));
   REFUSE_IF(columns == 0 || rows > SIZE_MAX / columns || (values == NULL && rows > 0), ctx, OATGP_ARGUMENT,
             "a matrix of %zu x %zu values at %s cannot be written", rows, columns, values == NULL ? "NULL" : "the address given");
-  PASS_ON(oat_file_open(ctx, path, &file));
-  write_npy_header(file.stream, rows, columns);
-  return oat_file_close(ctx, &file, write_values(ctx, path, rows * columns, values, &file));
-}
-
-/* Rows one after the other, NPY_BLOCK of them at a time. */
-static oatgp_status write_data(oatgp_context *ctx, const char *path, const oatgp_data *data, const oat_file *file) {
-  const size_t columns = oatgp_data_columns(data);
-  double *block = NULL;
-  oatgp_status status = oat_new_matrix(ctx, NPY_BLOCK, columns, &block);
-  for (size_t first = 0; first < data->n && status == OATGP_OK; first += NPY_BLOCK) {
-    const size_t rows = data->n - first < NPY_BLOCK ? data->n - first : NPY_BLOCK;
-    for (size_t k = 0; k < columns; k++) {
-      const oat_column values = oat_data_column(data, k);
-      for (size_t i = 0; i < rows; i++) {
-        block[i * columns + k] = values.a[(first + i) * values.step];
-      }
-    }
-    status = write_values(ctx, path, rows * columns, block, file);
-  }
-  free(block);
-  return status;
+  return write_npy(ctx, path, &(npy_content){rows, columns, encode_matrix, &(npy_matrix){columns, values}});
 }
 
 /* A model takes the columns of a file without names by their places in the file that it was fitted to, if their number is the same. */
@@ -256,11 +322,8 @@ static void warn_of_other_places(oatgp_context *ctx, const oatgp_data *data, con
 
 oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path) {
   OAT_NEED_CONTEXT(ctx);
-  oat_file file = {0};
   REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "the data to write are NULL");
   PASS_ON(check_path(ctx, path));
   warn_of_other_places(ctx, data, path);
-  PASS_ON(oat_file_open(ctx, path, &file));
-  write_npy_header(file.stream, data->n, oatgp_data_columns(data));
-  return oat_file_close(ctx, &file, write_data(ctx, path, data, &file));
+  return write_npy(ctx, path, &(npy_content){data->n, oatgp_data_columns(data), encode_data, data});
 }
