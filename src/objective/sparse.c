@@ -44,7 +44,7 @@ static oatgp_status take_all(oat_sparse_objective *o) {
   o->mix = oat_take_doubles(memory, 1 + p, 1);
   o->z_grad = oat_take_doubles(memory, k, d);
   o->room = oat_take_doubles(memory, oat_triangle_room(k), 1);
-  o->team.threads = o->base.config.where.threads;
+  o->team.threads = threads_of(o);
   o->team.work = oat_take_doubles(memory, oat_kernel_team_work(k, d, o->team.threads), 1);
   o->sums.vwv = oat_take_doubles(memory, oat_sums_count(k, p), 1);
   o->gradient_sums.kernel.theta = oat_take_doubles(memory, oat_gradient_sums_count(k, d), 1);
@@ -72,34 +72,6 @@ done:
   return status;
 }
 
-/* ---- K x K matrices, column by column ----------------------------------------------------------------------------- */
-
-enum { COLUMNS = 16 }; /* at a time */
-
-typedef struct columns {
-  oat_sparse_objective *o;
-  void (*act)(oat_sparse_objective *o, size_t j); /* on column j of the matrices */
-} columns;
-
-static void act_on_columns(void *self, size_t lane, size_t item) {
-  const columns *c = self;
-  const size_t k = c->o->base.config.k, first = item * COLUMNS, end = first + COLUMNS < k ? first + COLUMNS : k;
-  (void)lane;
-  for (size_t j = first; j < end; j++) {
-    c->act(c->o, j);
-  }
-}
-
-static void for_each_column(oat_sparse_objective *o, void (*act)(oat_sparse_objective *o, size_t j)) {
-  const size_t k = o->base.config.k, items = (k + COLUMNS - 1) / COLUMNS;
-  oat_loop_run(&(oat_loop){.items = items,
-                           .lanes = oat_lanes_for(items),
-                           .threads = o->base.config.where.threads,
-                           .flops = OAT_FLOPS_OF_MEMORY * (double)k * (double)k,
-                           .item = act_on_columns,
-                           .self = &(columns){o, act}});
-}
-
 /* ---- the value ----------------------------------------------------------------------------------------------------- */
 
 static oat_points knots_of(const oat_objective_config *config, const oat_point *point) {
@@ -115,7 +87,7 @@ static oatgp_status factorise_kuu(oat_sparse_objective *o, const oat_point *poin
   for (size_t i = 0; i < config->k; i++) {
     o->l[i * (config->k + 1)] += oat_jitter_variance(config, &cov, z, point->theta[OAT_TAU]);
   }
-  o->base.pivot = oat_cholesky(config->k, o->l, config->where.threads);
+  o->base.pivot = oat_cholesky(config->k, o->l, threads_of(o));
   return o->base.pivot == 0 ? OATGP_OK : OATGP_NUMERIC;
 }
 
@@ -197,14 +169,26 @@ static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l) {
 }
 
 /* The lower triangle of S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
-static void column_of_s(oat_sparse_objective *o, size_t j) {
+static void column_of_s(void *self, size_t lane, size_t item) {
+  const oat_sparse_objective *o = self;
   const size_t k = o->base.config.k;
-  const double *vwv = o->sums.vwv + j * k, *binv = o->binv + j * k, ej = o->e[j];
-  double *s = o->s + j * k;
-  for (size_t i = j; i < k; i++) {
-    s[i] = o->gamma * vwv[i] + binv[i] + o->e[i] * ej;
+  const double *vwv = o->sums.vwv + item * k, *binv = o->binv + item * k;
+  double *s = o->s + item * k;
+  (void)lane;
+  for (size_t i = item; i < k; i++) {
+    s[i] = o->gamma * vwv[i] + binv[i] + o->e[i] * o->e[item];
   }
-  s[j] -= 1;
+  s[item] -= 1;
+}
+
+static void collapsed_s(oat_sparse_objective *o) {
+  const size_t k = o->base.config.k;
+  oat_loop_run(&(oat_loop){.items = k,
+                           .lanes = oat_lanes_for(k),
+                           .threads = threads_of(o),
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)k * (double)k,
+                           .item = column_of_s,
+                           .self = o});
 }
 
 /* P^T, P the lower triangle of -S with half its diagonal. */
@@ -306,7 +290,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     return status;
   }
   if (collapsed) {
-    for_each_column(o, column_of_s);
+    collapsed_s(o);
     sums.dg = -0.5 * o->gamma * o->sums.scalar[OAT_SUM_W];
   } else {
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
