@@ -6,6 +6,7 @@
 
 #include "dense.h"
 #include "problem.h"
+#include "util/threads.h"
 
 enum { ROWS = 331, INPUTS = 3, KNOTS = 9, BASIS = 1 + INPUTS, WIDTH = 1 + BASIS, CANDIDATES = 140, GROUP = 20, MOST = 120000 };
 #define TOLERANCE 2e-10 /* of the largest number of a result */
@@ -267,6 +268,7 @@ enum { MOST_TESTS = 16 };
 static inline int run_operations(size_t count, operation *operations, size_t others, const struct CMUnitTest *other) {
   struct CMUnitTest tests[MOST_TESTS] = {0};
   oat_set_blas_threads(1);
+  oat_threads_always();
   assert_true(count + others <= MOST_TESTS);
   for (size_t i = 0; i < count; i++) {
     tests[i] = (struct CMUnitTest){operations[i].name, states_what_it_computes, NULL, NULL, &operations[i]};

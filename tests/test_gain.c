@@ -2,6 +2,7 @@
 #include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
+#include "util/threads.h"
 
 enum { N = 60, D = 2, K = 7, M = 12 };
 
@@ -151,6 +152,7 @@ static void candidate_on_a_knot_is_refused(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {cmocka_unit_test(gain_is_the_difference), cmocka_unit_test(collinear_basis),
                                      cmocka_unit_test(candidate_on_a_knot_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@ static volatile bool forked = false;
 
 /* A number of the process, as the threads of the BLAS are. */
 static atomic_int most_threads = INT_MAX;
+static atomic_bool always = false;
 
 static void note_fork(void) { forked = true; }
 
@@ -31,8 +32,10 @@ int oat_lane_threads(int wanted) {
 
 int oat_threads_for(int threads, double flops) {
   const int most = oat_lane_threads(threads);
-  return flops > 0 && flops < FLOPS_OF_THREAD * most ? 1 : most;
+  return flops > 0 && flops < FLOPS_OF_THREAD * most && !atomic_load(&always) ? 1 : most;
 }
+
+void oat_threads_always(void) { atomic_store(&always, true); }
 
 bool oat_limit_threads(int most) { return atomic_exchange(&most_threads, most) != most; }
 
