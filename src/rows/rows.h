@@ -55,7 +55,7 @@ void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, 
 /* x <- the inputs of these rows, count x d, column-major. */
 void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index, double *x);
 /* out_i = constant + sum over the inputs of slope_j (x_ij - middle_j); slope may be NULL for none. */
-void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out);
+void oat_rows_plane(const oat_rows *rows, int threads, double constant, const double *slope, const double *middle, double *out);
 /* Widens the range (d each) to that of the inputs. */
 void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
 /* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that
