@@ -31,6 +31,7 @@ CASES = [
     ("large", "value + gradient, 20,000 x 8, 512 knots", "20000,512,8"),
     ("medium", "value + gradient, 4784 x 4, 80 knots", "4784,80,4"),
     ("small", "value + gradient, 392 x 3, 40 knots", "392,40,3"),
+    ("machine", "products of 632 x 256 and 256 x 256 matrices, each thread its own", "0,256,632"),
     ("exact", "value + gradient of the exact GP, 5000 x 8", "5000,0,8"),
     ("fit400", "fit, 15,000 x 18, 400 knots, 40 iterations", ("made", ["--select", "simultaneous", "--knots", "random:400", "--max-iter", "40"])),
     ("auto", "automatic fit, 15,000 x 18", ("made", [])),

@@ -26,6 +26,7 @@ extern void dlauum_(const char *, const int *, double *, const int *, int *, siz
 static const int one = 1;
 enum {
   SMALL = 24,       /* order of triangles that are inverted directly */
+  WHOLE = 104,      /* order of triangles that one call takes */
   LEAST_PANEL = 80, /* rows of a matrix that is solved for in panels; fewer cost 10 % and more */
   STRIP = 8         /* rows of a strip */
 };
@@ -51,7 +52,41 @@ void oat_syrk_of(oat_op op, double alpha, oat_const_view a, double beta, oat_vie
 
 void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c) { oat_syrk_of(OAT_TRANSPOSED, alpha, a, beta, c); }
 
+/* A triangle by its halves, with the parts of B that belong to them, and `corner` between these: such a call runs at two thirds of the speed
+ * of a product for the whole, whose corner is one. */
+typedef struct parts {
+  oat_const_view first, second, corner;
+  oat_view b1, b2;
+} parts;
+
+static parts split(oat_side side, oat_const_view t, oat_view b) {
+  const size_t half = (t.rows / 2 + 7) & ~(size_t)7, rest = t.rows - half;
+  const bool left = side == OAT_FROM_LEFT;
+  return (parts){.first = {t.a, half, half, t.ld},
+                 .second = {t.a + half * (t.ld + 1), rest, rest, t.ld},
+                 .corner = {t.a + half, rest, half, t.ld},
+                 .b1 = {b.a, left ? half : b.rows, left ? b.columns : half, b.ld},
+                 .b2 = {left ? b.a + half : b.a + half * b.ld, left ? rest : b.rows, left ? b.columns : rest, b.ld}};
+}
+
+/* to += factor op(corner) from, or factor from op(corner) */
+static void add_corner(oat_side side, double factor, oat_const_view corner, oat_op op, oat_view from, oat_view to) {
+  if (side == OAT_FROM_LEFT) {
+    oat_gemm(factor, corner, op, oat_as_const(from), OAT_PLAIN, 1, to);
+  } else {
+    oat_gemm(factor, oat_as_const(from), OAT_PLAIN, corner, op, 1, to);
+  }
+}
+
 void oat_trsm(oat_side side, oat_const_view l, oat_op op, oat_view b) {
+  if (l.rows > WHOLE) {
+    const parts p = split(side, l, b);
+    const bool forwards = (side == OAT_FROM_LEFT) == (op == OAT_PLAIN);
+    oat_trsm(side, forwards ? p.first : p.second, op, forwards ? p.b1 : p.b2);
+    add_corner(side, -1, p.corner, op, forwards ? p.b1 : p.b2, forwards ? p.b2 : p.b1);
+    oat_trsm(side, forwards ? p.second : p.first, op, forwards ? p.b2 : p.b1);
+    return;
+  }
   const int m = (int)b.rows, n = (int)b.columns, ldl = leading(l.ld), ldb = leading(b.ld);
   const double unit = 1;
   const char on = (char)side, transpose = (char)op;
@@ -67,6 +102,14 @@ void oat_trsv(oat_const_view l, oat_op op, double *x) {
 void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { oat_trsm(OAT_FROM_RIGHT, oat_const_square(l, k), op, b); }
 
 void oat_trmm(oat_side side, double factor, oat_const_view t, oat_op op, oat_view b) {
+  if (t.rows > WHOLE) {
+    const parts p = split(side, t, b);
+    const bool backwards = (side == OAT_FROM_LEFT) == (op == OAT_PLAIN);
+    oat_trmm(side, factor, backwards ? p.second : p.first, op, backwards ? p.b2 : p.b1);
+    add_corner(side, factor, p.corner, op, backwards ? p.b1 : p.b2, backwards ? p.b2 : p.b1);
+    oat_trmm(side, factor, backwards ? p.first : p.second, op, backwards ? p.b1 : p.b2);
+    return;
+  }
   const int m = (int)b.rows, n = (int)b.columns, ld = leading(t.ld), ldb = leading(b.ld);
   const char on = (char)side, transpose = (char)op;
   dtrmm_(&on, "L", &transpose, "N", &m, &n, &factor, t.a, &ld, b.a, &ldb, 1, 1, 1, 1);

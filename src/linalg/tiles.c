@@ -93,6 +93,7 @@ typedef struct tile_job {
   crew crew;
 } tile_job;
 
+/* The first thread tells the steps. Were it another, GNU's OpenMP could lose the table of dependences that this thread has. */
 static void run(tile_job *job, int threads) {
   const int useful = oat_threads_for(threads, job->flops);
   job->crew.tasks = useful > 1;
@@ -101,7 +102,7 @@ static void run(tile_job *job, int threads) {
     return;
   }
 #pragma omp parallel num_threads(useful)
-#pragma omp single
+#pragma omp master
   job->plan(job);
 }
 

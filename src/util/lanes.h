@@ -32,7 +32,7 @@ typedef struct oat_loop {
   void (*item)(void *self, size_t lane, size_t item);
   void (*join)(void *self, size_t first, size_t count); /* NULL, or called after each round with its lanes */
   void *self;
-  bool (*ask)(void *asker); /* NULL, or asked in the caller's thread after each item; false: give up */
+  bool (*ask)(void *asker); /* NULL, or asked in the caller's thread after its items and after each round; false: give up */
   void *asker;
 } oat_loop;
 

@@ -655,7 +655,7 @@ try:
 except MemoryError as error:
     print(error)
 """
-    assert "out of memory" in python(script)
+    assert "too little is left" in python(script)
 
 
 def test_options_are_keywords(waves):
