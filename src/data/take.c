@@ -73,7 +73,7 @@ static void copy_chunk(void *self, size_t lane, size_t item) {
 }
 
 static void copy_all(const oatgp_context *ctx, moving m) {
-  oat_loop loop = oat_chunks(m.count, 2 * (double)m.from->d, ctx->threads);
+  oat_loop loop = oat_chunks(m.count, OAT_FLOPS_OF_MEMORY * (double)m.from->d, ctx->threads);
   loop.item = copy_chunk;
   loop.self = &m;
   oat_loop_run(&loop);

@@ -38,7 +38,7 @@ void oat_fingerprint(const oatgp_data *data, int threads, char *text) {
   oat_loop_run(&(oat_loop){.items = items,
                            .lanes = lanes,
                            .threads = threads,
-                           .flops = 10 * (double)data->n * (double)oatgp_data_columns(data),
+                           .flops = 5 * OAT_FLOPS_OF_MEMORY * (double)data->n * (double)oatgp_data_columns(data),
                            .item = hash_chunk,
                            .self = &h});
   uint64_t hash = OAT_HASH_START;

@@ -111,7 +111,7 @@ static oatgp_status leave_sparse(leaving *l) {
   const oat_device_config config = oat_model_device(model, l->where);
   TRY(oat_device_keep(l->ctx, &config, l->rows, &device));
   TRY(device->table->left_out(device, &sparse, &out));
-  oat_loop loop = oat_chunks(oat_rows_total(l->rows), 10, l->where.threads);
+  oat_loop loop = oat_chunks(oat_rows_total(l->rows), 5 * OAT_FLOPS_OF_MEMORY, l->where.threads);
   loop.item = convert_chunk;
   loop.self = l;
   oat_loop_run(&loop);

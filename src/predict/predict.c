@@ -61,7 +61,7 @@ static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model,
   TRY(load(ctx, model, rows, &device));
   TRY(device->table->predictions(device, &sparse, model->lb, model->c, &found));
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
-  oat_loop loop = oat_chunks(n, 4, ctx->at_work);
+  oat_loop loop = oat_chunks(n, 2 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = put_together;
   loop.self = &(parts){model, &found, n, mean, variance};
   oat_loop_run(&loop);
@@ -165,7 +165,7 @@ static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, c
   TRY(predict_points(ctx, model, rows, mean, variance));
   TRY(check_finite(ctx, data, mean, "mean"));
   TRY(check_finite(ctx, data, variance, "variance"));
-  oat_loop loop = oat_chunks(data->n, 20, ctx->at_work);
+  oat_loop loop = oat_chunks(data->n, 5 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = hand_over;
   loop.self = &(handing_over){model, data, mean, variance, out};
   oat_loop_run(&loop);
@@ -287,7 +287,7 @@ oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model
   TRY(check_unit(ctx, model));
   TRY(check_joint(ctx, model, data->n, 1));
   TRY(join_rows(ctx, model, data, covariance));
-  oat_loop loop = oat_chunks(data->n * data->n, 1, ctx->at_work);
+  oat_loop loop = oat_chunks(data->n * data->n, OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = multiply_chunk;
   loop.self = &(multiplication){data->n * data->n, unit * unit, covariance};
   oat_loop_run(&loop);

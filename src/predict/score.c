@@ -57,8 +57,12 @@ static void score_rows(int threads, size_t n, const double *y, oat_gaussian obse
   enum { PARTS = 8 };
   scoring s = {n, y, observed, nlp, 0, out};
   out->n = n;
-  oat_loop_run(
-      &(oat_loop){.items = PARTS, .lanes = PARTS, .threads = threads, .flops = 10 * PARTS * (double)n, .item = score_part, .self = &s});
+  oat_loop_run(&(oat_loop){.items = PARTS,
+                           .lanes = PARTS,
+                           .threads = threads,
+                           .flops = PARTS * OAT_FLOPS_OF_MEMORY * (double)n,
+                           .item = score_part,
+                           .self = &s});
   out->srmse = s.sd > 0 ? out->rmse / s.sd : NAN;
   out->aukl_latent = NAN;
   out->aukl_observation = NAN;
@@ -96,7 +100,7 @@ oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat
   if (status != OATGP_OK) {
     return status;
   }
-  oat_loop loop = oat_chunks(data->n, 20, ctx->at_work);
+  oat_loop loop = oat_chunks(data->n, 10 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = report_chunk;
   loop.self = &r;
   oat_loop_run(&loop);

@@ -42,7 +42,7 @@ static void count_chunk(void *self, size_t lane, size_t item) {
 }
 
 static void count_rows(counting *c, double count[STEPS]) {
-  oat_loop loop = oat_chunks(c->facts->data->n, 30, c->facts->ctx->at_work);
+  oat_loop loop = oat_chunks(c->facts->data->n, 10 * OAT_FLOPS_OF_MEMORY, c->facts->ctx->at_work);
   loop.item = count_chunk;
   loop.self = c;
   oat_loop_run(&loop);

@@ -145,7 +145,7 @@ static oatgp_status find_inputs(oat_facts *f) {
   oat_loop_run(&(oat_loop){.items = f->d,
                            .lanes = oat_lanes_for(f->d),
                            .threads = f->ctx->at_work,
-                           .flops = 4 * (double)f->data->n * (double)f->d,
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)f->data->n * (double)f->d,
                            .item = take_input,
                            .self = &(inputs_job){f, column, values}});
   return OATGP_OK;

@@ -170,7 +170,7 @@ static void plane_chunk(void *self, size_t lane, size_t item) {
 
 void oat_rows_plane(const oat_rows *rows, int threads, double constant, const double *slope, const double *middle, double *out) {
   plane p = {rows, constant, slope, middle, out};
-  oat_loop loop = oat_chunks(rows->n, slope != NULL ? 3 * (double)rows->d : 1, threads);
+  oat_loop loop = oat_chunks(rows->n, OAT_FLOPS_OF_MEMORY * (slope != NULL ? (double)rows->d : 1), threads);
   loop.item = plane_chunk;
   loop.self = &p;
   oat_loop_run(&loop);

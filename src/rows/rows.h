@@ -66,6 +66,7 @@ double oat_rows_constant(const oat_rows *rows, double *tau);
 typedef struct oat_each {
   size_t block; /* rows at a time */
   int threads;
+  double flops;                                                       /* for each row, about */
   void (*visit)(void *self, size_t lane, size_t first, oat_points x); /* lane < OAT_MOST_LANES; the number of the first row */
   void *self;
 } oat_each;
