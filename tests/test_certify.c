@@ -5,6 +5,7 @@
 #include "fits.h"
 #include "model/model.h"
 #include "certify/certify.h"
+#include "util/threads.h"
 
 enum { N = 44, D = 2, K = 7, WEIGHTS = 1, VARIANCES = 2, NOISES = 4 };
 
@@ -514,6 +515,7 @@ static void threads_and_memory_change_no_bit(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(every_kernel_mean_and_noise),
       WITH_SCRATCH(stopped_early_it_holds_and_it_improves),

@@ -6,6 +6,7 @@
 
 #include "dense.h"
 #include "support.h"
+#include "util/threads.h"
 
 enum { N = 3 };
 
@@ -370,6 +371,7 @@ static void nothing_to_do(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_good_matrix_is_not_lifted),
       cmocka_unit_test(the_first_lift_that_helps_is_taken),

@@ -2,6 +2,7 @@
 #include "fixed_fits.h"
 
 #include "model/model.h"
+#include "util/threads.h"
 
 enum { ROWS = 24, KNOTS = 7 };
 
@@ -454,6 +455,7 @@ static void senseless_validations_are_refused(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(every_model_equals_leaving_rows_out),
       WITH_SCRATCH(the_jitter_of_the_full_gp_is_not_noise),

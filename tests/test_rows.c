@@ -4,6 +4,7 @@
 #include "util/lanes.h"
 #include "rows/layout.h"
 #include "support.h"
+#include "util/threads.h"
 
 enum { ROWS = 150001, INPUTS = 2, BASIS = 1, FIRST_LARGEST = 350 }; /* of many rows with the same value */
 
@@ -178,6 +179,7 @@ static void repeated_rows(void **state) {
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       WITH_WORLD(each_row_is_visited_once),    WITH_WORLD(copies_of_all_rows), WITH_WORLD(some_rows_in_another_order),
       WITH_WORLD(planes_ranges_and_constants), WITH_WORLD(repeated_rows),

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "tables/reader.h"
+#include "util/threads.h"
 
 #define MOST_ROWS ((size_t)1 << 40)
 
@@ -637,6 +638,7 @@ static void memory_does_not_grow_with_the_rows(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(parts_change_nothing, set_up, tear_down),
       cmocka_unit_test_setup_teardown(rows_some_at_a_time, set_up, tear_down),

@@ -1,6 +1,7 @@
 /* The number of threads changes no bit: objective, gradient, selected knots, final model, predictions. A forked child works on one thread
  * instead of waiting for threads that it does not have. */
 #include "fits.h"
+#include "util/threads.h"
 
 #include <sys/wait.h>
 
@@ -215,6 +216,7 @@ static void a_forked_child_works(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits),    WITH_SCRATCH(fits_have_the_same_bits),
                                      WITH_SCRATCH(automatic_fits_have_the_same_bits), WITH_SCRATCH(choices_among_many_rows_are_the_same),
                                      WITH_SCRATCH(the_full_gp_has_the_same_bits),     WITH_SCRATCH(a_forked_child_works)};

@@ -2,6 +2,7 @@
 #include "fixed_fits.h"
 
 #include "model/model.h"
+#include "util/threads.h"
 
 enum { ROWS = 60, FIRST = 41, KNOTS = 9 };
 
@@ -277,6 +278,7 @@ static void parts_of_data(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(updating_equals_the_sums_of_all_rows),
       WITH_SCRATCH(the_scaling_stays),

@@ -10,6 +10,8 @@ int oat_lane_threads(int wanted);
 /* All of these, or one where so many flops do not pay for more; 0: they do. Never some of them: OpenMP would end the
  * others and make them anew for the next loop. */
 int oat_threads_for(int threads, double flops);
+/* They pay from now on, however few they are: for tests, whose problems are small. */
+void oat_threads_always(void);
 /* The most threads of this process from now on, where its address space has no room for more (api/threads.c); whether that is news. */
 bool oat_limit_threads(int most);
 
