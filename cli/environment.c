@@ -5,10 +5,12 @@
  *   milliseconds; on a busy machine that is the time which the other one needs (docs/performance.md has the numbers).
  * MALLOC_ARENA_MAX=1, where the address space is limited: threads share what has been mapped.
  *
- * What the caller has set stays. */
+ * What the caller has set stays. Where OpenMP binds threads to cores it has done so with this one, and who began again would have no other
+ * core: then all stays as it is, unless the address space is limited. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -25,6 +27,11 @@ static bool is_limited(int resource) {
   return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+static bool is_bound(void) {
+  const char *bind = getenv("OMP_PROC_BIND");
+  return (bind != NULL && strcasecmp(bind, "false") != 0) || getenv("OMP_PLACES") != NULL || getenv("GOMP_CPU_AFFINITY") != NULL;
+}
+
 void cli_enter_environment(char **argv) {
   const bool limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
   bool changed = set("OPENBLAS_NUM_THREADS", "1", limited);
@@ -34,7 +41,7 @@ void cli_enter_environment(char **argv) {
   if (limited) {
     changed = set("MALLOC_ARENA_MAX", "1", false) || changed;
   }
-  if (changed) {
+  if (changed && (limited || !is_bound())) {
     execv("/proc/self/exe", argv); /* where that cannot be done, all works as it is, but for the above */
   }
 }

@@ -48,6 +48,9 @@ check "version has the cores" grep -qE '^cores +[1-9]' out
 (unset OMP_NUM_THREADS && taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')" "$OATGP" --version) >out 2>err && {
   check "a process that may run on one core has one" grep -qE '^cores +1$' out
 }
+own=$(unset OMP_NUM_THREADS && "$OATGP" --version | grep '^cores')
+bound=$(unset OMP_NUM_THREADS && OMP_PROC_BIND=true "$OATGP" --version | grep '^cores')
+check "threads that are bound to cores have all of them" [ "$own" = "$bound" ]
 (OMP_NUM_THREADS=3 "$OATGP" --version) >out 2>err
 check "OMP_NUM_THREADS is what is used" grep -qE '^cores +3$' out
 works "version" --version

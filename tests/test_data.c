@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "data/scaling.h"
 #include "tables/reader.h"
 
 static const double six[] = {1, 2, 3, 4, 5, 6};
@@ -368,6 +369,67 @@ static void places_outside_are_refused(void **state) {
   }
 }
 
+/* Many values, in other units and orders: as in long double, and the same bits for any number of threads. */
+static void values_are_described(void **state) {
+  (void)state;
+  enum { N = 100000 };
+  static const double units[] = {1, 1e-300, 1e300};
+  double *x = calloc(3 * N, sizeof *x);
+  assert_non_null(x);
+  for (size_t u = 0; u < LENGTH(units); u++) {
+    long double sum = 0, squares = 0;
+    oat_description first, other;
+    for (size_t i = 0; i < N; i++) {
+      x[3 * i] = units[u] * (1000 + sin((double)i * (double)i));
+      sum += (long double)x[3 * i] / units[u];
+    }
+    for (size_t i = 0; i < N; i++) {
+      const long double deviation = (long double)x[3 * i] / units[u] - sum / N;
+      squares += deviation * deviation;
+    }
+    oat_describe(N, (oat_column){x, 3}, 1, &first);
+    assert_true(fabsl(first.mean / units[u] - sum / N) < 1e-12L);
+    assert_true(fabsl(first.sd / units[u] - sqrtl(squares / (N - 1))) < 1e-12L);
+    assert_true(first.lowest >= 999 * units[u] && first.lowest < 999.001 * units[u]);
+    assert_true(first.highest <= 1001 * units[u] && first.highest > 1000.999 * units[u]);
+    for (int threads = 2; threads < 5; threads++) {
+      oat_describe(N, (oat_column){x, 3}, threads, &other);
+      assert_memory_equal(&first, &other, sizeof first);
+    }
+  }
+  oat_description one;
+  oat_describe(1, (oat_column){&(double){7}, 1}, 1, &one);
+  assert_true(one.lowest == 7 && one.highest == 7 && one.mean == 7 && one.sd == 0);
+  free(x);
+}
+
+/* More rows than are copied in one go. */
+static void many_rows_are_selected_and_joined(void **state) {
+  scratch *s = *state;
+  enum { N = 50000 };
+  double *x = calloc(N, sizeof *x);
+  size_t *rows = calloc(N, sizeof *rows);
+  oatgp_data *data = NULL, *turned = NULL, *both = NULL;
+  assert_true(x != NULL && rows != NULL);
+  for (size_t i = 0; i < N; i++) {
+    x[i] = (double)i;
+    rows[i] = N - 1 - i;
+  }
+  oatgp_context_set_threads(s->ctx, 3);
+  assert_int_equal(oatgp_data_create(s->ctx, N, 1, x, x, &data), OATGP_OK);
+  assert_int_equal(oatgp_data_select(s->ctx, data, N, rows, &turned), OATGP_OK);
+  assert_int_equal(oatgp_data_join(s->ctx, data, turned, &both), OATGP_OK);
+  for (size_t i = 0; i < 2 * N; i++) {
+    const double wanted = (double)(i < N ? i : 2 * N - 1 - i);
+    assert_true(both->x[i] == wanted && both->y[i] == wanted);
+  }
+  oatgp_data_free(data);
+  oatgp_data_free(turned);
+  oatgp_data_free(both);
+  free(rows);
+  free(x);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(makes_columns_of_rows, set_up, tear_down),
@@ -384,6 +446,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(reads_like_memory, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reads_for_a_model, set_up, tear_down),
       cmocka_unit_test_setup_teardown(places_outside_are_refused, set_up, tear_down),
+      cmocka_unit_test(values_are_described),
+      cmocka_unit_test_setup_teardown(many_rows_are_selected_and_joined, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

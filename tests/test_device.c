@@ -1,5 +1,6 @@
 /* Devices: the operations of sparse models, and the registry. */
 #include "device_suite.h"
+#include "util/threads.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
@@ -426,6 +427,7 @@ static void names(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest others[] = {
       cmocka_unit_test(averages),
       cmocka_unit_test(points_are_told_apart),

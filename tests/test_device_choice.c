@@ -1,5 +1,6 @@
 /* Devices: rows that are chosen. */
 #include "device_suite.h"
+#include "util/threads.h"
 
 /* ---- chosen rows ------------------------------------------------------------------------------------------------- */
 
@@ -134,4 +135,7 @@ static operation operations[] = {
     {"nearest", compute_nearest, state_nearest, .any_alpha = true},
 };
 
-int main(void) { return run_operations(LENGTH(operations), operations, 0, NULL); }
+int main(void) {
+  oat_threads_always();
+  return run_operations(LENGTH(operations), operations, 0, NULL);
+}

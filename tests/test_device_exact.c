@@ -1,5 +1,6 @@
 /* Devices: the exact GP, and the system behind its evidence. */
 #include "device_suite.h"
+#include "util/threads.h"
 
 /* ---- the exact GP ----------------------------------------------------------------------------------------------- */
 
@@ -346,4 +347,7 @@ static operation operations[] = {
     {"traces", compute_traces, state_traces, .any_alpha = true, .system = true},
 };
 
-int main(void) { return run_operations(LENGTH(operations), operations, 0, NULL); }
+int main(void) {
+  oat_threads_always();
+  return run_operations(LENGTH(operations), operations, 0, NULL);
+}

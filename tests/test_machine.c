@@ -164,6 +164,27 @@ static void the_address_space_has_room_for_them(void **state) {
   assert_int_equal(within_little, 1);
 }
 
+/* Little work takes one thread; so does work that is worth waking threads, until there was enough to be worth making them. */
+static void small_work_takes_one_thread(void **state) {
+  (void)state;
+  int calls = 0;
+  assert_int_equal(oat_threads_for(2, 1), 1);
+  assert_int_equal(oat_threads_for(2, 1e5), 1);
+  while (oat_threads_for(2, 1e7 * 2) == 1) {
+    assert_true(++calls < 100);
+  }
+  assert_int_equal(oat_threads_for(2, 1e7 * 2), 2);
+  assert_int_equal(oat_threads_for(2, 1e5), 1);
+  assert_int_equal(oat_threads_for(1, 1e12), 1);
+  assert_int_equal(oat_threads_for(2, 0), 2);
+  /* many more than there are cores must have more to do, each of them */
+  const int many = 100 * oat_machine_processors();
+  assert_int_equal(oat_threads_for(many, 1e6 * many), 1);
+  assert_int_equal(oat_threads_for(many, 1e9 * many), many);
+  oat_threads_always();
+  assert_int_equal(oat_threads_for(2, 1), 2);
+}
+
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
 int main(void) {
@@ -176,6 +197,7 @@ int main(void) {
       cmocka_unit_test(the_environment_is_respected),
       cmocka_unit_test(threads_are_the_cores_unless_said),
       cmocka_unit_test(the_address_space_has_room_for_them),
+      cmocka_unit_test(small_work_takes_one_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,10 +312,38 @@ static void machine_settings(void **state) {
   free_problem(&p);
 }
 
+/* Draws of many rows have the same bits for any number of threads, and however many more are drawn. */
+static void draws_have_the_same_bits(void **state) {
+  scratch *s = *state;
+  enum { N = 300, FEW = 3, MANY = 40 };
+  oatgp_data *data = wavy_data(s, N, 2, 0.2, 5);
+  double *first = new_doubles(N * FEW), *other = new_doubles(N * MANY);
+  s->settings.select = "fixed";
+  s->settings.knots = "20";
+  s->settings.max_iter = 1;
+  oatgp_model *model = must_fit(s, data, NULL);
+  oatgp_context_set_threads(s->ctx, 1);
+  must(s, oatgp_predict_samples(s->ctx, model, data, FEW, 7, first));
+  for (int threads = 1; threads <= 3; threads++) {
+    oatgp_context_set_threads(s->ctx, threads);
+    must(s, oatgp_predict_samples(s->ctx, model, data, MANY, 7, other));
+    assert_memory_equal(first, other, N * FEW * sizeof *first);
+  }
+  free(first);
+  free(other);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(golden_records), WITH_SCRATCH(dense_formulas), WITH_SCRATCH(knots_at_rows),
-      WITH_SCRATCH(parts_agree),    WITH_SCRATCH(draws),          WITH_SCRATCH(machine_settings),
+      WITH_SCRATCH(golden_records),
+      WITH_SCRATCH(dense_formulas),
+      WITH_SCRATCH(knots_at_rows),
+      WITH_SCRATCH(parts_agree),
+      WITH_SCRATCH(draws),
+      WITH_SCRATCH(machine_settings),
+      WITH_SCRATCH(draws_have_the_same_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -498,6 +498,28 @@ static void many_rows_are_thinned(void **state) {
   oatgp_data_free(data);
 }
 
+/* Those rows that no other row is worse than, the first of equals first. */
+static void the_worst_rows_are_found(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 3000, 2, 0.2, 1);
+  oat_facts facts;
+  s->settings.knots = "10";
+  s->settings.max_iter = 2;
+  oatgp_model *model = must_fit(s, data, NULL);
+  must(s, oat_facts_make(s->ctx, model, data, &facts));
+  assert_int_equal(facts.n_worst, OAT_MOST_WORST);
+  for (size_t i = 0; i < facts.n_worst; i++) {
+    size_t worse = 0;
+    for (size_t row = 0; row < data->n; row++) {
+      worse += facts.nlp[row] > facts.nlp[facts.worst[i]] || (facts.nlp[row] == facts.nlp[facts.worst[i]] && row < facts.worst[i]);
+    }
+    assert_int_equal(worse, i);
+  }
+  oat_scratch_free(&facts.memory);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
 /* The figure of relevances is as high as its names need: each of the 30 that are shown has its name. */
 static void many_inputs_have_names(void **state) {
   scratch *s = *state;
@@ -648,6 +670,7 @@ int main(void) {
       WITH_SCRATCH(new_rows_and_other_locales),
       WITH_SCRATCH(borrowed_rows),
       WITH_SCRATCH(many_rows_are_thinned),
+      WITH_SCRATCH(the_worst_rows_are_found),
       WITH_SCRATCH(many_inputs_have_names),
       WITH_SCRATCH(odd_data),
       WITH_SCRATCH(a_constant_target),

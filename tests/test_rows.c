@@ -141,7 +141,7 @@ static void planes_ranges_and_constants(void **state) {
   const double slope[] = {2, -3}, middle[] = {0.1, 0.2};
   double *out = calloc(ROWS, sizeof *out), lowest[] = {0, -1}, highest[] = {0.1, 0.1}, least = 0, most = 0.1, tau = 0;
   long double squares = 0, logarithms = 0;
-  oat_rows_plane(&w->rows, 5, slope, middle, out);
+  oat_rows_plane(&w->rows, 2, 5, slope, middle, out);
   oat_rows_range(&w->rows, lowest, highest);
   const double value = oat_rows_constant(&w->rows, &tau);
   for (size_t i = 0; i < ROWS; i++) {

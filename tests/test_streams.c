@@ -1,4 +1,6 @@
 /* Files read in parts side by side and rows taken some at a time: the result must be that of one thread that reads record by record. */
+#define _DEFAULT_SOURCE /* wait4 */
+
 #include "fits.h"
 
 #include <locale.h>
@@ -7,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "tables/reader.h"
+#include "util/threads.h"
 
 #define MOST_ROWS ((size_t)1 << 40)
 
@@ -191,6 +194,49 @@ static void large_files_in_parts(void **state) {
   }
 }
 
+/* Records so long that more is left of a window than there is room for in front of what was read ahead. */
+static void long_records_among_short_ones(void **state) {
+  scratch *s = *state;
+  enum { LONG = 300000, ROWS = 40000 };
+  text t = {malloc(ROWS * 40 + 4 * LONG), 0};
+  assert_non_null(t.bytes);
+  t.size = (size_t)sprintf(t.bytes, "t,a,y\n");
+  for (size_t i = 0; i < ROWS; i++) {
+    if (i % 15000 == 14000) {
+      t.bytes[t.size] = '"';
+      memset(t.bytes + t.size + 1, i == 14000 ? '\n' : 'z', LONG);
+      t.bytes[t.size + 1 + LONG] = '"';
+      t.size += LONG + 2;
+    }
+    t.size += (size_t)sprintf(t.bytes + t.size, ",%.17g,%zu\n", cos((double)i), i);
+  }
+  s->settings.target = "y";
+  write_bytes(s, t.bytes, t.size);
+  assert_true(compare(s, NULL, large_manners, LENGTH(large_manners)));
+  write_gzip(s, t.bytes, t.size);
+  assert_true(compare(s, NULL, large_manners, LENGTH(large_manners)));
+  free(t.bytes);
+}
+
+/* What was read ahead can fail, too: the sentence is the same. */
+static void packed_files_that_end_early(void **state) {
+  scratch *s = *state;
+  text t = make_text(60000, 0);
+  size_t size = 0;
+  s->settings.target = "y";
+  write_gzip(s, t.bytes, t.size);
+  char *packed = read_bytes_back(s, &size);
+  write_bytes(s, packed, size - size / 4);
+  for (size_t k = 0; k < LENGTH(large_manners); k++) {
+    outcome o = read_in_manner(s, NULL, &large_manners[k]);
+    expect_sentence(s, OATGP_READ, o.status, "is truncated: its gzip data end too early");
+    free(o.values);
+  }
+  assert_false(compare(s, NULL, large_manners, LENGTH(large_manners)));
+  free(packed);
+  free(t.bytes);
+}
+
 static void expect_error(scratch *s, const char *piece) {
   for (size_t k = 0; k < LENGTH(large_manners); k++) {
     outcome o = read_in_manner(s, NULL, &large_manners[k]);
@@ -263,6 +309,42 @@ static void npy_some_rows_at_a_time(void **state) {
   free(o.values);
   s->settings.missing = "drop";
   assert_true(compare(s, &wanted, manners, LENGTH(manners)));
+  free(x);
+}
+
+/* Several steps of several pieces, by rows or by columns: values that must be looked at are found in their order. */
+static void large_npy_files(void **state) {
+  scratch *s = *state;
+  if (under_valgrind()) {
+    skip();
+  }
+  enum { N = 1600000 };
+  static const manner manners[] = {{2, 0, MOST_ROWS}, {3, 0, MOST_ROWS}, {4, 0, MOST_ROWS}};
+  double *x = calloc(3 * N, sizeof *x);
+  assert_non_null(x);
+  for (size_t i = 0; i < 3 * N; i++) {
+    x[i] = sqrt((double)i);
+  }
+  for (int by_columns = 0; by_columns <= 1; by_columns++) {
+    char header[129];
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+    const char *order = by_columns ? "True" : "False";
+    snprintf(header + 10, sizeof header - 10, "%-117s\n",
+             by_columns ? "{'descr': '<f8', 'fortran_order': True, 'shape': (1600000, 3), }"
+                        : "{'descr': '<f8', 'fortran_order': False, 'shape': (1600000, 3), }");
+    assert_non_null(strstr(header + 10, order));
+    for (int wrong = 0; wrong <= 2; wrong++) {
+      x[2500000] = wrong >= 1 ? INFINITY : 1;
+      x[1700000] = wrong >= 2 ? NAN : 1;
+      unlink(s->path);
+      FILE *file = fopen(s->path, "wb");
+      assert_non_null(file);
+      assert_true(fwrite(header, 1, 128, file) == 128 && fwrite(x, sizeof *x, 3 * N, file) == 3 * N && fclose(file) == 0);
+      assert_true(compare(s, NULL, manners, LENGTH(manners)) == (wrong == 0));
+    }
+    s->settings.missing = "drop";
+    x[2500000] = 1;
+  }
   free(x);
 }
 
@@ -492,41 +574,53 @@ static void streams_refuse(void **state) {
 #define FREED_MEMORY_IS_KEPT 0
 #endif
 
-/* The most memory, in kilobytes, that any child had so far, after one that predicts the file. */
+/* The most memory, in kilobytes, that the command has when it predicts the file. */
 static long memory_to_predict(const scratch *s, const char *model) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    execl(OATGP_COMMAND, "oatgp", "predict", model, s->path, "-o", "/dev/null", "--quiet", "--mean-only", (char *)NULL);
+    execl(OATGP_COMMAND, "oatgp", "predict", model, s->path, "-o", "/dev/null", "--quiet", "--mean-only", "--threads", "2", (char *)NULL);
     _exit(127);
   }
   int status = 0;
   struct rusage usage;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(wait4(child, &status, 0, &usage), child);
   assert_int_equal(status, 0);
-  assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
   return usage.ru_maxrss;
 }
 
-/* One input, as text or as .npy. Not one array in this process: what it holds when a child begins counts as the child's. */
+enum { PIECE = 1000 };
+
+/* So many rows of one input, as text or as .npy, and returns their bytes. */
+static size_t make_piece(bool npy, char *bytes) {
+  size_t length = 0;
+  for (size_t i = 0; i < PIECE; i++) {
+    const double x = (double)i / (PIECE / 2) - 1;
+    if (npy) {
+      memcpy(bytes + length, &x, sizeof x);
+      length += sizeof x;
+    } else {
+      length += (size_t)sprintf(bytes + length, "%.3f\n", x);
+    }
+  }
+  return length;
+}
+
+/* Piece by piece, for what this process holds when a child begins counts as the child's. */
 static void write_many_rows(const scratch *s, size_t rows, bool npy) {
+  char piece[PIECE * 8], header[119];
+  const size_t length = make_piece(npy, piece);
   FILE *file = fopen(s->path, "wb");
   assert_non_null(file);
   if (npy) {
-    char header[119];
     snprintf(header, sizeof header, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, 1), }", rows);
     fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
     fprintf(file, "%-117s\n", header);
   } else {
     fputs("x1\n", file);
   }
-  for (size_t i = 0; i < rows; i++) {
-    const double x = (double)(i % 1000) / 500 - 1;
-    if (npy) {
-      fwrite(&x, sizeof x, 1, file);
-    } else {
-      fprintf(file, "%.3f\n", x);
-    }
+  for (size_t i = 0; i < rows; i += PIECE) {
+    fwrite(piece, 1, length, file);
   }
   assert_int_equal(fclose(file), 0);
 }
@@ -543,13 +637,13 @@ static void memory_does_not_grow_with_the_rows(void **state) {
   s->settings.knots = "5";
   oatgp_model *model = must_fit(s, data, NULL);
   must(s, oatgp_model_save(s->ctx, model, path));
-  write_many_rows(s, 100000, true);
-  const long before = memory_to_predict(s, path);
   for (int npy = 0; npy <= 1; npy++) {
-    write_many_rows(s, 3000000, npy == 1);
+    write_many_rows(s, 5000000, npy == 1); /* enough for the longest steps that two threads take */
+    const long before = memory_to_predict(s, path);
+    write_many_rows(s, 12000000, npy == 1);
     const long after = memory_to_predict(s, path);
-    if (after - before > 20000) { /* one column of so many doubles is 24 MB */
-      fail_msg("%ld kB for a hundred thousand rows, %ld kB for three millions", before, after);
+    if (after - before > 25000) { /* one column of as many doubles more is 56 MB */
+      fail_msg("%ld kB for five million rows, %ld kB for twelve", before, after);
     }
   }
   unlink(path);
@@ -558,13 +652,17 @@ static void memory_does_not_grow_with_the_rows(void **state) {
 }
 
 int main(void) {
+  oat_threads_always();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(parts_change_nothing, set_up, tear_down),
       cmocka_unit_test_setup_teardown(rows_some_at_a_time, set_up, tear_down),
       cmocka_unit_test_setup_teardown(large_files_in_parts, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(long_records_among_short_ones, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(packed_files_that_end_early, set_up, tear_down),
       cmocka_unit_test_setup_teardown(first_error_of_many, set_up, tear_down),
       cmocka_unit_test_setup_teardown(threads_know_the_decimal_point, set_up, tear_down),
       cmocka_unit_test_setup_teardown(npy_some_rows_at_a_time, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(large_npy_files, set_up, tear_down),
       cmocka_unit_test_setup_teardown(data_as_npy, set_up, tear_down),
       cmocka_unit_test_setup_teardown(rows_written_some_at_a_time, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_table_that_is_not_kept, set_up, tear_down),

@@ -65,7 +65,7 @@ static void add_deviations(void *self, size_t lane, size_t item) {
 /* Goes through the column; what all lanes have seen. */
 static seen go_through(column_job *job, int threads, void (*visit)(void *self, size_t lane, size_t item)) {
   const double first = job->x.a[0];
-  oat_loop loop = oat_chunks(job->n, 2, threads);
+  oat_loop loop = oat_chunks(job->n, OAT_FLOPS_OF_MEMORY, threads);
   loop.item = visit;
   loop.self = job;
   for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "data/data.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 
 /* Data with room for n rows and everything else as in `like`. */
@@ -39,25 +40,43 @@ done:
   return status;
 }
 
-/* `count` rows of a column: those that are named, or, without names, the first ones. NULL columns are none. */
-static void copy_rows(oat_column from, size_t count, const size_t *rows, double *to) {
-  for (size_t i = 0; from.a != NULL && i < count; i++) {
-    to[i] = from.a[(rows != NULL ? rows[i] : i) * from.step];
+/* Rows on their way from one to another. */
+typedef struct moving {
+  const oatgp_data *from;
+  size_t count;
+  const size_t *rows; /* those that are named, or, without names, the first ones */
+  size_t place;       /* where they go, and after it */
+  oatgp_data *to;
+} moving;
+
+/* A NULL column is none. */
+static void copy_rows(const moving *m, oat_span part, oat_column from, double *to) {
+  for (size_t i = part.first; from.a != NULL && i < part.first + part.count; i++) {
+    to[m->place + i] = from.a[(m->rows != NULL ? m->rows[i] : i) * from.step];
   }
 }
 
-/* The rows go to `place` and after it. */
-static void copy_all(const oatgp_data *from, size_t count, const size_t *rows, size_t place, oatgp_data *to) {
-  for (size_t j = 0; j < from->d; j++) {
-    copy_rows(oat_data_input(from, j), count, rows, to->own_x + j * to->n + place);
+static void copy_chunk(void *self, size_t lane, size_t item) {
+  const moving *m = self;
+  const oat_span part = oat_chunk(m->count, item);
+  const double *const columns[] = {m->from->y, m->from->weight, m->from->noise};
+  double *const targets[] = {m->to->own_y, m->to->weight, m->to->noise};
+  (void)lane;
+  for (size_t j = 0; j < m->from->d; j++) {
+    copy_rows(m, part, oat_data_input(m->from, j), m->to->own_x + j * m->to->n);
   }
-  const double *const columns[] = {from->y, from->weight, from->noise};
-  double *const targets[] = {to->own_y, to->weight, to->noise};
   for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
     if (targets[c] != NULL) {
-      copy_rows((oat_column){columns[c], 1}, count, rows, targets[c] + place);
+      copy_rows(m, part, (oat_column){columns[c], 1}, targets[c]);
     }
   }
+}
+
+static void copy_all(const oatgp_context *ctx, moving m) {
+  oat_loop loop = oat_chunks(m.count, OAT_FLOPS_OF_MEMORY * (double)m.from->d, ctx->threads);
+  loop.item = copy_chunk;
+  loop.self = &m;
+  oat_loop_run(&loop);
 }
 
 oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_t count, const size_t *rows, oatgp_data **out) {
@@ -69,7 +88,7 @@ oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_
     REFUSE_IF(rows[i] >= data->n, ctx, OATGP_ARGUMENT, "row %zu is asked for, but the data have %zu, numbered from 0", rows[i], data->n);
   }
   PASS_ON(make_like(ctx, data, count, &copy));
-  copy_all(data, count, rows, 0, copy);
+  copy_all(ctx, (moving){data, count, rows, 0, copy});
   *out = copy;
   return OATGP_OK;
 }
@@ -92,8 +111,8 @@ oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const 
   REFUSE_IF(!same_columns(first, second), ctx, OATGP_DATA,
             "data cannot be joined: only one has a target, weights or noise variances that the other lacks");
   PASS_ON(make_like(ctx, first, first->n + second->n, &both));
-  copy_all(first, first->n, NULL, 0, both);
-  copy_all(second, second->n, NULL, first->n, both);
+  copy_all(ctx, (moving){first, first->n, NULL, 0, both});
+  copy_all(ctx, (moving){second, second->n, NULL, first->n, both});
   *out = both;
   return OATGP_OK;
 }

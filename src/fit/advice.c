@@ -83,7 +83,7 @@ static oatgp_status look_for_outliers(oatgp_context *ctx, const oat_setup *setup
                            .lanes = lanes,
                            .workers = workers,
                            .threads = ctx->at_work,
-                           .flops = 20 * (double)n * (double)columns,
+                           .flops = 10 * OAT_FLOPS_OF_MEMORY * (double)n * (double)columns,
                            .item = look_at_column,
                            .self = &l});
   for (size_t c = 0; c < columns; c++) {

@@ -7,28 +7,55 @@
 
 #include "oat_config.h"
 #include "util/hash.h"
+#include "util/lanes.h"
 
-void oat_fingerprint(const oatgp_data *data, char *text) {
-  uint64_t hash = OAT_HASH_START;
-  for (size_t j = 0; j < data->d; j++) {
-    const oat_column x = oat_data_input(data, j);
-    for (size_t i = 0; i < data->n; i++) {
-      hash = oat_hash(hash, &x.a[i * x.step], sizeof(double));
-    }
+/* ---- the fingerprint ------------------------------------------------------------------------------------------------- */
+
+/* Chunks of the columns, one column after the other. Each lane has a hash of its chunks. */
+typedef struct hashing {
+  const oatgp_data *data;
+  size_t chunks; /* of a column */
+  uint64_t lane[OAT_MOST_LANES];
+} hashing;
+
+static void hash_chunk(void *self, size_t lane, size_t item) {
+  hashing *h = self;
+  const oat_column x = oat_data_column(h->data, item / h->chunks);
+  const oat_span rows = oat_chunk(h->data->n, item % h->chunks);
+  uint64_t hash = h->lane[lane];
+  for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+    hash = oat_hash(hash, &x.a[i * x.step], sizeof(double));
   }
-  const double *const columns[] = {data->y, data->weight, data->noise};
-  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-    hash = columns[i] != NULL ? oat_hash(hash, columns[i], data->n * sizeof(double)) : hash;
+  h->lane[lane] = hash;
+}
+
+void oat_fingerprint(const oatgp_data *data, int threads, char *text) {
+  hashing h = {.data = data, .chunks = (data->n + OAT_CHUNK - 1) / OAT_CHUNK};
+  const size_t items = oatgp_data_columns(data) * h.chunks, lanes = oat_lanes_for(items);
+  for (size_t lane = 0; lane < lanes; lane++) {
+    h.lane[lane] = OAT_HASH_START;
+  }
+  oat_loop_run(&(oat_loop){.items = items,
+                           .lanes = lanes,
+                           .threads = threads,
+                           .flops = 5 * OAT_FLOPS_OF_MEMORY * (double)data->n * (double)oatgp_data_columns(data),
+                           .item = hash_chunk,
+                           .self = &h});
+  uint64_t hash = OAT_HASH_START;
+  for (size_t lane = 0; lane < lanes; lane++) {
+    hash = oat_hash(hash, &h.lane[lane], sizeof h.lane[lane]);
   }
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
 }
+
+/* ---- the model ------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
   const oatgp_data *data = setup->data;
   const oatgp_settings *settings = setup->settings;
   oatgp_status status = OATGP_OK;
   char fingerprint[OAT_FINGERPRINT];
-  oat_fingerprint(data, fingerprint);
+  oat_fingerprint(data, ctx->at_work, fingerprint);
   const char *const texts[OAT_TEXTS] = {
       [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = setup->kernel->name,
       [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,

@@ -237,7 +237,7 @@ oatgp_status oat_checkpoint_write(oat_fit_run *f) {
   oatgp_status status = OATGP_OK;
   store_numbers(f, numbers);
   if (*f->fingerprint == '\0') {
-    oat_fingerprint(f->setup.data, f->fingerprint);
+    oat_fingerprint(f->setup.data, f->ctx->at_work, f->fingerprint);
   }
   TRY(oat_tensors_set(f->ctx, &file, "format", FORMAT));
   TRY(oat_tensors_set(f->ctx, &file, "format_version", FORMAT_VERSION));
@@ -300,7 +300,7 @@ static oatgp_status check_origin(const oat_fit_run *f, const oat_tensors *file) 
   const char *format = oat_tensors_text(file, "format"), *version = oat_tensors_text(file, "format_version");
   const char *settings = oat_tensors_text(file, "settings"), *data = oat_tensors_text(file, "data_fingerprint");
   char fingerprint[OAT_FINGERPRINT];
-  oat_fingerprint(f->setup.data, fingerprint);
+  oat_fingerprint(f->setup.data, f->ctx->at_work, fingerprint);
   if (format == NULL || strcmp(format, FORMAT) != 0 || version == NULL || strcmp(version, FORMAT_VERSION) != 0 || settings == NULL) {
     return oat_fail(f->ctx, OATGP_FORMAT, "%s is not a checkpoint of this version of oatgp", file->path);
   }

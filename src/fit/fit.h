@@ -12,7 +12,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
 
 /* A text that tells data apart: a hash of inputs, target, weights and noise variances. */
 #define OAT_FINGERPRINT 32
-void oat_fingerprint(const oatgp_data *data, char *text);
+void oat_fingerprint(const oatgp_data *data, int threads, char *text);
 
 /* Rows of numbers that grow. */
 typedef struct oat_log {

@@ -37,10 +37,10 @@ static oatgp_status add_rows(const oatgp_model *model, oat_objective *objective,
 }
 
 /* Tells updated models apart, as it does data: from what it was and the new rows. */
-static void chain_fingerprint(oatgp_model *model, const oatgp_data *data, char *text) {
+static void chain_fingerprint(const oatgp_model *model, const oatgp_data *data, int threads, char *text) {
   const char *before = model->text[OAT_TEXT_FINGERPRINT] != NULL ? model->text[OAT_TEXT_FINGERPRINT] : "";
   char added[OAT_FINGERPRINT];
-  oat_fingerprint(data, added);
+  oat_fingerprint(data, threads, added);
   const uint64_t hash = oat_hash(oat_hash(OAT_HASH_START, before, strlen(before)), added, strlen(added));
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
 }
@@ -81,7 +81,7 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
   if (added != OATGP_OK || !isfinite(value)) {
     TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
   }
-  chain_fingerprint(model, data, text);
+  chain_fingerprint(model, data, ctx->at_work, text);
   TRY(oat_copy_text(ctx, text, &fingerprint));
   take_over(model, objective, value, fingerprint);
   TRY(oat_model_finish(ctx, model));

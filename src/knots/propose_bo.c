@@ -71,7 +71,8 @@ static void look_ahead(void *self, size_t lane, size_t first, oat_points x) {
 /* The unknown row with the largest expected improvement; n if all are known. */
 static size_t most_promising(hunt *h) {
   const oat_objective_config *config = &h->search->objective->config;
-  const oat_each each = {.block = BLOCK, .threads = config->where.threads, .visit = look_ahead, .self = h};
+  const double known = (double)h->surrogate.n, flops = known * (2 * known + 3 * (double)h->surrogate.d + 25);
+  const oat_each each = {.block = BLOCK, .threads = config->where.threads, .flops = flops, .visit = look_ahead, .self = h};
   oat_largest_clear(h->promising);
   oat_rows_each(config->rows, &each);
   return oat_largest_join((oat_largest){-1, oat_rows_total(config->rows)}, h->promising).at;

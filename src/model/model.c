@@ -133,7 +133,7 @@ oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, 
       slope[j] = scale * model->coefficient[1 + j] / model->scaling.spread[j];
     }
   }
-  oat_rows_plane(rows, constant, slope, model->scaling.middle, mean);
+  oat_rows_plane(rows, ctx->at_work, constant, slope, model->scaling.middle, mean);
 done:
   free(slope);
   return status;

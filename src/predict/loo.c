@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "util/lanes.h"
 #include "util/memory.h"
 
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
@@ -81,9 +82,20 @@ static oatgp_status recognise(const leaving *l, const oat_left_out *found) {
   return fabs(found->products - explained) <= OTHER_ROWS * rwr ? OATGP_OK : refuse_rows(l->ctx, "their inputs differ");
 }
 
+/* From the model's unit to the data's. */
+static void convert_chunk(void *self, size_t lane, size_t item) {
+  const leaving *l = self;
+  const double unit = l->model->number[OAT_NUMBER_Y_SCALE];
+  const oat_span part = oat_chunk(oat_rows_total(l->rows), item);
+  (void)lane;
+  for (size_t i = part.first; i < part.first + part.count; i++) {
+    l->out->error[i] *= unit;
+    l->out->sd[i] = unit * sqrt(l->out->sd[i]);
+  }
+}
+
 static oatgp_status leave_sparse(leaving *l) {
   const oatgp_model *model = l->model;
-  const double unit = model->number[OAT_NUMBER_Y_SCALE];
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
   oatgp_status status = OATGP_OK;
@@ -99,10 +111,10 @@ static oatgp_status leave_sparse(leaving *l) {
   const oat_device_config config = oat_model_device(model, l->where);
   TRY(oat_device_keep(l->ctx, &config, l->rows, &device));
   TRY(device->table->left_out(device, &sparse, &out));
-  for (size_t i = 0; i < oat_rows_total(l->rows); i++) {
-    l->out->error[i] *= unit;
-    l->out->sd[i] = unit * sqrt(l->out->sd[i]);
-  }
+  oat_loop loop = oat_chunks(oat_rows_total(l->rows), 5 * OAT_FLOPS_OF_MEMORY, l->where.threads);
+  loop.item = convert_chunk;
+  loop.self = l;
+  oat_loop_run(&loop);
   TRY(l->out->known ? OATGP_OK : recognise(l, &out));
 done:
   return status;

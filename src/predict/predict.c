@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "predict/predict.h"
+#include "util/lanes.h"
 #include "util/machine.h"
 #include "util/memory.h"
 #include "util/rng.h"
+
+enum { PANEL = 64, DRAWS = 32 }; /* rows of a factor, and draws, that are worked on at a time */
 
 static double prior_variance(const oatgp_model *model) {
   const oat_sparse sparse = oat_model_sparse(model);
@@ -25,6 +28,26 @@ static oatgp_status load(oatgp_context *ctx, const oatgp_model *model, const oat
   return oat_device_keep(ctx, &config, rows, out);
 }
 
+/* What the device has found, and what becomes of it. */
+typedef struct parts {
+  const oatgp_model *model;
+  const oat_row_predictions *found;
+  size_t n;
+  double *mean, *variance;
+} parts;
+
+static void put_together(void *self, size_t lane, size_t item) {
+  const parts *p = self;
+  const oatgp_model *model = p->model;
+  const oat_span part = oat_chunk(p->n, item);
+  (void)lane;
+  for (size_t i = part.first; i < part.first + part.count; i++) {
+    p->mean[i] += model->number[OAT_NUMBER_Y_SCALE] * p->found->mean[i];
+    /* what the knots leave of the prior variance, and the variance of what they explain */
+    p->variance[i] = (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : p->found->left[i]) + (model->approx->sparse ? p->found->u2[i] : 0);
+  }
+}
+
 /* At rows the mean, in the data's units, and the latent variance in squares of the model's unit: in those of the data
  * it may leave the range of a double, where the standard deviation does not. */
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean, double *variance) {
@@ -32,17 +55,16 @@ static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model,
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
   oat_scratch memory = {.ctx = ctx};
-  const oat_row_predictions out = {oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1)};
+  const oat_row_predictions found = {oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1)};
   oatgp_status status;
   TRY(memory.status);
   TRY(load(ctx, model, rows, &device));
-  TRY(device->table->predictions(device, &sparse, model->lb, model->c, &out));
+  TRY(device->table->predictions(device, &sparse, model->lb, model->c, &found));
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
-  for (size_t i = 0; i < n; i++) {
-    mean[i] += model->number[OAT_NUMBER_Y_SCALE] * out.mean[i];
-    /* what the knots leave of the prior variance, and the variance of what they explain */
-    variance[i] = (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : out.left[i]) + (model->approx->sparse ? out.u2[i] : 0);
-  }
+  oat_loop loop = oat_chunks(n, 2 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
+  loop.item = put_together;
+  loop.self = &(parts){model, &found, n, mean, variance};
+  oat_loop_run(&loop);
 done:
   oat_scratch_free(&memory);
   return status;
@@ -106,8 +128,34 @@ typedef struct spreads {
   double (*convert)(double variance, double unit);
 } spreads;
 
+/* Rows on their way to the caller. */
+typedef struct handing_over {
+  const oatgp_model *model;
+  const oatgp_data *data;
+  const double *mean, *variance;
+  const spreads *out;
+} handing_over;
+
+static void hand_over(void *self, size_t lane, size_t item) {
+  const handing_over *h = self;
+  const spreads *out = h->out;
+  const oat_span part = oat_chunk(h->data->n, item);
+  const double unit = h->model->number[OAT_NUMBER_Y_SCALE];
+  (void)lane;
+  if (out->mean != NULL) {
+    memcpy(out->mean + part.first, h->mean + part.first, part.count * sizeof *h->mean);
+  }
+  for (size_t i = part.first; i < part.first + part.count; i++) {
+    if (out->latent != NULL) {
+      out->latent[i] = out->convert(h->variance[i], unit);
+    }
+    if (out->observed != NULL) {
+      out->observed[i] = out->convert(h->variance[i] + noise_variance(h->model, h->data, i), unit);
+    }
+  }
+}
+
 static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const spreads *out) {
-  const double unit = model->number[OAT_NUMBER_Y_SCALE];
   oat_scratch memory = {.ctx = ctx};
   double *mean = oat_take_doubles(&memory, data->n, 1), *variance = oat_take_doubles(&memory, data->n, 1);
   oat_rows *rows = NULL;
@@ -117,17 +165,10 @@ static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, c
   TRY(predict_points(ctx, model, rows, mean, variance));
   TRY(check_finite(ctx, data, mean, "mean"));
   TRY(check_finite(ctx, data, variance, "variance"));
-  if (out->mean != NULL) {
-    memcpy(out->mean, mean, data->n * sizeof *mean);
-  }
-  for (size_t i = 0; i < data->n; i++) {
-    if (out->latent != NULL) {
-      out->latent[i] = out->convert(variance[i], unit);
-    }
-    if (out->observed != NULL) {
-      out->observed[i] = out->convert(variance[i] + noise_variance(model, data, i), unit);
-    }
-  }
+  oat_loop loop = oat_chunks(data->n, 5 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
+  loop.item = hand_over;
+  loop.self = &(handing_over){model, data, mean, variance, out};
+  oat_loop_run(&loop);
 done:
   oat_rows_free(rows);
   oat_scratch_free(&memory);
@@ -226,15 +267,30 @@ static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
       sigma * unit, unit > 1 ? "large" : "small", unit > 1 ? "divided by some power of ten" : "multiplied by some power of ten");
 }
 
+typedef struct multiplication {
+  size_t n;
+  double by, *values;
+} multiplication;
+
+static void multiply_chunk(void *self, size_t lane, size_t item) {
+  const multiplication *m = self;
+  const oat_span part = oat_chunk(m->n, item);
+  (void)lane;
+  for (size_t i = part.first; i < part.first + part.count; i++) {
+    m->values[i] *= m->by;
+  }
+}
+
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
   const double unit = model->number[OAT_NUMBER_Y_SCALE];
   oatgp_status status = OATGP_OK;
   TRY(check_unit(ctx, model));
   TRY(check_joint(ctx, model, data->n, 1));
   TRY(join_rows(ctx, model, data, covariance));
-  for (size_t i = 0; i < data->n * data->n; i++) {
-    covariance[i] *= unit * unit;
-  }
+  oat_loop loop = oat_chunks(data->n * data->n, OAT_FLOPS_OF_MEMORY, ctx->at_work);
+  loop.item = multiply_chunk;
+  loop.self = &(multiplication){data->n * data->n, unit * unit, covariance};
+  oat_loop_run(&loop);
 done:
   return status;
 }
@@ -260,6 +316,37 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
                   n);
 }
 
+/* Draws, some at a time: each is the mean and L times normal numbers. Panels of rows of L, whose columns behind the panel
+ * are 0, go through all of them. */
+typedef struct drawing {
+  size_t n, count;
+  const double *l;
+  const double *normal; /* n x count */
+  double scale, *samples;
+} drawing;
+
+static void draw_panel(void *self, size_t lane, size_t item) {
+  const drawing *d = self;
+  const size_t first = item * PANEL, left = d->n - first, rows = left < PANEL ? left : PANEL;
+  const oat_const_view panel = {d->l + first, rows, first + rows, d->n};
+  (void)lane;
+  for (size_t s = 0; s < d->count; s++) {
+    oat_gemv(d->scale, panel, OAT_PLAIN, d->normal + s * d->n, 1, d->samples + s * d->n + first);
+  }
+}
+
+static void draw(const drawing *d, int threads) {
+  const size_t panels = (d->n + PANEL - 1) / PANEL;
+  drawing copy = *d;
+  oat_loop_run(&(oat_loop){.items = panels,
+                           .lanes = oat_lanes_for(panels),
+                           .threads = threads,
+                           .flops = (double)d->n * (double)d->n * (double)d->count,
+                           .backwards = true,
+                           .item = draw_panel,
+                           .self = &copy});
+}
+
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples) {
   const size_t n = data->n;
@@ -268,18 +355,19 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
   oatgp_status status;
   oat_rng_seed(&rng, seed);
   TRY(check_joint(ctx, model, n, 2));
-  double *mean = oat_take_doubles(&memory, n, 1), *draw = oat_take_doubles(&memory, n, 1);
+  double *mean = oat_take_doubles(&memory, n, 1), *normal = oat_take_doubles(&memory, n, count < DRAWS ? count : DRAWS);
   double *covariance = oat_take_doubles(&memory, n, n), *l = oat_take_doubles(&memory, n, n);
   TRY(memory.status);
   TRY(oat_predict(ctx, model, data, &(oatgp_prediction){mean, NULL, NULL}));
   TRY(join_rows(ctx, model, data, covariance));
   TRY(factorise_posterior(ctx, n, covariance, prior_variance(model), l));
-  for (size_t s = 0; s < count; s++) {
-    for (size_t i = 0; i < n; i++) {
-      draw[i] = oat_rng_normal(&rng);
-      samples[s * n + i] = mean[i];
+  for (size_t done = 0; done < count; done += DRAWS) {
+    const size_t now = count - done < DRAWS ? count - done : DRAWS;
+    for (size_t i = 0; i < n * now; i++) {
+      normal[i] = oat_rng_normal(&rng);
+      samples[done * n + i] = mean[i % n];
     }
-    oat_gemv(model->number[OAT_NUMBER_Y_SCALE], oat_const_square(l, n), OAT_PLAIN, draw, 1, samples + s * n);
+    draw(&(drawing){n, now, l, normal, model->number[OAT_NUMBER_Y_SCALE], samples + done * n}, ctx->at_work);
   }
 done:
   oat_scratch_free(&memory);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/lanes.h"
 #include "util/memory.h"
 
 /* Predictions of one model at all rows: means and standard deviations. */
@@ -21,45 +22,92 @@ static oatgp_status predict_all(oat_scratch *memory, const oatgp_model *model, c
   return oat_predict_sd(memory->ctx, model, data, &(oatgp_prediction_sd){p->mean, p->latent, p->observed});
 }
 
-/* All scores but those against another model; nlp has room for n values. */
-static void score_rows(size_t n, const double *y, oat_gaussian observed, double *nlp, oatgp_scores *out) {
+/* Scores that take a few passes over the rows each, side by side. */
+typedef struct scoring {
+  size_t n;
+  const double *y;
+  oat_gaussian observed;
+  double *nlp;
+  double sd; /* of y */
+  oatgp_scores *out;
+} scoring;
+
+static void score_part(void *self, size_t lane, size_t item) {
+  scoring *s = self;
+  oatgp_scores *out = s->out;
+  const struct {
+    double p, *coverage;
+  } shares[] = {
+      {0.50, &out->coverage50}, {0.80, &out->coverage80}, {0.90, &out->coverage90}, {0.95, &out->coverage95}, {0.99, &out->coverage99}};
+  (void)lane;
+  if (item == 0) {
+    out->mean_nlp = oat_mean(s->n, s->nlp);
+    out->mnlp = oat_median(s->n, s->nlp);
+  } else if (item == 1) {
+    out->rmse = oat_rmse(s->n, s->y, s->observed.mean);
+  } else if (item == 2) {
+    s->sd = oat_sd(s->n, s->y);
+  } else {
+    *shares[item - 3].coverage = oat_coverage(s->n, s->y, s->observed, shares[item - 3].p);
+  }
+}
+
+/* All scores but those against another model; nlp has that of each row, and is put in another order. */
+static void score_rows(int threads, size_t n, const double *y, oat_gaussian observed, double *nlp, oatgp_scores *out) {
+  enum { PARTS = 8 };
+  scoring s = {n, y, observed, nlp, 0, out};
   out->n = n;
-  out->rmse = oat_rmse(n, y, observed.mean);
-  out->srmse = oat_srmse(n, y, observed.mean);
-  oat_nlp(n, y, observed, nlp);
-  out->mean_nlp = oat_mean(n, nlp);
-  out->mnlp = oat_median(n, nlp);
-  out->coverage50 = oat_coverage(n, y, observed, 0.50);
-  out->coverage80 = oat_coverage(n, y, observed, 0.80);
-  out->coverage90 = oat_coverage(n, y, observed, 0.90);
-  out->coverage95 = oat_coverage(n, y, observed, 0.95);
-  out->coverage99 = oat_coverage(n, y, observed, 0.99);
+  oat_loop_run(&(oat_loop){.items = PARTS,
+                           .lanes = PARTS,
+                           .threads = threads,
+                           .flops = PARTS * OAT_FLOPS_OF_MEMORY * (double)n,
+                           .item = score_part,
+                           .self = &s});
+  out->srmse = s.sd > 0 ? out->rmse / s.sd : NAN;
   out->aukl_latent = NAN;
   out->aukl_observation = NAN;
 }
 
-oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
-                                 oatgp_scores *scores) {
-  const size_t n = data->n;
-  double *nlp = NULL;
-  const oatgp_status status = oat_new_matrix(ctx, n, 1, &nlp);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  oat_nlp(n, data->y, observed, nlp);
-  for (size_t i = 0; rows != NULL && i < n; i++) {
-    const double values[] = {observed.mean[i], observed.sd[i], nlp[i], (data->y[i] - observed.mean[i]) / observed.sd[i]};
-    double *const places[] = {rows->mean, rows->sd, rows->nlp, rows->residual};
+/* What is said of each row. */
+typedef struct row_report {
+  const oatgp_data *data;
+  oat_gaussian observed;
+  const oatgp_held_out_sd *rows; /* or NULL */
+  double *nlp;
+} row_report;
+
+static void report_chunk(void *self, size_t lane, size_t item) {
+  const row_report *r = self;
+  const oat_span part = oat_chunk(r->data->n, item);
+  const double *mean = r->observed.mean, *sd = r->observed.sd, *y = r->data->y;
+  (void)lane;
+  oat_nlp(part.count, y + part.first, (oat_gaussian){mean + part.first, sd + part.first}, r->nlp + part.first);
+  for (size_t i = part.first; r->rows != NULL && i < part.first + part.count; i++) {
+    const double values[] = {mean[i], sd[i], r->nlp[i], (y[i] - mean[i]) / sd[i]};
+    double *const places[] = {r->rows->mean, r->rows->sd, r->rows->nlp, r->rows->residual};
     for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
       if (places[j] != NULL) {
         places[j][i] = values[j];
       }
     }
   }
-  if (scores != NULL) {
-    score_rows(n, data->y, observed, nlp, scores);
+}
+
+oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
+                                 oatgp_scores *scores) {
+  row_report r = {data, observed, rows, NULL};
+  const oatgp_status status = oat_new_matrix(ctx, data->n, 1, &r.nlp);
+  if (status != OATGP_OK) {
+    return status;
   }
-  free(nlp);
+  oat_loop loop = oat_chunks(data->n, 10 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
+  loop.item = report_chunk;
+  loop.self = &r;
+  oat_loop_run(&loop);
+  if (scores != NULL) {
+    score_rows(ctx->at_work, data->n, data->y, observed, r.nlp, scores);
+  }
+  free(r.nlp);
   return status;
 }
 
@@ -87,12 +135,11 @@ static oatgp_status check_against(oatgp_context *ctx, const oatgp_model *model, 
 oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                        oatgp_scores *out) {
   oat_scratch memory = {.ctx = ctx};
-  double *nlp = oat_take_doubles(&memory, data->n, 1);
   predictions own = {0}, other = {0};
   oatgp_scores scores;
   oatgp_status status;
   TRY(predict_all(&memory, model, data, &own));
-  score_rows(data->n, data->y, (oat_gaussian){own.mean, own.observed}, nlp, &scores);
+  TRY(oat_held_out_report(ctx, data, (oat_gaussian){own.mean, own.observed}, NULL, &scores));
   if (against != NULL) {
     TRY(check_against(ctx, model, against));
     TRY(predict_all(&memory, against, data, &other));

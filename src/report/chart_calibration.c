@@ -5,6 +5,7 @@
 
 #include "data/data.h"
 #include "report/chart.h"
+#include "util/lanes.h"
 
 enum { COVERAGE, PIT, PANELS };
 enum { STEPS = 101, MOST_BINS = 20, FEW_ROWS = 400 };
@@ -19,23 +20,56 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability integral transform (PIT)");
 }
 
-/* P(Y <= y) for a row. */
-static double pit(const oat_facts *f, size_t row) { return 0.5 * erfc(-f->residual[row] / sqrt(2)); }
+/* ---- counting -------------------------------------------------------------------------------------------------------- */
+
+/* Rows by the place of what a function says of each, from 0 to below `places`; NaN counts nowhere. */
+typedef struct counting {
+  const oat_facts *facts;
+  size_t places;
+  double (*place)(const oat_facts *f, size_t row, size_t places);
+  size_t lane[OAT_MOST_LANES][STEPS];
+} counting;
+
+static void count_chunk(void *self, size_t lane, size_t item) {
+  counting *c = self;
+  const oat_span rows = oat_chunk(c->facts->data->n, item);
+  for (size_t row = rows.first; row < rows.first + rows.count; row++) {
+    const double at = c->place(c->facts, row, c->places);
+    if (!isnan(at)) {
+      c->lane[lane][at < (double)c->places ? (size_t)at : c->places - 1]++;
+    }
+  }
+}
+
+static void count_rows(counting *c, double count[STEPS]) {
+  oat_loop loop = oat_chunks(c->facts->data->n, 10 * OAT_FLOPS_OF_MEMORY, c->facts->ctx->at_work);
+  loop.item = count_chunk;
+  loop.self = c;
+  oat_loop_run(&loop);
+  for (size_t i = 0; i < c->places; i++) {
+    count[i] = 0;
+    for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
+      count[i] += (double)c->lane[lane][i];
+    }
+  }
+}
 
 /* ---- coverage -------------------------------------------------------------------------------------------------------- */
 
+/* The first of the central intervals, of probability i / (STEPS - 1), that has the row. */
+static double interval_of(const oat_facts *f, size_t row, size_t steps) {
+  return ceil(erf(fabs(f->residual[row]) / sqrt(2)) * (double)(steps - 1));
+}
+
 /* inside[i]: share of rows in their central interval of probability i / (STEPS - 1). */
 static void count_inside(const oat_facts *f, double inside[STEPS]) {
-  const size_t n = f->data->n;
-  size_t count[STEPS + 1] = {0};
-  for (size_t row = 0; row < n; row++) {
-    const double needed = erf(fabs(f->residual[row]) / sqrt(2));
-    count[isnan(needed) ? STEPS : (size_t)ceil(needed * (STEPS - 1))]++;
+  counting c = {.facts = f, .places = STEPS, .place = interval_of};
+  count_rows(&c, inside);
+  for (size_t i = 1; i < STEPS; i++) {
+    inside[i] += inside[i - 1];
   }
-  size_t sum = 0;
   for (size_t i = 0; i < STEPS; i++) {
-    sum += count[i];
-    inside[i] = (double)sum / (double)n;
+    inside[i] /= (double)f->data->n;
   }
 }
 
@@ -81,22 +115,18 @@ static void explain_coverage(const oat_facts *f, oat_string *out) {
 
 static size_t count_bins(const oat_facts *f) { return f->data->n < FEW_ROWS ? MOST_BINS / 2 : MOST_BINS; }
 
-static void fill_bins(const oat_facts *f, size_t bins, double height[MOST_BINS]) {
-  for (size_t i = 0; i < bins; i++) {
-    height[i] = 0;
-  }
-  for (size_t row = 0; row < f->data->n; row++) {
-    const double at = pit(f, row) * (double)bins;
-    if (!isnan(at)) {
-      height[at < (double)bins ? (size_t)at : bins - 1]++;
-    }
-  }
+/* P(Y <= y) for a row, in bins. */
+static double bin_of(const oat_facts *f, size_t row, size_t bins) { return 0.5 * erfc(-f->residual[row] / sqrt(2)) * (double)bins; }
+
+static void fill_bins(const oat_facts *f, size_t bins, double height[STEPS]) {
+  counting c = {.facts = f, .places = bins, .place = bin_of};
+  count_rows(&c, height);
 }
 
 static oatgp_status draw_pit(const oat_facts *f, oat_panel *out) {
   const size_t bins = count_bins(f);
   const double share = 1 / (double)bins, ends[] = {0, 1};
-  double height[MOST_BINS], middle[MOST_BINS];
+  double height[STEPS], middle[MOST_BINS];
   const double lowest = (double)oat_binomial_quantile(f->data->n, share, 0.025);
   const double highest = (double)oat_binomial_quantile(f->data->n, share, 0.975);
   const double low[] = {lowest, lowest}, high[] = {highest, highest};
@@ -115,7 +145,7 @@ static oatgp_status draw_pit(const oat_facts *f, oat_panel *out) {
 static void explain_pit(const oat_facts *f, oat_string *out) {
   const size_t bins = count_bins(f);
   const double share = 1 / (double)bins;
-  double height[MOST_BINS];
+  double height[STEPS];
   size_t outside = 0;
   fill_bins(f, bins, height);
   for (size_t i = 0; i < bins; i++) {

@@ -9,6 +9,7 @@
 #include "predict/predict.h"
 #include "model/model.h"
 #include "plot/svg.h"
+#include "util/lanes.h"
 #include "util/rng.h"
 
 /* ---- sorting: row or input numbers by falling value ------------------------------------------------------------------ */
@@ -26,14 +27,23 @@ static int by_falling_value(const void *a, const void *b) {
   return (p->number > q->number) - (p->number < q->number);
 }
 
-/* All n numbers into `out`, or the first `most` of them. A value that is none comes last. */
+/* The first `most` of n numbers into `out`. A value that is none comes last. The list has room for twice as many: when it
+ * is full, the worse half goes. */
 static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, size_t most, size_t *out) {
   ranked *list = NULL;
-  PASS_ON(oat_new(ctx, n, sizeof *list, &list));
+  size_t count = 0;
+  PASS_ON(oat_new(ctx, 2 * most, sizeof *list, &list));
   for (size_t i = 0; i < n; i++) {
-    list[i] = (ranked){isnan(values[i]) ? -INFINITY : values[i], i};
+    const ranked next = {isnan(values[i]) ? -INFINITY : values[i], i};
+    if (count == 2 * most) {
+      qsort(list, count, sizeof *list, by_falling_value);
+      count = most;
+    }
+    if (count < most || by_falling_value(&next, &list[most - 1]) < 0) {
+      list[count++] = next;
+    }
   }
-  qsort(list, n, sizeof *list, by_falling_value);
+  qsort(list, count, sizeof *list, by_falling_value);
   for (size_t i = 0; i < most; i++) {
     out[i] = list[i].number;
   }
@@ -85,6 +95,7 @@ static oatgp_status find_knots(oat_facts *f) {
   return oat_predict_knots(f->ctx, f->model, f->knots, NULL, NULL);
 }
 
+/* Of the rows of the fit. */
 static oatgp_status find_ranges(oat_facts *f) {
   const oat_scaling *const scaling = &f->model->scaling;
   f->lowest = oat_take_doubles(&f->memory, f->d, 1);
@@ -93,29 +104,50 @@ static oatgp_status find_ranges(oat_facts *f) {
   for (size_t j = 0; j < f->d; j++) {
     f->lowest[j] = scaling->lowest[j] * scaling->scale[j] + scaling->centre[j];
     f->highest[j] = scaling->highest[j] * scaling->scale[j] + scaling->centre[j];
-    for (size_t i = 0; f->data != NULL && i < f->data->n; i++) {
-      f->lowest[j] = fmin(f->lowest[j], f->input[j][i]);
-      f->highest[j] = fmax(f->highest[j], f->input[j][i]);
-    }
   }
   return OATGP_OK;
 }
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------------- */
 
+typedef struct inputs_job {
+  oat_facts *facts;
+  const size_t *column; /* of the data, for each input */
+  double *values;       /* rows x inputs */
+} inputs_job;
+
+/* Copies input j of the rows, and widens its range to theirs. */
+static void take_input(void *self, size_t lane, size_t j) {
+  const inputs_job *job = self;
+  oat_facts *f = job->facts;
+  const oat_column x = oat_data_input(f->data, job->column[j]);
+  double *const values = job->values + j * f->data->n;
+  double lowest = f->lowest[j], highest = f->highest[j];
+  (void)lane;
+  for (size_t i = 0; i < f->data->n; i++) {
+    const double value = values[i] = x.a[i * x.step];
+    lowest = value < lowest ? value : lowest;
+    highest = value > highest ? value : highest;
+  }
+  f->lowest[j] = lowest;
+  f->highest[j] = highest;
+}
+
 static oatgp_status find_inputs(oat_facts *f) {
   size_t *const column = oat_take(&f->memory, f->d, sizeof *column);
-  double *values = oat_take_doubles(&f->memory, f->data->n, f->d);
+  double *const values = oat_take_doubles(&f->memory, f->data->n, f->d);
   f->input = oat_take(&f->memory, f->d, sizeof *f->input);
   PASS_ON(f->memory.status);
   PASS_ON(oat_model_match_inputs(f->ctx, f->model, f->data, column));
-  for (size_t j = 0; j < f->d; j++, values += f->data->n) {
-    const oat_column x = oat_data_input(f->data, column[j]);
-    for (size_t i = 0; i < f->data->n; i++) {
-      values[i] = x.a[i * x.step];
-    }
-    f->input[j] = values;
+  for (size_t j = 0; j < f->d; j++) {
+    f->input[j] = values + j * f->data->n;
   }
+  oat_loop_run(&(oat_loop){.items = f->d,
+                           .lanes = oat_lanes_for(f->d),
+                           .threads = f->ctx->at_work,
+                           .flops = OAT_FLOPS_OF_MEMORY * (double)f->data->n * (double)f->d,
+                           .item = take_input,
+                           .self = &(inputs_job){f, column, values}});
   return OATGP_OK;
 }
 
@@ -173,11 +205,12 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
   PASS_ON(copy_names(facts));
   PASS_ON(order_inputs(facts));
   PASS_ON(find_knots(facts));
+  PASS_ON(find_ranges(facts));
   if (data != NULL) {
     PASS_ON(find_inputs(facts));
     PASS_ON(look_at_rows(facts));
   }
-  return find_ranges(facts);
+  return OATGP_OK;
 }
 
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out) {

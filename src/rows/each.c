@@ -16,6 +16,10 @@ static void visit_inputs(void *self, size_t lane, size_t item) {
 void oat_rows_each(const oat_rows *rows, const oat_each *each) {
   inputs_job j = {rows, each};
   const size_t blocks = oat_rows_blocks(rows, each->block);
-  const oat_loop loop = {.items = blocks, .lanes = oat_lanes_for(blocks), .threads = each->threads, .item = visit_inputs, .self = &j};
-  oat_loop_run(&loop);
+  oat_loop_run(&(oat_loop){.items = blocks,
+                           .lanes = oat_lanes_for(blocks),
+                           .threads = each->threads,
+                           .flops = each->flops * (double)rows->n,
+                           .item = visit_inputs,
+                           .self = &j});
 }

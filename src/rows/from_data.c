@@ -75,7 +75,7 @@ static oatgp_status too_far(oatgp_context *ctx, const filling *f, size_t place) 
 }
 
 static oatgp_status fill(oatgp_context *ctx, filling *f) {
-  oat_loop loop = oat_chunks(f->rows->n, 3 * (double)f->rows->d, ctx->at_work);
+  oat_loop loop = oat_chunks(f->rows->n, OAT_FLOPS_OF_MEMORY * (double)f->rows->d, ctx->at_work);
   size_t refused = SIZE_MAX;
   loop.item = fill_chunk;
   loop.self = f;

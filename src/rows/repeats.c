@@ -106,7 +106,11 @@ static void sort_list(void *self, size_t lane, size_t item) {
 
 static void work(oatgp_context *ctx, sorting *s) {
   const size_t shares = (s->n + s->share - 1) / s->share;
-  oat_loop loop = {.items = shares, .lanes = shares, .threads = ctx->at_work, .flops = 20 * (double)s->n * (double)s->rows->d, .self = s};
+  oat_loop loop = {.items = shares,
+                   .lanes = shares,
+                   .threads = ctx->at_work,
+                   .flops = 10 * OAT_FLOPS_OF_MEMORY * (double)s->n * (double)s->rows->d,
+                   .self = s};
   loop.item = mark_share;
   oat_loop_run(&loop);
   lay_out(s, shares);

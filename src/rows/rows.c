@@ -7,6 +7,7 @@
 
 #include "linalg/linalg.h"
 #include "rows/layout.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 
 size_t oat_rows_total(const oat_rows *rows) { return rows->before + rows->n + rows->after; }
@@ -145,17 +146,34 @@ void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index,
   gather(rows, index, count, rows->x, rows->d, x);
 }
 
-void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out) {
-  OAT_IN_ORDER(rows, b) {
+typedef struct plane {
+  const oat_rows *rows;
+  double constant;
+  const double *slope, *middle;
+  double *out;
+} plane;
+
+static void plane_chunk(void *self, size_t lane, size_t item) {
+  const plane *p = self;
+  const oat_row_block b = oat_rows_block(p->rows, OAT_CHUNK, item);
+  double *out = p->out + b.first;
+  (void)lane;
+  for (size_t i = 0; i < b.n; i++) {
+    out[i] = p->constant;
+  }
+  for (size_t j = 0; p->slope != NULL && j < p->rows->d; j++) {
     for (size_t i = 0; i < b.n; i++) {
-      out[b.first + i] = constant;
-    }
-    for (size_t j = 0; slope != NULL && j < rows->d; j++) {
-      for (size_t i = 0; i < b.n; i++) {
-        out[b.first + i] += slope[j] * (b.x.a[i + j * b.x.ld] - middle[j]);
-      }
+      out[i] += p->slope[j] * (b.x.a[i + j * b.x.ld] - p->middle[j]);
     }
   }
+}
+
+void oat_rows_plane(const oat_rows *rows, int threads, double constant, const double *slope, const double *middle, double *out) {
+  plane p = {rows, constant, slope, middle, out};
+  oat_loop loop = oat_chunks(rows->n, OAT_FLOPS_OF_MEMORY * (slope != NULL ? (double)rows->d : 1), threads);
+  loop.item = plane_chunk;
+  loop.self = &p;
+  oat_loop_run(&loop);
 }
 
 void oat_rows_range(const oat_rows *rows, double *lowest, double *highest) {

@@ -55,7 +55,7 @@ void oat_rows_copy(const oat_rows *rows, const double *coefficient, double tau, 
 /* x <- the inputs of these rows, count x d, column-major. */
 void oat_rows_inputs_of(const oat_rows *rows, size_t count, const size_t *index, double *x);
 /* out_i = constant + sum over the inputs of slope_j (x_ij - middle_j); slope may be NULL for none. */
-void oat_rows_plane(const oat_rows *rows, double constant, const double *slope, const double *middle, double *out);
+void oat_rows_plane(const oat_rows *rows, int threads, double constant, const double *slope, const double *middle, double *out);
 /* Widens the range (d each) to that of the inputs. */
 void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
 /* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that
@@ -66,6 +66,7 @@ double oat_rows_constant(const oat_rows *rows, double *tau);
 typedef struct oat_each {
   size_t block; /* rows at a time */
   int threads;
+  double flops;                                                       /* for each row, about */
   void (*visit)(void *self, size_t lane, size_t first, oat_points x); /* lane < OAT_MOST_LANES; the number of the first row */
   void *self;
 } oat_each;

@@ -5,10 +5,9 @@
 
 #include "text/shown.h"
 #include "tables/table.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 #include "util/threads.h"
-
-enum { FEW_ROWS = 10000 }; /* that one thread copies in less time than others take to begin */
 
 /* A column without any value is refused, unless it has no name either: then it comes from delimiters at the line ends. */
 static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
@@ -193,7 +192,8 @@ oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, size_t rows
   TRY(oat_new(ctx, 1, sizeof *data, &data));
   data->n = rows;
   TRY(make_room(ctx, table, data));
-#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (rows > FEW_ROWS)
+  const int threads = oat_threads_for(ctx->threads, OAT_FLOPS_OF_MEMORY * (double)rows * (double)table->count);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
   for (size_t k = 0; k < table->count; k++) {
     take_values(table, &table->series[k], rows);
   }

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/lanes.h"
 #include "util/memory.h"
 #include "util/threads.h"
+
+#define BYTE_FLOPS 40.0 /* that a byte of text is worth */
 
 enum { PART_BYTES = 1 << 18, PARTS_PER_THREAD = 32, MOST_PARTS = 128 };
 
@@ -156,8 +159,9 @@ static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *tab
 /* The parts of this step, while one thread reads the text of the next one. */
 static void read_parts(const oatgp_context *ctx, const oat_csv *csv, size_t count) {
   const locale_t plain = uselocale((locale_t)0);
-  const size_t ahead = count > 1 ? wider(csv) * csv->part_bytes : 0;
-#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (count > 1)
+  const int threads = count > 1 ? oat_threads_for(ctx->threads, BYTE_FLOPS * (double)csv->part_bytes * (double)count) : 1;
+  const size_t ahead = threads > 1 ? wider(csv) * csv->part_bytes : 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
   for (size_t i = 0; i < count + 1; i++) {
     const locale_t before = uselocale(plain);
     if (i == 0) {
@@ -191,7 +195,8 @@ static oatgp_status append(oatgp_context *ctx, const oat_csv *csv, oat_table *ta
     rows += csv->part[i].rows;
   }
   PASS_ON(oat_table_reserve(ctx, table, rows));
-#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(static) if (count > 1)
+  const int threads = count > 1 ? oat_threads_for(ctx->threads, OAT_FLOPS_OF_MEMORY * (double)rows * (double)table->count) : 1;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (size_t i = 0; i < count; i++) {
     oat_part_copy(&csv->part[i], table);
   }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "text/shown.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 #include "util/threads.h"
 
@@ -310,13 +311,13 @@ typedef struct npy_step {
   bool odd[STEP_BYTES / PIECE_BYTES + 2]; /* pieces that have a value which must be looked at */
 } npy_step;
 
-static bool is_alone(const oatgp_context *ctx) { return oat_lane_threads(ctx->threads) == 1; }
-
-static size_t step_bytes(const oatgp_context *ctx) { return is_alone(ctx) ? FEW_BYTES : STEP_BYTES; }
+static size_t step_bytes(const oatgp_context *ctx) { return oat_lane_threads(ctx->threads) > 1 ? STEP_BYTES : FEW_BYTES; }
 
 static void take_pieces(npy_step *s, bool (*take)(const npy_step *s, size_t first, size_t count)) {
-  const size_t pieces = (s->count + s->piece - 1) / s->piece, ahead = pieces > 1 && !is_alone(s->ctx) ? STEP_BYTES : 0;
-#pragma omp parallel for num_threads(oat_lane_threads(s->ctx->threads)) schedule(dynamic, 1) if (pieces > 1)
+  const size_t pieces = (s->count + s->piece - 1) / s->piece;
+  const int threads = oat_threads_for(s->ctx->threads, (double)OAT_FLOPS_OF_MEMORY / sizeof(double) * PIECE_BYTES * (double)pieces);
+  const size_t ahead = pieces > 1 && threads > 1 ? STEP_BYTES : 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (pieces > 1 && threads > 1)
   for (size_t i = 0; i < pieces + 1; i++) {
     if (i == 0) {
       oat_source_ahead(s->npy->source, ahead);

@@ -9,6 +9,7 @@
 #include "data/data.h"
 #include "text/number.h"
 #include "util/file.h"
+#include "util/lanes.h"
 #include "util/memory.h"
 #include "util/threads.h"
 
@@ -20,6 +21,8 @@ enum {
   BLOCK_BYTES = 1 << 19,
   LONGEST_CELL = OAT_LONGEST_NUMBER + 1
 };
+
+#define CELL_FLOPS 1000.0 /* that a number as text is worth */
 
 static oatgp_status check_result(oatgp_context *ctx, const char *path, int error) {
   return error == 0 ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
@@ -37,13 +40,14 @@ typedef struct block_writer {
   size_t block; /* rows that are made together: fewer of them where they are long */
   size_t room;  /* bytes of a block, at most */
   size_t batch; /* blocks; one where a single row is longer than a block should be */
+  double flops; /* that a byte is worth, about: of few, one thread makes them all */
   char *bytes;  /* of two batches */
 } block_writer;
 
 /* Makes the bytes of rows first .. first + rows - 1; returns how many they are. */
 typedef size_t (*make_bytes)(const void *self, size_t first, size_t rows, char *bytes);
 
-/* For rows of at most so many bytes. */
+/* For rows of at most so many bytes; what a byte is worth is set. */
 static oatgp_status open_blocks(oatgp_context *ctx, size_t row_bytes, block_writer *w) {
   const size_t rows = BLOCK_BYTES / row_bytes;
   w->block = rows < 1 ? 1 : rows > BLOCK_ROWS ? BLOCK_ROWS : rows;
@@ -89,7 +93,8 @@ static int write_blocks(const oatgp_context *ctx, const block_writer *w, size_t 
   int error = 0;
   while (error == 0 && (made.first + made.rows < rows || made.rows > 0)) {
     batch now = next_batch(w, rows, &made);
-#pragma omp parallel for num_threads(oat_lane_threads(ctx->threads)) schedule(dynamic, 1) if (now.blocks > 1)
+    const int threads = oat_threads_for(ctx->threads, w->flops * (double)w->room * (double)now.rows / (double)w->block);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (now.blocks > 1 && threads > 1)
     for (size_t b = 0; b < now.blocks + 1; b++) {
       const locale_t before = uselocale(plain);
       if (b == 0) {
@@ -155,6 +160,7 @@ oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns
   TRY(oat_new(ctx, 1, sizeof *csv, &csv));
   TRY(oat_copy_text(ctx, path, &csv->path));
   csv->columns = columns;
+  csv->writer.flops = CELL_FLOPS / LONGEST_CELL;
   TRY(open_blocks(ctx, columns * LONGEST_CELL, &csv->writer));
   TRY(oat_file_open(ctx, path, &csv->file));
   for (size_t k = 0; k < columns; k++) {
@@ -285,7 +291,7 @@ typedef struct npy_content {
 
 static oatgp_status write_npy(oatgp_context *ctx, const char *path, const npy_content *c) {
   oat_file file = {0};
-  block_writer w = {0};
+  block_writer w = {.flops = (double)OAT_FLOPS_OF_MEMORY / sizeof(double)};
   oatgp_status status = OATGP_OK;
   TRY(open_blocks(ctx, c->columns * sizeof(double), &w));
   TRY(oat_file_open(ctx, path, &file));

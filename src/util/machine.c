@@ -172,17 +172,23 @@ static int cores_allowed(void) {
 #endif
 }
 
-/* OpenMP knows better where it has bound this thread to one core (OMP_PROC_BIND), and it may have been told to use fewer
- * (omp_set_num_threads). */
-static int cores_here(void) {
-  const int allowed = cores_allowed();
+/* OpenMP knows better where it has bound this thread to one core (OMP_PROC_BIND). */
+static int processors(void) {
+  int cores = cores_allowed();
 #if defined(_OPENMP)
   const int known = omp_get_num_procs();
-  const int cores = fewer(known > allowed ? known : allowed, omp_get_max_threads());
-#else
-  const int cores = allowed;
+  cores = known > cores ? known : cores;
 #endif
   return cores > 0 ? cores : 1;
+}
+
+/* OpenMP may have been told to use fewer (omp_set_num_threads). */
+static int cores_wanted(int cores) {
+#if defined(_OPENMP)
+  return fewer(cores, omp_get_max_threads());
+#else
+  return cores;
+#endif
 }
 
 /* The first whole number of a list in the environment; `otherwise` where there is none above 0. */
@@ -198,16 +204,28 @@ static int threads_with_room(void) {
   return limit < 0 || room > INT_MAX ? INT_MAX : room < 1 ? 1 : (int)room;
 }
 
-/* Facts of the process: the share of its container, once it was looked up, and what oatgp_set_cores said. */
-static atomic_int share = 0, most_cores = INT_MAX;
+/* Facts of the process: the share of its container and its processors, once they were looked up, and what
+ * oatgp_set_cores said. */
+static atomic_int share = 0, last_seen = 0, most_cores = INT_MAX;
 
-int oat_machine_cores(void) {
+static int look_up(void) {
   int left = atomic_load(&share);
   if (left == 0) {
     left = oat_machine_share("");
     atomic_store(&share, left);
   }
-  const int cores = number_set("OMP_NUM_THREADS", fewer(cores_here(), left));
+  const int cores = fewer(processors(), left);
+  atomic_store(&last_seen, cores);
+  return cores;
+}
+
+int oat_machine_processors(void) {
+  const int cores = atomic_load(&last_seen);
+  return cores > 0 ? cores : look_up();
+}
+
+int oat_machine_cores(void) {
+  const int cores = number_set("OMP_NUM_THREADS", cores_wanted(look_up()));
   const int most = fewer(number_set("OMP_THREAD_LIMIT", INT_MAX), atomic_load(&most_cores));
   return fewer(fewer(cores, most), threads_with_room());
 }

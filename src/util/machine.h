@@ -13,6 +13,8 @@ int64_t oat_machine_address_limit(void); /* bytes of the address space (ulimit -
  * time of. OMP_NUM_THREADS, if it is set, stands in their place; OMP_THREAD_LIMIT is an upper limit of both, and so is
  * the address space where it is limited (ulimit -v, -d). */
 int oat_machine_cores(void);
+/* The same, whatever anybody wants: how many threads can run at the same time. As it was when they were last looked up. */
+int oat_machine_processors(void);
 /* They are no more than this from now on; 0: no such limit. */
 void oat_machine_set_cores(int most);
 /* The cores whose time a container (cgroup v1 or v2) leaves to this process, rounded up; INT_MAX where there is no limit.

@@ -7,7 +7,8 @@
 
 #include "util/machine.h"
 
-#define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for */
+#define FLOPS_OF_THREAD 3e5 /* some ten microseconds: less is not worth waking a thread for, */
+#define FLOPS_OF_BIRTH 3e6  /* or making one */
 
 /* Set once, in a child, before it has threads of its own. */
 static volatile bool forked = false;
@@ -30,9 +31,23 @@ int oat_lane_threads(int wanted) {
   return threads < most ? threads : most;
 }
 
+/* More threads than cores wait for each other, all the longer the more they are. */
+static double crowd(int threads) {
+  const int cores = oat_machine_processors();
+  return threads > cores ? (double)threads / cores : 1;
+}
+
 int oat_threads_for(int threads, double flops) {
+  static _Thread_local double seen = 0; /* flops that were worth waking threads for: their sum must be worth making them */
   const int most = oat_lane_threads(threads);
-  return flops > 0 && flops < FLOPS_OF_THREAD * most && !atomic_load(&always) ? 1 : most;
+  if (most == 1 || flops <= 0 || atomic_load(&always)) {
+    return most;
+  }
+  if (flops < FLOPS_OF_THREAD * most * crowd(most)) {
+    return 1;
+  }
+  seen += seen < FLOPS_OF_BIRTH * most ? flops : 0;
+  return seen < FLOPS_OF_BIRTH * most ? 1 : most;
 }
 
 void oat_threads_always(void) { atomic_store(&always, true); }
