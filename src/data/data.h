@@ -4,6 +4,7 @@
 #define OAT_DATA_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/context.h"
 
@@ -41,6 +42,9 @@ oat_column oat_data_column(const oatgp_data *data, size_t column);
 
 /* Inputs of their own for n rows and d inputs, all 0. */
 oatgp_status oat_data_own_inputs(oatgp_context *ctx, oatgp_data *data);
+
+/* order <- the rows' numbers in a random order that depends on the seed and on what the rows hold, not on their places. */
+oatgp_status oat_data_order(oatgp_context *ctx, const oatgp_data *data, uint64_t seed, size_t *order);
 
 /* What to look for in a file by those names (or, in a file without header, places). */
 typedef struct oat_columns {

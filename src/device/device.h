@@ -28,6 +28,7 @@ typedef struct oat_device_config {
   size_t max_knots; /* most knots of any operation */
   size_t block;     /* rows at a time; 0: chosen by the device */
   int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
+  size_t neighbours; /* most earlier rows that a row is predicted from beside the knots; 0: none, and less memory */
   oat_where where;
   bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
   bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
@@ -53,6 +54,11 @@ typedef struct oat_sparse {
 static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+/* With neighbours, sums and gradient sums are of w, rho and D in the places of v, r and lambda (fitc, no penalty). For row
+ * i, J its neighbours:
+ *   C = K_JJ - V_J V_J^T + diag(n_J), b = C^-1 (k_Ji - V_J v_i), w_i = v_i - V_J^T b, rho_i = r_i - b . r_J,
+ *   D_i = n_i + g_i - b . (k_Ji - V_J v_i). */
 
 /* The arrays are one block of `count` doubles that starts at vwv. */
 typedef struct oat_sums {
@@ -85,6 +91,7 @@ typedef struct oat_gradient_sums {
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
   double *s;                  /* k x k: sum dv_i v_i^T; not collapsed only */
   double dg, dn;              /* sum dg_i; sum dn_i tau^2 noise_scale_i; not collapsed only */
+  double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
 } oat_gradient_sums;
 
 /* The same for k knots in d dimensions, with all parts. */
@@ -229,7 +236,10 @@ struct oat_device_table {
   oatgp_status (*load)(oatgp_context *ctx, oat_device *device, const oat_rows *rows);
   void (*close)(oat_device *device);
 
-  /* The sums of which the value is made: 2 N K^2 flops. */
+  /* Finds the neighbours of each row, at most as many as configured: of the rows before it those that are nearest, by
+   * inputs divided by lengthscales. They stay until the next search. It comes before the first sums. Allocates. */
+  oatgp_status (*find_neighbours)(oat_device *device, const oat_covariance *cov);
+  /* The sums of which the value is made: 2 N K^2 flops, with neighbours N M^2 (K + M / 3) more. */
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
   /* After sums at the same point: 2 N K^2, not collapsed about twice as many. */
   oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);

@@ -2,6 +2,7 @@
 #include "fit/setup.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/number.h"
@@ -64,6 +65,24 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   return asked->automatic && given ? oat_strategy_find(setup->kernel->profile->smooth ? "simultaneous" : "fixed") : asked;
 }
 
+size_t oat_setup_neighbours(const oat_setup *setup) { return setup->approx->neighbours ? (size_t)setup->settings->neighbours : 0; }
+
+/* Which rows are earlier ones matters to neighbours alone. */
+static oatgp_status put_in_order(oatgp_context *ctx, oat_setup *setup) {
+  size_t *order = NULL;
+  oatgp_status status = OATGP_OK;
+  if (oat_setup_neighbours(setup) == 0 || strcmp(setup->settings->order, "file") == 0) {
+    return OATGP_OK;
+  }
+  TRY(oat_new(ctx, setup->data->n, sizeof *order, &order));
+  TRY(oat_data_order(ctx, setup->data, (uint64_t)setup->settings->seed, order));
+  TRY(oatgp_data_select(ctx, setup->data, setup->data->n, order, &setup->ordered));
+  setup->data = setup->ordered;
+done:
+  free(order);
+  return status;
+}
+
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                             oat_setup *setup) {
   oatgp_status status = OATGP_OK;
@@ -75,8 +94,9 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
-  TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
-  oat_describe(data->n, (oat_column){data->y, 1}, ctx->at_work, &y);
+  TRY(put_in_order(ctx, setup));
+  TRY(oat_scaling_make(ctx, setup->data, settings->scale != 0, &setup->scaling));
+  oat_describe(data->n, (oat_column){setup->data->y, 1}, ctx->at_work, &y);
   TRY(read_mean(ctx, setup, y.mean));
   const double spread = target_spread(data->n, &y, setup->mean);
   setup->y_scale = power_of_two(spread);
@@ -128,6 +148,7 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
       .memory = {.ctx = ctx}, .data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
+  TRY(put_in_order(ctx, setup));
   TRY(rows_as(ctx, model, setup));
   oat_rows_range(setup->rows, setup->scaling.lowest, setup->scaling.highest); /* may be wider than that of the model's rows */
   TRY(start_at(ctx, model, setup));
@@ -172,6 +193,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
       .alpha = settings->alpha,
       .jitter = starting_jitter(setup, soft),
       .soft = soft,
+      .neighbours = oat_setup_neighbours(setup),
       .k = setup->k,
       .block = (size_t)settings->block,
       .memory = oat_memory_for(settings, setup->approx->sparse),
@@ -198,6 +220,7 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) {
 void oat_setup_clear(oat_setup *setup) {
   oat_scaling_clear(&setup->scaling);
   oat_rows_free(setup->rows);
+  oatgp_data_free(setup->ordered);
   oat_scratch_free(&setup->memory);
   *setup = (oat_setup){0};
 }

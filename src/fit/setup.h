@@ -12,6 +12,7 @@
 typedef struct oat_setup {
   oat_scratch memory;
   const oatgp_data *data; /* borrowed */
+  oatgp_data *ordered; /* what `data` then is, or NULL */
   const oatgp_settings *settings;
   const oat_approx *approx;
   const oat_kernel *kernel;
@@ -39,6 +40,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
                              oat_setup *setup);
 /* What finds the knots, of settings, approx, kernel, knots and from alone. */
 const struct oat_strategy *oat_setup_strategy(const oat_setup *setup);
+/* Neighbours of each row beside the knots. */
+size_t oat_setup_neighbours(const oat_setup *setup);
 /* A new start for another try: random parameters around the first ones, knots drawn again. */
 oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start);
 oat_objective_config oat_setup_objective(const oat_setup *setup);

@@ -80,6 +80,8 @@ typedef struct oat_kernel_gradient {
   double *z;     /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
 
+/* The lengthscale of an input. */
+double oat_kernel_lengthscale(const oat_covariance *cov, size_t input);
 /* prior[i] = k(x_i, x_i). */
 void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior);
 /* A share of the prior variance: share times the mean of k(z, z) over the points, for jitters and thresholds. */
@@ -97,6 +99,22 @@ void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points
  * what is added here. O(x.n z.n d). */
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient);
+
+/* The kernel between all pairs of a few points, each pair once: the lower triangle with its diagonal, column after
+ * column. k(x_a, x_b), a >= b, is at oat_pair(n, a, b) of n points. */
+static inline size_t oat_pairs(size_t n) { return n * (n + 1) / 2; }
+static inline size_t oat_pair(size_t n, size_t a, size_t b) { return b * n - b * (b + 1) / 2 + a; }
+
+/* What is found for each pair; `slope` and `d_shape` are for the adjoint, and may be NULL. */
+typedef struct oat_pair_values {
+  double *k, *slope, *d_shape; /* oat_pairs each */
+} oat_pair_values;
+
+/* `work` has oat_pairs and d doubles. O(n^2 d). */
+void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work);
+/* Adds sum g d k / d(lengthscales, shape) over the pairs, whose slopes are known; g is destroyed. `work` has 3 d doubles. */
+void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values, double *work,
+                              oat_kernel_gradient *gradient);
 
 /* Threads for the kernel between all pairs of some points, and what they work in. */
 typedef struct oat_kernel_team {

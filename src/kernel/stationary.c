@@ -37,11 +37,11 @@ static const oat_kernel *kernel_of(const oat_covariance *cov) { return oat_kerne
 /* The place in theta of the lengthscale of an input. */
 static size_t lengthscale_place(const oat_covariance *cov, size_t j) { return OAT_LENGTHSCALE + (kernel_of(cov)->ard ? j : 0); }
 
-static double lengthscale_of(const oat_covariance *cov, size_t j) { return cov->theta[lengthscale_place(cov, j)]; }
+double oat_kernel_lengthscale(const oat_covariance *cov, size_t input) { return cov->theta[lengthscale_place(cov, input)]; }
 
 static void take_points(frame *f, const oat_covariance *cov, oat_points from, const double *middle, double *to) {
   for (size_t j = 0; j < cov->d; j++) {
-    const double most = oat_standardise(from.n, middle[j], 1 / lengthscale_of(cov, j), from.a + j * from.ld, to + j * from.n);
+    const double most = oat_standardise(from.n, middle[j], 1 / oat_kernel_lengthscale(cov, j), from.a + j * from.ld, to + j * from.n);
     f->largest = fmax(f->largest, most);
   }
 }
@@ -80,7 +80,7 @@ static double *after_frame(double *work, oat_points x, oat_points z, size_t d) {
 static oat_axes axes_of(const oat_covariance *cov, oat_points x, oat_points z, double *weight) {
   const bool ard = kernel_of(cov)->ard;
   for (size_t j = 0; j < (ard ? cov->d : 1); j++) {
-    const double l = lengthscale_of(cov, j);
+    const double l = oat_kernel_lengthscale(cov, j);
     weight[j] = 1 / (l * l);
   }
   return (oat_axes){cov->d, x.a, x.ld, z.a, z.ld, weight, !ard};
@@ -225,7 +225,7 @@ static void multiply(const oat_covariance *cov, const frame *f, oat_view g, cons
 /* For one input: sum h (x - z)^2 = sum over x of x^2 (sum h) - 2 sum over z of z (sum h x) + sum over z of z^2 (sum h). */
 static void add_input(const oat_covariance *cov, const frame *f, size_t j, const sums *s, oat_points x, oat_points z,
                       oat_kernel_gradient *gradient) {
-  const double *at = f->z + j * z.n, *moment = s->moment + j * z.n, l = lengthscale_of(cov, j);
+  const double *at = f->z + j * z.n, *moment = s->moment + j * z.n, l = oat_kernel_lengthscale(cov, j);
   double sum = oat_sum_squares(x.n, s->over_z, f->x + j * x.n);
   for (size_t c = 0; c < z.n; c++) {
     sum += at[c] * (at[c] * s->over_x[c] - 2 * moment[c]);
@@ -251,5 +251,48 @@ void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_point
   }
   for (size_t j = 0; j < cov->d; j++) {
     add_input(cov, &f, j, &s, x, z, gradient);
+  }
+}
+
+/* ---- pairs of a few points --------------------------------------------------------------------------------------------- */
+
+/* The column of the lower triangle that begins at point b: it and the points behind it. */
+static oat_axes behind(oat_axes axes, size_t b) {
+  axes.z = axes.x + b;
+  axes.x += b;
+  return axes;
+}
+
+void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work) {
+  double *s = work, *weight = work + oat_pairs(x.n);
+  const oat_axes axes = axes_of(cov, x, x, weight);
+  const curve phi = curve_of(cov);
+  for (size_t b = 0; b < x.n; b++) {
+    const oat_axes column = behind(axes, b);
+    oat_distances(x.n - b, &column, s + oat_pair(x.n, b, b));
+  }
+  if (out->slope != NULL) {
+    phi.profile->slopes(oat_pairs(x.n), phi.at, s, out->k, out->slope, phi.profile->has_shape ? out->d_shape : NULL);
+  } else {
+    phi.profile->values(oat_pairs(x.n), phi.at, s, out->k);
+  }
+}
+
+void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values, double *work,
+                              oat_kernel_gradient *gradient) {
+  const size_t d = cov->d;
+  double *weight = work, *first = weight + d, *second = first + d;
+  const oat_axes axes = axes_of(cov, x, x, weight);
+  if (kernel_of(cov)->profile->has_shape) {
+    gradient->theta[OAT_SHAPE] += oat_sum_products(oat_pairs(x.n), g, values->d_shape);
+  }
+  oat_multiply_each(oat_pairs(x.n), values->slope, g);
+  for (size_t b = 0; b + 1 < x.n; b++) {
+    const oat_axes column = behind(axes, b);
+    oat_moments(x.n - b, &column, g + oat_pair(x.n, b, b), first, second);
+    for (size_t j = 0; j < d; j++) {
+      const size_t l = axes.single ? 0 : j;
+      gradient->theta[OAT_LENGTHSCALE + l] -= 2 * weight[l] * second[j];
+    }
   }
 }

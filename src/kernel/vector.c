@@ -267,6 +267,13 @@ void oat_scaled_copy(size_t n, double a, const double *x, double *y) {
 }
 
 OAT_CLONES
+void oat_add_scaled(size_t n, double a, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] += a * x[i];
+  }
+}
+
+OAT_CLONES
 void oat_multiply_each(size_t n, const double *w, double *y) {
   for (size_t i = 0; i < n; i++) {
     y[i] *= w[i];

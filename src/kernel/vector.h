@@ -48,6 +48,8 @@ void oat_row_squares(size_t n, size_t columns, const double *v, size_t ld, doubl
 void oat_add_squares(size_t n, const double *x, double *y);
 /* y_i = a x_i */
 void oat_scaled_copy(size_t n, double a, const double *x, double *y);
+/* y_i += a x_i */
+void oat_add_scaled(size_t n, double a, const double *x, double *y);
 /* y_i *= w_i */
 void oat_multiply_each(size_t n, const double *w, double *y);
 

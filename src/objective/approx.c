@@ -7,7 +7,7 @@ static const oat_approx models[] = {
     /* name  sparse power  alpha  trace  K** - Q** in prediction */
     {"full", false, false, 0, false, OAT_RESIDUAL_FULL},   {"dic", true, false, 0, false, OAT_RESIDUAL_NONE},
     {"dtc", true, false, 0, false, OAT_RESIDUAL_FULL},     {"vfe", true, false, 0, true, OAT_RESIDUAL_FULL},
-    {"fic", true, false, 1, false, OAT_RESIDUAL_DIAGONAL}, {"fitc", true, false, 1, false, OAT_RESIDUAL_FULL},
+    {"fic", true, false, 1, false, OAT_RESIDUAL_DIAGONAL}, {"fitc", true, false, 1, false, OAT_RESIDUAL_FULL, true},
     {"pep", true, true, 0, false, OAT_RESIDUAL_FULL},
 };
 

@@ -18,6 +18,7 @@ typedef struct oat_approx {
   double alpha; /* lambda_i = n_i + alpha g_i */
   bool trace;   /* penalty -1/2 sum g_i / n_i, which makes the objective a lower bound of the log evidence */
   oat_residual residual;
+  bool neighbours; /* rows may have neighbours beside the knots */
 } oat_approx;
 
 /* Whether the noise of the rows is theirs alone (alpha = 0). Elsewhere what the knots leave adds to it, so that tau may
@@ -46,6 +47,7 @@ typedef struct oat_objective_config {
   size_t capacity; /* most knots it can be resized to; 0 = k */
   oat_where where;
   double jitter_absolute; /* added to Kuu as it is; sparse only */
+  size_t neighbours;      /* of each row, beside the knots: fitc only; 0: none */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
 } oat_objective_config;
 
@@ -100,6 +102,9 @@ void oat_objective_mark_coincident(oat_objective *objective, const oat_point *po
  * L, LB and c, O(N K), nothing is factorised. The objective then has that many knots. OATGP_NUMERIC if it sits on a
  * knot, or if the normal equations of the mean cannot be factorised with it: the factors are then as before. */
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
+/* Looks for the neighbours of the rows at these parameters, if the model has any. The first evaluation does so by
+ * itself. */
+oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_point *point);
 /* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails,
  * raises the jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so
  * with a warning. */

@@ -65,7 +65,12 @@ static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
   config->capacity = config->capacity > config->k ? config->capacity : config->k;
   TRY(take_all(o));
   shape_sums(o);
-  const oat_device_config device = {config->capacity, config->block, config->memory, config->where, true};
+  const oat_device_config device = {.max_knots = config->capacity,
+                                    .block = config->block,
+                                    .memory = config->memory,
+                                    .neighbours = config->neighbours,
+                                    .where = config->where,
+                                    .fits = true};
   TRY(oat_device_open(ctx, &device, config->rows, &objective->device));
   objective->factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
 done:
@@ -297,7 +302,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   }
   const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
   memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
-  gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg;
+  gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg + 2 * sums.pairs;
   gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);
@@ -331,6 +336,16 @@ done:
   return status;
 }
 
+oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_point *point) {
+  const oat_objective_config *config = &objective->config;
+  if (config->neighbours == 0) {
+    return OATGP_OK;
+  }
+  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
+  own(objective)->found = true;
+  return objective->device->table->find_neighbours(objective->device, &cov);
+}
+
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
@@ -339,6 +354,7 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   double rwr = 0;
   sparse.gradient = gradient != NULL;
   oatgp_status status = OATGP_OK;
+  TRY(o->found ? OATGP_OK : oat_objective_find_neighbours(objective, point));
   TRY(factorise_kuu(o, point));
   TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
   TRY(oat_sparse_solve(o, (double)oat_rows_total(config->rows), &rwr, value));

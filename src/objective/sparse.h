@@ -19,6 +19,7 @@ typedef struct oat_sparse_objective {
   double *rhs, *c, *e, *le;      /* k each */
   double *z_grad;                /* k x d */
   oat_kernel_team team;          /* for the kernel between knots */
+  bool found;                    /* neighbours, where there are to be any */
   double gamma;                  /* 1 where the trace is penalised (vfe), else 0 */
   oat_sums sums;
   oat_gradient_sums gradient_sums;

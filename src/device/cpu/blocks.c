@@ -118,9 +118,10 @@ static oatgp_status make_lanes(oatgp_context *ctx, oat_cpu *cpu) {
   if (cpu->config.exact) {
     oat_cpu_take_exact(cpu);
   }
+  oat_cpu_take_neighbours(cpu);
   if (cpu->memory.status != OATGP_OK) {
     free_lanes(cpu);
-  } else if (bytes <= (double)cpu->config.memory) {
+  } else if (cpu->near.most == 0 && bytes <= (double)cpu->config.memory) {
     cpu->cache = malloc(parts * cpu->rows->n * k * sizeof(double) + 1);
   }
   return cpu->memory.status;

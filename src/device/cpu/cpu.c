@@ -9,6 +9,7 @@ const oat_device_table oat_device_cpu = {
     .open = oat_cpu_open,
     .load = oat_cpu_load,
     .close = oat_cpu_close,
+    .find_neighbours = oat_cpu_find_neighbours,
     .sums = oat_cpu_sums,
     .gradient_sums = oat_cpu_gradient_sums,
     .gains = oat_cpu_gains,

@@ -28,6 +28,22 @@ typedef struct oat_cpu_exact {
   double *room;   /* of the slots */
 } oat_cpu_exact;
 
+/* Neighbours; neighbours.c. Matrices of rows have them row after row. */
+typedef struct oat_cpu_neighbours {
+  size_t most;      /* of a row; 0: there are none */
+  uint32_t *list;   /* n x most: which rows, nearest first */
+  size_t *start;    /* n + 1: where in `entry` the places of `list` are that name a row */
+  size_t *entry;    /* n x most */
+  double *v, *w;    /* n x k */
+  double *a;        /* n x k, for gradients */
+  double *b, *z;    /* n x most */
+  double *d, *rho;  /* n, n x (1 + p) */
+  double *factor;   /* n x most^2: of C, or NULL */
+  double *theta;    /* of each lane: derivatives through the kernel of neighbours */
+  double *desks;    /* `desk` doubles for each worker */
+  size_t desk;
+} oat_cpu_neighbours;
+
 /* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */
 typedef struct oat_cpu_system {
   oat_scratch memory;
@@ -59,6 +75,7 @@ typedef struct oat_cpu {
   oat_triangle kuu, b;
   oat_cpu_exact exact;
   oat_cpu_system system;
+  oat_cpu_neighbours near;
 } oat_cpu;
 
 static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device; }
@@ -114,6 +131,11 @@ static inline double oat_cpu_left(double prior, double q) { return fmax(prior - 
 
 /* The memory of the exact GP, beside that of the lanes. */
 void oat_cpu_take_exact(oat_cpu *cpu);
+/* That of neighbours. */
+void oat_cpu_take_neighbours(oat_cpu *cpu);
+/* Sums and gradient sums with neighbours. */
+oatgp_status oat_cpu_neighbour_sums(oat_cpu *cpu, const oat_sparse *sparse, oat_sums *out);
+oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
 /* Makes U, if the memory may be had. */
 oatgp_status oat_cpu_make_traces(oat_cpu *cpu);
 /* About how many seconds they take; 0 without U. */
@@ -121,6 +143,7 @@ double oat_cpu_traces_cost(oat_cpu *cpu);
 
 /* ---- one file for each operation, or a few ----------------------------------------------------------------------- */
 
+oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *cov);
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out);
 oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out);

@@ -127,12 +127,15 @@ static void join(void *self, size_t first, size_t count) {
 /* Backwards, since the latest blocks of the sums may still be in the processor's cache. */
 oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
+  if (cpu->near.most > 0) {
+    return oat_cpu_neighbour_gradient(cpu, sparse, adjoint, out);
+  }
   job j = {.cpu = cpu, .sparse = sparse, .adjoint = adjoint, .out = out};
   oat_loop loop = oat_cpu_loop(cpu, "gradient", add_block, &j);
   loop.backwards = true;
   loop.join = join;
   oat_loop_run(&loop);
-  out->dg = out->dn = 0;
+  out->dg = out->dn = out->pairs = 0;
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
     out->dg += j.own[lane].dg;
     out->dn += j.own[lane].dn;

@@ -130,7 +130,11 @@ oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums
   sums_job j = {{cpu, sparse}, out};
   oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);
   loop.join = join;
-  oat_loop_run(&loop);
+  if (cpu->near.most > 0) {
+    oat_cpu_neighbour_sums(cpu, sparse, out);
+  } else {
+    oat_loop_run(&loop);
+  }
   oat_loop_run(&(oat_loop){.items = sparse->k,
                            .lanes = oat_lanes_for(sparse->k),
                            .threads = cpu->config.where.threads,
