@@ -39,6 +39,7 @@ typedef struct effect {
 static const effect effects[] = {
     {"alpha", has_power, "only --approx pep has a power"},
     {"neighbours", can_have_neighbours, "only --approx fitc has neighbours"},
+    {"predict_neighbours", has_neighbours, "there are no --neighbours"},
     {"order", has_neighbours, "there are no --neighbours, for which the order of the rows counts"},
     {"shape", has_shape, "the kernel has no shape"},
     {"knots", sparse, "the full GP has no knots"},

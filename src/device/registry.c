@@ -61,13 +61,15 @@ static bool is_kept(const oatgp_context *ctx, const char *name, const size_t *ke
 }
 
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
-  const size_t key[OAT_KEPT_KEY] = {config->max_knots, config->block, (size_t)config->where.threads};
+  const size_t key[OAT_KEPT_KEY] = {config->max_knots, config->block, (size_t)config->where.threads, config->neighbours,
+                                    config->of};
   if (is_kept(ctx, config->where.device, key)) {
     *out = ctx->kept.object;
-    return (*out)->table->load(ctx, *out, rows);
+    return config->of != 0 ? OATGP_OK : (*out)->table->load(ctx, *out, rows);
   }
   oat_context_drop(ctx);
   const oatgp_status status = oat_device_open(ctx, config, rows, out);
-  ctx->kept = (oat_kept){*out, close_kept, {key[0], key[1], key[2]}};
+  ctx->kept = (oat_kept){*out, close_kept, {0}};
+  memcpy(ctx->kept.key, key, sizeof key);
   return status;
 }

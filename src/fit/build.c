@@ -110,6 +110,10 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   for (size_t i = OAT_NUMBER_OPTIONAL; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
   }
+  if (config->neighbours > 0) {
+    number[OAT_NUMBER_NEIGHBOURS] = (double)config->neighbours;
+    number[OAT_NUMBER_NEAR] = (double)oat_setup_near(setup);
+  }
   const size_t places[] = {setup->data->target_position, setup->data->weight_position, setup->data->noise_position};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     number[OAT_NUMBER_TARGET_COLUMN + i] = places[i] > 0 ? (double)places[i] : NAN;
@@ -130,6 +134,9 @@ static void copy_factors(const oat_objective *objective, const oat_point *point,
   memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
   memcpy(model->c, factors->c, k * sizeof *model->c);
   memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
+  if (model->neighbours > 0) {
+    oat_rows_keep(objective->config.rows, &model->kept);
+  }
 }
 
 oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective, const oat_point *point,
@@ -145,9 +152,10 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   model->d = setup->scaling.d;
   model->k = setup->approx->sparse ? setup->k : oat_rows_total(setup->rows);
   model->p = oat_rows_basis(setup->rows);
+  copy_numbers(setup, &objective->config, value, model);
+  oat_model_count_neighbours(model);
   TRY(oat_model_allocate(ctx, model));
   TRY(copy_texts(ctx, setup, model));
-  copy_numbers(setup, &objective->config, value, model);
   TRY(copy_order(setup, model));
   oat_model_copy_scaling(&setup->scaling, &model->scaling);
   copy_factors(objective, point, model);

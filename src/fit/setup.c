@@ -10,6 +10,8 @@
 #include "model/model.h"
 #include "objective/sparse.h"
 
+enum { PREDICT_SHARE = 3 }; /* neighbours of a prediction to those of a row in the fit */
+
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_mean) {
@@ -66,6 +68,12 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
 }
 
 size_t oat_setup_neighbours(const oat_setup *setup) { return setup->approx->neighbours ? (size_t)setup->settings->neighbours : 0; }
+
+/* A prediction is made once, and an evaluation often. */
+size_t oat_setup_near(const oat_setup *setup) {
+  const size_t given = (size_t)setup->settings->predict_neighbours, fitted = oat_setup_neighbours(setup);
+  return fitted == 0 ? 0 : given > 0 ? given : PREDICT_SHARE * fitted;
+}
 
 /* Which rows are earlier ones matters to neighbours alone. */
 static oatgp_status put_in_order(oatgp_context *ctx, oat_setup *setup) {

@@ -42,6 +42,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
 const struct oat_strategy *oat_setup_strategy(const oat_setup *setup);
 /* Neighbours of each row beside the knots. */
 size_t oat_setup_neighbours(const oat_setup *setup);
+/* Those of a point that is predicted. */
+size_t oat_setup_near(const oat_setup *setup);
 /* A new start for another try: random parameters around the first ones, knots drawn again. */
 oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *start);
 oat_objective_config oat_setup_objective(const oat_setup *setup);

@@ -15,25 +15,42 @@ static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model,
                                        .rows = rows,
                                        .alpha = model->number[OAT_NUMBER_ALPHA],
                                        .k = model->k,
+                                       .neighbours = model->neighbours,
                                        .where = oat_where_of(ctx)};
   return oat_objective_create(ctx, &config, out);
 }
 
-/* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. */
-static oatgp_status add_rows(const oatgp_model *model, oat_objective *objective, double *value) {
+/* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. With
+ * neighbours, the objective has all rows. */
+static oatgp_status add_rows(const oatgp_model *model, double n, oat_objective *objective, double *value) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_point point = {model->theta, model->z};
   double rwr = 0;
+  oatgp_status status = OATGP_OK;
   memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
   const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
-  const oatgp_status status = o->base.device->table->sums(o->base.device, &sparse, &o->sums);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  for (size_t i = 0; i < model->sums_count; i++) {
+  TRY(oat_objective_find_neighbours(objective, &point));
+  TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
+  for (size_t i = 0; model->neighbours == 0 && i < model->sums_count; i++) {
     o->sums.vwv[i] += model->sums[i];
   }
-  return oat_sparse_solve(o, model->number[OAT_NUMBER_N] + (double)oat_rows_total(objective->config.rows), &rwr, value);
+  TRY(oat_sparse_solve(o, n, &rwr, value));
+done:
+  return status;
+}
+
+/* With neighbours, the new rows come last in the order. */
+static oatgp_status rows_for(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
+  oat_rows *added = NULL;
+  oatgp_status status = OATGP_OK;
+  if (model->neighbours == 0) {
+    return oat_model_rows(ctx, model, data, out);
+  }
+  TRY(oat_model_rows(ctx, model, data, &added));
+  TRY(oat_rows_join(ctx, model->rows, added, out));
+done:
+  oat_rows_free(added);
+  return status;
 }
 
 /* Tells updated models apart, as it does data: from what it was and the new rows. */
@@ -46,7 +63,7 @@ static void chain_fingerprint(const oatgp_model *model, const oatgp_data *data, 
 }
 
 /* Nothing can fail any more. The leave-one-out scores and whatever else may be unknown was about the rows of the fit. */
-static void take_over(oatgp_model *model, const oat_objective *objective, double value, char *fingerprint) {
+static void take_over(oatgp_model *model, double n, const oat_objective *objective, double value, char *fingerprint) {
   const size_t k = model->k;
   double *number = model->number;
   const oat_factors *factors = &objective->factors;
@@ -54,7 +71,7 @@ static void take_over(oatgp_model *model, const oat_objective *objective, double
   memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
   memcpy(model->c, factors->c, k * sizeof *model->c);
   memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
-  number[OAT_NUMBER_N] += (double)oat_rows_total(objective->config.rows);
+  number[OAT_NUMBER_N] = n;
   number[OAT_NUMBER_OBJECTIVE] = value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]);
   for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
@@ -75,15 +92,17 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
         "the full GP has no sums that rows could be added to: fit it again to all rows (--refit --data OLD), or fit a model that "
         "keeps to knots (--max-knots K)");
   }
-  TRY(oat_model_rows(ctx, model, data, &rows));
+  const double n = model->number[OAT_NUMBER_N] + (double)data->n;
+  TRY(rows_for(ctx, model, data, &rows));
   TRY(make_objective(ctx, model, rows, &objective));
-  const oatgp_status added = add_rows(model, objective, &value);
+  const oatgp_status added = add_rows(model, n, objective, &value);
   if (added != OATGP_OK || !isfinite(value)) {
     TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
   }
   chain_fingerprint(model, data, ctx->at_work, text);
   TRY(oat_copy_text(ctx, text, &fingerprint));
-  take_over(model, objective, value, fingerprint);
+  TRY(model->neighbours > 0 ? oat_model_keep_rows(ctx, model, rows) : OATGP_OK);
+  take_over(model, n, objective, value, fingerprint);
   TRY(oat_model_finish(ctx, model));
 done:
   oat_objective_free(objective);

@@ -26,7 +26,7 @@ typedef struct part {
   bool present; /* whether this model has it */
 } part;
 
-enum { MAX_PARTS = 20 };
+enum { MAX_PARTS = 24 };
 
 /* What a model may have or not: to write it, what it has; to read it, what its file has, if that is not empty. */
 static bool has_part(const oat_tensors *file, const char *name, const double *values) {
@@ -55,6 +55,10 @@ static size_t list_parts(const oatgp_model *m, const oat_tensors *file, part *pa
       {"sums", m->sums, oat_sums_count(k, m->p), 0, sparse},
       {"residuals", m->r, k, 0, !sparse},
       {"noise", m->noise, k, 0, !sparse},
+      {"rows", m->kept.x, m->kept.n, d, m->neighbours > 0},
+      {"targets", m->kept.r, m->kept.n, 0, m->neighbours > 0},
+      {"noise_scale", m->kept.noise_scale, m->kept.n, 0, m->neighbours > 0},
+      {"noise_add", m->kept.noise_add, m->kept.n, 0, m->neighbours > 0},
       {"positions", m->positions, d, 0, has_part(file, "positions", m->positions)},
       {"knot_order", m->order, k, 0, has_part(file, "knot_order", m->order)},
       {"history", m->history, 3 * m->history_count, 0, has_part(file, "history", m->history)},
@@ -198,6 +202,12 @@ static bool columns_are_there(const double *number) {
   return good;
 }
 
+/* Neighbours and those of predictions: both or none, and only where the model may have them. */
+static bool neighbours_are_right(const oatgp_model *model) {
+  const double fitted = model->number[OAT_NUMBER_NEIGHBOURS], near = model->number[OAT_NUMBER_NEAR];
+  return isnan(fitted) ? isnan(near) : model->approx->neighbours && is_count(fitted) && is_count(near) && fitted >= 1 && near >= 1;
+}
+
 static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     const double *value;
@@ -217,7 +227,7 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const double *number = model->number;
   const double alpha = number[OAT_NUMBER_ALPHA];
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
-  const bool sane = known && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && columns_are_there(number) &&
+  const bool sane = known && neighbours_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) && columns_are_there(number) &&
                     number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 && number[OAT_NUMBER_JITTER] >= 0 &&
                     number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < OAT_STOP_COUNT &&
                     number[OAT_NUMBER_STOP] == floor(number[OAT_NUMBER_STOP]);
@@ -245,6 +255,7 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   model->d = d;
   model->k = z->shape[0];
   model->p = p->shape[0];
+  oat_model_count_neighbours(model);
   model->history_count = history != NULL ? history->size / 3 : 0;
   model->selection_count = selection != NULL ? selection->size / (OAT_SELECTION_WIDTH + d) : 0;
   if ((model->p > 1 && model->p != 1 + d) || (!model->approx->sparse && model->number[OAT_NUMBER_N] != (double)model->k)) {

@@ -1,8 +1,15 @@
 /* The model as an object: memory, derived parts, prior mean. */
 #include "model/model.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void free_rows(oatgp_model *model) {
+  oat_rows_free(model->residuals);
+  oat_rows_free(model->rows);
+  model->rows = model->residuals = NULL;
+}
 
 void oatgp_model_free(oatgp_model *model) {
   if (model == NULL) {
@@ -15,6 +22,8 @@ void oatgp_model_free(oatgp_model *model) {
     free(model->names[j]);
   }
   oat_scaling_clear(&model->scaling);
+  free_rows(model);
+  free(model->kept.x);
   free(model->history);
   free(model->selection);
   oat_scratch_free(&model->memory);
@@ -38,6 +47,29 @@ done:
   return status;
 }
 
+void oat_model_count_neighbours(oatgp_model *model) {
+  const double *number = model->number;
+  const bool any = number[OAT_NUMBER_NEIGHBOURS] >= 1;
+  model->neighbours = any ? (size_t)number[OAT_NUMBER_NEIGHBOURS] : 0;
+  model->near = any ? (size_t)number[OAT_NUMBER_NEAR] : 0;
+  model->kept.n = any ? (size_t)number[OAT_NUMBER_N] : 0;
+}
+
+oatgp_status oat_model_allocate_rows(oatgp_context *ctx, oatgp_model *model, size_t n) {
+  double *x = NULL;
+  PASS_ON(oat_new_matrix(ctx, n, model->d + 3, &x));
+  double *const r = x + n * model->d;
+  free(model->kept.x);
+  model->kept = (oat_kept_rows){n, x, r, r + n, r + 2 * n};
+  return OATGP_OK;
+}
+
+oatgp_status oat_model_keep_rows(oatgp_context *ctx, oatgp_model *model, const oat_rows *rows) {
+  PASS_ON(oat_model_allocate_rows(ctx, model, oat_rows_total(rows)));
+  oat_rows_keep(rows, &model->kept);
+  return OATGP_OK;
+}
+
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   const size_t d = model->d, k = model->k, p = model->p;
   oat_scratch *memory = &model->memory;
@@ -53,6 +85,7 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
     model->lb = oat_take_doubles(memory, k, k);
     model->sums_count = oat_sums_count(k, p);
     model->sums = oat_take_doubles(memory, model->sums_count, 1);
+    memory->status = memory->status == OATGP_OK ? oat_model_allocate_rows(ctx, model, model->kept.n) : memory->status;
   } else {
     model->r = oat_take_doubles(memory, k, 1);
     model->noise = oat_take_doubles(memory, k, 1);
@@ -115,11 +148,24 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   return status;
 }
 
+/* The rows that it keeps, as rows. */
+static oatgp_status take_rows(oatgp_context *ctx, oatgp_model *model) {
+  oatgp_status status = OATGP_OK;
+  free_rows(model);
+  TRY(oat_rows_from_kept(ctx, &model->kept, &model->scaling, model->p, &model->rows));
+  TRY(oat_rows_less_mean(ctx, model->rows, model->coefficient, &model->residuals));
+done:
+  return status;
+}
+
+static atomic_size_t models = 0;
+
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
+  model->serial = ++models;
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }
-  return model->approx->sparse ? OATGP_OK : factorise_full(ctx, model);
+  return !model->approx->sparse ? factorise_full(ctx, model) : model->neighbours > 0 ? take_rows(ctx, model) : OATGP_OK;
 }
 
 oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean) {

@@ -1,5 +1,5 @@
-/* A fitted model: all that prediction needs, and how it came about. A sparse model holds no training row; the full GP holds
- * its scaled inputs and residuals and factorises when it is made or loaded. */
+/* A fitted model: all that prediction needs, and how it came about. A sparse model holds no training row, unless it has
+ * neighbours; the full GP holds its scaled inputs and residuals and factorises when it is made or loaded. */
 #ifndef OAT_MODEL_H
 #define OAT_MODEL_H
 
@@ -46,6 +46,8 @@
   NUMBER(TARGET_COLUMN, "target_column")        \
   NUMBER(WEIGHTS_COLUMN, "weights_column")      \
   NUMBER(NOISE_COLUMN, "noise_variance_column") \
+  NUMBER(NEIGHBOURS, "neighbours")              \
+  NUMBER(NEAR, "predict_neighbours")            \
   NUMBER(LOO_MEAN_NLP, "loo_mean_nlp")          \
   NUMBER(LOO_RMSE, "loo_rmse")                  \
   NUMBER(LOO_COVERAGE95, "loo_coverage95")      \
@@ -99,6 +101,11 @@ struct oatgp_model {
   double *sums;        /* over its rows (oat_sums), NULL for the full GP */
   size_t sums_count;
   double *r, *noise; /* full GP only, n: residual and the row's noise variance, scaled */
+  size_t neighbours; /* of each row beside the knots; 0: none */
+  size_t near;       /* of a point that is predicted */
+  oat_kept_rows kept; /* with neighbours: the rows in their order */
+  oat_rows *rows, *residuals; /* with neighbours: the same as rows, and less the mean; made by oat_model_finish */
+  size_t serial;      /* tells models apart: made there, too */
   double *history;   /* history_count x 3 */
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
@@ -108,6 +115,11 @@ struct oatgp_model {
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model);
+/* How many neighbours there are, and so how many rows it keeps, from its numbers. */
+void oat_model_count_neighbours(oatgp_model *model);
+/* Room for the rows that it keeps, so many of them; copies of those that it keeps from now on. */
+oatgp_status oat_model_allocate_rows(oatgp_context *ctx, oatgp_model *model, size_t n);
+oatgp_status oat_model_keep_rows(oatgp_context *ctx, oatgp_model *model, const oat_rows *rows);
 /* Checks and makes what is derived: slopes and, for the full GP, its factor. The same after a fit and after loading. */
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model);
 /* Room for the scaling of d inputs, to be cleared by the caller also after a failure; column is 0, 1, .. */
@@ -120,6 +132,10 @@ oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, 
  * same bits, wherever the data are cut. */
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
   return (oat_device_config){.max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where};
+}
+/* The same with the rows of a model that has neighbours. */
+static inline oat_device_config oat_model_rows_device(const oatgp_model *model, oat_where where) {
+  return (oat_device_config){.max_knots = model->k, .where = where, .neighbours = model->near, .predicts = true, .of = model->serial};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);

@@ -108,8 +108,12 @@ static oatgp_status leave_sparse(leaving *l) {
                       .explained = model->approx->residual == OAT_RESIDUAL_NONE,
                       .error = l->out->error,
                       .variance = l->out->sd};
-  const oat_device_config config = oat_model_device(model, l->where);
+  oat_device_config config = oat_model_device(model, l->where);
+  config.neighbours = model->neighbours;
   TRY(oat_device_keep(l->ctx, &config, l->rows, &device));
+  if (model->neighbours > 0) {
+    TRY(device->table->find_neighbours(device, &sparse.cov));
+  }
   TRY(device->table->left_out(device, &sparse, &out));
   oat_loop loop = oat_chunks(oat_rows_total(l->rows), 5 * OAT_FLOPS_OF_MEMORY, l->where.threads);
   loop.item = convert_chunk;
@@ -200,6 +204,27 @@ done:
   return status;
 }
 
+/* A model with neighbours knows its rows and their order, which need not be that of the data. */
+static oatgp_status leave_each_kept(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, const left_rows *out) {
+  const size_t n = oat_rows_total(rows);
+  oat_scratch memory = {.ctx = ctx};
+  size_t *index = oat_take(&memory, n, sizeof *index);
+  const left_rows ordered = {oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1), true};
+  bool all = false;
+  oatgp_status status;
+  TRY(memory.status);
+  TRY(oat_rows_find(ctx, model->rows, rows, index, &all));
+  TRY(all ? OATGP_OK : refuse_rows(ctx, "their number, inputs or targets differ"));
+  TRY(leave_each(ctx, model, oat_where_of(ctx), model->rows, &ordered));
+  for (size_t i = 0; i < n; i++) {
+    out->error[index[i]] = ordered.error[i];
+    out->sd[index[i]] = ordered.sd[i];
+  }
+done:
+  oat_scratch_free(&memory);
+  return status;
+}
+
 /* The same with the scores of the rows. */
 static oatgp_status report(oatgp_context *ctx, const oatgp_data *data, left_rows mine, const oatgp_held_out_sd *rows,
                            oatgp_scores *scores) {
@@ -217,7 +242,7 @@ oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const 
   oatgp_status status;
   TRY(memory.status);
   TRY(oat_model_rows(ctx, model, data, &seen));
-  TRY(leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
+  TRY(model->neighbours > 0 ? leave_each_kept(ctx, model, seen, &mine) : leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
   TRY(report(ctx, data, mine, rows, scores));
 done:
   oat_rows_free(seen);

@@ -28,6 +28,22 @@ static oatgp_status load(oatgp_context *ctx, const oatgp_model *model, const oat
   return oat_device_keep(ctx, &config, rows, out);
 }
 
+static oatgp_status find(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, const oat_row_predictions *found) {
+  const oat_sparse sparse = oat_model_sparse(model);
+  oat_device *device = NULL;
+  oatgp_status status = OATGP_OK;
+  if (model->neighbours > 0) {
+    const oat_device_config config = oat_model_rows_device(model, oat_where_of(ctx));
+    TRY(oat_device_keep(ctx, &config, model->residuals, &device));
+    TRY(device->table->points_from_rows(device, &sparse, model->lb, model->c, rows, found));
+  } else {
+    TRY(load(ctx, model, rows, &device));
+    TRY(device->table->predictions(device, &sparse, model->lb, model->c, found));
+  }
+done:
+  return status;
+}
+
 /* What the device has found, and what becomes of it. */
 typedef struct parts {
   const oatgp_model *model;
@@ -52,14 +68,11 @@ static void put_together(void *self, size_t lane, size_t item) {
  * it may leave the range of a double, where the standard deviation does not. */
 static oatgp_status predict_points(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean, double *variance) {
   const size_t n = oat_rows_total(rows);
-  const oat_sparse sparse = oat_model_sparse(model);
-  oat_device *device = NULL;
   oat_scratch memory = {.ctx = ctx};
   const oat_row_predictions found = {oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1)};
   oatgp_status status;
   TRY(memory.status);
-  TRY(load(ctx, model, rows, &device));
-  TRY(device->table->predictions(device, &sparse, model->lb, model->c, &found));
+  TRY(find(ctx, model, rows, &found));
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
   oat_loop loop = oat_chunks(n, 2 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = put_together;

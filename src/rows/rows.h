@@ -40,6 +40,21 @@ oatgp_status oat_rows_from_points(oatgp_context *ctx, oat_points points, size_t 
 oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t count, const size_t *index, oat_rows **out);
 /* The numbers of `count` random rows; of all of them in their order if there are no more. */
 void oat_rows_choose(const oat_rows *rows, size_t count, oat_rng *rng, size_t *index);
+/* The columns that a model keeps of its rows: inputs (n x d, column-major), the residual y - m, what tau^2 is multiplied
+ * by, and noise variances that are known. */
+typedef struct oat_kept_rows {
+  size_t n;
+  double *x, *r, *noise_scale, *noise_add;
+} oat_kept_rows;
+
+void oat_rows_keep(const oat_rows *rows, const oat_kept_rows *out);
+/* The rows again, copied, with the basis that p stands for. */
+oatgp_status oat_rows_from_kept(oatgp_context *ctx, const oat_kept_rows *kept, const oat_scaling *scaling, size_t p, oat_rows **out);
+/* Some rows and others of the same kind behind them, copied. */
+oatgp_status oat_rows_join(oatgp_context *ctx, const oat_rows *a, const oat_rows *b, oat_rows **out);
+/* index <- for each of the rows its place among others that are as many, by inputs and target; *all: each has one of its
+ * own. */
+oatgp_status oat_rows_find(oatgp_context *ctx, const oat_rows *rows, const oat_rows *among, size_t *index, bool *all);
 /* `count` random rows, copied; all of them in their order if there are no more. */
 oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out);
 /* The same rows with an estimated mean taken off at these coefficients, and no basis. The inputs and the noise are

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "device/cpu/cpu.h"
+#include "device/cpu/near.h"
 #include "kernel/vector.h"
 
 extern const oat_device_table oat_device_cpu;
@@ -65,6 +66,8 @@ static void free_lanes(oat_cpu *cpu) {
   oat_scratch_free(&cpu->memory);
   oat_scratch_free(&cpu->system.memory);
   free(cpu->cache);
+  oat_near_close(cpu->near.search);
+  cpu->near.search = NULL;
   cpu->worker = NULL;
   cpu->cache = NULL;
 }
@@ -136,6 +139,8 @@ oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows
   cpu->d = rows->d;
   cpu->p = rows->p;
   cpu->cached = 0;
+  oat_near_close(cpu->near.search);
+  cpu->near.search = NULL;
   cpu->block = choose_block(cpu, rows->n);
   cpu->blocks = oat_rows_blocks(rows, cpu->block);
   if (same) {

@@ -42,6 +42,7 @@ typedef struct oat_cpu_neighbours {
   double *theta;    /* of each lane: derivatives through the kernel of neighbours */
   double *desks;    /* `desk` doubles for each worker */
   size_t desk;
+  struct oat_near *search; /* of predictions, once there was one; V is of the same rows then */
 } oat_cpu_neighbours;
 
 /* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */
@@ -135,6 +136,7 @@ void oat_cpu_take_exact(oat_cpu *cpu);
 void oat_cpu_take_neighbours(oat_cpu *cpu);
 /* Sums and gradient sums with neighbours. */
 oatgp_status oat_cpu_neighbour_sums(oat_cpu *cpu, const oat_sparse *sparse, oat_sums *out);
+oatgp_status oat_cpu_neighbours_left_out(oat_cpu *cpu, const oat_sparse *sparse, oat_left_out *out);
 oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
 /* Makes U, if the memory may be had. */
 oatgp_status oat_cpu_make_traces(oat_cpu *cpu);
@@ -149,6 +151,8 @@ oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse,
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out);
 oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                  const oat_row_predictions *out);
+oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                      const oat_rows *points, const oat_row_predictions *out);
 oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
 oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_left_out *out);
 oatgp_status oat_cpu_averages(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);

@@ -79,6 +79,9 @@ static void leave_block(void *self, size_t lane, size_t item) {
 /* Allocates what the lanes need besides V. */
 oatgp_status oat_cpu_left_out(oat_device *device, const oat_sparse *sparse, oat_left_out *out) {
   oat_cpu *cpu = oat_cpu_of(device);
+  if (cpu->near.most > 0) {
+    return oat_cpu_neighbours_left_out(cpu, sparse, out);
+  }
   job j = {.cpu = cpu, .sparse = sparse, .out = out, .stride = (cpu->block + 1) * out->columns};
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(cpu->ctx, j.stride, cpu->slots, &j.scratch));

@@ -1,0 +1,67 @@
+/* Shared by the files of neighbours (neighbours.c has the formulas): a point with its neighbours, and where it is worked on. */
+#ifndef OAT_NEIGHBOURS_H
+#define OAT_NEIGHBOURS_H
+
+#include "device/cpu/cpu.h"
+#include "device/cpu/near.h"
+
+enum { OAT_NEAR_POINTS = 64 }; /* that are no rows, at a time */
+
+/* What one worker works in. */
+typedef struct oat_desk {
+  double *vj;       /* k x m: V_J^T */
+  double *c, *l;    /* m x m: C and its factor */
+  double *x;        /* (m + 1) x d: the neighbours, and the row behind them */
+  double *pairs[4]; /* of these points: k, slopes, d_shape; and the adjoint */
+  double *work;     /* of the kernel */
+  double *b, *w;    /* m, k: of a point that is none of the rows; dw of one that is */
+  double *points;   /* POINTS x k: V of points */
+  double *cross;    /* of the kernel between points and knots */
+} oat_desk;
+
+typedef struct oat_near_job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+  oat_row_block all;
+  const oat_adjoint *adjoint;
+  oat_sums *sums;
+  oat_gradient_sums *out;
+  oat_gradient_sums own[OAT_MOST_LANES];
+} oat_near_job;
+
+/* A row, or another point, at a desk. */
+typedef struct oat_seat {
+  size_t i, m;          /* the row, and how many neighbours it has */
+  const uint32_t *list; /* which */
+  const double *x;      /* its inputs, ldx apart */
+  size_t ldx;
+  const double *v;
+  double noise;
+  oat_desk at;
+} oat_seat;
+
+/* Row i of a matrix that has its rows one after the other. */
+static inline const double *oat_row_of(const double *matrix, size_t i, size_t k) { return matrix + i * k; }
+
+/* A job for all rows of the device. */
+oat_near_job oat_near_job_of(oat_cpu *cpu, const oat_sparse *sparse);
+oat_loop oat_near_loop(oat_near_job *j, const char *what, void (*item)(void *self, size_t lane, size_t item));
+/* The rows' inputs in units of the lengthscales, to find the nearest of them. */
+oatgp_status oat_near_search(oat_cpu *cpu, const oat_covariance *cov, oat_near **out);
+/* V of all rows. */
+void oat_near_make_v(oat_cpu *cpu, const oat_sparse *sparse);
+oat_desk oat_desk_own(const oat_cpu *cpu);
+oat_seat oat_seat_take(const oat_near_job *j, size_t i);
+/* The inputs of the neighbours and of the point behind them, and the kernel between all of these. */
+void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes);
+/* C in the lower triangle of a square, from the kernel of the pairs. */
+void oat_near_c(const oat_near_job *j, const oat_seat *s);
+/* Its factor; false if there is none. */
+bool oat_near_factorise(const oat_near_job *j, const oat_seat *s);
+void oat_near_solve(const oat_seat *s, oat_op op, double *x);
+/* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then. */
+double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w);
+/* b, D, w and rho of a row. */
+void oat_near_row(const oat_near_job *j, const oat_seat *s);
+
+#endif
