@@ -1,0 +1,136 @@
+/* The nearest points by all distances, as |x|^2 + |z|^2 - 2 x . z with matrix products.
+ *
+ * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2 + |z|^2) from the
+ * sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share SLACK (d + 8) u. What then is farther than
+ * the farthest of the m nearest so far cannot be one of them. All others, NaN among them, get their distance by differences. */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cpu/near_parts.h"
+#include "linalg/linalg.h"
+#include "oat_config.h"
+
+enum {
+  POINTS = 512, /* at a time */
+  GROUP = 16,   /* of them that are looked at as one */
+  SAMPLE = 101  /* rows of which the middle is found */
+};
+#define SLACK 8.0
+#define TINY (16 * DBL_MIN) /* more than what products lose that are too small to have all digits */
+#define HUGE_NORM 1e300     /* from here on, products may overflow: differences tell */
+
+static double slack_of(size_t d) { return SLACK * (double)(d + 8) * DBL_EPSILON / 2; }
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* About the median of each input, which a few points far away do not move. */
+static void find_middle(const oat_near_all *all) {
+  double some[SAMPLE];
+  const size_t count = all->n < SAMPLE ? all->n : SAMPLE;
+  for (size_t j = 0; j < all->d; j++) {
+    for (size_t i = 0; i < count; i++) {
+      some[i] = all->rows[all->n * i / count * all->d + j];
+    }
+    qsort(some, count, sizeof *some, ascending);
+    all->middle[j] = isfinite(some[count / 2]) ? some[count / 2] : 0;
+  }
+}
+
+/* Returns the squared norm, less the slack; minus infinity, by which everything is near, for a huge one. */
+static double centre(const oat_near_all *all, const double *x, double *centred) {
+  double norm = 0;
+  for (size_t j = 0; j < all->d; j++) {
+    centred[j] = x[j] - all->middle[j];
+    norm += centred[j] * centred[j];
+  }
+  return norm < HUGE_NORM ? norm * (1 - slack_of(all->d)) : -HUGE_VAL;
+}
+
+oatgp_status oat_near_all_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_all *all) {
+  oatgp_status status = OATGP_OK;
+  *all = (oat_near_all){.n = n, .d = d, .rows = rows};
+  TRY(oat_new_matrix(ctx, d, 1, &all->middle));
+  TRY(oat_new_matrix(ctx, d, n, &all->centred));
+  TRY(oat_new_matrix(ctx, n, 1, &all->norm));
+  find_middle(all);
+  for (size_t i = 0; i < n; i++) {
+    all->norm[i] = centre(all, rows + i * d, all->centred + i * d);
+  }
+done:
+  return status;
+}
+
+void oat_near_all_free(oat_near_all *all) {
+  free(all->middle);
+  free(all->centred);
+  free(all->norm);
+  *all = (oat_near_all){0};
+}
+
+/* Products, then the centred queries and their norms. */
+size_t oat_near_all_work(size_t d) { return OAT_NEAR_QUERIES * (POINTS + d + 1); }
+
+/* From `at` on: the first group of numbers that are not all larger than `most`, or n. */
+OAT_CLONES
+static size_t next_group(size_t n, const double *product, const double *norm, double most, size_t at) {
+  for (; at + GROUP <= n; at += GROUP) {
+    int within = 0;
+#pragma omp simd reduction(+ : within)
+    for (size_t c = at; c < at + GROUP; c++) {
+      within += product[c] + norm[c] > most ? 0 : 1;
+    }
+    if (within > 0) {
+      return at;
+    }
+  }
+  return at;
+}
+
+static double distance_of(size_t d, const double *x, const double *z) {
+  double s = 0;
+  for (size_t j = 0; j < d; j++) {
+    const double t = z[j] - x[j];
+    s += t * t;
+  }
+  return s;
+}
+
+/* What -2 x . z + |z|^2 is at most if z is to be near enough. */
+static double most_of(const oat_near_all *all, double norm, double distance) { return distance * (1 + slack_of(all->d)) + TINY - norm; }
+
+/* The points from `first` on, with their products. */
+static void look(const oat_near_all *all, const oat_near_query *q, double norm, oat_near_found *heap, size_t m, size_t first, size_t count,
+                 const double *product) {
+  double most = most_of(all, norm, heap[0].distance);
+  const double *other = all->norm + first;
+  for (size_t at = next_group(count, product, other, most, 0); at < count; at = next_group(count, product, other, most, at + GROUP)) {
+    for (size_t c = at; c < at + GROUP && c < count; c++) {
+      if (!(product[c] + other[c] > most)) {
+        oat_near_offer(q, m, heap, distance_of(all->d, q->x, all->rows + (first + c) * all->d), (uint32_t)(first + c));
+        most = most_of(all, norm, heap[0].distance);
+      }
+    }
+  }
+}
+
+void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m, oat_near_found *heaps, double *work) {
+  double *product = work, *centred = product + OAT_NEAR_QUERIES * POINTS, *norm = centred + OAT_NEAR_QUERIES * all->d;
+  size_t limit = 0;
+  for (size_t i = 0; i < count; i++) {
+    norm[i] = centre(all, q[i].x, centred + i * all->d);
+    limit = q[i].limit > limit ? q[i].limit : limit;
+  }
+  for (size_t first = 0; first < limit; first += POINTS) {
+    const size_t points = limit - first < POINTS ? limit - first : POINTS;
+    oat_gemm(-2, (oat_const_view){all->centred + first * all->d, all->d, points, all->d}, OAT_TRANSPOSED,
+             (oat_const_view){centred, all->d, count, all->d}, OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
+    for (size_t i = 0; i < count; i++) {
+      const size_t left = q[i].limit > first ? q[i].limit - first : 0;
+      look(all, &q[i], norm[i], heaps + i * m, m, first, left < points ? left : points, product + i * POINTS);
+    }
+  }
+}
