@@ -11,7 +11,7 @@
 #include "util/memory.h"
 
 #define FORMAT "oatgp checkpoint"
-#define FORMAT_VERSION "2"
+#define FORMAT_VERSION "3"
 
 static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *what) {
   return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: %s", path, what);
@@ -21,7 +21,7 @@ static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *wh
 
 /* Of the array `numbers`: its length, the rows of the table below, and the words of the generator after them. The file
  * knows a number by its place: a row that comes, goes or moves needs another FORMAT_VERSION. */
-enum { NUMBERS = 48, LISTED = 33, WORDS = 4 };
+enum { NUMBERS = 48, LISTED = 35, WORDS = 4 };
 _Static_assert(LISTED + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
 _Static_assert(sizeof((oat_rng *)NULL)->state == WORDS * sizeof(uint64_t), "all words of the generator are saved");
 
@@ -79,6 +79,8 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"evidence", REAL, &state->evidence, -HUGE_VAL, DBL_MAX},
       {"left_out", REAL, &state->left_out, -HUGE_VAL, DBL_MAX},
       {"best_exact", FLAG, &f->best.exact, 0, exact},
+      {"spent", COUNT, &state->spent, 0, MOST_COUNT},
+      {"round_of_neighbours", SIZE, &state->round_of_neighbours, 0, MOST_COUNT},
   };
   _Static_assert(sizeof all / sizeof *all == LISTED, "another number of rows is another FORMAT_VERSION");
   memcpy(list, all, sizeof all);
@@ -171,7 +173,7 @@ typedef struct array {
   content content;
 } array;
 
-enum { ARRAYS = 12 };
+enum { ARRAYS = 13 };
 
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
@@ -188,6 +190,7 @@ static void list_arrays(const oat_fit_run *f, array *list) {
       {"incumbent_knots", f->search.best.z, z, KNOTS},
       {"best_theta", f->best.point.theta, theta, PARAMETERS_IF_ANY},
       {"best_knots", f->best.point.z, z, KNOTS},
+      {"neighbours_theta", f->search.near, theta, PARAMETERS_IF_ANY},
   };
   _Static_assert(sizeof all / sizeof *all == ARRAYS, "every array is listed");
   memcpy(list, all, sizeof all);

@@ -7,6 +7,9 @@
 
 #include "util/clock.h"
 
+#define FAR 0.3        /* share of the distances that may come from other inputs than where neighbours were found, in an optimisation */
+#define NEAR 0.05      /* and at its end */
+enum { MOST_ROUNDS = 20 }; /* of neighbours found again */
 #define LAST_STEPS 2.0 /* evaluations with gradient that the last steps of a fit are worth: the model and its leave-one-out scores */
 
 static size_t theta_count(const oat_search *s) { return oat_theta_count(s->mapping.kernel, s->mapping.d); }
@@ -30,6 +33,7 @@ oatgp_status oat_search_open(oat_search *s) {
   s->upper = oat_take_doubles(&s->memory, n, 1);
   s->sign_weight = oat_take_doubles(&s->memory, n, 1);
   s->x = oat_take_doubles(&s->memory, n, 1);
+  s->near = oat_take_doubles(&s->memory, theta_count(s), 1);
   return s->memory.status;
 }
 
@@ -185,12 +189,57 @@ static void look(oat_search *s) {
   s->late = oat_search_late(s, 1);
 }
 
-/* A resumed optimisation has reported where it is before it was saved. */
+/* ---- neighbours ------------------------------------------------------------------------------------------------------ */
+
+/* The share of an input in the squared distances of rows. */
+static double share_of(const oat_search *s, const double *theta, size_t input, double total) {
+  const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, theta);
+  const double x = s->mapping.spread[input] / oat_kernel_lengthscale(&cov, input);
+  return x * x / total;
+}
+
+static double sum_of_shares(const oat_search *s, const double *theta) {
+  double sum = 0;
+  for (size_t j = 0; j < s->mapping.d; j++) {
+    sum += share_of(s, theta, j, 1);
+  }
+  return sum;
+}
+
+/* How much of the distances is due to other inputs at theta than where the neighbours were found: 0 to 1. What all
+ * lengthscales have in common changes no neighbour. */
+static double strayed(const oat_search *s, const double *theta) {
+  if (s->objective->config.neighbours == 0) {
+    return 0;
+  }
+  const double now = sum_of_shares(s, theta), then = sum_of_shares(s, s->near);
+  double sum = 0;
+  for (size_t j = 0; j < s->mapping.d; j++) {
+    sum += fabs(share_of(s, theta, j, now) - share_of(s, s->near, j, then));
+  }
+  return sum / 2;
+}
+
+/* At the current parameters; in a resumed optimisation, where they were found before. */
+static oatgp_status find_neighbours(oat_search *s) {
+  if (s->objective->config.neighbours == 0) {
+    return OATGP_OK;
+  }
+  if (s->resumed == NULL) {
+    memcpy(s->near, s->point.theta, theta_count(s) * sizeof *s->near);
+  }
+  return oat_objective_find_neighbours(s->objective, &(oat_point){.theta = s->near});
+}
+
+/* ---- one optimisation, or several ------------------------------------------------------------------------------------ */
+
+/* A resumed optimisation has reported where it is before it was saved. It ends, to go on with other neighbours, where
+ * these are too far from what they should be. */
 static oatgp_stop run(oat_search *s, bool resumed) {
   oatgp_stop stop = OATGP_STOP_NONE;
   look(s);
   bool interrupted = !resumed && s->report(s->self, s, OAT_SEARCH_STEP);
-  while (!interrupted && (stop = s->late ? OATGP_STOP_TIME : oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
+  while (!interrupted && strayed(s, s->trial.theta) < FAR && (stop = s->late ? OATGP_STOP_TIME : oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
     oat_optim_step(s->optim);
     oat_mapping_unpack(&s->mapping, s->optim->x, &s->trial);
     look(s);
@@ -202,18 +251,14 @@ static oatgp_stop run(oat_search *s, bool resumed) {
   return interrupted ? OATGP_STOP_USER : stop;
 }
 
-oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
-  oat_optim_settings left = *limits; /* of max_eval, which is for the whole search */
+/* With the neighbours as they are. */
+static oatgp_status optimise(oat_search *s, const oat_optim_settings *limits) {
+  oat_optim_settings left = *limits; /* of max_eval, which is for the whole search, and of max_iter */
   oatgp_status status = OATGP_OK;
-  const bool *free_parameters = s->mapping.free;
   const bool resumed = s->resumed != NULL;
   left.max_eval = limits->max_eval > 0 ? fmax(limits->max_eval - s->state.evaluations, 1) : 0;
-  use_knots(s);
-  s->mapping.k = s->state.k;
-  s->mapping.first = s->settings.move ? first : s->state.k;
-  s->mapping.free = s->state.held ? s->none_free : free_parameters;
+  left.max_iter = limits->max_iter - s->state.spent;
   oat_search_copy(s, &s->point, s->state.k, &s->trial);
-  s->problem = (oat_problem){oat_mapping_count(&s->mapping), s->lower, s->upper, s->sign_weight, evaluate, s};
   TRY(oat_optim_create(s->ctx, s->method, &s->problem, &left, &s->optim));
   TRY(begin(s));
   conclude(s, run(s, resumed));
@@ -224,9 +269,38 @@ done:
     s->state.stop = OATGP_STOP_STALLED;
     status = OATGP_OK;
   }
-  s->mapping.free = free_parameters;
   oat_optim_free(s->optim);
   s->optim = NULL;
+  return status;
+}
+
+/* Whether the optimisation has come to its end with neighbours that are no longer right, and may go on with others. */
+static bool goes_on(const oat_search *s, const oat_optim_settings *limits) {
+  return !oat_search_halted(s) && s->state.spent < limits->max_iter && s->state.round_of_neighbours < MOST_ROUNDS &&
+         strayed(s, s->point.theta) > NEAR;
+}
+
+oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
+  oatgp_status status = OATGP_OK;
+  const bool *free_parameters = s->mapping.free;
+  use_knots(s);
+  s->mapping.k = s->state.k;
+  s->mapping.first = s->settings.move ? first : s->state.k;
+  s->mapping.free = s->state.held ? s->none_free : free_parameters;
+  s->problem = (oat_problem){oat_mapping_count(&s->mapping), s->lower, s->upper, s->sign_weight, evaluate, s};
+  if (s->resumed == NULL) {
+    s->state.spent = 0;
+    s->state.round_of_neighbours = 0;
+  }
+  do {
+    const double before = s->state.iterations;
+    TRY(find_neighbours(s));
+    TRY(optimise(s, limits));
+    s->state.spent += s->state.iterations - before;
+    s->state.round_of_neighbours++;
+  } while (goes_on(s, limits));
+done:
+  s->mapping.free = free_parameters;
   return status;
 }
 

@@ -54,6 +54,8 @@ typedef struct oat_search_state {
   bool exact;                 /* the result is the exact GP at the point's parameters */
   double evidence;            /* the log evidence that the exact GP of all rows has, -HUGE_VAL if it is not known */
   double left_out;            /* the highest log density of the rows left out that any stage had */
+  double spent;               /* iterations of the optimisation under way, with neighbours that were found before */
+  size_t round_of_neighbours; /* how often they were found for it */
   double tried, predicted;    /* the latest proposal: candidates looked at, gain that it promised */
   double iterations, evaluations, rejected;
   oatgp_stop stop;
@@ -89,6 +91,7 @@ struct oat_search {
   oat_problem problem;
   oat_gradient gradient;
   oat_point trial; /* the point under evaluation */
+  double *near;    /* theta where neighbours were found */
   double *resumed; /* state of the optimiser and its bounds to go on from, or NULL */
   size_t resumed_count;
 };
