@@ -25,16 +25,16 @@ typedef struct oat_where {
 } oat_where;
 
 typedef struct oat_device_config {
-  size_t max_knots; /* most knots of any operation */
-  size_t block;     /* rows at a time; 0: chosen by the device */
-  int64_t memory;   /* bytes that may be spent on keeping what was made for the rows */
+  size_t max_knots;  /* most knots of any operation */
+  size_t block;      /* rows at a time; 0: chosen by the device */
+  int64_t memory;    /* bytes that may be spent on keeping what was made for the rows */
   size_t neighbours; /* most earlier rows that a row is predicted from beside the knots; 0: none, and less memory */
   oat_where where;
-  bool fits;   /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  bool fits;     /* will be asked for sums, gradients and gains, too: else it needs less memory */
   size_t of;     /* for a device that is kept: 0, or the number of the model that the rows belong to, and no other rows */
   bool predicts; /* with neighbours: will be asked for points_from_rows, and for nothing else */
-  bool exact;  /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system; /* will be asked for system_open */
+  bool exact;    /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system;   /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
@@ -252,8 +252,8 @@ struct oat_device_table {
                               const oat_row_predictions *out);
   /* The same for other points, from the rows of this device and the knots; the neighbours are the nearest of all rows, whose
    * r is less the mean. What is kept of the rows belongs to the first model that asks. M^2 (K + M / 3) a point. Allocates. */
-  oatgp_status (*points_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
-                                   const oat_rows *points, const oat_row_predictions *out);
+  oatgp_status (*points_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c, const oat_rows *points,
+                                   const oat_row_predictions *out);
   /* mean_i += scale k(x_i, Z) . weights: 2 N K. */
   oatgp_status (*means)(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
   /* Allocates what a block needs for its columns. */

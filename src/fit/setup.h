@@ -12,7 +12,7 @@
 typedef struct oat_setup {
   oat_scratch memory;
   const oatgp_data *data; /* borrowed */
-  oatgp_data *ordered; /* what `data` then is, or NULL */
+  oatgp_data *ordered;    /* what `data` then is, or NULL */
   const oatgp_settings *settings;
   const oat_approx *approx;
   const oat_kernel *kernel;

@@ -7,10 +7,10 @@
 
 #include "util/clock.h"
 
-#define FAR 0.3        /* share of the distances that may come from other inputs than where neighbours were found, in an optimisation */
-#define NEAR 0.05      /* and at its end */
+#define FAR 0.3            /* share of the distances that may come from other inputs than where neighbours were found, in an optimisation */
+#define NEAR 0.05          /* and at its end */
 enum { MOST_ROUNDS = 20 }; /* of neighbours found again */
-#define LAST_STEPS 2.0 /* evaluations with gradient that the last steps of a fit are worth: the model and its leave-one-out scores */
+#define LAST_STEPS 2.0     /* evaluations with gradient that the last steps of a fit are worth: the model and its leave-one-out scores */
 
 static size_t theta_count(const oat_search *s) { return oat_theta_count(s->mapping.kernel, s->mapping.d); }
 
@@ -239,7 +239,8 @@ static oatgp_stop run(oat_search *s, bool resumed) {
   oatgp_stop stop = OATGP_STOP_NONE;
   look(s);
   bool interrupted = !resumed && s->report(s->self, s, OAT_SEARCH_STEP);
-  while (!interrupted && strayed(s, s->trial.theta) < FAR && (stop = s->late ? OATGP_STOP_TIME : oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
+  while (!interrupted && strayed(s, s->trial.theta) < FAR &&
+         (stop = s->late ? OATGP_STOP_TIME : oat_optim_stop(s->optim)) == OATGP_STOP_NONE) {
     oat_optim_step(s->optim);
     oat_mapping_unpack(&s->mapping, s->optim->x, &s->trial);
     look(s);

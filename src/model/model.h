@@ -100,13 +100,13 @@ struct oatgp_model {
   double *coefficient; /* p */
   double *sums;        /* over its rows (oat_sums), NULL for the full GP */
   size_t sums_count;
-  double *r, *noise; /* full GP only, n: residual and the row's noise variance, scaled */
-  size_t neighbours; /* of each row beside the knots; 0: none */
-  size_t near;       /* of a point that is predicted */
-  oat_kept_rows kept; /* with neighbours: the rows in their order */
+  double *r, *noise;          /* full GP only, n: residual and the row's noise variance, scaled */
+  size_t neighbours;          /* of each row beside the knots; 0: none */
+  size_t near;                /* of a point that is predicted */
+  oat_kept_rows kept;         /* with neighbours: the rows in their order */
   oat_rows *rows, *residuals; /* with neighbours: the same as rows, and less the mean; made by oat_model_finish */
-  size_t serial;      /* tells models apart: made there, too */
-  double *history;   /* history_count x 3 */
+  size_t serial;              /* tells models apart: made there, too */
+  double *history;            /* history_count x 3 */
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;

@@ -30,17 +30,17 @@ typedef struct oat_cpu_exact {
 
 /* Neighbours; neighbours.c. Matrices of rows have them row after row. */
 typedef struct oat_cpu_neighbours {
-  size_t most;      /* of a row; 0: there are none */
-  uint32_t *list;   /* n x most: which rows, nearest first */
-  size_t *start;    /* n + 1: where in `entry` the places of `list` are that name a row */
-  size_t *entry;    /* n x most */
-  double *v, *w;    /* n x k */
-  double *a;        /* n x k, for gradients */
-  double *b, *z;    /* n x most */
-  double *d, *rho;  /* n, n x (1 + p) */
-  double *factor;   /* n x most^2: of C, or NULL */
-  double *theta;    /* of each lane: derivatives through the kernel of neighbours */
-  double *desks;    /* `desk` doubles for each worker */
+  size_t most;     /* of a row; 0: there are none */
+  uint32_t *list;  /* n x most: which rows, nearest first */
+  size_t *start;   /* n + 1: where in `entry` the places of `list` are that name a row */
+  size_t *entry;   /* n x most */
+  double *v, *w;   /* n x k */
+  double *a;       /* n x k, for gradients */
+  double *b, *z;   /* n x most */
+  double *d, *rho; /* n, n x (1 + p) */
+  double *factor;  /* n x most^2: of C, or NULL */
+  double *theta;   /* of each lane: derivatives through the kernel of neighbours */
+  double *desks;   /* `desk` doubles for each worker */
   size_t desk;
   struct oat_near *search; /* of predictions, once there was one; V is of the same rows then */
 } oat_cpu_neighbours;

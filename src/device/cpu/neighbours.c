@@ -24,12 +24,22 @@
 /* Lays a desk over memory; without memory, only its size counts, which is returned. */
 static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
   const size_t m = cpu->near.most, k = cpu->config.max_knots, d = cpu->rows->d, pairs = oat_pairs(m + 1);
-  double **const parts[] = {&out->vj,       &out->c,        &out->l,        &out->x,    &out->pairs[0],
-                            &out->pairs[1], &out->pairs[2], &out->pairs[3], &out->work, &out->b,        &out->w,
-                            &out->points,   &out->cross};
+  double **const parts[] = {&out->vj,       &out->c,    &out->l, &out->x, &out->pairs[0], &out->pairs[1], &out->pairs[2],
+                            &out->pairs[3], &out->work, &out->b, &out->w, &out->points,   &out->cross};
   const bool other = cpu->config.predicts;
-  const size_t sizes[] = {k * m, m * m, m * m, (m + 1) * d, pairs, pairs, pairs, pairs, pairs + 3 * d,
-                          m,     k,     other ? OAT_NEAR_POINTS * k : 0, other ? oat_kernel_work(OAT_NEAR_POINTS, k, d) : 0};
+  const size_t sizes[] = {k * m,
+                          m * m,
+                          m * m,
+                          (m + 1) * d,
+                          pairs,
+                          pairs,
+                          pairs,
+                          pairs,
+                          pairs + 3 * d,
+                          m,
+                          k,
+                          other ? OAT_NEAR_POINTS * k : 0,
+                          other ? oat_kernel_work(OAT_NEAR_POINTS, k, d) : 0};
   size_t used = 0;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     *parts[i] = memory != NULL ? memory + used : NULL;
@@ -149,13 +159,13 @@ static double noise_of(const oat_near_job *j, size_t i) { return oat_block_noise
 oat_seat oat_seat_take(const oat_near_job *j, size_t i) {
   const oat_cpu_neighbours *near = &j->cpu->near;
   return (oat_seat){.i = i,
-                .m = count_of(near, i),
-                .list = near->list + i * near->most,
-                .x = j->all.x.a + i,
-                .ldx = j->all.x.ld,
-                .v = oat_row_of(near->v, i, j->sparse->k),
-                .noise = noise_of(j, i),
-                .at = oat_desk_own(j->cpu)};
+                    .m = count_of(near, i),
+                    .list = near->list + i * near->most,
+                    .x = j->all.x.a + i,
+                    .ldx = j->all.x.ld,
+                    .v = oat_row_of(near->v, i, j->sparse->k),
+                    .noise = noise_of(j, i),
+                    .at = oat_desk_own(j->cpu)};
 }
 
 void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
@@ -318,4 +328,3 @@ oatgp_status oat_cpu_neighbour_sums(oat_cpu *cpu, const oat_sparse *sparse, oat_
   oat_loop_run(&loop);
   return OATGP_OK;
 }
-

@@ -37,8 +37,7 @@ static void predict_point(const points_job *p, const oat_row_block *block, size_
   for (size_t c = 0; c < k; c++) {
     own[c] = v.a[i + c * v.ld];
   }
-  const oat_seat s = {
-      .m = most, .list = p->list + place * most, .x = block->x.a + i, .ldx = block->x.ld, .v = own, .noise = 0, .at = *at};
+  const oat_seat s = {.m = most, .list = p->list + place * most, .x = block->x.a + i, .ldx = block->x.ld, .v = own, .noise = 0, .at = *at};
   const double left = oat_near_predict(j, &s, at->b, at->w);
   for (size_t a = 0; a < most; a++) {
     mean += at->b[a] * j->all.r[s.list[a]];
