@@ -67,10 +67,16 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   return asked->automatic && given ? oat_strategy_find(setup->kernel->profile->smooth ? "simultaneous" : "fixed") : asked;
 }
 
-size_t oat_setup_neighbours(const oat_setup *setup) { return setup->approx->neighbours ? (size_t)setup->settings->neighbours : 0; }
+size_t oat_setup_neighbours(const oat_setup *setup) {
+  const size_t given = setup->from != NULL ? setup->from->neighbours : (size_t)setup->settings->neighbours;
+  return setup->approx->neighbours ? given : 0;
+}
 
 /* A prediction is made once, and an evaluation often. */
 size_t oat_setup_near(const oat_setup *setup) {
+  if (setup->from != NULL) {
+    return setup->from->near;
+  }
   const size_t given = (size_t)setup->settings->predict_neighbours, fitted = oat_setup_neighbours(setup);
   return fitted == 0 ? 0 : given > 0 ? given : PREDICT_SHARE * fitted;
 }
