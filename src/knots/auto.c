@@ -20,6 +20,7 @@
 enum {
   EXACT_SUBSETS = 2, /* up to so many subsets of rows the exact GP of all costs no more than the rest */
   FIRST_KNOTS = 50,  /* of the doubling, or a few more */
+  DUE_KNOTS = 100,   /* from here on neighbours are tried, once */
   FEWEST_KNOTS = 8,  /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
   TRIAL_ITERATIONS = 40,
@@ -221,6 +222,7 @@ static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *fo
     s->state.phase = OAT_PHASE_POLISH;
   } else {
     s->state.round = AGAIN;
+    memcpy(s->subset, s->point.theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *s->subset);
     TRY(rise_above_noise(s, found));
     begin_growing(s);
   }
@@ -320,6 +322,11 @@ static bool trial_is_due(const oat_search *s) {
   return s->state.round == GREEDY && s->settings.move && TRIAL_SHARE * s->state.k >= s->settings.max_knots;
 }
 
+/* Knots alone are on the way to many: what they leave may be local. */
+static bool neighbours_are_due(const oat_search *s) {
+  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && s->state.k < 2 * DUE_KNOTS && *s->subset > 0;
+}
+
 /* The better of the models at the parameters of the race and of the subset. */
 static void choose_parameters(oat_search *s) {
   oat_search_fall_back(s);
@@ -356,8 +363,19 @@ static oatgp_status grow(oat_search *s) {
   s->state.stop = first ? OATGP_STOP_NONE : settled != OATGP_STOP_NONE ? settled : reason_to_stop(s, kept);
   s->state.phase = first                              ? OAT_PHASE_SUBSET
                    : s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH
+                   : neighbours_are_due(s)            ? OAT_PHASE_NEIGHBOURS
                    : trial_is_due(s)                  ? OAT_PHASE_COMPARE
                                                       : OAT_PHASE_PROPOSE;
+done:
+  return status;
+}
+
+/* Knots and neighbours end the search, if they are better. */
+static oatgp_status try_neighbours(oat_search *s) {
+  bool taken = false;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_auto_neighbours(s, &taken));
+  s->state.phase = taken ? OAT_PHASE_DONE : trial_is_due(s) ? OAT_PHASE_COMPARE : OAT_PHASE_PROPOSE;
 done:
   return status;
 }
@@ -439,6 +457,7 @@ done:
 /* What each phase does; there are no others. */
 static oatgp_status (*const steps[])(oat_search *s) = {
     [OAT_PHASE_PARAMETERS] = begin, [OAT_PHASE_SUBSET] = settle_again, [OAT_PHASE_PROPOSE] = propose,
+    [OAT_PHASE_NEIGHBOURS] = try_neighbours,
     [OAT_PHASE_GROW] = grow,        [OAT_PHASE_COMPARE] = compare,     [OAT_PHASE_POLISH] = polish,
 };
 

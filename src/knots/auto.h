@@ -16,6 +16,8 @@ oatgp_status oat_auto_evaluate(oat_search *search);
  * the rows clearly better. A model that cannot be evaluated is none. */
 oatgp_status oat_incumbent_offer(oat_search *search);
 void oat_incumbent_offer_exact(oat_search *search, const oat_optimum *found);
+/* Another search's model, with neighbours, becomes the incumbent. */
+void oat_incumbent_take_neighbours(oat_search *search, const oat_search *with, double left_out);
 void oat_incumbent_forget(oat_search *search);
 /* Whether the exact GP has no more over a constant with noise than chance gives. */
 bool oat_incumbent_is_chance(const oat_search *search, const oat_optimum *found);
@@ -23,5 +25,9 @@ bool oat_incumbent_is_chance(const oat_search *search, const oat_optimum *found)
 void oat_incumbent_call_noise(oat_search *search, double *evidence);
 /* The incumbent is the result, or a constant if that predicts better. */
 oatgp_status oat_incumbent_conclude(oat_search *search);
+
+/* Tries knots and neighbours at the parameters of the exact GP of a subset; they become the incumbent if they predict rows
+ * left out better, by the tolerance. *taken: they did. */
+oatgp_status oat_auto_neighbours(oat_search *search, bool *taken);
 
 #endif

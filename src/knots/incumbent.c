@@ -20,6 +20,16 @@ oatgp_status oat_auto_evaluate(oat_search *s) {
 
 /* ---- the incumbent ----------------------------------------------------------------------------------------------- */
 
+void oat_incumbent_take_neighbours(oat_search *s, const oat_search *with, double left_out) {
+  oat_search_state *state = &s->state;
+  oat_search_copy(s, &with->point, with->state.k, &s->best);
+  state->best_k = with->state.k;
+  state->best_value = with->state.value;
+  state->best_neighbours = with->objective->config.neighbours;
+  state->best_exact = false;
+  state->left_out = fmax(state->left_out, left_out);
+}
+
 static void offer_with(oat_search *s, double left_out, bool exact) {
   oat_search_state *state = &s->state;
   const bool far = state->best_exact && !exact && state->value < state->evidence - oat_auto_tolerance(s);
@@ -30,6 +40,7 @@ static void offer_with(oat_search *s, double left_out, bool exact) {
   state->best_k = state->k;
   state->best_value = state->value;
   state->best_exact = exact;
+  state->best_neighbours = 0;
   state->left_out = fmax(state->left_out, left_out);
 }
 
@@ -52,6 +63,7 @@ done:
 void oat_incumbent_forget(oat_search *s) {
   s->state.best_value = -HUGE_VAL;
   s->state.best_exact = false;
+  s->state.best_neighbours = 0;
   s->state.left_out = -HUGE_VAL;
 }
 
@@ -135,6 +147,7 @@ oatgp_status oat_incumbent_conclude(oat_search *s) {
     state->k = state->best_k;
     state->value = state->best_value;
     state->exact = state->best_exact;
+    state->neighbours = state->best_neighbours;
   } else {
     TRY(oat_auto_evaluate(s));
   }
