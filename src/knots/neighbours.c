@@ -8,7 +8,7 @@
 #include "knots/auto.h"
 #include "objective/sparse.h"
 
-enum { KNOTS = 200, MOST_KNOTS = 800, NEIGHBOURS = 30, MOST_NEIGHBOURS = 120, ITERATIONS = 30, PATIENCE = 3 };
+enum { KNOTS = 200, MOST_KNOTS = 800, NEIGHBOURS = 30, MOST_NEIGHBOURS = 120, ITERATIONS = 60, PATIENCE = 3 };
 #define REST 30.0 /* as in auto.c */
 
 /* A search with neighbours beside the one that it is for. */
@@ -134,6 +134,9 @@ oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
     TRY(extend(&w, w.sub.state.k, 2 * w.sub.objective->config.neighbours, &neighbours));
     TRY(extend(&w, 2 * w.sub.state.k, w.sub.objective->config.neighbours, &knots));
     more = knots || neighbours;
+  }
+  if (*taken && !oat_search_halted(s)) {
+    s->state.stop = OATGP_STOP_NEIGHBOURS;
   }
 done:
   close_with(&w);
