@@ -40,6 +40,8 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_item(json, "inputs", input_names(r));
   cli_json_text(json, "target", info->target);
   cli_json_whole(json, "knots", (int64_t)info->knots);
+  cli_json_whole(json, "neighbours", (int64_t)info->neighbours);
+  cli_json_whole(json, "predict_neighbours", (int64_t)info->predict_neighbours);
   cli_json_number(json, "objective", info->objective);
   cli_json_number(json, "sigma", info->sigma);
   cli_json_numbers(json, "lengthscales", info->lengthscale_count, info->lengthscales);
@@ -160,6 +162,10 @@ static void print_model(const report *r) {
   print_text("noise", info->noise_variance);
   print_label("knots");
   printf("%zu\n", info->knots);
+  if (info->neighbours > 0) {
+    print_label("neighbours");
+    printf("%zu of each row, %zu of each prediction; the file holds the rows\n", info->neighbours, info->predict_neighbours);
+  }
   print_number("objective", info->objective);
   print_number("sigma", info->sigma);
   print_number("tau", info->tau);

@@ -239,17 +239,20 @@ static void hear(void *user, const char *what, size_t done, size_t total) {
 static void set_state(cli *c, const oatgp_event *event) {
   cli_progress *p = &c->progress;
   const bool grows = !p->refines && c->settings.max_knots > 0 && event->max_knots > 0;
-  char restart[40] = "", most[24] = "", knots[64] = "full GP";
+  char restart[40] = "", most[24] = "", near[40] = "", knots[96] = "full GP";
   if (event->restart > 0) {
     snprintf(restart, sizeof restart, "restart %" PRId64 ", ", event->restart);
   }
   if (grows) {
     snprintf(most, sizeof most, "/%zu", event->max_knots);
   }
-  if (event->kind == OATGP_EVENT_SUBSET) {
+  if (event->neighbours > 0) {
+    snprintf(near, sizeof near, " and %zu neighbours", event->neighbours);
+  }
+  if (event->kind == OATGP_EVENT_SUBSET && event->knots == 0) {
     snprintf(knots, sizeof knots, "parameters from the exact GP of %zu rows", event->rows);
   } else if (event->knots > 0) {
-    snprintf(knots, sizeof knots, "%s%zu%s knots", p->refines ? "refining " : "", event->knots, most);
+    snprintf(knots, sizeof knots, "%s%zu%s knots%s", p->refines ? "refining " : "", event->knots, most, near);
   }
   snprintf(p->state, sizeof p->state, "%s%s, iteration %" PRId64 ", objective %.8g", restart, knots, event->iteration, event->objective);
 }

@@ -69,6 +69,7 @@ void cli_trace_event(cli *c, const oatgp_event *event) {
   cli_json_numbers(&json, "lengthscales", event->lengthscale_count, event->lengthscales);
   cli_json_whole(&json, "rows", (int64_t)event->rows);
   cli_json_whole(&json, "knots", (int64_t)event->knots);
+  cli_json_whole(&json, "neighbours", (int64_t)event->neighbours);
   cli_json_text(&json, "stop", event->stop);
   if (event->positions != NULL) {
     put_knots(&json, event);

@@ -208,7 +208,8 @@ OATGP_API oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int k
 typedef struct oatgp_model oatgp_model;
 
 typedef enum oatgp_event_kind {
-  OATGP_EVENT_SUBSET,   /* an iteration for the exact GP of some rows, whose parameters the automatic selection begins with */
+  OATGP_EVENT_SUBSET,   /* an iteration of the automatic selection for another model: the exact GP of some rows, whose parameters it
+                         * begins with, or knots and neighbours */
   OATGP_EVENT_START,    /* of a start: its first evaluation */
   OATGP_EVENT_STEP,     /* an iteration of the optimiser */
   OATGP_EVENT_PROPOSAL, /* new knots are going to be tried */
@@ -234,6 +235,7 @@ typedef struct oatgp_event {
   int64_t candidates;      /* looked at for the proposal */
   double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
   size_t max_knots;        /* in any event: most knots of a fit that grows; 0 if the number of knots does not change */
+  size_t neighbours;       /* in any event: of each row, beside the knots */
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */
@@ -281,6 +283,7 @@ typedef struct oatgp_model_info {
                                  and the position of every knot that was proposed */
   double loo_mean_nlp, loo_rmse, loo_coverage95; /* leave-one-out scores of the fit's rows (oatgp_loo); NaN if they are not known */
   double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
+  size_t neighbours, predict_neighbours;         /* of each row and of each prediction, beside the knots; with them the model holds its rows */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);

@@ -493,7 +493,7 @@ static void a_model_keeps_its_bounds(void **state) {
 
 static void threads_and_memory_change_no_bit(void **state) {
   scratch *s = *state;
-  oatgp_data *data = make_rows(s, 1600, VARIANCES, 20);
+  oatgp_data *data = make_rows(s, under_valgrind() ? 600 : 1600, VARIANCES, 20);
   fix_everything(s, "se-ard", "linear");
   oatgp_model *model = must_fit(s, data, NULL);
   for (int memory = 0; memory < 2; memory++) { /* without room for V there are no traces */
@@ -502,7 +502,7 @@ static void threads_and_memory_change_no_bit(void **state) {
     s->settings.threads = 1;
     const oatgp_certificate first = must_certify(s, model, data, 1e-6, 12);
     assert_true(first.iterations > 3);
-    for (size_t i = 0; i < LENGTH(thread_counts); i++) {
+    for (size_t i = 0; i < (under_valgrind() ? 2 : LENGTH(thread_counts)); i++) {
       s->settings.determinant = 1;
       s->settings.memory = memory;
       s->settings.threads = thread_counts[i];

@@ -16,58 +16,58 @@ typedef struct seen {
   char apart[64 - 32]; /* lanes write to cache lines of their own */
 } seen;
 
+struct column_job;
+/* Takes some values into what a lane has seen. */
+typedef seen visitor(const struct column_job *job, size_t count, oat_column x, seen all);
+
 typedef struct column_job {
   size_t n;
   oat_column x;
   double size, first;
+  visitor *visit;
   seen lane[OAT_MOST_LANES];
 } column_job;
 
-static void look(void *self, size_t lane, size_t item) {
-  column_job *job = self;
-  const oat_span rows = oat_chunk(job->n, item);
-  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
-  double lowest = job->lane[lane].lowest, highest = job->lane[lane].highest;
-  for (size_t i = 0; i < rows.count; i++) {
+static seen look(const column_job *job, size_t count, oat_column x, seen all) {
+  (void)job;
+  for (size_t i = 0; i < count; i++) {
     const double value = x.a[i * x.step];
-    lowest = value < lowest ? value : lowest;
-    highest = value > highest ? value : highest;
+    all.lowest = value < all.lowest ? value : all.lowest;
+    all.highest = value > all.highest ? value : all.highest;
   }
-  job->lane[lane].lowest = lowest;
-  job->lane[lane].highest = highest;
+  return all;
 }
 
-static void add(void *self, size_t lane, size_t item) {
-  column_job *job = self;
-  const oat_span rows = oat_chunk(job->n, item);
-  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
-  double sum = job->lane[lane].sum;
-  for (size_t i = 0; i < rows.count; i++) {
-    sum += x.a[i * x.step] / job->size;
+static seen add(const column_job *job, size_t count, oat_column x, seen all) {
+  for (size_t i = 0; i < count; i++) {
+    all.sum += x.a[i * x.step] / job->size;
   }
-  job->lane[lane].sum = sum;
+  return all;
 }
 
-static void add_deviations(void *self, size_t lane, size_t item) {
-  column_job *job = self;
-  const oat_span rows = oat_chunk(job->n, item);
-  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
-  double sum = job->lane[lane].sum, squares = job->lane[lane].squares;
-  for (size_t i = 0; i < rows.count; i++) {
+static seen add_deviations(const column_job *job, size_t count, oat_column x, seen all) {
+  for (size_t i = 0; i < count; i++) {
     const double deviation = x.a[i * x.step] / job->size - job->first;
-    sum += deviation;
-    squares += deviation * deviation;
+    all.sum += deviation;
+    all.squares += deviation * deviation;
   }
-  job->lane[lane].sum = sum;
-  job->lane[lane].squares = squares;
+  return all;
+}
+
+static void visit_chunk(void *self, size_t lane, size_t item) {
+  column_job *job = self;
+  const oat_span rows = oat_chunk(job->n, item);
+  const oat_column x = {job->x.a + rows.first * job->x.step, job->x.step};
+  job->lane[lane] = job->visit(job, rows.count, x, job->lane[lane]);
 }
 
 /* Goes through the column; what all lanes have seen. */
-static seen go_through(column_job *job, int threads, void (*visit)(void *self, size_t lane, size_t item)) {
+static seen go_through(column_job *job, int threads, visitor *visit) {
   const double first = job->x.a[0];
   oat_loop loop = oat_chunks(job->n, OAT_FLOPS_OF_MEMORY, threads);
-  loop.item = visit;
+  loop.item = visit_chunk;
   loop.self = job;
+  job->visit = visit;
   for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
     job->lane[lane] = (seen){.lowest = first, .highest = first};
   }

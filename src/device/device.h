@@ -254,6 +254,9 @@ struct oat_device_table {
    * r is less the mean. What is kept of the rows belongs to the first model that asks. M^2 (K + M / 3) a point. Allocates. */
   oatgp_status (*points_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c, const oat_rows *points,
                                    const oat_row_predictions *out);
+  /* The posterior covariance of such points, n x n: of the errors of these predictions. Allocates. */
+  oatgp_status (*joint_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
+                                  double *covariance);
   /* mean_i += scale k(x_i, Z) . weights: 2 N K. */
   oatgp_status (*means)(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
   /* Allocates what a block needs for its columns. */

@@ -21,7 +21,7 @@ static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *wh
 
 /* Of the array `numbers`: its length, the rows of the table below, and the words of the generator after them. The file
  * knows a number by its place: a row that comes, goes or moves needs another FORMAT_VERSION. */
-enum { NUMBERS = 48, LISTED = 35, WORDS = 4 };
+enum { NUMBERS = 64, LISTED = 37, WORDS = 4 };
 _Static_assert(LISTED + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
 _Static_assert(sizeof((oat_rng *)NULL)->state == WORDS * sizeof(uint64_t), "all words of the generator are saved");
 
@@ -81,6 +81,8 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"best_exact", FLAG, &f->best.exact, 0, exact},
       {"spent", COUNT, &state->spent, 0, MOST_COUNT},
       {"round_of_neighbours", SIZE, &state->round_of_neighbours, 0, MOST_COUNT},
+      {"incumbent_neighbours", SIZE, &state->best_neighbours, 0, MOST_COUNT},
+      {"best_neighbours", SIZE, &f->best.neighbours, 0, MOST_COUNT},
   };
   _Static_assert(sizeof all / sizeof *all == LISTED, "another number of rows is another FORMAT_VERSION");
   memcpy(list, all, sizeof all);
@@ -173,7 +175,7 @@ typedef struct array {
   content content;
 } array;
 
-enum { ARRAYS = 13 };
+enum { ARRAYS = 14 };
 
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
@@ -190,6 +192,7 @@ static void list_arrays(const oat_fit_run *f, array *list) {
       {"incumbent_knots", f->search.best.z, z, KNOTS},
       {"best_theta", f->best.point.theta, theta, PARAMETERS_IF_ANY},
       {"best_knots", f->best.point.z, z, KNOTS},
+      {"subset_theta", f->search.subset, theta, PARAMETERS_IF_ANY},
       {"neighbours_theta", f->search.near, theta, PARAMETERS_IF_ANY},
   };
   _Static_assert(sizeof all / sizeof *all == ARRAYS, "every array is listed");

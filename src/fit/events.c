@@ -104,6 +104,7 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
       .knots = s->objective->config.approx->sparse ? s->state.k : 0,
       .inputs = f->setup.scaling.d,
       .rows = oat_rows_total(f->setup.rows),
+      .neighbours = s->objective->config.neighbours,
       .max_knots = f->setup.strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
   };
 }
@@ -136,6 +137,7 @@ void oat_fit_tell_end(oat_fit_run *f) {
   event.shape = at.shape;
   event.lengthscales = at.lengthscales;
   event.knots = f->setup.approx->sparse && !f->best.exact ? f->best.k : 0;
+  event.neighbours = f->best.neighbours > 0 ? f->best.neighbours : event.neighbours;
   event.stop = oatgp_stop_word(f->best.stop);
   tell(f, &event);
 }

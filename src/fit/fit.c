@@ -49,6 +49,11 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
   };
 }
 
+static oatgp_status ordered_rows(void *self, oat_rows **out) {
+  const oat_fit_run *f = self;
+  return oat_setup_ordered(f->ctx, &f->setup, out);
+}
+
 static oatgp_status make_search(oat_fit_run *f) {
   const oat_setup *setup = &f->setup;
   const size_t d = setup->scaling.d, theta = oat_theta_count(setup->kernel, d);
@@ -71,6 +76,7 @@ static oatgp_status make_search(oat_fit_run *f) {
   s->settings = search_settings(f);
   s->start = &f->start;
   s->report = oat_fit_report;
+  s->ordered = ordered_rows;
   s->self = f;
   const oat_trail empty = {{.width = OAT_HISTORY_WIDTH}, {.width = OAT_SELECTION_WIDTH + d}};
   f->trail = empty;
@@ -95,6 +101,7 @@ static void conclude(oat_fit_run *f) {
     f->best.value = state->value;
     f->best.k = state->k;
     f->best.exact = state->exact;
+    f->best.neighbours = state->neighbours;
     f->best.stop = state->stop;
     oat_search_copy(&f->search, &f->search.point, state->k, &f->best.point);
     f->best.trail = f->trail;
@@ -213,6 +220,21 @@ static oatgp_status become_exact(oat_fit_run *f) {
   return oat_objective_create(f->ctx, &config, &f->objective);
 }
 
+/* A model with neighbours takes the place of one with knots alone. */
+static oatgp_status take_neighbours(oat_fit_run *f) {
+  oat_rows *rows = NULL;
+  PASS_ON(oat_setup_ordered(f->ctx, &f->setup, &rows));
+  oat_objective_free(f->objective);
+  f->objective = f->search.objective = NULL;
+  oat_rows_free(f->setup.rows);
+  f->setup.rows = rows;
+  f->setup.approx = oat_approx_find("fitc");
+  f->setup.neighbours = f->best.neighbours;
+  f->setup.capacity = f->setup.k;
+  const oat_objective_config config = oat_setup_objective(&f->setup);
+  return oat_objective_create(f->ctx, &config, &f->objective);
+}
+
 /* What the full GP has on its diagonal for its rounding is noise in the data's eyes: it becomes a part of tau, so that predictions have it.
  * With a factor that only just went through, the jitter may have to be raised again. */
 static oatgp_status call_rounding_noise(oat_fit_run *f) {
@@ -242,6 +264,9 @@ static oatgp_status prepare_result(oat_fit_run *f) {
   }
   if (!f->setup.approx->sparse) {
     return call_rounding_noise(f);
+  }
+  if (f->best.neighbours > 0) {
+    return take_neighbours(f);
   }
   oat_objective_resize(f->objective, f->best.k);
   if (f->objective->config.soft) {

@@ -69,7 +69,7 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
 
 size_t oat_setup_neighbours(const oat_setup *setup) {
   const size_t given = setup->from != NULL ? setup->from->neighbours : (size_t)setup->settings->neighbours;
-  return setup->approx->neighbours ? given : 0;
+  return !setup->approx->neighbours ? 0 : setup->neighbours > 0 ? setup->neighbours : given;
 }
 
 /* A prediction is made once, and an evaluation often. */
@@ -81,20 +81,32 @@ size_t oat_setup_near(const oat_setup *setup) {
   return fitted == 0 ? 0 : given > 0 ? given : PREDICT_SHARE * fitted;
 }
 
-/* Which rows are earlier ones matters to neighbours alone. */
-static oatgp_status put_in_order(oatgp_context *ctx, oat_setup *setup) {
+oatgp_status oat_setup_ordered(oatgp_context *ctx, const oat_setup *setup, oat_rows **out) {
+  const size_t n = setup->data->n;
   size_t *order = NULL;
   oatgp_status status = OATGP_OK;
-  if (oat_setup_neighbours(setup) == 0 || strcmp(setup->settings->order, "file") == 0) {
-    return OATGP_OK;
+  TRY(oat_new(ctx, n, sizeof *order, &order));
+  if (strcmp(setup->settings->order, "file") == 0) {
+    oat_rows_choose(setup->rows, n, NULL, order);
+  } else {
+    TRY(oat_data_order(ctx, setup->data, (uint64_t)setup->settings->seed, order));
   }
-  TRY(oat_new(ctx, setup->data->n, sizeof *order, &order));
-  TRY(oat_data_order(ctx, setup->data, (uint64_t)setup->settings->seed, order));
-  TRY(oatgp_data_select(ctx, setup->data, setup->data->n, order, &setup->ordered));
-  setup->data = setup->ordered;
+  TRY(oat_rows_take(ctx, setup->rows, n, order, out));
 done:
   free(order);
   return status;
+}
+
+/* Which rows are earlier ones matters to neighbours alone. */
+static oatgp_status put_in_order(oatgp_context *ctx, oat_setup *setup) {
+  oat_rows *ordered = NULL;
+  if (oat_setup_neighbours(setup) == 0) {
+    return OATGP_OK;
+  }
+  PASS_ON(oat_setup_ordered(ctx, setup, &ordered));
+  oat_rows_free(setup->rows);
+  setup->rows = ordered;
+  return OATGP_OK;
 }
 
 oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -108,14 +120,14 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
-  TRY(put_in_order(ctx, setup));
-  TRY(oat_scaling_make(ctx, setup->data, settings->scale != 0, &setup->scaling));
-  oat_describe(data->n, (oat_column){setup->data->y, 1}, ctx->at_work, &y);
+  TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
+  oat_describe(data->n, (oat_column){data->y, 1}, ctx->at_work, &y);
   TRY(read_mean(ctx, setup, y.mean));
   const double spread = target_spread(data->n, &y, setup->mean);
   setup->y_scale = power_of_two(spread);
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));
+  TRY(put_in_order(ctx, setup));
   TRY(oat_start_make(ctx, setup, spread));
 done:
   oat_plain_end(&plain);
@@ -162,8 +174,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
       .memory = {.ctx = ctx}, .data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
-  TRY(put_in_order(ctx, setup));
   TRY(rows_as(ctx, model, setup));
+  TRY(put_in_order(ctx, setup));
   oat_rows_range(setup->rows, setup->scaling.lowest, setup->scaling.highest); /* may be wider than that of the model's rows */
   TRY(start_at(ctx, model, setup));
 done:
@@ -234,7 +246,6 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) {
 void oat_setup_clear(oat_setup *setup) {
   oat_scaling_clear(&setup->scaling);
   oat_rows_free(setup->rows);
-  oatgp_data_free(setup->ordered);
   oat_scratch_free(&setup->memory);
   *setup = (oat_setup){0};
 }

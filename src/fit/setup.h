@@ -12,7 +12,6 @@
 typedef struct oat_setup {
   oat_scratch memory;
   const oatgp_data *data; /* borrowed */
-  oatgp_data *ordered;    /* what `data` then is, or NULL */
   const oatgp_settings *settings;
   const oat_approx *approx;
   const oat_kernel *kernel;
@@ -25,6 +24,7 @@ typedef struct oat_setup {
   bool *free;         /* as many as theta */
   oat_point start;
   const struct oat_strategy *strategy;
+  size_t neighbours;       /* that the fit has chosen; 0: those of the settings */
   size_t k, capacity;      /* knots of the start, and the most that the fit may have */
   const oatgp_data *knots; /* given by the caller, or NULL */
   const oatgp_model *from; /* that the fit goes on from, or NULL */
@@ -40,6 +40,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
                              oat_setup *setup);
 /* What finds the knots, of settings, approx, kernel, knots and from alone. */
 const struct oat_strategy *oat_setup_strategy(const oat_setup *setup);
+/* The rows, copied, in the order that neighbours need. */
+oatgp_status oat_setup_ordered(oatgp_context *ctx, const oat_setup *setup, oat_rows **out);
 /* Neighbours of each row beside the knots. */
 size_t oat_setup_neighbours(const oat_setup *setup);
 /* Those of a point that is predicted. */

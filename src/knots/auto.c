@@ -15,11 +15,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "knots/strategy.h"
+#include "knots/auto.h"
 
 enum {
   EXACT_SUBSETS = 2, /* up to so many subsets of rows the exact GP of all costs no more than the rest */
   FIRST_KNOTS = 50,  /* of the doubling, or a few more */
+  DUE_KNOTS = 100,   /* from here on neighbours are tried, once */
   FEWEST_KNOTS = 8,  /* of the way to the evidence */
   ROUND_ITERATIONS = 20,
   TRIAL_ITERATIONS = 40,
@@ -28,25 +29,17 @@ enum {
   POLISH_ITERATIONS = 30,
   PATIENCE = 3
 };
-#define CHANCE 2.0         /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
-#define NOISE_SIGMA 1e-3   /* of a model that is all noise, relative to tau */
-#define REST 30.0          /* an optimisation ends when the objective rises by less than tol_row / REST a row */
-#define LEFT_OUT 0.01      /* nats a row: by so much a later stage may predict the rows left out worse than an earlier one did */
-#define HIGHEST_FLOOR 1e-9 /* of the jitter that is raised when knots cannot be factorised */
-#define LARGEST_RATIO 3e5  /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
-#define DOUBLING 4.0       /* times longer is an evaluation with twice as many knots */
+#define REST 30.0         /* an optimisation ends when the objective rises by less than tol_row / REST a row */
+#define LARGEST_RATIO 3e5 /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
+#define DOUBLING 4.0      /* times longer is an evaluation with twice as many knots */
 
 /* What state.round says: where new knots come from, and how far the trial is. */
 enum { FIRST, AGAIN, GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
 
-static size_t row_count(const oat_search *s) { return oat_rows_total(s->objective->config.rows); }
-
-static double tolerance(const oat_search *s) { return s->given->tol_row * (double)row_count(s); }
-
 static oat_optim_settings limits_of(const oat_search *s, double iterations) {
   oat_optim_settings limits = s->limits;
   limits.max_iter = fmin(iterations, limits.max_iter);
-  limits.obj_tol = fmax(tolerance(s) / REST, limits.obj_tol);
+  limits.obj_tol = fmax(oat_auto_tolerance(s) / REST, limits.obj_tol);
   limits.patience = PATIENCE;
   return limits;
 }
@@ -72,94 +65,6 @@ static size_t first_knots(const oat_search *s) {
 
 static oatgp_status choose_knots(oat_search *s, size_t k) { return oat_knots_greedy(s, at_most(k, s->settings.max_knots)); }
 
-/* Evaluates. Knots that cannot be factorised get as little more jitter as that takes. */
-static oatgp_status evaluate(oat_search *s) {
-  oatgp_status status = oat_search_evaluate(s);
-  while (status == OATGP_NUMERIC && s->objective->config.soft && s->objective->config.jitter < HIGHEST_FLOOR) {
-    oat_objective_raise_jitter(s->objective);
-    status = oat_search_evaluate(s);
-  }
-  return status;
-}
-
-/* ---- the incumbent ----------------------------------------------------------------------------------------------- */
-
-/* The current model, or the exact GP at its parameters, becomes the incumbent unless an earlier stage predicted the
- * rows clearly better. */
-static void offer_with(oat_search *s, double left_out, bool exact) {
-  oat_search_state *state = &s->state;
-  const bool far = state->best_exact && !exact && state->value < state->evidence - tolerance(s);
-  if (far || !(left_out >= state->left_out - LEFT_OUT * (double)row_count(s))) {
-    return;
-  }
-  oat_search_copy(s, &s->point, state->k, &s->best);
-  state->best_k = state->k;
-  state->best_value = state->value;
-  state->best_exact = exact;
-  state->left_out = fmax(state->left_out, left_out);
-}
-
-static void offer_exact(oat_search *s, const oat_optimum *found) {
-  s->state.value = found->evidence;
-  offer_with(s, found->left_out, true);
-}
-
-/* Offers the current model. One that cannot be evaluated is none. */
-static oatgp_status offer(oat_search *s) {
-  double left_out;
-  oatgp_status status = OATGP_OK;
-  if (evaluate(s) == OATGP_OK) {
-    TRY(oat_objective_left_out(s->objective, &s->point, &left_out));
-    offer_with(s, left_out, false);
-  }
-done:
-  return status;
-}
-
-static void forget_incumbent(oat_search *s) {
-  s->state.best_value = -HUGE_VAL;
-  s->state.best_exact = false;
-  s->state.left_out = -HUGE_VAL;
-}
-
-/* ---- nothing but noise ------------------------------------------------------------------------------------------- */
-
-/* Whether a constant with noise can be the result; then its objective, which is also about what the rows left out have,
- * is *value. */
-static bool has_constant(const oat_search *s, double *value) {
-  const oat_mapping *mapping = &s->mapping;
-  const oat_rows *rows = s->objective->config.rows;
-  double tau;
-  *value = oat_rows_constant(rows, &tau);
-  return s->given->guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] &&
-         mapping->free[OAT_TAU] && tau > 0;
-}
-
-/* Whether the exact GP has no more over a constant with noise than chance gives: CHANCE nats for sigma and for each
- * input that it uses. */
-static bool is_chance(const oat_search *s, const oat_optimum *found) {
-  double constant;
-  return has_constant(s, &constant) && found->evidence < found->constant + CHANCE * oat_subset_used(s, s->point.theta);
-}
-
-/* The parameters of a constant with noise, which are then held. */
-static void become_constant(oat_search *s) {
-  oat_rows_constant(s->objective->config.rows, &s->point.theta[OAT_TAU]);
-  s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
-  s->state.held = true;
-}
-
-static void call_it_noise(oat_search *s, double *evidence) {
-  const double noise = oat_rows_constant(s->objective->config.rows, NULL);
-  oat_say(s->ctx, OATGP_WARNING,
-          "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
-          "model is that constant (--no-guard fits all the same)",
-          fmax(*evidence - noise, 0));
-  forget_incumbent(s);
-  become_constant(s);
-  *evidence = noise;
-}
-
 /* ---- few rows: up to the evidence -------------------------------------------------------------------------------- */
 
 /* The objective with the first k of `count` knots in s->fallback; -HUGE_VAL if it has none. */
@@ -168,13 +73,13 @@ static void try_first(oat_search *s, size_t k, size_t count) {
     memcpy(s->point.z + j * k, s->fallback.z + j * count, k * sizeof(double));
   }
   s->state.k = k;
-  if (evaluate(s) != OATGP_OK) {
+  if (oat_auto_evaluate(s) != OATGP_OK) {
     s->state.value = -HUGE_VAL;
   }
 }
 
 /* From both sides: only vfe is a bound. */
-static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= tolerance(s); }
+static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= oat_auto_tolerance(s); }
 
 /* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does.
  * Sets the stop. */
@@ -191,9 +96,9 @@ static oatgp_status reach_evidence(oat_search *s, double evidence) {
     k = at_most(2 * k, count);
     try_first(s, k, count);
   }
-  const oatgp_stop settled = is_near(s, evidence)                             ? OATGP_STOP_EVIDENCE
-                             : k < row_count(s) && k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
-                                                                              : OATGP_STOP_CANDIDATES;
+  const oatgp_stop settled = is_near(s, evidence)                                 ? OATGP_STOP_EVIDENCE
+                             : k < oat_auto_rows(s) && k == s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
+                                                                                  : OATGP_STOP_CANDIDATES;
   s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
   while (settled == OATGP_STOP_EVIDENCE && k - low > 1 + k / 32 && !is_over(s, 0)) { /* reached with k, not with low */
     const size_t middle = low + (k - low) / 2;
@@ -218,11 +123,11 @@ static void tell_choice(const oat_search *s, const oat_optimum *found) {
             "the target has a strong trend, take it out with --mean linear",
             ratio);
   }
-  if (found->highest - found->evidence > tolerance(s)) {
+  if (found->highest - found->evidence > oat_auto_tolerance(s)) {
     oat_say(s->ctx, OATGP_NOTE,
             "another optimum has a log evidence that is %.4g nats higher (%.2g a row); it was passed over because it predicts rows left "
             "out worse, or because with so few rows it may be chance",
-            found->highest - found->evidence, (found->highest - found->evidence) / (double)row_count(s));
+            found->highest - found->evidence, (found->highest - found->evidence) / (double)oat_auto_rows(s));
   }
 }
 
@@ -232,8 +137,8 @@ static oatgp_status approach(oat_search *s, const oat_optimum *found) {
   oatgp_status status = OATGP_OK;
   s->state.evidence = found->evidence;
   if (exact) {
-    forget_incumbent(s); /* from here on the exact GP is the measure */
-    offer_exact(s, found);
+    oat_incumbent_forget(s); /* from here on the exact GP is the measure */
+    oat_incumbent_offer_exact(s, found);
   }
   TRY(reach_evidence(s, found->evidence));
   if (exact && !oat_search_halted(s) && s->state.stop != OATGP_STOP_EVIDENCE) {
@@ -242,21 +147,6 @@ static oatgp_status approach(oat_search *s, const oat_optimum *found) {
   }
 done:
   return status;
-}
-
-/* At the end: what the result is beside the exact GP, where that is known. */
-static void tell_gap(const oat_search *s) {
-  const double gap = (s->state.evidence - s->state.value) / (double)row_count(s);
-  if (s->state.exact && oat_search_halted(s)) {
-    oat_say(s->ctx, OATGP_NOTE, "the fit was stopped before it had chosen knots: the model is the exact GP at the best parameters so far");
-  } else if (s->state.exact) {
-    oat_say(s->ctx, OATGP_NOTE,
-            "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
-  } else if (isfinite(s->state.evidence) && fabs(gap) > s->given->tol_row) {
-    oat_say(s->ctx, OATGP_WARNING,
-            "the objective is %.3g nats a row %s the log evidence of the exact GP: allow more knots (--max-knots), or take --approx full",
-            fabs(gap), gap > 0 ? "below" : "above");
-  }
 }
 
 /* ---- many rows: doubling ----------------------------------------------------------------------------------------- */
@@ -269,12 +159,12 @@ static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
   oatgp_status status = OATGP_OK;
   size_t before = 0;
   TRY(choose_knots(s, first_knots(s)));
-  TRY(evaluate(s));
-  while (s->state.value < noise && !is_chance(s, found) && TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before &&
-         !is_over(s, 0)) {
+  TRY(oat_auto_evaluate(s));
+  while (s->state.value < noise && !oat_incumbent_is_chance(s, found) && TRIAL_SHARE * s->state.k < s->settings.max_knots &&
+         s->state.k > before && !is_over(s, 0)) {
     before = s->state.k;
     TRY(choose_knots(s, 2 * s->state.k));
-    TRY(evaluate(s));
+    TRY(oat_auto_evaluate(s));
   }
 done:
   return status;
@@ -284,7 +174,7 @@ done:
 static void begin_growing(oat_search *s) {
   s->state.kept = 0;
   s->state.value_before = oat_rows_constant(s->objective->config.rows, NULL);
-  s->state.tried = (double)at_most(row_count(s), OAT_GREEDY_ROWS);
+  s->state.tried = (double)at_most(oat_auto_rows(s), OAT_GREEDY_ROWS);
   s->state.predicted = 0; /* the choice promises nothing */
   s->state.phase = OAT_PHASE_GROW;
 }
@@ -293,8 +183,8 @@ static void begin_growing(oat_search *s) {
 static oatgp_status take_exact(oat_search *s, oat_optimum *found) {
   const bool sparse = s->objective->config.approx->sparse;
   s->state.round = GREEDY;
-  if (s->limits.max_iter >= OAT_SUBSET_ITERATIONS && is_chance(s, found)) {
-    call_it_noise(s, &found->evidence);
+  if (s->limits.max_iter >= OAT_SUBSET_ITERATIONS && oat_incumbent_is_chance(s, found)) {
+    oat_incumbent_call_noise(s, &found->evidence);
   } else {
     tell_choice(s, found);
   }
@@ -318,13 +208,13 @@ static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) 
 
 /* The parameters from more rows than the race had. A search that is halted here has its incumbent. */
 static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *found) {
-  const bool few = row_count(s) <= EXACT_SUBSETS * (size_t)s->given->subset_rows;
+  const bool few = oat_auto_rows(s) <= EXACT_SUBSETS * (size_t)s->given->subset_rows;
   oatgp_status status = OATGP_OK;
-  TRY(oat_subset_settle(s, few ? row_count(s) : (size_t)s->given->subset_rows, found));
+  TRY(oat_subset_settle(s, few ? oat_auto_rows(s) : (size_t)s->given->subset_rows, found));
   if (oat_search_halted(s)) {
     tell_halt(s, before, s->state.phase == OAT_PHASE_SUBSET ? &s->fallback : s->start);
     if (few && s->settings.exact) {
-      offer_exact(s, found);
+      oat_incumbent_offer_exact(s, found);
     }
   } else if (few && isfinite(found->evidence)) {
     TRY(take_exact(s, found));
@@ -332,6 +222,7 @@ static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *fo
     s->state.phase = OAT_PHASE_POLISH;
   } else {
     s->state.round = AGAIN;
+    memcpy(s->subset, s->point.theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *s->subset);
     TRY(rise_above_noise(s, found));
     begin_growing(s);
   }
@@ -341,7 +232,7 @@ done:
 
 /* The parameters of the race. So few rows that it had all have their exact GP at once; others have the first model. */
 static oatgp_status begin(oat_search *s) {
-  const bool at_once = row_count(s) <= oat_subset_race_rows(s), sparse = s->objective->config.approx->sparse;
+  const bool at_once = oat_auto_rows(s) <= oat_subset_race_rows(s), sparse = s->objective->config.approx->sparse;
   const oat_rng before = s->state.rng;
   oat_optimum found;
   oatgp_status status = OATGP_OK;
@@ -351,7 +242,7 @@ static oatgp_status begin(oat_search *s) {
   if (oat_search_halted(s)) {
     tell_halt(s, &before, s->start);
     if (at_once && s->settings.exact) {
-      offer_exact(s, &found);
+      oat_incumbent_offer_exact(s, &found);
     }
   } else if (at_once) {
     TRY(settle(s, &before, &found));
@@ -418,7 +309,7 @@ done:
 }
 
 static bool decide(oat_search *s) {
-  const bool keep = s->state.kept == 0 || s->state.value > s->state.value_before + tolerance(s);
+  const bool keep = s->state.kept == 0 || s->state.value > s->state.value_before + oat_auto_tolerance(s);
   oat_search_tell(s, keep ? OAT_SEARCH_KEPT : OAT_SEARCH_DROPPED);
   if (!keep) {
     oat_search_revert(s);
@@ -429,6 +320,11 @@ static bool decide(oat_search *s) {
 
 static bool trial_is_due(const oat_search *s) {
   return s->state.round == GREEDY && s->settings.move && TRIAL_SHARE * s->state.k >= s->settings.max_knots;
+}
+
+/* Knots alone are on the way to many: what they leave may be local. */
+static bool neighbours_are_due(const oat_search *s) {
+  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && s->state.k < 2 * DUE_KNOTS && *s->subset > 0;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */
@@ -442,7 +338,7 @@ static void choose_parameters(oat_search *s) {
 /* Why the number of knots is settled now, if it is. */
 static oatgp_stop reason_to_stop(const oat_search *s, bool kept) {
   return !kept                                 ? OATGP_STOP_TOL_ROW
-         : s->state.k >= row_count(s)          ? OATGP_STOP_CANDIDATES
+         : s->state.k >= oat_auto_rows(s)      ? OATGP_STOP_CANDIDATES
          : s->state.k >= s->settings.max_knots ? OATGP_STOP_MAX_KNOTS
                                                : OATGP_STOP_NONE;
 }
@@ -459,7 +355,7 @@ static oatgp_status grow(oat_search *s) {
   if (again) {
     choose_parameters(s);
   }
-  TRY(offer(s));
+  TRY(oat_incumbent_offer(s));
   s->state.phase = OAT_PHASE_POLISH;
   if (oat_search_halted(s)) {
     return OATGP_OK;
@@ -467,8 +363,19 @@ static oatgp_status grow(oat_search *s) {
   s->state.stop = first ? OATGP_STOP_NONE : settled != OATGP_STOP_NONE ? settled : reason_to_stop(s, kept);
   s->state.phase = first                              ? OAT_PHASE_SUBSET
                    : s->state.stop != OATGP_STOP_NONE ? OAT_PHASE_POLISH
+                   : neighbours_are_due(s)            ? OAT_PHASE_NEIGHBOURS
                    : trial_is_due(s)                  ? OAT_PHASE_COMPARE
                                                       : OAT_PHASE_PROPOSE;
+done:
+  return status;
+}
+
+/* Knots and neighbours end the search, if they are better. */
+static oatgp_status try_neighbours(oat_search *s) {
+  bool taken = false;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_auto_neighbours(s, &taken));
+  s->state.phase = taken ? OAT_PHASE_DONE : trial_is_due(s) ? OAT_PHASE_COMPARE : OAT_PHASE_PROPOSE;
 done:
   return status;
 }
@@ -518,7 +425,7 @@ static oatgp_status compare(oat_search *s) {
   }
   s->state.stop = oat_search_halted(s) ? s->state.stop : OATGP_STOP_NONE;
   s->state.kept = s->state.k;
-  TRY(oat_search_halted(s) || s->state.phase == OAT_PHASE_PROPOSE ? offer(s) : OATGP_OK);
+  TRY(oat_search_halted(s) || s->state.phase == OAT_PHASE_PROPOSE ? oat_incumbent_offer(s) : OATGP_OK);
 done:
   return status;
 }
@@ -540,7 +447,7 @@ static oatgp_status polish(oat_search *s) {
     }
     TRY(oat_search_halted(s) ? OATGP_OK : oat_search_optimise(s, 0, &limits));
     s->state.stop = oat_search_halted(s) ? s->state.stop : settled;
-    TRY(offer(s));
+    TRY(oat_incumbent_offer(s));
   }
   s->state.phase = OAT_PHASE_DONE;
 done:
@@ -550,43 +457,9 @@ done:
 /* What each phase does; there are no others. */
 static oatgp_status (*const steps[])(oat_search *s) = {
     [OAT_PHASE_PARAMETERS] = begin, [OAT_PHASE_SUBSET] = settle_again, [OAT_PHASE_PROPOSE] = propose,
+    [OAT_PHASE_NEIGHBOURS] = try_neighbours,
     [OAT_PHASE_GROW] = grow,        [OAT_PHASE_COMPARE] = compare,     [OAT_PHASE_POLISH] = polish,
 };
-
-/* The constant, where no stage is better. */
-static oatgp_status fall_to_constant(oat_search *s) {
-  oat_say(s->ctx, OATGP_WARNING,
-          oat_search_halted(s)
-              ? "the fit was stopped before it had a model that predicts better than a constant: the model is that constant"
-              : "no model predicts rows that are left out better than a constant does: the model is that constant "
-                "(--no-guard takes the best model all the same)");
-  become_constant(s);
-  return evaluate(s);
-}
-
-/* The incumbent is the result, or a constant if that predicts better. */
-static oatgp_status conclude(oat_search *s) {
-  oat_search_state *state = &s->state;
-  const bool calibrated = s->objective->config.approx->residual != OAT_RESIDUAL_NONE; /* dic is not, and so says little by its density */
-  double constant;
-  oatgp_status status = OATGP_OK;
-  if (state->held) { /* it is a constant already */
-    return OATGP_OK;
-  }
-  if (calibrated && has_constant(s, &constant) && !(state->left_out > constant)) {
-    TRY(fall_to_constant(s));
-  } else if (state->best_value > -HUGE_VAL) {
-    oat_search_copy(s, &s->best, state->best_k, &s->point);
-    state->k = state->best_k;
-    state->value = state->best_value;
-    state->exact = state->best_exact;
-  } else {
-    TRY(evaluate(s));
-  }
-  tell_gap(s);
-done:
-  return status;
-}
 
 oatgp_status oat_run_auto(oat_search *s) {
   oatgp_status status = OATGP_OK;
@@ -597,7 +470,7 @@ oatgp_status oat_run_auto(oat_search *s) {
     TRY(steps[s->state.phase](s));
   }
   if (s->objective->config.approx->sparse) {
-    TRY(conclude(s));
+    TRY(oat_incumbent_conclude(s));
   } else if (s->state.value == -HUGE_VAL) {
     TRY(oat_search_evaluate(s));
   }

@@ -33,6 +33,7 @@ oatgp_status oat_search_open(oat_search *s) {
   s->upper = oat_take_doubles(&s->memory, n, 1);
   s->sign_weight = oat_take_doubles(&s->memory, n, 1);
   s->x = oat_take_doubles(&s->memory, n, 1);
+  s->subset = oat_take_doubles(&s->memory, theta_count(s), 1);
   s->near = oat_take_doubles(&s->memory, theta_count(s), 1);
   return s->memory.status;
 }

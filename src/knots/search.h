@@ -15,6 +15,7 @@ typedef enum oat_phase {
   OAT_PHASE_GROW,       /* the proposed knots are on trial */
   OAT_PHASE_RELEASE,    /* parameters that were held are optimised */
   OAT_PHASE_COMPARE,    /* other knots, as many, are on trial */
+  OAT_PHASE_NEIGHBOURS, /* about to try knots and neighbours */
   OAT_PHASE_SUBSET,     /* about to find the parameters from the exact GP of many rows */
   OAT_PHASE_POLISH,     /* the last optimisation */
   OAT_PHASE_DONE
@@ -34,7 +35,7 @@ typedef enum oat_search_event {
 typedef struct oat_search_settings {
   size_t max_knots;
   bool move;   /* knots can be moved */
-  bool exact;  /* the result may be the exact GP, if knots do not come near it */
+  bool exact;  /* the result may be the exact GP, or knots and neighbours, if knots alone do not come near it */
   bool finish; /* the parameters once more after growing */
 } oat_search_settings;
 
@@ -49,8 +50,10 @@ typedef struct oat_search_state {
   double fallback_value;      /* -HUGE_VAL if there is none */
   size_t best_k;              /* the incumbent: the model that an automatic fit would end with now */
   double best_value;          /* its objective, -HUGE_VAL if there is none yet */
+  size_t best_neighbours;     /* that its rows have beside its knots, in a fitc model */
   bool best_exact;            /* it is the exact GP at its parameters, without knots */
   bool other;                 /* the parameters were not found from the given start */
+  size_t neighbours;          /* the result is a fitc model with so many, if there are any */
   bool exact;                 /* the result is the exact GP at the point's parameters */
   double evidence;            /* the log evidence that the exact GP of all rows has, -HUGE_VAL if it is not known */
   double left_out;            /* the highest log density of the rows left out that any stage had */
@@ -77,6 +80,8 @@ struct oat_search {
   const bool *none_free;  /* as many as theta, all false */
   /* Tells of an event; true asks to stop. */
   bool (*report)(void *self, const oat_search *search, oat_search_event event);
+  /* All rows in the order that neighbours need, to be freed by the caller. */
+  oatgp_status (*ordered)(void *self, oat_rows **out);
   void *self;
 
   oat_scratch memory;
@@ -91,6 +96,7 @@ struct oat_search {
   oat_problem problem;
   oat_gradient gradient;
   oat_point trial; /* the point under evaluation */
+  double *subset;  /* theta of the exact GP of a subset */
   double *near;    /* theta where neighbours were found */
   double *resumed; /* state of the optimiser and its bounds to go on from, or NULL */
   size_t resumed_count;

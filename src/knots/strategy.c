@@ -68,7 +68,7 @@ static const oat_strategy strategies[] = {
      .moves = true,
      .grows = true,
      .most = 1000,
-     .phases = AT(PARAMETERS) | AT(SUBSET) | AT(GROW) | AT(COMPARE) | AT(POLISH),
+     .phases = AT(PARAMETERS) | AT(SUBSET) | AT(GROW) | AT(NEIGHBOURS) | AT(COMPARE) | AT(POLISH),
      .rounds = OAT_COMPARE_ROUNDS,
      .run = oat_run_auto},
     {.name = "fixed", .phases = AT(PARAMETERS) | AT(POLISH), .run = run_fixed},

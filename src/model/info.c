@@ -54,6 +54,8 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .loo_coverage95 = number[OAT_NUMBER_LOO_COVERAGE95],
       .lower = number[OAT_NUMBER_LOWER],
       .upper = number[OAT_NUMBER_UPPER],
+      .neighbours = model->neighbours,
+      .predict_neighbours = model->near,
   };
 }
 

@@ -6,6 +6,7 @@
 #include "predict/predict.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "util/memory.h"
 
@@ -56,6 +57,23 @@ static void condition(averaging *a) {
   }
 }
 
+/* With neighbours, the mean is the average of the predictions, and the band that of the knots, which is wider. */
+static oatgp_status average_predictions(oatgp_context *ctx, const averaging *a, const oatgp_data *data, const oat_averages *out) {
+  double *mean = NULL;
+  oatgp_status status = OATGP_OK;
+  if (a->model->neighbours == 0) {
+    return OATGP_OK;
+  }
+  TRY(oat_new_matrix(ctx, data->n, 1, &mean));
+  TRY(oat_predict_mean(ctx, a->model, data, mean));
+  for (size_t g = 0; g < a->groups; g++) {
+    out->mean[g] = mean_of(a->size, mean + g * a->size);
+  }
+done:
+  free(mean);
+  return status;
+}
+
 static void fill(const averaging *a, const oat_averages *out) {
   const oatgp_model *model = a->model;
   const double scale = model->number[OAT_NUMBER_Y_SCALE];
@@ -83,6 +101,7 @@ oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, 
   TRY(average_kernels(ctx, &a, rows));
   condition(&a);
   fill(&a, out);
+  TRY(average_predictions(ctx, &a, data, out));
 done:
   oat_rows_free(rows);
   oat_scratch_free(&a.memory);

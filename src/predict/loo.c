@@ -205,7 +205,8 @@ done:
 }
 
 /* A model with neighbours knows its rows and their order, which need not be that of the data. */
-static oatgp_status leave_each_kept(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, const left_rows *out) {
+static oatgp_status leave_each_kept(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows,
+                                    const left_rows *out) {
   const size_t n = oat_rows_total(rows);
   oat_scratch memory = {.ctx = ctx};
   size_t *index = oat_take(&memory, n, sizeof *index);
@@ -215,7 +216,7 @@ static oatgp_status leave_each_kept(oatgp_context *ctx, const oatgp_model *model
   TRY(memory.status);
   TRY(oat_rows_find(ctx, model->rows, rows, index, &all));
   TRY(all ? OATGP_OK : refuse_rows(ctx, "their number, inputs or targets differ"));
-  TRY(leave_each(ctx, model, oat_where_of(ctx), model->rows, &ordered));
+  TRY(leave_each(ctx, model, where, model->rows, &ordered));
   for (size_t i = 0; i < n; i++) {
     out->error[index[i]] = ordered.error[i];
     out->sd[index[i]] = ordered.sd[i];
@@ -242,11 +243,26 @@ oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const 
   oatgp_status status;
   TRY(memory.status);
   TRY(oat_model_rows(ctx, model, data, &seen));
-  TRY(model->neighbours > 0 ? leave_each_kept(ctx, model, seen, &mine) : leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
+  TRY(model->neighbours > 0 ? leave_each_kept(ctx, model, oat_where_of(ctx), seen, &mine) : leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
   TRY(report(ctx, data, mine, rows, scores));
 done:
   oat_rows_free(seen);
   oat_scratch_free(&memory);
+  return status;
+}
+
+/* The rows of the fit, in its order, which with neighbours is not that of the data. */
+static oatgp_status leave_fitted(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data,
+                                 const left_rows *out) {
+  oat_rows *seen = NULL;
+  oatgp_status status = OATGP_OK;
+  if (model->neighbours == 0) {
+    return leave_each(ctx, model, where, rows, out);
+  }
+  TRY(oat_model_rows(ctx, model, data, &seen));
+  TRY(leave_each_kept(ctx, model, where, seen, out));
+done:
+  oat_rows_free(seen);
   return status;
 }
 
@@ -256,7 +272,7 @@ oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where wher
   oatgp_scores scores;
   oatgp_status status;
   TRY(memory.status);
-  TRY(leave_each(ctx, model, where, rows, &mine));
+  TRY(leave_fitted(ctx, model, where, rows, data, &mine));
   TRY(report(ctx, data, mine, NULL, &scores));
   model->number[OAT_NUMBER_LOO_MEAN_NLP] = scores.mean_nlp;
   model->number[OAT_NUMBER_LOO_RMSE] = scores.rmse;

@@ -105,13 +105,16 @@ static void mean_weights(const oatgp_model *model, int threads, double *weights)
   oat_solve_left(model->l, model->k, OAT_TRANSPOSED, view, threads);
 }
 
-/* O(n k d) time. */
+/* O(n k d) time; with neighbours, no less than the variances need. */
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean) {
   const oat_sparse sparse = oat_model_sparse(model);
   oat_device *device = NULL;
   double *weights = NULL;
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
+  if (model->neighbours > 0) {
+    return oat_predict(ctx, model, data, &(oatgp_prediction){mean, NULL, NULL});
+  }
   TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(oat_new_matrix(ctx, model->k, 1, &weights));
   TRY(load(ctx, model, rows, &device));
@@ -258,6 +261,12 @@ static oatgp_status join_rows(oatgp_context *ctx, const oatgp_model *model, cons
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_model_inputs(ctx, model, data, &rows));
+  if (model->neighbours > 0) {
+    const oat_device_config config = oat_model_rows_device(model, oat_where_of(ctx));
+    TRY(oat_device_open(ctx, &config, model->residuals, &device));
+    TRY(device->table->joint_from_rows(device, &sparse, model->lb, rows, covariance));
+    goto done;
+  }
   TRY(oat_device_open(ctx, &(oat_device_config){.where = oat_where_of(ctx)}, rows, &device));
   TRY(device->table->joint(device, &sparse, model->lb, model->approx->residual, covariance));
 done:

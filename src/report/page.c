@@ -150,6 +150,10 @@ static void add_facts(page *p) {
   begin_row(p, "knots");
   oat_string_print(&p->html, info->knots > 0 ? "%zu, found by " : "none", info->knots);
   add_text(p, info->knots > 0 ? info->select : "");
+  if (info->neighbours > 0) {
+    oat_string_print(&p->html, "; beside them %zu neighbours of each row, %zu of each prediction", info->neighbours,
+                     info->predict_neighbours);
+  }
   end_row(p);
   add_number_row(p, "objective", info->objective,
                  p->f->model->approx->trace ? "lower bound of the log evidence" : "log evidence of the model");

@@ -6,7 +6,9 @@
 
 #include "util/threads.h"
 
-enum { CHUNK = 4096 }; /* doubles of a sum that are added at a time */
+/* Doubles of a sum that are added at a time. OAT_CHUNK is too long here: the sums of 128 knots would be one chunk, which one
+ * thread adds for all lanes while the others wait. */
+enum { CHUNK = 4096 };
 
 /* What the threads of a loop share. */
 typedef struct progress {

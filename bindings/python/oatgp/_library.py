@@ -200,7 +200,8 @@ class Progress:
         if self._function is not None:
             return bool(self._function(event))
         if event["event"] in ("step", "subset"):
-            what = f"{event['knots']} knots" if event["event"] == "step" else f"exact GP of {event['rows']} rows"
+            near = f" and {event['neighbours']} neighbours" if event["neighbours"] else ""
+            what = f"{event['knots']} knots{near}" if event["knots"] else f"exact GP of {event['rows']} rows"
             self._line(f"{what}, iteration {event['iteration']}, objective {event['objective']:.8g}, best {event['best']:.8g}")
         return False
 

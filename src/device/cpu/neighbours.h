@@ -61,6 +61,15 @@ bool oat_near_factorise(const oat_near_job *j, const oat_seat *s);
 void oat_near_solve(const oat_seat *s, oat_op op, double *x);
 /* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w);
+/* What predictions of points are made of: their neighbours among the rows (points x most), b and w (points x K), row after
+ * row. */
+typedef struct oat_point_weights {
+  uint32_t *list;
+  double *b, *w;
+} oat_point_weights;
+
+oatgp_status oat_near_weights(oat_cpu *cpu, const oat_sparse *sparse, const double *lb, const oat_rows *points,
+                              const oat_point_weights *out);
 /* b, D, w and rho of a row. */
 void oat_near_row(const oat_near_job *j, const oat_seat *s);
 

@@ -17,7 +17,8 @@ typedef struct points_job {
   const oat_rows *points;
   const uint32_t *list; /* points x most */
   const double *c;
-  const oat_row_predictions *out;
+  const oat_row_predictions *out;   /* or NULL */
+  const oat_point_weights *weights; /* or NULL */
 } points_job;
 
 /* V of a block of points, rows x K, column-major, at the desk. */
@@ -29,24 +30,35 @@ static oat_view make_points(const points_job *p, const oat_row_block *block, con
   return v;
 }
 
+/* b.r and what is left of the variance; or the weights themselves. */
+static void keep_point(const points_job *p, const oat_seat *s, size_t place, double left) {
+  const size_t k = p->rows.sparse->k, most = p->rows.cpu->near.most;
+  if (p->out == NULL) {
+    memcpy(p->weights->b + place * most, s->at.b, most * sizeof(double));
+    memcpy(p->weights->w + place * k, s->at.w, k * sizeof(double));
+    return;
+  }
+  double mean = 0;
+  for (size_t a = 0; a < most; a++) {
+    mean += s->at.b[a] * p->rows.all.r[s->list[a]];
+  }
+  p->out->mean[place] = mean;
+  p->out->left[place] = left;
+}
+
 /* Point i of a block: its v gives way to w. */
 static void predict_point(const points_job *p, const oat_row_block *block, size_t i, oat_view v, const oat_desk *at) {
   const oat_near_job *j = &p->rows;
   const size_t k = j->sparse->k, place = block->first + i, most = j->cpu->near.most;
-  double *own = at->cross, mean = 0; /* the kernel has done its work */
+  double *own = at->cross; /* the kernel has done its work */
   for (size_t c = 0; c < k; c++) {
     own[c] = v.a[i + c * v.ld];
   }
   const oat_seat s = {.m = most, .list = p->list + place * most, .x = block->x.a + i, .ldx = block->x.ld, .v = own, .noise = 0, .at = *at};
-  const double left = oat_near_predict(j, &s, at->b, at->w);
-  for (size_t a = 0; a < most; a++) {
-    mean += at->b[a] * j->all.r[s.list[a]];
-  }
+  keep_point(p, &s, place, oat_near_predict(j, &s, at->b, at->w));
   for (size_t c = 0; c < k; c++) {
     v.a[i + c * v.ld] = at->w[c];
   }
-  p->out->mean[place] = mean;
-  p->out->left[place] = left;
 }
 
 static void predict_points(void *self, size_t lane, size_t item) {
@@ -58,6 +70,9 @@ static void predict_points(void *self, size_t lane, size_t item) {
   const oat_view v = make_points(p, &block, &at);
   for (size_t i = 0; i < block.n; i++) {
     predict_point(p, &block, i, v, &at);
+  }
+  if (p->out == NULL) {
+    return;
   }
   oat_triangle_solve(&cpu->b, OAT_TRANSPOSED, v);
   oat_gemv(1, oat_as_const(v), OAT_PLAIN, p->c, 1, p->out->mean + block.first);
@@ -75,23 +90,38 @@ done:
   return status;
 }
 
+/* The neighbours of all points into the list, and then the job itself. */
+static oatgp_status run_points(oat_cpu *cpu, const double *lb, points_job *p, uint32_t *list) {
+  const oat_row_block all = oat_rows_block(p->points, p->points->n, 0);
+  oatgp_status status = OATGP_OK;
+  oat_cpu_take_factors(cpu, p->rows.sparse, lb);
+  TRY(prepare_rows(cpu, p->rows.sparse));
+  TRY(oat_near_of(cpu->near.search, all.x, NULL, cpu->near.most, list));
+  p->list = list;
+  oat_loop loop = oat_near_loop(&p->rows, "prediction", predict_points);
+  loop.self = p;
+  loop.items = oat_rows_blocks(p->points, OAT_NEAR_POINTS);
+  loop.rows = p->points->n;
+  loop.flops *= (double)p->points->n / (double)cpu->rows->n;
+  oat_loop_run(&loop);
+done:
+  return status;
+}
+
+oatgp_status oat_near_weights(oat_cpu *cpu, const oat_sparse *sparse, const double *lb, const oat_rows *points,
+                              const oat_point_weights *out) {
+  points_job p = {.rows = oat_near_job_of(cpu, sparse), .points = points, .weights = out};
+  return run_points(cpu, lb, &p, out->list);
+}
+
 oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                       const oat_rows *points, const oat_row_predictions *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  const oat_row_block all = oat_rows_block(points, points->n, 0);
+  points_job p = {.rows = oat_near_job_of(cpu, sparse), .points = points, .c = c, .out = out};
   uint32_t *list = NULL;
   oatgp_status status = OATGP_OK;
-  oat_cpu_take_factors(cpu, sparse, lb);
-  TRY(prepare_rows(cpu, sparse));
   TRY(oat_new(cpu->ctx, points->n * cpu->near.most, sizeof *list, &list));
-  TRY(oat_near_of(cpu->near.search, all.x, NULL, cpu->near.most, list));
-  points_job p = {oat_near_job_of(cpu, sparse), points, list, c, out};
-  oat_loop loop = oat_near_loop(&p.rows, "prediction", predict_points);
-  loop.self = &p;
-  loop.items = oat_rows_blocks(points, OAT_NEAR_POINTS);
-  loop.rows = points->n;
-  loop.flops *= (double)points->n / (double)cpu->rows->n;
-  oat_loop_run(&loop);
+  TRY(run_points(cpu, lb, &p, list));
 done:
   free(list);
   return status;

@@ -1,0 +1,229 @@
+/* The exact GP of some rows is optimised as a search of its own, which tells its steps by a job (util/jobs.h). */
+#include "knots/attempts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
+enum { PUSHES = 4, MORE_NOISE = 8 };
+
+/* ---- one ---------------------------------------------------------------------------------------------------------- */
+
+/* What is told of one step of an attempt: the optimiser's numbers, the parameters there, and the best so far. */
+typedef struct oat_attempt_step {
+  oat_said said;
+  oat_search_state state;
+  double counter[OAT_COUNTERS], derivative, *theta, *best;
+  double room[];
+} step;
+
+static bool report(void *self, const oat_search *sub, oat_search_event event) {
+  oat_attempt *a = self;
+  const size_t count = oat_attempt_parameters(sub), bytes = count * sizeof(double);
+  step *now = NULL;
+  (void)event;
+  a->status = oat_new(a->ctx, 1, sizeof *now + 2 * bytes, &now);
+  if (a->status != OATGP_OK) {
+    return true;
+  }
+  now->state = sub->state;
+  now->derivative = sub->derivative;
+  now->theta = now->room;
+  now->best = now->room + count;
+  memcpy(now->counter, sub->optim->counter, sizeof now->counter);
+  memcpy(now->theta, sub->trial.theta, bytes);
+  memcpy(now->best, sub->point.theta, bytes);
+  if (now->counter[OAT_BEST] > -HUGE_VAL) {
+    oat_mapping_unpack(&sub->mapping, sub->optim->best, &(oat_point){now->best, NULL});
+  }
+  return oat_job_say(a->job, &now->said);
+}
+
+static oat_search search_for(oat_attempt *a) {
+  const oat_search *s = a->s;
+  oat_search sub = {.ctx = a->ctx,
+                    .mapping = s->mapping,
+                    .method = oat_optim_find("lbfgs"),
+                    .limits = s->limits,
+                    .given = s->given,
+                    .settings = {.max_knots = 1},
+                    .none_free = s->none_free,
+                    .report = report,
+                    .self = a};
+  sub.mapping.k = sub.mapping.first = 0;
+  sub.limits.max_iter = fmin(a->iterations, s->limits.max_iter);
+  sub.limits.max_eval = 0; /* is for the model's own objective */
+  sub.limits.obj_tol = fmax(SUBSET_TOL, s->limits.obj_tol);
+  sub.state.value = -HUGE_VAL;
+  return sub;
+}
+
+/* The objective of the exact GP. Its matrix is small, and whether it is made must not depend on --memory. */
+static oat_objective_config objective_config(const oat_attempt *a) {
+  oat_objective_config config = a->s->objective->config;
+  config.approx = oat_approx_find("full");
+  config.rows = a->rows;
+  config.jitter = oat_full_rounding(oat_rows_total(a->rows));
+  config.soft = false;
+  config.memory = INT64_MAX;
+  config.where.threads = a->threads;
+  return config;
+}
+
+static oatgp_status open_search(oat_attempt *a, oat_search *sub) {
+  const oat_objective_config config = objective_config(a);
+  oatgp_status status;
+  *sub = search_for(a);
+  TRY(oat_objective_create(a->ctx, &config, &sub->objective));
+  TRY(oat_search_open(sub));
+  memcpy(sub->point.theta, a->t->theta, oat_attempt_parameters(sub) * sizeof *a->t->theta);
+done:
+  return status;
+}
+
+static void close_search(oat_search *sub) {
+  oat_objective_free(sub->objective);
+  oat_search_close(sub);
+}
+
+/* Parameters that can be factorised with some rows need more noise with others. */
+static oatgp_status begin_with_noise(oat_search *sub) {
+  double value;
+  oatgp_status status = oat_objective_evaluate(sub->objective, &sub->point, &value, NULL);
+  for (int i = 0; status == OATGP_NUMERIC && sub->mapping.free[OAT_TAU] && i < MORE_NOISE; i++) {
+    sub->point.theta[OAT_TAU] *= 3;
+    status = oat_objective_evaluate(sub->objective, &sub->point, &value, NULL);
+  }
+  return status == OATGP_NUMERIC ? OATGP_OK : status; /* the optimisation will see it */
+}
+
+/* Optimises. With little noise the derivatives have few digits, and a line search can fail where a new one finds its way. */
+static oatgp_status push_on(oat_search *sub) {
+  oatgp_status status = OATGP_OK;
+  double before;
+  int push = 0;
+  do {
+    before = sub->state.value;
+    status = oat_search_optimise(sub, 0, &sub->limits);
+  } while (status == OATGP_OK && sub->state.stop == OATGP_STOP_STALLED && sub->state.value > before + SUBSET_TOL && ++push < PUSHES);
+  return status;
+}
+
+/* What there is to say of the search's point, which is the trial's from now on. */
+static oatgp_status appraise(const oat_attempt *a, oat_search *sub) {
+  oat_trial *t = a->t;
+  oat_gradient gradient = {sub->gradient.theta, NULL};
+  memcpy(t->theta, sub->point.theta, oat_attempt_parameters(sub) * sizeof *t->theta);
+  t->at.evidence = t->at.left_out = -HUGE_VAL;
+  const bool known = oat_objective_evaluate(sub->objective, &sub->point, &t->at.evidence, &gradient) == OATGP_OK;
+  return known ? oat_full_left_out(sub->objective, &t->at.left_out) : OATGP_OK;
+}
+
+/* One that is asked to end leaves its trial as it was. */
+static oatgp_status optimise(oat_attempt *a) {
+  oat_search sub;
+  oatgp_status status;
+  TRY(open_search(a, &sub));
+  TRY(begin_with_noise(&sub));
+  TRY(push_on(&sub));
+  TRY(a->status);
+  if (sub.state.stop != OATGP_STOP_USER) {
+    TRY(appraise(a, &sub));
+  }
+  a->stop = oat_search_halted(&sub) ? sub.state.stop : OATGP_STOP_NONE;
+done:
+  close_search(&sub);
+  return status;
+}
+
+/* ---- side by side -------------------------------------------------------------------------------------------------- */
+
+oat_attempt oat_attempt_new(oat_search *s, const oat_rows *rows, double iterations, oat_trial *t) {
+  return (oat_attempt){.s = s, .rows = rows, .iterations = iterations, .t = t, .before = t->at};
+}
+
+static void run_attempt(void *self, size_t which, oat_job *job) {
+  oat_attempt *a = (oat_attempt *)self + which;
+  a->job = job;
+  a->status = optimise(a);
+}
+
+/* A step of an attempt is told as such of the search that it is for; true asks to stop. */
+static bool tell_step(const oat_attempt *a, step *now) {
+  oat_optim optim = {.counter = now->counter};
+  oat_objective objective = {.config = objective_config(a)};
+  const oat_search sub = {
+      .objective = &objective, .optim = &optim, .state = now->state, .derivative = now->derivative, .trial = {.theta = now->theta}};
+  return a->s->report(a->s->self, &sub, OAT_SEARCH_SUBSET);
+}
+
+static bool hear(void *self, size_t which, oat_said *said) {
+  oat_attempt *a = (oat_attempt *)self + which;
+  if (said == NULL) {
+    a->counts = true;
+    return a->status == OATGP_OK && a->stop == OATGP_STOP_NONE;
+  }
+  if (tell_step(a, (step *)said)) {
+    a->cut = (step *)said;
+    return false;
+  }
+  free(said);
+  return true;
+}
+
+/* The attempt may have gone on beyond the step at which the user stopped it. */
+static oatgp_status go_back_to_cut(oat_attempt *a) {
+  oat_search sub;
+  oatgp_status status;
+  memcpy(a->t->theta, a->cut->best, oat_attempt_parameters(a->s) * sizeof *a->t->theta);
+  TRY(open_search(a, &sub));
+  TRY(appraise(a, &sub));
+  a->stop = OATGP_STOP_USER;
+  a->counts = true;
+done:
+  close_search(&sub);
+  return status;
+}
+
+/* What an attempt that was heard of ended with. */
+static oatgp_status conclude(oat_search *s, oat_attempt *a) {
+  oatgp_status status = a->cut != NULL ? go_back_to_cut(a) : a->status;
+  if (status != OATGP_OK && a->ctx != s->ctx) {
+    status = oat_fail(s->ctx, status, "%s", a->ctx->error);
+  }
+  s->state.stop = a->stop != OATGP_STOP_NONE ? a->stop : s->state.stop;
+  return status;
+}
+
+/* Each gets its share of the threads. They are never so many that their matrices need more than --memory. */
+static size_t share_out(const oat_search *s, oat_attempt *all, size_t count) {
+  const oat_objective_config *config = &s->objective->config;
+  const double n = (double)oat_rows_total(all->rows), room = (double)config->memory / (8 * n * n);
+  const size_t most = oat_jobs_at_once(count, config->where.threads), at_once = room < (double)most ? (size_t)fmax(room, 1) : most;
+  const int share = config->where.threads / (int)at_once;
+  for (size_t i = 0; i < count; i++) {
+    oat_attempt *a = &all[i];
+    a->threads = share > 1 ? share : 1;
+    a->ctx = at_once > 1 ? &a->own : a->s->ctx;
+  }
+  return at_once;
+}
+
+oatgp_status oat_attempts_run(oat_search *s, oat_attempt *all, size_t count) {
+  oatgp_status status = OATGP_OK;
+  if (count == 0 || oat_search_halted(s)) {
+    return status;
+  }
+  const oat_jobs jobs = {count, share_out(s, all, count), run_attempt, hear, all};
+  oat_jobs_run(&jobs);
+  for (size_t i = 0; i < count && (all[i].counts || all[i].cut != NULL); i++) {
+    TRY(conclude(s, &all[i]));
+  }
+done:
+  for (size_t i = 0; i < count; i++) {
+    all[i].t->at = all[i].counts ? all[i].t->at : all[i].before;
+    free(all[i].cut);
+  }
+  return status;
+}

@@ -1,0 +1,39 @@
+/* Optimisations of the exact GP of some rows, for the parameters of a search; several of them run side by side. */
+#ifndef OAT_ATTEMPTS_H
+#define OAT_ATTEMPTS_H
+
+#include "knots/strategy.h"
+#include "util/jobs.h"
+
+/* An optimum with its parameters. */
+typedef struct oat_trial {
+  double *theta;
+  oat_optimum at;
+} oat_trial;
+
+/* An optimisation. Those that run side by side only read the search that they are for. */
+typedef struct oat_attempt {
+  oat_search *s;
+  const oat_rows *rows;
+  double iterations;
+  oat_trial *t; /* begins at its parameters, and ends with those found */
+  oat_optimum before;
+  oatgp_context *ctx, own;
+  int threads;
+  oat_job *job;
+  oatgp_status status;
+  oatgp_stop stop;              /* if it was halted */
+  struct oat_attempt_step *cut; /* the step at which the user stopped it, or NULL */
+  bool counts;
+} oat_attempt;
+
+/* Parameters of the kernel and the noise, of which a trial has room for all. */
+static inline size_t oat_attempt_parameters(const oat_search *search) { return oat_theta_count(search->mapping.kernel, search->mapping.d); }
+
+oat_attempt oat_attempt_new(oat_search *search, const oat_rows *rows, double iterations, oat_trial *t);
+/* All of them side by side, on the same rows. One that is halted or fails ends it: those before it count, and it does;
+ * those after it do not, so that it is as if they had been run one after the other. None is begun if the search has
+ * been halted. A trial that does not count is as it was before, but for its parameters. */
+oatgp_status oat_attempts_run(oat_search *search, oat_attempt *all, size_t count);
+
+#endif
