@@ -424,10 +424,9 @@ static void in_pairs(oatgp_data *data) {
     data->own_x[i + data->n] = data->own_x[i - 1 + data->n];
   }
 }
-static void all_equal(oatgp_data *data) {
-  for (size_t i = 0; i < data->n; i++) {
-    data->own_x[i] = data->own_x[0];
-    data->own_x[i + data->n] = data->own_x[data->n] + (i == 0 ? 1 : 0);
+static void all_equal_but_one(oatgp_data *data) {
+  for (size_t i = 0; i < 2 * data->n; i++) {
+    data->own_x[i] = i == 0 ? 2 : 1;
   }
 }
 static void constant_input(oatgp_data *data) {
@@ -453,7 +452,7 @@ static void huge_target(oatgp_data *data) {
 
 static void hard_data(void **state) {
   scratch *s = *state;
-  static void (*const changes[])(oatgp_data * data) = {as_they_are, in_pairs,        all_equal,  constant_input,
+  static void (*const changes[])(oatgp_data * data) = {as_they_are, in_pairs,        all_equal_but_one, constant_input,
                                                        far_apart,   constant_target, huge_target};
   static const size_t sizes[] = {1, 2, 3, 41};
   for (size_t c = 0; c < LENGTH(changes); c++) {
