@@ -4,7 +4,10 @@
  *
  *   S = Q + diag(lambda), Q = Kfu Kuu^-1 Kuf (full GP: S = K + noise);  F = log N(r - H beta; 0, S) + penalty
  *   beta = (H^T S^-1 H)^-1 H^T S^-1 r;  posterior of f*: Q*f S^-1 (r - H beta) and P - Q*f S^-1 Qf*, where P is what the model
- *   takes for the prior covariance: K**, Q** or Q** + diag(K** - Q**). All matrices are column-major. */
+ *   takes for the prior covariance: K**, Q** or Q** + diag(K** - Q**). All matrices are column-major.
+ *
+ * With neighbours, S = Q + A^-1 D A^-T: row i of the unit lower matrix A takes from what the knots leave of row i its regression on the
+ * same of its nearest earlier rows, which leaves the variance D_i; S is what these regressions imply for all rows. */
 #ifndef TEST_DENSE_H
 #define TEST_DENSE_H
 
@@ -131,6 +134,7 @@ typedef struct dense {
   real *kuu, *kuf; /* factor of Kuu with its jitter; k x n */
   real *a;         /* k x n: Kuu^-1 Kuf */
   real *noise;     /* n */
+  real *local;     /* n x n, with neighbours: A^-1 D A^-T */
   real *s;         /* n x n: factor of S */
   real *pull;      /* n: S^-1 (r - H beta) */
   real *beta;      /* p */
@@ -138,7 +142,7 @@ typedef struct dense {
 } dense;
 
 static inline void dense_free(dense *m) {
-  real *const blocks[] = {m->kuu, m->kuf, m->a, m->noise, m->s, m->pull, m->beta};
+  real *const blocks[] = {m->kuu, m->kuf, m->a, m->noise, m->local, m->s, m->pull, m->beta};
   for (size_t i = 0; i < LENGTH(blocks); i++) {
     free(blocks[i]);
   }
@@ -188,6 +192,91 @@ static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, r
   return penalty;
 }
 
+/* ---- neighbours --------------------------------------------------------------------------------------------------- */
+
+/* The nearest of the first `count` rows to a point, by inputs divided by lengthscales; of equals the first. Returns how many. */
+static inline size_t dense_nearest(const dense *m, const double *x, size_t ldx, size_t count, size_t most, size_t *list) {
+  const oat_kernel *kernel = oat_kernel_at(m->cov.id);
+  real *distance = dense_new(count, 1);
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    for (size_t j = 0; j < m->cov.d; j++) {
+      const real t = ((real)x[j * ldx] - m->rows.a[i + j * m->rows.ld]) / m->cov.theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
+      distance[i] += t * t;
+    }
+  }
+  for (; found < most && found < count; found++) {
+    size_t best = count;
+    for (size_t i = 0; i < count; i++) {
+      best = distance[i] >= 0 && (best == count || distance[i] < distance[best]) ? i : best;
+    }
+    distance[best] = -1; /* taken */
+    list[found] = best;
+  }
+  free(distance);
+  return found;
+}
+
+/* K - Q between the rows, with the noise on the diagonal: what the knots leave. `q` is Q. */
+static inline real *dense_left(const dense *m, const real *q) {
+  real *left = dense_cross(&m->cov, m->rows, m->rows);
+  for (size_t i = 0; i < m->n * m->n; i++) {
+    left[i] += (i % (m->n + 1) == 0 ? m->noise[i / (m->n + 1)] : 0) - q[i];
+  }
+  return left;
+}
+
+/* b <- the regression on some rows of what has the covariance c (n) with all rows; returns b . c. */
+static inline real dense_regress(const dense *m, const real *left, const real *c, size_t count, const size_t *list, real *b) {
+  real *inner = dense_new(count, count), sum = 0;
+  for (size_t i = 0; i < count * count; i++) {
+    inner[i] = left[list[i % count] + list[i / count] * m->n];
+  }
+  for (size_t i = 0; i < count; i++) {
+    b[i] = c[list[i]];
+  }
+  dense_cholesky(count, inner);
+  dense_solve(count, inner, b, 1);
+  for (size_t i = 0; i < count; i++) {
+    sum += b[i] * c[list[i]];
+  }
+  free(inner);
+  return sum;
+}
+
+/* local: row i is its regression on earlier rows and D_i of its own, so its covariance with row j < i is that of the regression. */
+static inline void dense_chain(dense *m, const real *left, size_t most) {
+  const size_t n = m->n;
+  size_t *list = calloc(n, sizeof *list);
+  real *b = dense_new(n, 1);
+  m->local = dense_new(n, n);
+  for (size_t i = 0; i < n; i++) {
+    const size_t count = dense_nearest(m, m->rows.a + i, m->rows.ld, i, most, list);
+    m->local[i * (n + 1)] = left[i * (n + 1)] - dense_regress(m, left, left + i * n, count, list, b);
+    for (size_t j = 0; j < i; j++) {
+      for (size_t a = 0; a < count; a++) {
+        m->local[i + j * n] += b[a] * m->local[list[a] + j * n];
+      }
+      m->local[j + i * n] = m->local[i + j * n];
+    }
+    for (size_t a = 0; a < count; a++) {
+      m->local[i * (n + 1)] += b[a] * m->local[i + list[a] * n];
+    }
+  }
+  free(list);
+  free(b);
+}
+
+/* S from Q alone, which is in its place. */
+static inline void dense_add_neighbours(dense *m, const real *q, size_t most) {
+  real *left = dense_left(m, q);
+  dense_chain(m, left, most);
+  for (size_t i = 0; i < m->n * m->n; i++) {
+    m->s[i] = q[i] + m->local[i];
+  }
+  free(left);
+}
+
 /* beta, then pull; returns r'^T S^-1 r' of r' = r - H beta. S is a factor by now. */
 static inline real dense_least_squares(dense *m, const oat_rows *rows) {
   const size_t n = m->n, p = m->p;
@@ -224,7 +313,13 @@ static inline dense dense_make(const oat_objective_config *config, const oat_poi
   m.k = m.model->sparse ? config->k : 0;
   m.knots = (oat_points){point->z, m.k, m.k};
   dense_explain(&m, config->jitter);
+  real *q = dense_new(m.n, m.n);
+  memcpy(q, m.s, m.n * m.n * sizeof *q);
   const real penalty = dense_add_noise(&m, rows, point->theta[OAT_TAU], m.model->alpha < 0 ? config->alpha : m.model->alpha);
+  if (config->neighbours > 0) {
+    dense_add_neighbours(&m, q, config->neighbours);
+  }
+  free(q);
   dense_cholesky(m.n, m.s);
   m.value = penalty - dense_least_squares(&m, rows) / 2;
   for (size_t i = 0; i < m.n; i++) {
@@ -248,6 +343,69 @@ static inline real *dense_towards(const dense *m, oat_points points, real **q) {
   free(kus);
   free(solved);
   return qfs;
+}
+
+/* Mean of f without H beta, and its variance, at a point that is predicted from its nearest rows and the knots: what the knots leave of it
+ * is a regression on these, and has its covariances with all rows from theirs. */
+static inline void dense_predict_near(const dense *m, const double *x, size_t ldx, size_t most, real *mean, real *variance) {
+  const size_t n = m->n;
+  const oat_points point = {x, 1, ldx};
+  size_t *list = calloc(n, sizeof *list), count = dense_nearest(m, x, ldx, n, most, list);
+  real *prior = dense_cross(&m->cov, point, point), *q = NULL, *c = dense_towards(m, point, &q), *k = dense_cross(&m->cov, m->rows, point),
+       *b = dense_new(n, 1), *own = dense_product(m->k, m->kuf, n, m->a, n), *left = dense_left(m, own), *with = dense_new(n, 1);
+  for (size_t i = 0; i < n; i++) {
+    k[i] -= c[i];
+  }
+  *variance = *prior - dense_regress(m, left, k, count, list, b);
+  for (size_t a = 0; a < count; a++) {
+    for (size_t i = 0; i < n; i++) {
+      c[i] += b[a] * m->local[i + list[a] * n];
+    }
+    for (size_t j = 0; j < count; j++) {
+      *variance += b[a] * b[j] * m->local[list[a] + list[j] * n];
+    }
+  }
+  memcpy(with, c, n * sizeof *c);
+  dense_solve(n, m->s, with, 1);
+  *mean = dense_dot(n, c, m->pull);
+  *variance -= dense_dot(n, c, with);
+  real *const blocks[] = {prior, q, c, k, b, own, left, with};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+  free(list);
+}
+
+/* Each row as the others predict it, the coefficients of the mean estimated without it: y - mean, and the variance of an observation. */
+static inline void dense_leave_out(const dense *m, const oat_rows *rows, real *error, real *variance) {
+  const size_t n = m->n, p = m->p;
+  real *inverse = dense_new(n, n), *h = dense_new(n, p), *sh = dense_new(n, p);
+  for (size_t i = 0; i < n; i++) {
+    inverse[i * (n + 1)] = 1;
+  }
+  for (size_t i = 0; i < n * p; i++) {
+    h[i] = sh[i] = rows->r[i + n];
+  }
+  dense_solve(n, m->s, inverse, n);
+  dense_solve(n, m->s, sh, p);
+  real *gram = dense_product(n, h, p, sh, p), *row = dense_new(p, 1);
+  dense_cholesky(p, gram);
+  for (size_t i = 0; i < n; i++) {
+    real projected = inverse[i * (n + 1)];
+    for (size_t j = 0; j < p; j++) {
+      row[j] = sh[i + j * n];
+    }
+    dense_solve(p, gram, row, 1);
+    for (size_t j = 0; j < p; j++) {
+      projected -= row[j] * sh[i + j * n];
+    }
+    error[i] = m->pull[i] / projected;
+    variance[i] = 1 / inverse[i * (n + 1)];
+  }
+  real *const blocks[] = {inverse, h, sh, gram, row};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
 }
 
 /* Mean of f without H beta, and covariance, at the points. */

@@ -130,6 +130,11 @@ static inline double json_number(const cJSON *object, const char *name) {
   return item->valuedouble;
 }
 
+/* The same, where it may be missing. */
+static inline double json_number_or(const cJSON *object, const char *name, double otherwise) {
+  return cJSON_HasObjectItem(object, name) ? json_number(object, name) : otherwise;
+}
+
 static inline const char *json_text(const cJSON *object, const char *name) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
   assert_non_null(item);

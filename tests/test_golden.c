@@ -1,4 +1,5 @@
-/* Objective and gradient against tests/data/golden/oatgp.json: oatgp's own definitions by dense formulas and complex steps. */
+/* Objective and gradient against tests/data/golden: oatgp's own definitions by dense formulas and complex steps, in oatgp.json, and the
+ * models with neighbours of beyond.json. */
 #include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
@@ -54,8 +55,14 @@ static void check_record(oatgp_context *ctx, const problem *p, const cJSON *reco
   const oat_kernel *kernel = oat_kernel_find(json_text(record, "kernel"));
   assert_non_null(approx);
   assert_non_null(kernel);
-  const oat_objective_config config = {
-      approx, kernel, &p->rows, json_number(record, "alpha"), approx->sparse ? json_number(record, "jitter") : 0, p->z.rows, 0, 1 << 20};
+  const oat_objective_config config = {.approx = approx,
+                                       .kernel = kernel,
+                                       .rows = &p->rows,
+                                       .alpha = json_number_or(record, "alpha", approx->alpha),
+                                       .jitter = approx->sparse ? json_number(record, "jitter") : 0,
+                                       .k = p->z.rows,
+                                       .memory = 1 << 20,
+                                       .neighbours = (size_t)json_number_or(record, "neighbours", 0)};
   const oat_point point = {theta, p->z.a};
   oat_gradient gradient = {d_theta, approx->sparse ? d_z : NULL};
   oat_objective *objective = NULL;
@@ -63,25 +70,36 @@ static void check_record(oatgp_context *ctx, const problem *p, const cJSON *reco
   assert_int_equal(oat_objective_evaluate(objective, &point, &value, &gradient), OATGP_OK);
   assert_nats(value, json_number(record, "objective"), 1e-9);
   check_gradient(cJSON_GetObjectItemCaseSensitive(record, "gradient"), &gradient, p->z.rows, p->x.columns,
-                 fmax(1e-7, json_number(record, "gradient_accuracy")));
+                 fmax(1e-7, json_number_or(record, "gradient_accuracy", 0)));
   oat_objective_free(objective);
 }
 
-static void golden_records(void **state) {
-  (void)state;
+static void check_records(const cJSON *records, int count) {
   oatgp_context *ctx = oatgp_context_create();
   problem p = load_problem();
   p.rows.r = p.r;
-  cJSON *records = read_json(TEST_DATA_DIR "/golden/oatgp.json");
-  assert_int_equal(cJSON_GetArraySize(records), 72);
+  assert_int_equal(cJSON_GetArraySize(records), count);
   const cJSON *record = NULL;
   cJSON_ArrayForEach(record, records) { check_record(ctx, &p, record); }
-  cJSON_Delete(records);
   free_problem(&p);
   oatgp_context_free(ctx);
 }
 
+static void golden_records(void **state) {
+  (void)state;
+  cJSON *records = read_json(TEST_DATA_DIR "/golden/oatgp.json");
+  check_records(records, 72);
+  cJSON_Delete(records);
+}
+
+static void golden_neighbours(void **state) {
+  (void)state;
+  cJSON *all = read_json(TEST_DATA_DIR "/golden/beyond.json");
+  check_records(cJSON_GetObjectItemCaseSensitive(all, "neighbours"), 8);
+  cJSON_Delete(all);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_records)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_records), cmocka_unit_test(golden_neighbours)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,14 +48,15 @@ static double gradient_against_differences(oatgp_context *ctx, const oat_objecti
 }
 
 /* All kinds of row noise and of means. */
-static double check_model(oatgp_context *ctx, problem *p, const oat_kernel *kernel, variant v) {
+static double check_model(oatgp_context *ctx, problem *p, const oat_kernel *kernel, variant v, size_t neighbours) {
   const size_t bases[] = {0, 1, 1 + INPUTS};
   const oat_point point = {p->theta, p->z};
   double worst = 0;
   for (row_noise noise = NOISE_PLAIN; noise < ROW_NOISES; noise++) {
     for (size_t b = 0; b < LENGTH(bases); b++) {
       const oat_rows rows = rows_of(p, noise, bases[b]);
-      const oat_objective_config config = config_of(&rows, kernel, v, p->k);
+      oat_objective_config config = config_of(&rows, kernel, v, p->k);
+      config.neighbours = neighbours;
       worst = worse_of(worst, gradient_against_differences(ctx, &config, &point));
     }
   }
@@ -70,12 +71,12 @@ static void move_problem(problem *p, size_t place) {
   }
 }
 
-static double check_place(oatgp_context *ctx, variant v, size_t place) {
+static double check_place(oatgp_context *ctx, variant v, size_t place, size_t neighbours) {
   problem p = make_problem(ROWS, INPUTS, KNOTS, 11 + place);
   double worst = 0;
   move_problem(&p, place);
   for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
-    worst = worse_of(worst, check_model(ctx, &p, oat_kernel_at(i), v));
+    worst = worse_of(worst, check_model(ctx, &p, oat_kernel_at(i), v, neighbours));
   }
   free_problem(&p);
   return worst;
@@ -89,12 +90,29 @@ static void differences(void **state) {
   for (size_t m = 0; variant_at(m, &v); m++) {
     double worst_of_model = 0;
     for (size_t place = 0; place < 3; place++) {
-      worst_of_model = worse_of(worst_of_model, check_place(ctx, v, place));
+      worst_of_model = worse_of(worst_of_model, check_place(ctx, v, place, 0));
     }
     print_message("%-4s (alpha %g): gradient and differences agree to %.1e\n", v.approx->name, v.alpha, worst_of_model);
     worst = worse_of(worst, worst_of_model);
   }
   assert_true(worst <= 1e-6);
+  oatgp_context_free(ctx);
+}
+
+/* The neighbours stay as they are: where they change, the objective has a step. */
+static void neighbours(void **state) {
+  (void)state;
+  static const size_t counts[] = {1, 5, 12};
+  oatgp_context *ctx = oatgp_context_create();
+  const variant v = {oat_approx_find("fitc"), 1};
+  for (size_t m = 0; m < LENGTH(counts); m++) {
+    double worst = 0;
+    for (size_t place = 0; place < (under_valgrind() ? 1 : 3); place++) {
+      worst = worse_of(worst, check_place(ctx, v, place, counts[m]));
+    }
+    print_message("%zu neighbours: gradient and differences agree to %.1e\n", counts[m], worst);
+    assert_true(worst <= 1e-6);
+  }
   oatgp_context_free(ctx);
 }
 
@@ -181,8 +199,8 @@ static void parameters_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(differences),   cmocka_unit_test(full_with_jitter), cmocka_unit_test(soft_jitter),
-      cmocka_unit_test(unusual_sizes), cmocka_unit_test(parameters_alone),
+      cmocka_unit_test(differences), cmocka_unit_test(neighbours),    cmocka_unit_test(full_with_jitter),
+      cmocka_unit_test(soft_jitter), cmocka_unit_test(unusual_sizes), cmocka_unit_test(parameters_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

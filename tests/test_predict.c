@@ -37,9 +37,11 @@ static double check_record(scratch *s, const golden *g, const cJSON *record) {
   char text[256];
   double expected[2][POINTS + 7];
   json_numbers(record, "lengthscales", p.theta + OAT_LENGTHSCALE);
-  const variant v = {oat_approx_find(json_text(record, "approx")), json_number(record, "alpha")};
+  const variant v = {oat_approx_find(json_text(record, "approx")), json_number_or(record, "alpha", 1)};
   fix_everything(s, oat_kernel_find(json_text(record, "kernel")), v, &p, text);
   s->settings.mean = "mean";
+  s->settings.neighbours = s->settings.predict_neighbours = (int64_t)json_number_or(record, "neighbours", 0);
+  s->settings.order = "file";
   s->settings.jitter = json_number(record, "jitter");
   assert_true(g->test.rows <= LENGTH(expected[0]));
   assert_int_equal(json_numbers(record, "predict_mean", expected[0]), g->test.rows);
@@ -55,18 +57,27 @@ static double check_record(scratch *s, const golden *g, const cJSON *record) {
   return worse_of(mean, variance);
 }
 
-static void golden_records(void **state) {
-  scratch *s = *state;
+static void check_records(scratch *s, const cJSON *records, int count) {
   golden g = load_golden(s);
-  cJSON *records = read_json(TEST_DATA_DIR "/golden/oatgp.json");
   const cJSON *record = NULL;
   double worst = 0;
-  assert_int_equal(cJSON_GetArraySize(records), 72);
+  assert_int_equal(cJSON_GetArraySize(records), count);
   cJSON_ArrayForEach(record, records) { worst = worse_of(worst, check_record(s, &g, record)); }
   print_message("golden predictions: within %.1e\n", worst);
   assert_true(worst <= 1e-9);
-  cJSON_Delete(records);
   free_golden(&g);
+}
+
+static void golden_records(void **state) {
+  cJSON *records = read_json(TEST_DATA_DIR "/golden/oatgp.json");
+  check_records(*state, records, 72);
+  cJSON_Delete(records);
+}
+
+static void golden_neighbours(void **state) {
+  cJSON *all = read_json(TEST_DATA_DIR "/golden/beyond.json");
+  check_records(*state, cJSON_GetObjectItemCaseSensitive(all, "neighbours"), 8);
+  cJSON_Delete(all);
 }
 
 /* ---- dense formulas ----------------------------------------------------------------------------------------------- */
@@ -337,13 +348,10 @@ static void draws_have_the_same_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(golden_records),
-      WITH_SCRATCH(dense_formulas),
-      WITH_SCRATCH(knots_at_rows),
-      WITH_SCRATCH(parts_agree),
-      WITH_SCRATCH(draws),
-      WITH_SCRATCH(machine_settings),
-      WITH_SCRATCH(draws_have_the_same_bits),
+      WITH_SCRATCH(golden_records),   WITH_SCRATCH(golden_neighbours),
+      WITH_SCRATCH(dense_formulas),   WITH_SCRATCH(knots_at_rows),
+      WITH_SCRATCH(parts_agree),      WITH_SCRATCH(draws),
+      WITH_SCRATCH(machine_settings), WITH_SCRATCH(draws_have_the_same_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,12 +68,15 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
 }
 
 size_t oat_setup_neighbours(const oat_setup *setup) {
-  const size_t given = (size_t)setup->settings->neighbours;
+  const size_t given = setup->from != NULL ? setup->from->neighbours : (size_t)setup->settings->neighbours;
   return !setup->approx->neighbours ? 0 : setup->neighbours > 0 ? setup->neighbours : given;
 }
 
 /* A prediction is made once, and an evaluation often. */
 size_t oat_setup_near(const oat_setup *setup) {
+  if (setup->from != NULL) {
+    return setup->from->near;
+  }
   const size_t given = (size_t)setup->settings->predict_neighbours, fitted = oat_setup_neighbours(setup);
   return fitted == 0 ? 0 : given > 0 ? given : PREDICT_SHARE * fitted;
 }

@@ -373,6 +373,15 @@ static oatgp_status check_order(oatgp_context *ctx, const oat_tensors *file, con
   return good ? status : wrong(ctx, file, "the order of its knots is none");
 }
 
+/* Weights and noise variances of the rows that it keeps. */
+static bool noise_is_right(const oat_kept_rows *kept) {
+  bool good = all_positive(kept->n, kept->noise_scale, 1);
+  for (size_t i = 0; i < kept->n; i++) {
+    good = good && kept->noise_add[i] >= 0;
+  }
+  return good;
+}
+
 static oatgp_status check_values(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
   if (!all_positions(model)) {
     return wrong(ctx, file, "an input is in a column that its file does not have");
@@ -380,7 +389,8 @@ static oatgp_status check_values(oatgp_context *ctx, const oat_tensors *file, co
   const bool sane =
       all_positive(oat_theta_count(model->kernel, model->d), model->theta, 1) && all_positive(model->d, model->scaling.scale, 1) &&
       all_positive(model->d, model->scaling.spread, 1) &&
-      (!model->approx->sparse || (all_positive(model->k, model->l, model->k + 1) && all_positive(model->k, model->lb, model->k + 1)));
+      (!model->approx->sparse || (all_positive(model->k, model->l, model->k + 1) && all_positive(model->k, model->lb, model->k + 1))) &&
+      noise_is_right(&model->kept);
   return sane ? OATGP_OK : wrong(ctx, file, "a number that must be positive is not");
 }
 
