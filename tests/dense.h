@@ -376,6 +376,84 @@ static inline void dense_predict_near(const dense *m, const double *x, size_t ld
   free(list);
 }
 
+/* -b in the places of the rows that a point is predicted from, for each of some points: n x points.n. */
+static inline real *dense_row_weights(const dense *m, oat_points points, size_t most) {
+  size_t *list = calloc(m->n, sizeof *list);
+  real *own = dense_product(m->k, m->kuf, m->n, m->a, m->n), *left = dense_left(m, own), *weight = dense_new(m->n, points.n), *q = NULL;
+  real *towards = dense_towards(m, points, &q), *c = dense_cross(&m->cov, m->rows, points), *b = dense_new(m->n, 1);
+  for (size_t i = 0; i < points.n; i++) {
+    const size_t count = dense_nearest(m, points.a + i, points.ld, m->n, most, list);
+    for (size_t j = 0; j < m->n; j++) {
+      c[j + i * m->n] -= towards[j + i * m->n];
+    }
+    dense_regress(m, left, c + i * m->n, count, list, b);
+    for (size_t a = 0; a < count; a++) {
+      weight[list[a] + i * m->n] = -b[a];
+    }
+  }
+  real *const blocks[] = {own, left, q, towards, c, b};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+  free(list);
+  return weight;
+}
+
+/* The covariance of the errors of such predictions: with A the weights of f at the points (1) and of the rows' targets (-b), and P what
+ * they make of the kernel towards the knots, A^T (K + noise) A - P^T Kuu^-1 P + P^T (Kuu + Kuf local^-1 Kfu)^-1 P. */
+static inline void dense_joint_near(const dense *m, oat_points points, size_t most, real *covariance) {
+  const size_t n = m->n, k = m->k, count = points.n;
+  real *weight = dense_row_weights(m, points, most), *kuu = dense_cross(&m->cov, m->knots, m->knots), *local = dense_new(n, n),
+       *pull = dense_new(n, k), *cross = dense_cross(&m->cov, m->rows, points), *knots = dense_cross(&m->cov, m->knots, points),
+       *with = dense_cross(&m->cov, m->rows, m->rows), *prior = dense_cross(&m->cov, points, points);
+  memcpy(local, m->local, n * n * sizeof *local);
+  dense_cholesky(n, local);
+  for (size_t i = 0; i < n * k; i++) {
+    pull[i] = m->kuf[i / n + i % n * k];
+  }
+  dense_solve(n, local, pull, k);
+  for (size_t i = 0; i < k * k; i++) { /* kuu: the posterior precision of the knots */
+    const size_t a = i % k, b = i / k;
+    real product = 0;
+    for (size_t j = 0; j < n; j++) {
+      product += m->kuf[a + j * k] * pull[j + b * n];
+    }
+    for (size_t j = 0; j <= (a < b ? a : b); j++) { /* the knots' own, with its jitter, from its factor */
+      product += m->kuu[a + j * k] * m->kuu[b + j * k];
+    }
+    kuu[i] = product;
+  }
+  dense_cholesky(k, kuu);
+  for (size_t i = 0; i < n; i++) {
+    with[i * (n + 1)] += m->noise[i];
+  }
+  for (size_t i = 0; i < count; i++) { /* P */
+    for (size_t j = 0; j < n; j++) {
+      for (size_t c = 0; c < k; c++) {
+        knots[c + i * k] += weight[j + i * n] * m->kuf[c + j * k];
+      }
+    }
+  }
+  real *before = dense_new(k, count), *after = dense_new(k, count);
+  memcpy(before, knots, k * count * sizeof *before);
+  memcpy(after, knots, k * count * sizeof *after);
+  dense_solve(k, m->kuu, before, count);
+  dense_solve(k, kuu, after, count);
+  for (size_t i = 0; i < count * count; i++) {
+    const real *a = weight + i % count * n, *b = weight + i / count * n;
+    covariance[i] = prior[i] + dense_dot(n, a, cross + i / count * n) + dense_dot(n, b, cross + i % count * n) -
+                    dense_dot(k, knots + i % count * k, before + i / count * k) +
+                    dense_dot(k, knots + i % count * k, after + i / count * k);
+    for (size_t j = 0; j < n; j++) {
+      covariance[i] += b[j] * dense_dot(n, with + j * n, a);
+    }
+  }
+  real *const blocks[] = {weight, kuu, local, pull, cross, knots, with, prior, before, after};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+}
+
 /* Each row as the others predict it, the coefficients of the mean estimated without it: y - mean, and the variance of an observation. */
 static inline void dense_leave_out(const dense *m, const oat_rows *rows, real *error, real *variance) {
   const size_t n = m->n, p = m->p;

@@ -5,7 +5,7 @@
 #include "model/model.h"
 #include "util/threads.h"
 
-enum { ROWS = 37, INPUTS = 2, KNOTS = 5, POINTS = 9, ALL = ROWS - 1 };
+enum { ROWS = 37, INPUTS = 2, KNOTS = 5, POINTS = 19, ALL = ROWS - 1 };
 
 static const size_t bases[] = {0, 1, 1 + INPUTS};
 
@@ -28,9 +28,9 @@ static void choose_points(const problem *p, double *points) {
 
 /* ---- through the public functions --------------------------------------------------------------------------------- */
 
-/* Everything that a model says: of points (mean, latent variance, variance) and of its rows left out (mean, variance). */
+/* Everything that a model says: of points (mean, latent variance, variance; covariance) and of its rows left out (mean, variance). */
 typedef struct answers {
-  double objective, point[3 * POINTS], left_out[2 * ROWS];
+  double objective, point[3 * POINTS], joint[POINTS * POINTS], left_out[2 * ROWS];
 } answers;
 
 static answers ask(scratch *s, const oatgp_model *model, const oatgp_data *data, const oatgp_data *points) {
@@ -40,6 +40,7 @@ static answers ask(scratch *s, const oatgp_model *model, const oatgp_data *data,
   double *all = must_predict(s, model, points);
   memcpy(a.point, all, sizeof a.point);
   free(all);
+  must(s, oatgp_predict_covariance(s->ctx, model, points, a.joint));
   const oatgp_held_out rows = {a.left_out, a.left_out + ROWS, unused, unused + ROWS};
   must(s, oatgp_loo(s->ctx, model, data, &rows, &scores));
   assert_nats(scores.mean_nlp, info_of(model).loo_mean_nlp, 1e-12);
@@ -65,7 +66,8 @@ static answers answers_of(scratch *s, const problem *p, row_noise noise, const d
 
 static double difference_of(const answers *a, const answers *b) {
   const double points = largest_error(LENGTH(a->point), a->point, b->point), rows = largest_error(2 * ROWS, a->left_out, b->left_out);
-  return worse_of(relative_error(a->objective, b->objective), worse_of(points, rows));
+  const double joint = largest_error(LENGTH(a->joint), a->joint, b->joint);
+  return worse_of(worse_of(relative_error(a->objective, b->objective), joint), worse_of(points, rows));
 }
 
 /* ---- the dense formula -------------------------------------------------------------------------------------------- */
@@ -87,6 +89,11 @@ static answers dense_answers(const problem *p, const oat_rows *rows, const oat_k
     a.point[i] = (double)*mean;
     a.point[POINTS + i] = (double)*variance;
     a.point[2 * POINTS + i] = (double)(*variance + (real)theta[OAT_TAU] * theta[OAT_TAU]);
+  }
+  real joint[POINTS * POINTS];
+  dense_joint_near(&m, (oat_points){at, POINTS, POINTS}, near, joint);
+  for (size_t i = 0; i < LENGTH(joint); i++) {
+    a.joint[i] = (double)joint[i];
   }
   dense_leave_out(&m, rows, mean, variance);
   for (size_t i = 0; i < ROWS; i++) {

@@ -32,46 +32,66 @@ static void expect_near_model(scratch *s, const oatgp_model *a, const oatgp_mode
   free(truth);
 }
 
-/* In parts of 41, 1 and 18 rows, against a fit to all rows that optimises nothing: for every sparse model, noise and mean. */
-static void updating_equals_the_sums_of_all_rows(void **state) {
-  scratch *s = *state;
+/* In parts of 41, 1 and 18 rows, against a fit to all rows that optimises nothing. */
+static void check_parts(scratch *s, const problem *p, const oatgp_data *knots, row_noise noise) {
+  oatgp_data *all = problem_data(s, p, noise), *first = slice(s, all, 0, FIRST), *one = slice(s, all, FIRST, 1),
+             *rest = slice(s, all, FIRST + 1, ROWS - FIRST - 1);
+  oatgp_model *model = must_fit(s, first, knots), *truth = must_fit(s, all, knots);
+  must(s, oatgp_update(s->ctx, model, one));
+  must(s, oatgp_update(s->ctx, model, rest));
+  expect_near_model(s, model, truth, all, 1e-10);
+  assert_true(isnan(info_of(model).loo_mean_nlp));
+  oatgp_scores mine, others;
+  must(s, oatgp_loo(s->ctx, model, all, NULL, &mine));
+  must(s, oatgp_loo(s->ctx, truth, all, NULL, &others));
+  assert_nats(mine.mean_nlp, others.mean_nlp, 1e-10);
+  oatgp_model_free(model);
+  oatgp_model_free(truth);
+  oatgp_data *const used[] = {all, first, one, rest};
+  for (size_t i = 0; i < LENGTH(used); i++) {
+    oatgp_data_free(used[i]);
+  }
+}
+
+/* For every noise and mean. */
+static void check_variant(scratch *s, variant v, size_t neighbours) {
   problem p = make_problem(ROWS, 2, KNOTS, 31);
   oatgp_data *knots = data_of(s, p.k, p.d, p.z, NULL);
   char text[256];
-  variant v;
-  for (size_t m = 0; variant_at(m, &v); m++) {
-    for (size_t noise = 0; v.approx->sparse && noise < ROW_NOISES; noise++) {
-      for (size_t basis = 0; basis <= 1 + p.d; basis += basis == 0 ? 1 : p.d) {
-        fix_everything(s, oat_kernel_find("matern52-ard"), v, &p, text);
-        s->settings.mean = mean_for(basis);
-        oatgp_data *all = problem_data(s, &p, (row_noise)noise), *first = slice(s, all, 0, FIRST), *one = slice(s, all, FIRST, 1),
-                   *rest = slice(s, all, FIRST + 1, ROWS - FIRST - 1);
-        oatgp_model *model = must_fit(s, first, knots), *truth = must_fit(s, all, knots);
-        must(s, oatgp_update(s->ctx, model, one));
-        must(s, oatgp_update(s->ctx, model, rest));
-        expect_near_model(s, model, truth, all, 1e-10);
-        assert_true(isnan(info_of(model).loo_mean_nlp));
-        oatgp_scores mine, others;
-        must(s, oatgp_loo(s->ctx, model, all, NULL, &mine));
-        must(s, oatgp_loo(s->ctx, truth, all, NULL, &others));
-        assert_nats(mine.mean_nlp, others.mean_nlp, 1e-10);
-        oatgp_model_free(model);
-        oatgp_model_free(truth);
-        oatgp_data *const used[] = {all, first, one, rest};
-        for (size_t i = 0; i < LENGTH(used); i++) {
-          oatgp_data_free(used[i]);
-        }
-      }
+  for (size_t noise = 0; noise < ROW_NOISES; noise++) {
+    for (size_t basis = 0; basis <= 1 + p.d; basis += basis == 0 ? 1 : p.d) {
+      fix_everything(s, oat_kernel_find("matern52-ard"), v, &p, text);
+      s->settings.mean = mean_for(basis);
+      s->settings.neighbours = (int64_t)neighbours;
+      s->settings.order = "file";
+      check_parts(s, &p, knots, (row_noise)noise);
     }
   }
   oatgp_data_free(knots);
   free_problem(&p);
 }
 
+static void updating_equals_the_sums_of_all_rows(void **state) {
+  variant v;
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    if (v.approx->sparse) {
+      check_variant(*state, v, 0);
+    }
+  }
+}
+
+/* New rows come last in the order of those that have neighbours. */
+static void updating_with_neighbours(void **state) {
+  static const size_t counts[] = {1, 8, ROWS + 5}; /* the last: more than the first rows are */
+  for (size_t m = 0; m < LENGTH(counts); m++) {
+    check_variant(*state, (variant){oat_approx_find("fitc"), 1}, counts[m]);
+  }
+}
+
 /* With inputs and target that are scaled, the scaling stays: that is where a refit without iterations evaluates. */
 static void the_scaling_stays(void **state) {
   scratch *s = *state;
-  static const char *const models[] = {"vfe", "dic", "fitc", "pep"}, *const means[] = {"mean", "fit", "linear", "0.3"};
+  static const char *const models[] = {"vfe", "dic", "fitc", "pep", "fitc"}, *const means[] = {"mean", "fit", "linear", "0.3", "linear"};
   oatgp_data *all = wavy_data(s, ROWS, 3, 0.3, 32);
   for (size_t i = 0; i < ROWS; i++) {
     all->own_y[i] *= 37;
@@ -88,6 +108,8 @@ static void the_scaling_stays(void **state) {
     s->settings.mean = means[m];
     s->settings.knots = "9";
     s->settings.max_iter = 10;
+    s->settings.neighbours = m == 4 ? 7 : 0;
+    s->settings.order = "file";
     oatgp_model *model = must_fit(s, first, NULL), *truth = NULL;
     s->settings.max_iter = 0;
     must(s, oatgp_refit(s->ctx, model, both, &s->settings, NULL, NULL, &truth));
@@ -198,6 +220,32 @@ static void fixed_knots_stay_fixed(void **state) {
   free_problem(&p);
 }
 
+/* Neighbours belong to what the model is: settings that say nothing of them change nothing. */
+static void refitting_keeps_neighbours(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, ROWS, 2, 0.2, 40);
+  s->settings.approx = "fitc";
+  s->settings.neighbours = 6;
+  s->settings.predict_neighbours = 11;
+  s->settings.knots = "9";
+  s->settings.max_iter = 3;
+  oatgp_model *model = must_fit(s, data, NULL), *same = NULL, *better = NULL;
+  oatgp_settings_default(&s->settings);
+  s->settings.max_iter = 0;
+  must(s, oatgp_refit(s->ctx, model, data, &s->settings, NULL, NULL, &same));
+  assert_int_equal(same->neighbours, 6);
+  assert_int_equal(same->near, 11);
+  expect_near_model(s, same, model, data, 1e-10);
+  s->settings.max_iter = 60;
+  must(s, oatgp_refit(s->ctx, model, data, &s->settings, NULL, NULL, &better));
+  assert_int_equal(better->neighbours, 6);
+  assert_true(info_of(better).objective > info_of(model).objective + 1e-3);
+  oatgp_model_free(model);
+  oatgp_model_free(same);
+  oatgp_model_free(better);
+  oatgp_data_free(data);
+}
+
 /* Those that were fixed and then refined move on. */
 static void refined_knots_move(void **state) {
   scratch *s = *state;
@@ -281,11 +329,13 @@ int main(void) {
   oat_threads_always();
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(updating_equals_the_sums_of_all_rows),
+      WITH_SCRATCH(updating_with_neighbours),
       WITH_SCRATCH(the_scaling_stays),
       WITH_SCRATCH(threads_and_files_change_no_bit),
       WITH_SCRATCH(refitting_improves),
       WITH_SCRATCH(fixed_knots_stay_fixed),
       WITH_SCRATCH(refined_knots_move),
+      WITH_SCRATCH(refitting_keeps_neighbours),
       WITH_SCRATCH(what_cannot_be_updated_is_refused),
       WITH_SCRATCH(parts_of_data),
   };

@@ -7,6 +7,7 @@
 
 #include "knots/auto.h"
 #include "objective/sparse.h"
+#include "util/machine.h"
 
 enum {
   KNOTS = 200,
@@ -113,12 +114,17 @@ done:
   return status;
 }
 
+/* Whether they may take so much memory: half of what there is. */
+static bool fits(const oat_search *s, size_t k, size_t m) {
+  return 2 * oat_neighbour_bytes((double)oat_auto_rows(s), (double)k, (double)m) <= (double)oat_machine_available();
+}
+
 /* Another number of knots or of neighbours at the same parameters, if it is better there. */
 static oatgp_status extend(with *w, size_t k, size_t m, bool *taken) {
   with more = {.s = w->s, .rows = w->rows};
   oatgp_status status = OATGP_OK;
   *taken = false;
-  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || oat_search_late(&w->sub, 8) || oat_search_halted(w->s)) {
+  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || !fits(w->s, k, m) || oat_search_late(&w->sub, 8) || oat_search_halted(w->s)) {
     return OATGP_OK;
   }
   TRY(open_with(&more, w->sub.point.theta, k, m));
@@ -154,6 +160,10 @@ oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
   bool grown = false, better;
   const size_t k = KNOTS < s->settings.max_knots ? KNOTS : s->settings.max_knots;
   oatgp_status status = OATGP_OK;
+  if (!fits(s, k, NEIGHBOURS)) {
+    oat_say(s->ctx, OATGP_NOTE, "neighbours are not tried: the memory is too small for so many rows");
+    return OATGP_OK;
+  }
   TRY(s->ordered(s->self, &rows));
   w.rows = rows;
   TRY(open_with(&w, s->subset, k, NEIGHBOURS));

@@ -15,6 +15,7 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
   TRY(oat_new(ctx, 1, table->size, &objective));
   *objective = (oat_objective){.table = table, .config = *config, .memory = {.ctx = ctx}};
   objective->config.where = oat_where_known(config->where);
+  objective->config.neighbours = config->approx->neighbours ? config->neighbours : 0; /* an exact GP in the search for a model with some */
   TRY(table->open(ctx, objective));
   *out = objective;
   return OATGP_OK;
