@@ -2,7 +2,7 @@
  *
  * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2 + |z|^2) from the
  * sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share SLACK (d + 8) u. What then is farther than
- * the farthest of the m nearest so far cannot be one of them. All others, NaN among them, get their distance by differences. */
+ * the farthest of the m nearest so far cannot be one of them. All others get their distance by differences. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 
 enum {
   POINTS = 512, /* at a time */
-  GROUP = 16,   /* of them that are looked at as one */
+  GROUP = 32,   /* of them that are looked at as one */
   SAMPLE = 101  /* rows of which the middle is found */
 };
 #define SLACK 8.0
 #define TINY (16 * DBL_MIN) /* more than what products lose that are too small to have all digits */
-#define HUGE_NORM 1e300     /* from here on, products may overflow: differences tell */
+#define HUGE_NORM 1e300
 
 static double slack_of(size_t d) { return SLACK * (double)(d + 8) * DBL_EPSILON / 2; }
 
@@ -40,14 +40,19 @@ static void find_middle(const oat_near_all *all) {
   }
 }
 
-/* Returns the squared norm, less the slack; minus infinity, by which everything is near, for a huge one. */
+/* Returns the squared norm, less the slack. A point whose products could overflow is put into the middle with a norm by which it is near to
+ * everything. */
 static double centre(const oat_near_all *all, const double *x, double *centred) {
   double norm = 0;
   for (size_t j = 0; j < all->d; j++) {
     centred[j] = x[j] - all->middle[j];
     norm += centred[j] * centred[j];
   }
-  return norm < HUGE_NORM ? norm * (1 - slack_of(all->d)) : -HUGE_VAL;
+  if (norm < HUGE_NORM) {
+    return norm * (1 - slack_of(all->d));
+  }
+  memset(centred, 0, all->d * sizeof *centred);
+  return -HUGE_VAL;
 }
 
 oatgp_status oat_near_all_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_all *all) {
@@ -74,16 +79,17 @@ void oat_near_all_free(oat_near_all *all) {
 /* Products, then the centred queries and their norms. */
 size_t oat_near_all_work(size_t d) { return OAT_NEAR_QUERIES * (POINTS + d + 1); }
 
-/* From `at` on: the first group of numbers that are not all larger than `most`, or n. */
+/* From `at` on: the first group of sums that are not all larger than `most`; the numbers after the last whole group are one, too. */
 OAT_CLONES
 static size_t next_group(size_t n, const double *product, const double *norm, double most, size_t at) {
   for (; at + GROUP <= n; at += GROUP) {
-    int within = 0;
-#pragma omp simd reduction(+ : within)
-    for (size_t c = at; c < at + GROUP; c++) {
-      within += product[c] + norm[c] > most ? 0 : 1;
+    double least = HUGE_VAL;
+#pragma omp simd reduction(min : least)
+    for (size_t c = 0; c < GROUP; c++) {
+      const double sum = product[at + c] + norm[at + c];
+      least = sum < least ? sum : least;
     }
-    if (within > 0) {
+    if (least <= most) {
       return at;
     }
   }
@@ -109,7 +115,7 @@ static void look(const oat_near_all *all, const oat_near_query *q, double norm, 
   const double *other = all->norm + first;
   for (size_t at = next_group(count, product, other, most, 0); at < count; at = next_group(count, product, other, most, at + GROUP)) {
     for (size_t c = at; c < at + GROUP && c < count; c++) {
-      if (!(product[c] + other[c] > most)) {
+      if (product[c] + other[c] <= most) {
         oat_near_offer(q, m, heap, distance_of(all->d, q->x, all->rows + (first + c) * all->d), (uint32_t)(first + c));
         most = most_of(all, norm, heap[0].distance);
       }
