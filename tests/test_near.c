@@ -31,8 +31,10 @@ static double with_huge(oat_rng *rng) {
   return oat_rng_below(rng, 20) == 0 ? huge[oat_rng_below(rng, LENGTH(huge))] : oat_rng_normal(rng);
 }
 static double huge_alone(oat_rng *rng) { return 1e154 * oat_rng_normal(rng); }
+/* Infinity has no distance from itself, NaN from nothing: both are far away. */
 static double with_infinite(oat_rng *rng) {
-  return oat_rng_below(rng, 10) == 0 ? HUGE_VAL * (oat_rng_below(rng, 2) == 0 ? 1 : -1) : normal(rng);
+  static const double infinite[] = {HUGE_VAL, -HUGE_VAL, NAN};
+  return oat_rng_below(rng, 10) == 0 ? infinite[oat_rng_below(rng, LENGTH(infinite))] : oat_rng_normal(rng);
 }
 /* Squares lose digits or are 0. */
 static double tiny(oat_rng *rng) { return 1e-161 * oat_rng_normal(rng); }
@@ -56,8 +58,10 @@ static cloud make_cloud(oat_rng *rng, size_t n, size_t d, double (*coordinate)(o
       c.x[i + j * c.ld] = constant ? first : coordinate(rng);
     }
   }
-  for (size_t i = 0; n > 0 && i < n + c.others; i++) { /* some are equal to others */
-    const size_t from = oat_rng_below(rng, 4) == 0 ? oat_rng_below(rng, n) : i;
+  /* Some are equal to others, or all to a few: whole leaves, whose distance is that of their points to the last bit. */
+  const size_t places = oat_rng_below(rng, 3) == 0 && n > 9 ? 9 : n;
+  for (size_t i = 0; i < n + c.others; i++) {
+    const size_t from = (places < n && i >= places) || oat_rng_below(rng, 4) == 0 ? oat_rng_below(rng, places) : i;
     for (size_t j = 0; j < d; j++) {
       c.x[i + j * c.ld] = c.x[from + j * c.ld];
     }

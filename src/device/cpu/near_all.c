@@ -36,7 +36,7 @@ static void find_middle(const oat_near_all *all) {
       some[i] = all->rows[all->n * i / count * all->d + j];
     }
     qsort(some, count, sizeof *some, ascending);
-    all->middle[j] = isfinite(some[count / 2]) ? some[count / 2] : 0;
+    all->middle[j] = some[count / 2];
   }
 }
 
