@@ -108,35 +108,49 @@ static double distance_of(size_t d, const double *x, const double *z) {
 /* What -2 x . z + |z|^2 is at most if z is to be near enough. */
 static double most_of(const oat_near_all *all, double norm, double distance) { return distance * (1 + slack_of(all->d)) + TINY - norm; }
 
-/* The points from `first` on, with their products. */
-static void look(const oat_near_all *all, const oat_near_query *q, double norm, oat_near_found *heap, size_t m, size_t first, size_t count,
-                 const double *product) {
-  double most = most_of(all, norm, heap[0].distance);
-  const double *other = all->norm + first;
-  for (size_t at = next_group(count, product, other, most, 0); at < count; at = next_group(count, product, other, most, at + GROUP)) {
-    for (size_t c = at; c < at + GROUP && c < count; c++) {
-      if (product[c] + other[c] <= most) {
-        oat_near_offer(q, m, heap, distance_of(all->d, q->x, all->rows + (first + c) * all->d), (uint32_t)(first + c));
-        most = most_of(all, norm, heap[0].distance);
+/* A query with its norm and the m nearest so far; some points with their products. */
+typedef struct seeker {
+  const oat_near_query *q;
+  double norm;
+  size_t m;
+  oat_near_found *heap;
+} seeker;
+
+typedef struct tile {
+  size_t first, count;
+  const double *product;
+} tile;
+
+static void look(const oat_near_all *all, const seeker *s, tile t) {
+  const double *norm = all->norm + t.first, *product = t.product;
+  double most = most_of(all, s->norm, s->heap[0].distance);
+  size_t at = next_group(t.count, product, norm, most, 0);
+  for (; at < t.count; at = next_group(t.count, product, norm, most, at + GROUP)) {
+    for (size_t c = at; c < at + GROUP && c < t.count; c++) {
+      if (product[c] + norm[c] <= most) {
+        const size_t number = t.first + c;
+        oat_near_offer(s->q, s->m, s->heap, distance_of(all->d, s->q->x, all->rows + number * all->d), (uint32_t)number);
+        most = most_of(all, s->norm, s->heap[0].distance);
       }
     }
   }
 }
 
 void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m, oat_near_found *heaps, double *work) {
-  double *product = work, *centred = product + OAT_NEAR_QUERIES * POINTS, *norm = centred + OAT_NEAR_QUERIES * all->d;
+  const size_t d = all->d;
+  double *product = work, *centred = product + OAT_NEAR_QUERIES * POINTS, *norm = centred + OAT_NEAR_QUERIES * d;
   size_t limit = 0;
   for (size_t i = 0; i < count; i++) {
-    norm[i] = centre(all, q[i].x, centred + i * all->d);
+    norm[i] = centre(all, q[i].x, centred + i * d);
     limit = q[i].limit > limit ? q[i].limit : limit;
   }
   for (size_t first = 0; first < limit; first += POINTS) {
     const size_t points = limit - first < POINTS ? limit - first : POINTS;
-    oat_gemm(-2, (oat_const_view){all->centred + first * all->d, all->d, points, all->d}, OAT_TRANSPOSED,
-             (oat_const_view){centred, all->d, count, all->d}, OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
+    oat_gemm(-2, (oat_const_view){all->centred + first * d, d, points, d}, OAT_TRANSPOSED, (oat_const_view){centred, d, count, d},
+             OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
     for (size_t i = 0; i < count; i++) {
       const size_t left = q[i].limit > first ? q[i].limit - first : 0;
-      look(all, &q[i], norm[i], heaps + i * m, m, first, left < points ? left : points, product + i * POINTS);
+      look(all, &(seeker){&q[i], norm[i], m, heaps + i * m}, (tile){first, left < points ? left : points, product + i * POINTS});
     }
   }
 }
