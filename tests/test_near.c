@@ -1,5 +1,6 @@
-/* The search for neighbours against all distances, sorted: both ways, several numbers of threads, and points that are hard for a tree or for
- * products: many equal ones, equal distances, one input for all, huge and tiny coordinates, and points far from the origin. */
+/* The search for neighbours against all distances, sorted: both ways, several numbers of threads, and points that are
+ * hard for a tree or for products: many equal ones, equal distances, one input for all, huge and tiny coordinates, and
+ * points far from the origin. */
 #include "device/cpu/near.h"
 
 #include "support.h"
@@ -189,7 +190,8 @@ static void many_points(void **state) {
   oatgp_context_free(ctx);
 }
 
-/* All are at the same place, so the first ones are nearest; a search that looked at every point for every point would take minutes. */
+/* All are at the same place, so the first ones are nearest; a search that looked at every point for every point would
+ * take minutes. */
 static void equal_points(void **state) {
   (void)state;
   enum { M = 3, INPUTS = 2 };

@@ -1,8 +1,9 @@
 /* The nearest points by all distances, as |x|^2 + |z|^2 - 2 x . z with matrix products.
  *
- * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2 + |z|^2) from the
- * sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share SLACK (d + 8) u. What then is farther than
- * the farthest of the m nearest so far cannot be one of them. All others get their distance by differences. */
+ * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2
+ * + |z|^2) from the sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share
+ * SLACK (d + 8) u. What then is farther than the farthest of the m nearest so far cannot be one of them. All others get
+ * their distance by differences. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,8 @@ static void find_middle(const oat_near_all *all) {
   }
 }
 
-/* Returns the squared norm, less the slack. A point whose products could overflow is put into the middle with a norm by which it is near to
- * everything. */
+/* Returns the squared norm, less the slack. A point whose products could overflow is put into the middle with a norm by
+ * which it is near to everything. */
 static double centre(const oat_near_all *all, const double *x, double *centred) {
   double norm = 0;
   for (size_t j = 0; j < all->d; j++) {
@@ -79,7 +80,8 @@ void oat_near_all_free(oat_near_all *all) {
 /* Products, then the centred queries and their norms. */
 size_t oat_near_all_work(size_t d) { return OAT_NEAR_QUERIES * (POINTS + d + 1); }
 
-/* From `at` on: the first group of sums that are not all larger than `most`; the numbers after the last whole group are one, too. */
+/* From `at` on: the first group of sums that are not all larger than `most`; the numbers after the last whole group are
+ * one, too. */
 OAT_CLONES
 static size_t next_group(size_t n, const double *product, const double *norm, double most, size_t at) {
   for (; at + GROUP <= n; at += GROUP) {

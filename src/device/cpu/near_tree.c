@@ -1,8 +1,8 @@
 /* The nearest points by a k-d tree.
  *
- * Each node has the box of its points. How far a box is from a point is computed like a distance, input by input in the same order; since
- * rounding keeps the order of numbers, no point of the box is nearer than that, to the last bit. So a node is left out only if
- * none of its points can be among the nearest. */
+ * Each node has the box of its points. How far a box is from a point is computed like a distance, input by input in the
+ * same order; since rounding keeps the order of numbers, no point of the box is nearer than that, to the last bit. So a
+ * node is left out only if none of its points can be among the nearest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,8 @@ static keyed middle_of(keyed a, keyed b, keyed c) {
   return ab == bc ? b : ab == ac ? c : a;
 }
 
-/* The `left` smallest of them come first. Pivots are random, so that no order of points makes it slow; all are different by their numbers. */
+/* The `left` smallest of them come first. Pivots are random, so that no order of points makes it slow; all are
+ * different by their numbers. */
 static void part(keyed *p, size_t count, size_t left, oat_rng *rng) {
   while (count > 1 && left > 0 && left < count) {
     const keyed pivot = middle_of(p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)]);
@@ -94,7 +95,8 @@ typedef struct range {
   size_t first, count;
 } range;
 
-/* Splits until each part is a leaf. The left parts wait, none of which is smaller than what follows it: a few of them. */
+/* Splits until each part is a leaf. The left parts wait, none of which is smaller than what follows it: a few of them.
+ */
 static void split(const double *rows, size_t n, size_t d, keyed *p, double *box) {
   range waiting[64] = {{0, n}};
   size_t depth = 1;
