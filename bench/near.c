@@ -35,8 +35,7 @@ typedef struct options {
   int threads, way; /* way is -1: all */
 } options;
 
-/* ---- what is measured
- * ------------------------------------------------------------------------------------------------- */
+/* ---- what is measured -------------------------------------------------------------------------------------------- */
 
 static double *points_of(oatgp_context *ctx, const set *s, size_t n) {
   double *x = bench_numbers(ctx, n * s->d);
@@ -104,8 +103,7 @@ static void measure(const set *s, size_t n, const options *o) {
   oatgp_context_free(ctx);
 }
 
-/* ---- what the caller wants
- * -------------------------------------------------------------------------------------------- */
+/* ---- what the caller wants --------------------------------------------------------------------------------------- */
 
 static bool read_way(options *o, const char *value) {
   for (size_t w = 0; w < LENGTH(ways); w++) {
