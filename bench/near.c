@@ -1,5 +1,5 @@
-/* The search for neighbours by the tree, by all distances and by itself: seconds of each, the shortest of some rounds in which they take
- * turns, what it looks like for several sets of points, and how much memory the process had at most.
+/* The search for neighbours by the tree, by all distances and by itself: seconds of each, the shortest of some rounds
+ * in which they take turns, what it looks like for several sets of points, and how much memory the process had at most.
  *
  * Usage: near [--only SET,N] [--threads T] [--near M] [--rounds R] [--way tree|all|itself] */
 #include <math.h>
@@ -35,7 +35,7 @@ typedef struct options {
   int threads, way; /* way is -1: all */
 } options;
 
-/* ---- what is measured ------------------------------------------------------------------------------------------------- */
+/* ---- what is measured -------------------------------------------------------------------------------------------- */
 
 static double *points_of(oatgp_context *ctx, const set *s, size_t n) {
   double *x = bench_numbers(ctx, n * s->d);
@@ -103,7 +103,7 @@ static void measure(const set *s, size_t n, const options *o) {
   oatgp_context_free(ctx);
 }
 
-/* ---- what the caller wants -------------------------------------------------------------------------------------------- */
+/* ---- what the caller wants --------------------------------------------------------------------------------------- */
 
 static bool read_way(options *o, const char *value) {
   for (size_t w = 0; w < LENGTH(ways); w++) {

@@ -283,7 +283,7 @@ typedef struct oatgp_model_info {
                                  and the position of every knot that was proposed */
   double loo_mean_nlp, loo_rmse, loo_coverage95; /* leave-one-out scores of the fit's rows (oatgp_loo); NaN if they are not known */
   double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
-  size_t neighbours, predict_neighbours;         /* of each row and of each prediction, beside the knots; with them the model holds its rows */
+  size_t neighbours, predict_neighbours; /* of each row and of each prediction, beside the knots; with them the model holds its rows */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);

@@ -20,6 +20,7 @@
 #include "certify/certify.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <stdio.h>
 
 #include "settings/settings.h"
@@ -277,14 +278,37 @@ done:
 
 static bool was_stopped(const run *f) { return f->result.stop == OATGP_STOP_USER || f->result.stop == OATGP_STOP_TIME; }
 
+/* A model with neighbours has its rows. */
+static oatgp_status check_rows(const run *f) {
+  size_t *index = NULL;
+  bool all = false;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(f->ctx, f->n, sizeof *index, &index));
+  TRY(oat_rows_find(f->ctx, f->all, f->request->model->rows, index, &all));
+  if (!all) {
+    oat_say(f->ctx, OATGP_WARNING,
+            "these %zu rows are not those that the model was fitted to: the bounds are for the posterior that these "
+            "would give",
+            f->n);
+  }
+done:
+  free(index);
+  return status;
+}
+
 static oatgp_status check_sparse(const run *f) {
   const oatgp_model *model = f->request->model;
   double own = f->result.elbo;
   oatgp_status status = OATGP_OK;
   if (!model->approx->trace) {
+    oat_say(f->ctx, OATGP_NOTE, "the model is %s%s: the bounds and the KL are for the vfe posterior with its parameters and knots",
+            model->approx->name, model->neighbours > 0 ? " with neighbours" : "");
+  }
+  if (model->neighbours > 0) {
+    return check_rows(f);
+  }
+  if (!model->approx->trace) {
     TRY(evaluate_once(f, model->approx, true, &own));
-    oat_say(f->ctx, OATGP_NOTE, "the model is %s: the bounds and the KL are for the vfe posterior with its parameters and knots",
-            model->approx->name);
   }
   check_data(f, own);
 done:

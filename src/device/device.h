@@ -55,6 +55,9 @@ typedef struct oat_sparse {
 
 static inline oat_points oat_sparse_knots(const oat_sparse *sparse) { return (oat_points){sparse->z, sparse->k, sparse->ldz}; }
 
+/* Bytes that neighbours need for n rows, k knots and m of them, besides what may be kept. */
+static inline double oat_neighbour_bytes(double n, double k, double m) { return n * (8 * (3 * k + 2 * m) + 12 * m); }
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* With neighbours, sums and gradient sums are of w, rho and D in the places of v, r and lambda (fitc, no penalty). For row

@@ -32,7 +32,7 @@ typedef struct oat_trail {
 typedef struct oat_best {
   double value;
   size_t k;
-  bool exact; /* it is the exact GP at the point's parameters */
+  bool exact;        /* it is the exact GP at the point's parameters */
   size_t neighbours; /* of a fitc model, which it is if there are any */
   oat_point point;
   oatgp_stop stop;

@@ -10,7 +10,7 @@
 #include "model/model.h"
 #include "objective/sparse.h"
 
-enum { PREDICT_SHARE = 3 }; /* neighbours of a prediction to those of a row in the fit */
+enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction to those of a row in the fit */
 
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */
 

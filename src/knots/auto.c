@@ -324,7 +324,7 @@ static bool trial_is_due(const oat_search *s) {
 
 /* Knots alone are on the way to many: what they leave may be local. */
 static bool neighbours_are_due(const oat_search *s) {
-  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && s->state.k < 2 * DUE_KNOTS && *s->subset > 0;
+  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && s->state.k<2 * DUE_KNOTS && * s->subset> 0;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */
@@ -456,9 +456,10 @@ done:
 
 /* What each phase does; there are no others. */
 static oatgp_status (*const steps[])(oat_search *s) = {
-    [OAT_PHASE_PARAMETERS] = begin, [OAT_PHASE_SUBSET] = settle_again, [OAT_PHASE_PROPOSE] = propose,
-    [OAT_PHASE_NEIGHBOURS] = try_neighbours,
-    [OAT_PHASE_GROW] = grow,        [OAT_PHASE_COMPARE] = compare,     [OAT_PHASE_POLISH] = polish,
+    [OAT_PHASE_PARAMETERS] = begin, [OAT_PHASE_SUBSET] = settle_again,
+    [OAT_PHASE_PROPOSE] = propose,  [OAT_PHASE_NEIGHBOURS] = try_neighbours,
+    [OAT_PHASE_GROW] = grow,        [OAT_PHASE_COMPARE] = compare,
+    [OAT_PHASE_POLISH] = polish,
 };
 
 oatgp_status oat_run_auto(oat_search *s) {

@@ -115,9 +115,10 @@ static void tell_gap(const oat_search *s) {
     oat_say(s->ctx, OATGP_NOTE,
             "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
   } else if (s->state.neighbours > 0) {
-    oat_say(s->ctx, OATGP_NOTE,
-            "the model has neighbours beside its knots, since rows left out are predicted better by them than by more knots; its file holds "
-            "the rows (--max-knots K keeps to knots)");
+    oat_say(
+        s->ctx, OATGP_NOTE,
+        "the model has neighbours beside its knots, since rows left out are predicted better by them than by more knots; its file holds "
+        "the rows (--max-knots K keeps to knots)");
   } else if (isfinite(s->state.evidence) && fabs(gap) > s->given->tol_row) {
     oat_say(s->ctx, OATGP_WARNING,
             "the objective is %.3g nats a row %s the log evidence of the exact GP: allow more knots (--max-knots), or take --approx full",

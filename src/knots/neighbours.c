@@ -1,14 +1,23 @@
 /* Knots and neighbours in the automatic selection. What many knots would be needed for may be local: then a row's
  * neighbours tell more than further knots do. Few knots are chosen greedily at the parameters of the exact GP of a
- * subset; the parameters are optimised with neighbours; and twice as many neighbours, or twice as many knots, are taken
- * for as long as the rows left out gain the tolerance by them. */
+ * subset, and the parameters are optimised with neighbours. Twice as many neighbours, or twice as many knots, are taken
+ * for as long as the rows left out gain the tolerance by them; then the parameters are optimised again. */
 #include <math.h>
 #include <string.h>
 
 #include "knots/auto.h"
 #include "objective/sparse.h"
+#include "util/machine.h"
 
-enum { KNOTS = 200, MOST_KNOTS = 800, NEIGHBOURS = 30, MOST_NEIGHBOURS = 120, ITERATIONS = 60, PATIENCE = 3 };
+enum {
+  KNOTS = 200,
+  MOST_KNOTS = 800,
+  NEIGHBOURS = 30,
+  MOST_NEIGHBOURS = 120,
+  ITERATIONS = 60,
+  LAST_ITERATIONS = 20, /* after there have become more */
+  PATIENCE = 3
+};
 #define REST 30.0 /* as in auto.c */
 
 /* A search with neighbours beside the one that it is for. */
@@ -79,36 +88,49 @@ done:
   return status;
 }
 
-/* Optimises the parameters, and offers what they lead to. */
-static oatgp_status improve(with *w, bool *taken) {
+/* Whether the rows left out are predicted better than by the incumbent, by the tolerance; then it is the incumbent. */
+static bool offer(with *w) {
   oat_search *s = w->s;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_search_optimise(&w->sub, w->sub.state.k, &w->sub.limits));
-  s->state.iterations += w->sub.state.iterations;
-  s->state.evaluations += w->sub.state.evaluations;
-  TRY(appraise(w));
-  *taken = w->left_out > s->state.left_out + oat_auto_tolerance(s);
-  if (*taken) {
+  const bool better = w->left_out > s->state.left_out + oat_auto_tolerance(s);
+  if (better) {
     oat_incumbent_take_neighbours(s, &w->sub, w->left_out);
   }
+  return better;
+}
+
+/* Optimises the parameters, and offers what they lead to. */
+static oatgp_status improve(with *w, double iterations, bool *taken) {
+  oat_search *s = w->s;
+  oat_optim_settings limits = w->sub.limits;
+  oatgp_status status = OATGP_OK;
+  limits.max_iter = fmin(iterations, limits.max_iter);
+  TRY(oat_search_optimise(&w->sub, w->sub.state.k, &limits));
+  s->state.iterations += w->sub.state.iterations;
+  s->state.evaluations += w->sub.state.evaluations;
   s->state.stop = oat_search_halted(&w->sub) ? w->sub.state.stop : s->state.stop;
+  TRY(appraise(w));
+  *taken = offer(w);
 done:
   return status;
 }
 
-/* Another number of knots or of neighbours: optimised if it is better as it is. */
+/* Whether they may take so much memory: half of what there is. */
+static bool fits(const oat_search *s, size_t k, size_t m) {
+  return 2 * oat_neighbour_bytes((double)oat_auto_rows(s), (double)k, (double)m) <= (double)oat_machine_available();
+}
+
+/* Another number of knots or of neighbours at the same parameters, if it is better there. */
 static oatgp_status extend(with *w, size_t k, size_t m, bool *taken) {
   with more = {.s = w->s, .rows = w->rows};
   oatgp_status status = OATGP_OK;
   *taken = false;
-  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || oat_search_late(&w->sub, 8) || oat_search_halted(w->s)) {
+  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || !fits(w->s, k, m) || oat_search_late(&w->sub, 8) || oat_search_halted(w->s)) {
     return OATGP_OK;
   }
   TRY(open_with(&more, w->sub.point.theta, k, m));
+  more.sub.pace = w->sub.pace * (double)(k * m) / (double)(w->sub.state.k * w->sub.objective->config.neighbours);
   TRY(appraise(&more));
-  if (more.left_out > w->left_out + oat_auto_tolerance(w->s)) {
-    TRY(improve(&more, taken));
-  }
+  *taken = offer(&more);
   if (*taken) {
     close_with(w);
     *w = more;
@@ -119,21 +141,38 @@ done:
   return status;
 }
 
+/* Twice as many neighbours, or knots, for as long as that gains the tolerance. */
+static oatgp_status grow(with *w, bool *grown) {
+  bool knots, neighbours;
+  oatgp_status status = OATGP_OK;
+  do {
+    TRY(extend(w, w->sub.state.k, 2 * w->sub.objective->config.neighbours, &neighbours));
+    TRY(extend(w, 2 * w->sub.state.k, w->sub.objective->config.neighbours, &knots));
+    *grown = *grown || knots || neighbours;
+  } while (knots || neighbours);
+done:
+  return status;
+}
+
 oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
   with w = {.s = s};
   oat_rows *rows = NULL;
+  bool grown = false, better;
   const size_t k = KNOTS < s->settings.max_knots ? KNOTS : s->settings.max_knots;
   oatgp_status status = OATGP_OK;
+  if (!fits(s, k, NEIGHBOURS)) {
+    oat_say(s->ctx, OATGP_NOTE, "neighbours are not tried: the memory is too small for so many rows");
+    return OATGP_OK;
+  }
   TRY(s->ordered(s->self, &rows));
   w.rows = rows;
   TRY(open_with(&w, s->subset, k, NEIGHBOURS));
-  TRY(improve(&w, taken));
-  bool more = *taken;
-  while (more && !oat_search_halted(s)) {
-    bool knots = false, neighbours = false;
-    TRY(extend(&w, w.sub.state.k, 2 * w.sub.objective->config.neighbours, &neighbours));
-    TRY(extend(&w, 2 * w.sub.state.k, w.sub.objective->config.neighbours, &knots));
-    more = knots || neighbours;
+  TRY(improve(&w, ITERATIONS, taken));
+  if (*taken) {
+    TRY(grow(&w, &grown));
+  }
+  if (grown && !oat_search_halted(s)) {
+    TRY(improve(&w, LAST_ITERATIONS, &better));
   }
   if (*taken && !oat_search_halted(s)) {
     s->state.stop = OATGP_STOP_NEIGHBOURS;

@@ -11,6 +11,7 @@
 
 #include "objective/sparse.h"
 #include "util/lanes.h"
+#include "util/machine.h"
 
 #define MOST_ROUNDINGS 64 /* rounding errors of B that may be added to its diagonal */
 
@@ -58,11 +59,25 @@ void oat_objective_resize(oat_objective *objective, size_t k) {
   shape_sums(own(objective));
 }
 
+/* Neighbours may be any rows, so that what is made of all rows has to be kept. */
+static oatgp_status check_neighbours(oatgp_context *ctx, const oat_objective_config *config) {
+  const double n = (double)oat_rows_total(config->rows), k = (double)config->capacity, m = (double)config->neighbours;
+  const double bytes = oat_neighbour_bytes(n, k, m), most = (double)oat_machine_available();
+  if (m == 0 || bytes <= most) {
+    return OATGP_OK;
+  }
+  return oat_fail(ctx, OATGP_MEMORY,
+                  "%.0f rows with %.0f knots and %.0f neighbours need %.3g GiB, and this machine has %.3g GiB to spare: take fewer knots or "
+                  "neighbours, or a model without neighbours",
+                  n, k, m, bytes / 1073741824, most / 1073741824);
+}
+
 static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
   oat_sparse_objective *o = own(objective);
   oat_objective_config *config = &objective->config;
   oatgp_status status;
   config->capacity = config->capacity > config->k ? config->capacity : config->k;
+  TRY(check_neighbours(ctx, config));
   TRY(take_all(o));
   shape_sums(o);
   const oat_device_config device = {.max_knots = config->capacity,

@@ -243,7 +243,8 @@ oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const 
   oatgp_status status;
   TRY(memory.status);
   TRY(oat_model_rows(ctx, model, data, &seen));
-  TRY(model->neighbours > 0 ? leave_each_kept(ctx, model, oat_where_of(ctx), seen, &mine) : leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
+  TRY(model->neighbours > 0 ? leave_each_kept(ctx, model, oat_where_of(ctx), seen, &mine)
+                            : leave_each(ctx, model, oat_where_of(ctx), seen, &mine));
   TRY(report(ctx, data, mine, rows, scores));
 done:
   oat_rows_free(seen);
@@ -252,8 +253,8 @@ done:
 }
 
 /* The rows of the fit, in its order, which with neighbours is not that of the data. */
-static oatgp_status leave_fitted(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data,
-                                 const left_rows *out) {
+static oatgp_status leave_fitted(oatgp_context *ctx, const oatgp_model *model, oat_where where, const oat_rows *rows,
+                                 const oatgp_data *data, const left_rows *out) {
   oat_rows *seen = NULL;
   oatgp_status status = OATGP_OK;
   if (model->neighbours == 0) {

@@ -6,7 +6,14 @@
 #include "device/cpu/near_parts.h"
 #include "util/lanes.h"
 
-enum { TRIED = 32, BLOCK = OAT_NEAR_QUERIES };
+enum {
+  TRIED = 32,               /* queries, by which the way is chosen */
+  BLOCK = OAT_NEAR_QUERIES, /* queries of an item */
+  MOST_TREES = 24,
+  FEWEST_POINTS = 512 /* that are worth a tree of their own */
+};
+
+#define FLOPS_OF_NANOSECOND 10 /* of a product, about */
 
 struct oat_near {
   oatgp_context *ctx;
@@ -30,6 +37,8 @@ typedef struct search {
   const uint32_t *without; /* or NULL */
   size_t m, kept;          /* wanted, and as many of them as there can be */
   uint32_t *list;
+  size_t trees;
+  oat_near_tree tree[MOST_TREES]; /* of the first half of the points, of the first half of these .. */
   size_t workers;
   oat_near_found *heaps; /* workers x BLOCK x kept */
   double *work;          /* workers x oat_near_all_work, for `all` */
@@ -113,6 +122,15 @@ static size_t block_size(const search *s, size_t item) {
   return left < BLOCK ? left : BLOCK;
 }
 
+/* The smallest tree that has all points before this one, so that it has not many more. */
+static const oat_near_tree *tree_of(const search *s, size_t number) {
+  const oat_near_tree *tree = &s->near->tree;
+  for (size_t k = 0; k < s->trees && number < s->tree[k].n; k++) {
+    tree = &s->tree[k];
+  }
+  return tree;
+}
+
 static void search_by_tree(void *self, size_t lane, size_t item) {
   const search *s = self;
   oat_near_found *heap = s->heaps + oat_worker() * BLOCK * s->kept;
@@ -121,7 +139,7 @@ static void search_by_tree(void *self, size_t lane, size_t item) {
     const size_t number = s->order[item * BLOCK + i];
     const oat_near_query q = query_of(s, number);
     clear(s->kept, heap);
-    oat_near_tree_search(&s->near->tree, &q, s->kept, heap);
+    oat_near_tree_search(tree_of(s, number), &q, s->kept, heap);
     write_list(s, heap, number);
   }
 }
@@ -144,24 +162,29 @@ static void search_by_all(void *self, size_t lane, size_t item) {
 
 /* ---- the way ----------------------------------------------------------------------------------------------------- */
 
-/* What a point or a node costs in the tree, and a point among all: about, in the time of one flop of a product. */
-static double tree_cost(size_t d) { return 10 + 3 * (double)d; }
-static double all_cost(size_t d) { return 10 + (double)d; }
+/* Nanoseconds on one core, about: of a neighbour, and of a point or node that is looked at (bench/near.c). */
+typedef struct cost {
+  double tree, all;
+} cost;
 
-/* The tree, if it has to look at few points of those that are asked for: counted, not timed, for some of the queries. */
-static oat_near_way choose(const search *s) {
+static cost cost_of(const search *s, double seen, double limit) {
+  const double m = (double)s->kept, d = (double)s->near->d;
+  return (cost){100 * m + seen * (3.5 + 0.2 * d), 300 * m + limit * (2.2 + 0.075 * d)};
+}
+
+/* What all queries cost, from the points that some of them look at in the tree: counted, not timed. */
+static cost expected_cost(const search *s) {
   const size_t tried = s->count < TRIED ? s->count : TRIED;
-  double seen = 0, all = 0;
-  if (s->near->way != OAT_NEAR_BY_ITSELF) {
-    return s->near->way;
-  }
+  const double times = (double)s->count / (double)tried;
+  cost sum = {0, 0};
   for (size_t i = 0; i < tried; i++) {
-    const oat_near_query q = query_of(s, s->count * i / tried);
+    const size_t number = s->count * (i + 1) / (tried + 1);
+    const oat_near_query q = query_of(s, number);
     clear(s->kept, s->heaps);
-    seen += (double)oat_near_tree_search(&s->near->tree, &q, s->kept, s->heaps);
-    all += (double)q.limit;
+    const cost one = cost_of(s, (double)oat_near_tree_search(tree_of(s, number), &q, s->kept, s->heaps), (double)q.limit);
+    sum = (cost){sum.tree + times * one.tree, sum.all + times * one.all};
   }
-  return seen * tree_cost(s->near->d) < all * all_cost(s->near->d) ? OAT_NEAR_BY_TREE : OAT_NEAR_BY_ALL;
+  return sum;
 }
 
 /* ---- searches ---------------------------------------------------------------------------------------------------- */
@@ -188,13 +211,15 @@ static oatgp_status run(search *s) {
   s->workers = oat_workers_for(oat_lanes_for((s->count + BLOCK - 1) / BLOCK), s->near->threads);
   s->heaps = oat_take(&scratch, s->workers * BLOCK * s->kept, sizeof *s->heaps);
   TRY(scratch.status);
+  const cost expected = expected_cost(s);
+  const bool all = s->near->way == OAT_NEAR_BY_ITSELF ? expected.all < expected.tree : s->near->way == OAT_NEAR_BY_ALL;
   oat_loop loop = loop_of(s);
-  loop.item = search_by_tree;
-  if (choose(s) == OAT_NEAR_BY_ALL) {
+  loop.item = all ? search_by_all : search_by_tree;
+  loop.flops = FLOPS_OF_NANOSECOND * (all ? expected.all : expected.tree);
+  if (all) {
     s->work = oat_take_doubles(&scratch, oat_near_all_work(s->near->d), s->workers);
     TRY(scratch.status);
     TRY(oat_near_all_make(s->near->ctx, s->near->rows, s->near->n, s->near->d, &s->all));
-    loop.item = search_by_all;
   }
   status = oat_loop_run(&loop) ? OATGP_OK : OATGP_STOPPED;
 done:
@@ -209,9 +234,41 @@ static void write_none(size_t count, uint32_t *list) {
   }
 }
 
+/* Trees of fewer and fewer of the points, and all points in the order of the trees that they are looked for in. */
+static oatgp_status make_trees(search *s, uint32_t *order) {
+  const oat_near *near = s->near;
+  size_t done = 0;
+  for (size_t n = near->n / 2; n >= FEWEST_POINTS && s->trees < MOST_TREES; n /= 2) {
+    PASS_ON(oat_near_tree_make(near->ctx, near->rows, n, near->d, &s->tree[s->trees++]));
+  }
+  for (size_t k = 0; k <= s->trees; k++) {
+    const oat_near_tree *tree = k == 0 ? &near->tree : &s->tree[k - 1];
+    for (size_t i = 0; i < tree->n; i++) {
+      if (tree_of(s, tree->number[i]) == tree) {
+        order[done++] = tree->number[i];
+      }
+    }
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_near_before(const oat_near *near, size_t m, uint32_t *list) {
-  search s = {.near = near, .count = near->n, .rows = near->rows, .order = near->tree.number, .before = true, .m = m, .list = list};
-  return m > 0 && near->n > 0 ? run(&s) : OATGP_OK;
+  oatgp_status status = OATGP_OK;
+  uint32_t *order = NULL;
+  search s = {.near = near, .count = near->n, .rows = near->rows, .before = true, .m = m, .list = list};
+  if (m == 0 || near->n == 0) {
+    return OATGP_OK;
+  }
+  TRY(oat_new(near->ctx, near->n, sizeof *order, &order));
+  TRY(make_trees(&s, order));
+  s.order = order;
+  TRY(run(&s));
+done:
+  for (size_t k = 0; k < s.trees; k++) {
+    oat_near_tree_free(&s.tree[k]);
+  }
+  free(order);
+  return status;
 }
 
 oatgp_status oat_near_of(const oat_near *near, oat_points x, const uint32_t *without, size_t m, uint32_t *list) {

@@ -1,8 +1,9 @@
 /* The nearest points by all distances, as |x|^2 + |z|^2 - 2 x . z with matrix products.
  *
- * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2 + |z|^2) from the
- * sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share SLACK (d + 8) u. What then is farther than
- * the farthest of the m nearest so far cannot be one of them. All others, NaN among them, get their distance by differences. */
+ * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2
+ * + |z|^2) from the sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share
+ * SLACK (d + 8) u. What then is farther than the farthest of the m nearest so far cannot be one of them. All others get
+ * their distance by differences. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,12 @@
 
 enum {
   POINTS = 512, /* at a time */
-  GROUP = 16,   /* of them that are looked at as one */
+  GROUP = 32,   /* of them that are looked at as one */
   SAMPLE = 101  /* rows of which the middle is found */
 };
 #define SLACK 8.0
 #define TINY (16 * DBL_MIN) /* more than what products lose that are too small to have all digits */
-#define HUGE_NORM 1e300     /* from here on, products may overflow: differences tell */
+#define HUGE_NORM 1e300
 
 static double slack_of(size_t d) { return SLACK * (double)(d + 8) * DBL_EPSILON / 2; }
 
@@ -36,18 +37,23 @@ static void find_middle(const oat_near_all *all) {
       some[i] = all->rows[all->n * i / count * all->d + j];
     }
     qsort(some, count, sizeof *some, ascending);
-    all->middle[j] = isfinite(some[count / 2]) ? some[count / 2] : 0;
+    all->middle[j] = some[count / 2];
   }
 }
 
-/* Returns the squared norm, less the slack; minus infinity, by which everything is near, for a huge one. */
+/* Returns the squared norm, less the slack. A point whose products could overflow is put into the middle with a norm by
+ * which it is near to everything. */
 static double centre(const oat_near_all *all, const double *x, double *centred) {
   double norm = 0;
   for (size_t j = 0; j < all->d; j++) {
     centred[j] = x[j] - all->middle[j];
     norm += centred[j] * centred[j];
   }
-  return norm < HUGE_NORM ? norm * (1 - slack_of(all->d)) : -HUGE_VAL;
+  if (norm < HUGE_NORM) {
+    return norm * (1 - slack_of(all->d));
+  }
+  memset(centred, 0, all->d * sizeof *centred);
+  return -HUGE_VAL;
 }
 
 oatgp_status oat_near_all_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_all *all) {
@@ -74,16 +80,18 @@ void oat_near_all_free(oat_near_all *all) {
 /* Products, then the centred queries and their norms. */
 size_t oat_near_all_work(size_t d) { return OAT_NEAR_QUERIES * (POINTS + d + 1); }
 
-/* From `at` on: the first group of numbers that are not all larger than `most`, or n. */
+/* From `at` on: the first group of sums that are not all larger than `most`; the numbers after the last whole group are
+ * one, too. */
 OAT_CLONES
 static size_t next_group(size_t n, const double *product, const double *norm, double most, size_t at) {
   for (; at + GROUP <= n; at += GROUP) {
-    int within = 0;
-#pragma omp simd reduction(+ : within)
-    for (size_t c = at; c < at + GROUP; c++) {
-      within += product[c] + norm[c] > most ? 0 : 1;
+    double least = HUGE_VAL;
+#pragma omp simd reduction(min : least)
+    for (size_t c = 0; c < GROUP; c++) {
+      const double sum = product[at + c] + norm[at + c];
+      least = sum < least ? sum : least;
     }
-    if (within > 0) {
+    if (least <= most) {
       return at;
     }
   }
@@ -102,35 +110,49 @@ static double distance_of(size_t d, const double *x, const double *z) {
 /* What -2 x . z + |z|^2 is at most if z is to be near enough. */
 static double most_of(const oat_near_all *all, double norm, double distance) { return distance * (1 + slack_of(all->d)) + TINY - norm; }
 
-/* The points from `first` on, with their products. */
-static void look(const oat_near_all *all, const oat_near_query *q, double norm, oat_near_found *heap, size_t m, size_t first, size_t count,
-                 const double *product) {
-  double most = most_of(all, norm, heap[0].distance);
-  const double *other = all->norm + first;
-  for (size_t at = next_group(count, product, other, most, 0); at < count; at = next_group(count, product, other, most, at + GROUP)) {
-    for (size_t c = at; c < at + GROUP && c < count; c++) {
-      if (!(product[c] + other[c] > most)) {
-        oat_near_offer(q, m, heap, distance_of(all->d, q->x, all->rows + (first + c) * all->d), (uint32_t)(first + c));
-        most = most_of(all, norm, heap[0].distance);
+/* A query with its norm and the m nearest so far; some points with their products. */
+typedef struct seeker {
+  const oat_near_query *q;
+  double norm;
+  size_t m;
+  oat_near_found *heap;
+} seeker;
+
+typedef struct tile {
+  size_t first, count;
+  const double *product;
+} tile;
+
+static void look(const oat_near_all *all, const seeker *s, tile t) {
+  const double *norm = all->norm + t.first, *product = t.product;
+  double most = most_of(all, s->norm, s->heap[0].distance);
+  size_t at = next_group(t.count, product, norm, most, 0);
+  for (; at < t.count; at = next_group(t.count, product, norm, most, at + GROUP)) {
+    for (size_t c = at; c < at + GROUP && c < t.count; c++) {
+      if (product[c] + norm[c] <= most) {
+        const size_t number = t.first + c;
+        oat_near_offer(s->q, s->m, s->heap, distance_of(all->d, s->q->x, all->rows + number * all->d), (uint32_t)number);
+        most = most_of(all, s->norm, s->heap[0].distance);
       }
     }
   }
 }
 
 void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m, oat_near_found *heaps, double *work) {
-  double *product = work, *centred = product + OAT_NEAR_QUERIES * POINTS, *norm = centred + OAT_NEAR_QUERIES * all->d;
+  const size_t d = all->d;
+  double *product = work, *centred = product + OAT_NEAR_QUERIES * POINTS, *norm = centred + OAT_NEAR_QUERIES * d;
   size_t limit = 0;
   for (size_t i = 0; i < count; i++) {
-    norm[i] = centre(all, q[i].x, centred + i * all->d);
+    norm[i] = centre(all, q[i].x, centred + i * d);
     limit = q[i].limit > limit ? q[i].limit : limit;
   }
   for (size_t first = 0; first < limit; first += POINTS) {
     const size_t points = limit - first < POINTS ? limit - first : POINTS;
-    oat_gemm(-2, (oat_const_view){all->centred + first * all->d, all->d, points, all->d}, OAT_TRANSPOSED,
-             (oat_const_view){centred, all->d, count, all->d}, OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
+    oat_gemm(-2, (oat_const_view){all->centred + first * d, d, points, d}, OAT_TRANSPOSED, (oat_const_view){centred, d, count, d},
+             OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
     for (size_t i = 0; i < count; i++) {
       const size_t left = q[i].limit > first ? q[i].limit - first : 0;
-      look(all, &q[i], norm[i], heaps + i * m, m, first, left < points ? left : points, product + i * POINTS);
+      look(all, &(seeker){&q[i], norm[i], m, heaps + i * m}, (tile){first, left < points ? left : points, product + i * POINTS});
     }
   }
 }

@@ -63,11 +63,12 @@ OAT_NEAR_INLINE void oat_near_offer(const oat_near_query *q, size_t m, oat_near_
 /* How many points are in a leaf, and how many nodes have one parent: a multiple of what a vector holds. */
 enum { OAT_NEAR_LEAF = 16, OAT_NEAR_WIDE = 8, OAT_NEAR_MOST_LEVELS = 11 };
 
-/* A k-d tree without pointers. Leaves are full but for the last one. Eight leaves that follow each other are below one node of level 1,
- * eight of these below one of level 2, up to at most eight nodes at the top. */
+/* A k-d tree without pointers. Leaves are full but for the last one. Eight leaves that follow each other are below one
+ * node of level 1, eight of these below one of level 2, up to at most eight nodes at the top. */
 typedef struct oat_near_tree {
   size_t n, d, levels;
-  size_t first[OAT_NEAR_MOST_LEVELS]; /* of the nodes of a level, leaves being level 0, among all nodes; a multiple of OAT_NEAR_WIDE */
+  size_t first[OAT_NEAR_MOST_LEVELS]; /* of the nodes of a level, leaves being level 0, among all nodes; a multiple of
+                                         OAT_NEAR_WIDE */
   double *x;                          /* leaf after leaf: d x LEAF, the points of a leaf side by side */
   uint32_t *number;                   /* of the points in that order; OAT_NEAR_NONE after the last */
   double *box;                        /* eight nodes after eight nodes: d x (least, largest) x WIDE */

@@ -1,8 +1,8 @@
 /* The nearest points by a k-d tree.
  *
- * Each node has the box of its points. How far a box is from a point is computed like a distance, input by input in the same order; since
- * rounding keeps the order of numbers, no point of the box is nearer than that, to the last bit. So a node is left out only if
- * none of its points can be among the nearest. */
+ * Each node has the box of its points. How far a box is from a point is computed like a distance, input by input in the
+ * same order; since rounding keeps the order of numbers, no point of the box is nearer than that, to the last bit. So a
+ * node is left out only if none of its points can be among the nearest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,8 @@ static keyed middle_of(keyed a, keyed b, keyed c) {
   return ab == bc ? b : ab == ac ? c : a;
 }
 
-/* The `left` smallest of them come first. Pivots are random, so that no order of points makes it slow; all are different by their numbers. */
+/* The `left` smallest of them come first. Pivots are random, so that no order of points makes it slow; all are
+ * different by their numbers. */
 static void part(keyed *p, size_t count, size_t left, oat_rng *rng) {
   while (count > 1 && left > 0 && left < count) {
     const keyed pivot = middle_of(p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)]);
@@ -94,7 +95,8 @@ typedef struct range {
   size_t first, count;
 } range;
 
-/* Splits until each part is a leaf. The left parts wait, none of which is smaller than what follows it: a few of them. */
+/* Splits until each part is a leaf. The left parts wait, none of which is smaller than what follows it: a few of them.
+ */
 static void split(const double *rows, size_t n, size_t d, keyed *p, double *box) {
   range waiting[64] = {{0, n}};
   size_t depth = 1;
@@ -260,23 +262,28 @@ OAT_NEAR_INLINE void distances_of_leaf(size_t d, const double *leaf, const doubl
   }
 }
 
-/* Eight nodes with one parent wait, the nearest as the last of them, unless they are too far. Returns how many wait now. */
-OAT_NEAR_INLINE size_t open_nodes(const oat_near_tree *tree, const oat_near_query *q, size_t level, size_t parent, oat_near_found farthest,
-                                  waiting_node *waiting, size_t depth) {
-  const size_t first = tree->first[level] + parent * WIDE, bottom = depth;
-  double s[WIDE];
-  distances_of_boxes(tree->d, tree->box + first * 2 * tree->d, q->x, s);
-  for (size_t c = 0; c < WIDE; c++) {
-    const waiting_node w = {{s[c], tree->least[first + c]}, (uint32_t)(parent * WIDE + c), (uint32_t)level};
+/* The nodes that wait; the last one is the next. */
+typedef struct stack {
+  size_t depth;
+  waiting_node node[OAT_NEAR_MOST_LEVELS * WIDE];
+} stack;
+
+/* The nodes below a parent wait unless they are too far, the nearest as the last of them. */
+OAT_NEAR_INLINE void open_node(const oat_near_tree *tree, const oat_near_query *q, waiting_node parent, oat_near_found farthest, stack *s) {
+  const uint32_t level = parent.level - 1, child = parent.node * WIDE;
+  const size_t first = tree->first[level] + child, bottom = s->depth;
+  double distance[WIDE];
+  distances_of_boxes(tree->d, tree->box + first * 2 * tree->d, q->x, distance);
+  for (uint32_t c = 0; c < WIDE; c++) {
+    const waiting_node w = {{distance[c], tree->least[first + c]}, child + c, level};
     if (w.box.number < q->limit && oat_near_is_nearer(w.box, farthest)) {
-      size_t at = depth++;
-      for (; at > bottom && oat_near_is_nearer(waiting[at - 1].box, w.box); at--) {
-        waiting[at] = waiting[at - 1];
+      size_t at = s->depth++;
+      for (; at > bottom && oat_near_is_nearer(s->node[at - 1].box, w.box); at--) {
+        s->node[at] = s->node[at - 1];
       }
-      waiting[at] = w;
+      s->node[at] = w;
     }
   }
-  return depth;
 }
 
 OAT_NEAR_INLINE void look_at_leaf(const oat_near_tree *tree, const oat_near_query *q, size_t leaf, size_t m, oat_near_found *heap) {
@@ -292,10 +299,12 @@ OAT_NEAR_INLINE void look_at_leaf(const oat_near_tree *tree, const oat_near_quer
 
 OAT_CLONES
 size_t oat_near_tree_search(const oat_near_tree *tree, const oat_near_query *q, size_t m, oat_near_found *heap) {
-  waiting_node waiting[OAT_NEAR_MOST_LEVELS * WIDE];
-  size_t depth = open_nodes(tree, q, tree->levels - 1, 0, heap[0], waiting, 0), seen = WIDE;
-  while (depth > 0) {
-    const waiting_node w = waiting[--depth];
+  stack s;
+  size_t seen = WIDE;
+  s.depth = 0;
+  open_node(tree, q, (waiting_node){.level = (uint32_t)tree->levels}, heap[0], &s);
+  while (s.depth > 0) {
+    const waiting_node w = s.node[--s.depth];
     if (!oat_near_is_nearer(w.box, heap[0])) {
       continue;
     }
@@ -303,7 +312,7 @@ size_t oat_near_tree_search(const oat_near_tree *tree, const oat_near_query *q, 
       look_at_leaf(tree, q, w.node, m, heap);
       seen += LEAF;
     } else {
-      depth = open_nodes(tree, q, w.level - 1, w.node, heap[0], waiting, depth);
+      open_node(tree, q, w, heap[0], &s);
       seen += WIDE;
     }
   }

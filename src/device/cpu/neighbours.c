@@ -84,6 +84,7 @@ void oat_cpu_take_neighbours(oat_cpu *cpu) {
   }
   oat_desk none;
   cpu->near.v = oat_take_doubles(&cpu->memory, n, cpu->config.max_knots);
+  cpu->near.x = oat_take_doubles(&cpu->memory, n, cpu->rows->d);
   cpu->near.desk = lay(cpu, NULL, &none);
   cpu->near.desks = oat_take_doubles(&cpu->memory, cpu->near.desk, cpu->workers);
   if (!cpu->config.predicts) {
@@ -170,13 +171,14 @@ oat_seat oat_seat_take(const oat_near_job *j, size_t i) {
 
 void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
   const size_t d = j->cpu->rows->d, points = s->m + 1;
-  for (size_t input = 0; input < d; input++) {
-    const double *x = j->all.x.a + input * j->all.x.ld;
-    double *to = s->at.x + input * points;
-    for (size_t a = 0; a < s->m; a++) {
-      to[a] = x[s->list[a]];
+  for (size_t a = 0; a < s->m; a++) {
+    const double *x = oat_row_of(j->cpu->near.x, s->list[a], d);
+    for (size_t input = 0; input < d; input++) {
+      s->at.x[a + input * points] = x[input];
     }
-    to[s->m] = s->x[input * s->ldx];
+  }
+  for (size_t input = 0; input < d; input++) {
+    s->at.x[s->m + input * points] = s->x[input * s->ldx];
   }
   double *const *pairs = s->at.pairs;
   const oat_pair_values values = {pairs[0], slopes ? pairs[1] : NULL, slopes ? pairs[2] : NULL};
@@ -246,7 +248,7 @@ void oat_near_row(const oat_near_job *j, const oat_seat *s) {
 
 /* ---- the value --------------------------------------------------------------------------------------------------- */
 
-/* V of a block, row after row. */
+/* V and the inputs of a block, row after row. */
 static void keep_v(void *self, size_t lane, size_t item) {
   const oat_near_job *j = self;
   const size_t k = j->sparse->k;
@@ -256,6 +258,9 @@ static void keep_v(void *self, size_t lane, size_t item) {
     double *v = j->cpu->near.v + (b.rows.first + i) * k;
     for (size_t c = 0; c < k; c++) {
       v[c] = b.v.a[i + c * b.v.ld];
+    }
+    for (size_t input = 0; input < j->cpu->rows->d; input++) {
+      j->cpu->near.x[(b.rows.first + i) * j->cpu->rows->d + input] = b.rows.x.a[i + input * b.rows.x.ld];
     }
   }
 }

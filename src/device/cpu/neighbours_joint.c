@@ -111,7 +111,7 @@ static void add_tile(const joint_job *j, const side *a, const side *b, double *r
   oat_gemm(1, (oat_const_view){half, a->n, b->count, a->n}, OAT_PLAIN, (oat_const_view){b->weight, b->n, b->count, b->n}, OAT_TRANSPOSED, 0,
            (oat_view){tile, a->n, b->n, a->n});
   for (size_t c = 0; c < b->n; c++) {
-    for (size_t i = a->first == b->first ? c : 0; i < a->n; i++) { /* a tile on the diagonal has each pair twice */
+    for (size_t i = a->first == b->first ? c : 0; i < a->n; i++) {
       double *lower = &j->covariance[a->first + i + (b->first + c) * n], *upper = &j->covariance[b->first + c + (a->first + i) * n];
       *lower += tile[i + c * a->n];
       *upper = *lower;
