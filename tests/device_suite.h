@@ -180,6 +180,8 @@ typedef struct operation {
   void (*state)(world *w, result *out); /* what the contract says */
   bool any_alpha;                       /* alpha does not matter */
   bool system;
+  size_t neighbours; /* of each row, or of each point */
+  bool predicts;     /* points from rows */
 } operation;
 
 typedef struct way {
@@ -193,9 +195,11 @@ static inline void compute(const operation *o, world *w, const way *by, result *
   const oat_device_config config = {.max_knots = KNOTS + 3,
                                     .block = by->block,
                                     .memory = by->memory,
+                                    .neighbours = o->neighbours,
                                     .where = {by->device->name, by->threads},
-                                    .fits = !o->system,
-                                    .exact = true,
+                                    .fits = !o->system && !o->predicts,
+                                    .predicts = o->predicts,
+                                    .exact = !o->predicts,
                                     .system = o->system};
   oatgp_context *ctx = oatgp_context_create();
   oat_device *device = NULL;

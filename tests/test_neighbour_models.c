@@ -377,7 +377,7 @@ static void resumed_fits_have_the_same_bits(void **state) {
     s->settings.max_knots = 9;
     s->settings.restarts = 1;
     oatgp_model *whole = must_fit(s, data, NULL);
-    for (size_t events = 2; events < 100; events += under_valgrind() ? 40 : 9) {
+    for (size_t events = 2; events < 100; events += under_valgrind() ? 40 : 19) {
       watch w = {.stop_after = events};
       s->settings.checkpoint = s->path;
       oatgp_model *part = fit_watched(s, data, &w), *model = NULL;

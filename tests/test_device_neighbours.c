@@ -1,0 +1,490 @@
+/* Devices: rows with neighbours beside the knots, and points that are predicted from rows. */
+#include "device_suite.h"
+
+enum { NEAR = 6 };
+
+/* ---- what a row or a point has of its neighbours ------------------------------------------------------------------ */
+
+typedef struct nearby {
+  size_t count, list[NEAR];
+  real v[KNOTS];                    /* L^-1 k(Z, x) */
+  real vj[NEAR * KNOTS];            /* V_J */
+  real c[NEAR * NEAR];              /* factor of C */
+  real b[NEAR], d, w[KNOTS], noise; /* d is D */
+} nearby;
+
+static real distance_of(const world *w, const double *x, size_t ldx, size_t row) {
+  const oat_kernel *kernel = oat_kernel_at(w->sparse.cov.id);
+  real sum = 0;
+  for (size_t j = 0; j < INPUTS; j++) {
+    const real t = ((real)x[j * ldx] - w->p.x[row + j * ROWS]) / w->p.theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
+    sum += t * t;
+  }
+  return sum;
+}
+
+/* The nearest of the first `rows` rows, nearest first. */
+static void find_nearest(const world *w, const double *x, size_t ldx, size_t rows, nearby *out) {
+  real distance[NEAR];
+  out->count = 0;
+  for (size_t i = 0; i < rows; i++) {
+    const real here = distance_of(w, x, ldx, i);
+    size_t place = out->count;
+    while (place > 0 && here < distance[place - 1]) {
+      place--;
+    }
+    for (size_t j = out->count < NEAR ? out->count : NEAR - 1; place < NEAR && j > place; j--) {
+      distance[j] = distance[j - 1];
+      out->list[j] = out->list[j - 1];
+    }
+    if (place < NEAR) {
+      distance[place] = here;
+      out->list[place] = i;
+      out->count += out->count < NEAR;
+    }
+  }
+}
+
+/* C, b, D and w. */
+static void regress(const world *w, const double *x, size_t ldx, nearby *out) {
+  const size_t m = out->count;
+  double at[NEAR * INPUTS];
+  for (size_t i = 0; i < m * INPUTS; i++) {
+    at[i] = w->p.x[out->list[i % m] + i / m * ROWS];
+  }
+  const oat_points near = {at, m, m}, here = {x, 1, ldx};
+  real *own = dense_cross(&w->sparse.cov, here, here), *knots = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), here),
+       *between = dense_cross(&w->sparse.cov, near, near), *cross = dense_cross(&w->sparse.cov, near, here), c[NEAR];
+  memcpy(out->v, knots, sizeof out->v);
+  forward(KNOTS, w->l, out->v);
+  out->d = *own - dense_dot(KNOTS, out->v, out->v) + out->noise;
+  for (size_t i = 0; i < m; i++) {
+    memcpy(out->vj + i * KNOTS, v_of(w, out->list[i]), KNOTS * sizeof *out->vj);
+    out->b[i] = c[i] = cross[i] - dense_dot(KNOTS, v_of(w, out->list[i]), out->v);
+  }
+  for (size_t i = 0; i < m * m; i++) {
+    const size_t a = out->list[i % m], b = out->list[i / m];
+    out->c[i] = between[i] - dense_dot(KNOTS, v_of(w, a), v_of(w, b)) + (a == b ? noise_of(w, a) : 0);
+  }
+  dense_cholesky(m, out->c);
+  dense_solve(m, out->c, out->b, 1);
+  out->d -= dense_dot(m, out->b, c);
+  memcpy(out->w, out->v, sizeof out->w);
+  for (size_t i = 0; i < m * KNOTS; i++) {
+    out->w[i % KNOTS] -= out->b[i / KNOTS] * out->vj[i];
+  }
+  real *const blocks[] = {own, knots, between, cross};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+}
+
+/* Of every row, its nearest earlier ones. */
+static nearby *all_nearby(const world *w) {
+  nearby *all = calloc(ROWS, sizeof *all);
+  assert_non_null(all);
+  for (size_t i = 0; i < ROWS; i++) {
+    all[i].noise = noise_of(w, i);
+    find_nearest(w, w->p.x + i, ROWS, i, &all[i]);
+    regress(w, w->p.x + i, ROWS, &all[i]);
+  }
+  return all;
+}
+
+static real rho_of(const world *w, const nearby *n, size_t row, size_t column) {
+  real rho = r_of(w, row, column);
+  for (size_t j = 0; j < n->count; j++) {
+    rho -= n->b[j] * r_of(w, n->list[j], column);
+  }
+  return rho;
+}
+
+/* ---- before each operation ---------------------------------------------------------------------------------------- */
+
+/* The neighbours are those of the latest search. B^-1 is symmetric, as what the formulas take for it must be. */
+static oatgp_status find_neighbours(world *w, oat_device *device) {
+  double theta[MAX_THETA];
+  memcpy(theta, w->p.theta, sizeof theta);
+  theta[OAT_LENGTHSCALE] *= 20;
+  oat_covariance other = w->sparse.cov;
+  other.theta = theta;
+  w->sparse.alpha = 1;
+  w->sparse.trace = false;
+  oatgp_status status = OATGP_OK;
+  TRY(device->table->find_neighbours(device, &other));
+  TRY(device->table->find_neighbours(device, &w->sparse.cov));
+done:
+  return status;
+}
+
+static real symmetric(const world *w, size_t i, size_t j) { return ((real)w->square[i + j * KNOTS] + w->square[j + i * KNOTS]) / 2; }
+
+/* ---- sums --------------------------------------------------------------------------------------------------------- */
+
+enum { SUMS = KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS };
+
+static oatgp_status compute_sums(world *w, oat_device *device, result *out) {
+  double block[SUMS];
+  oat_sums sums = oat_sums_over(block, KNOTS, BASIS);
+  oatgp_status status = OATGP_OK;
+  TRY(find_neighbours(w, device));
+  TRY(device->table->sums(device, &w->sparse, &sums));
+  put(out, sums.count, block);
+done:
+  return status;
+}
+
+static void state_sums(world *w, result *out) {
+  real all[SUMS] = {0}, *vwr = all + KNOTS * KNOTS, *rwr = vwr + KNOTS * WIDTH, *scalar = rwr + WIDTH * WIDTH;
+  nearby *near = all_nearby(w);
+  for (size_t i = 0; i < ROWS; i++) {
+    const nearby *n = &near[i];
+    for (size_t c = 0; c < KNOTS * KNOTS; c++) {
+      all[c] += c % KNOTS < c / KNOTS ? 0 : n->w[c % KNOTS] * n->w[c / KNOTS] / n->d;
+    }
+    for (size_t c = 0; c < KNOTS * WIDTH; c++) {
+      vwr[c] += n->w[c % KNOTS] * rho_of(w, n, i, c / KNOTS) / n->d;
+    }
+    for (size_t c = 0; c < WIDTH * WIDTH; c++) {
+      rwr[c] += rho_of(w, n, i, c % WIDTH) * rho_of(w, n, i, c / WIDTH) / n->d;
+    }
+    scalar[OAT_LOG_LAMBDA] += logl(n->d);
+    scalar[OAT_SUM_W] += 1 / n->d;
+  }
+  for (size_t i = 0; i < SUMS; i++) {
+    put_one(out, all[i]);
+  }
+  free(near);
+}
+
+/* ---- gradient sums ------------------------------------------------------------------------------------------------ */
+
+enum { GRADIENT = OAT_LENGTHSCALE + INPUTS + KNOTS * INPUTS + KNOTS * KNOTS };
+
+static oatgp_status compute_gradient(world *w, oat_device *device, result *out) {
+  double first[SUMS], block[GRADIENT], product[KNOTS * KNOTS];
+  oat_sums before = oat_sums_over(first, KNOTS, BASIS);
+  oat_gradient_sums sums = oat_gradient_sums_over(block, KNOTS, INPUTS);
+  const oat_adjoint adjoint = {false, product, w->e, w->le, w->coefficient};
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < LENGTH(product); i++) {
+    product[i] = (double)symmetric(w, i % KNOTS, i / KNOTS);
+  }
+  TRY(find_neighbours(w, device));
+  TRY(device->table->sums(device, &w->sparse, &before));
+  TRY(device->table->gradient_sums(device, &w->sparse, &adjoint, &sums));
+  put(out, GRADIENT, block);
+  put(out, 3, (double[]){sums.dg, sums.dn, sums.pairs});
+done:
+  return status;
+}
+
+/* Derivatives of F in everything that is made of the rows. */
+typedef struct adjoints {
+  real v[ROWS * KNOTS], noise[ROWS];
+  real kernel[ROWS * ROWS]; /* in k(x_i, x_j), both halves together */
+} adjoints;
+
+/* db, z = C^-1 db and what becomes of it; dw, dD and drho are of the row. */
+static void adjoint_of_neighbours(const world *w, const nearby *n, size_t row, const real *dw, real dd, real drho, adjoints *a) {
+  const size_t m = n->count;
+  real z[NEAR] = {0};
+  for (size_t j = 0; j < m; j++) {
+    z[j] = -dense_dot(KNOTS, n->vj + j * KNOTS, dw) - residual_of(w, n->list[j]) * drho;
+    for (size_t c = 0; c < KNOTS; c++) {
+      a->v[n->list[j] * KNOTS + c] -= n->b[j] * dw[c];
+    }
+  }
+  dense_solve(m, n->c, z, 1);
+  for (size_t j = 0; j < m; j++) {
+    const real dc = z[j] - 2 * n->b[j] * dd;
+    a->kernel[row + n->list[j] * ROWS] += dc;
+    for (size_t c = 0; c < KNOTS; c++) {
+      a->v[n->list[j] * KNOTS + c] -= dc * n->v[c];
+      a->v[row * KNOTS + c] -= dc * n->vj[j * KNOTS + c];
+    }
+    for (size_t i = 0; i < m; i++) {
+      const real g = n->b[i] * n->b[j] * dd - (z[i] * n->b[j] + n->b[i] * z[j]) / 2;
+      a->kernel[n->list[i] + n->list[j] * ROWS] += g;
+      a->noise[n->list[i]] += i == j ? g : 0;
+      for (size_t c = 0; c < KNOTS; c++) {
+        a->v[n->list[i] * KNOTS + c] -= 2 * g * n->vj[j * KNOTS + c];
+      }
+    }
+  }
+}
+
+static void adjoint_of_row(const world *w, const nearby *n, size_t row, adjoints *a) {
+  real rest = rho_of(w, n, row, 0) - dot(KNOTS, w->e, n->w), dw[KNOTS], product[KNOTS] = {0};
+  for (size_t j = 0; j < BASIS; j++) {
+    rest -= w->coefficient[j] * rho_of(w, n, row, 1 + j);
+  }
+  for (size_t c = 0; c < KNOTS * KNOTS; c++) {
+    product[c % KNOTS] += symmetric(w, c % KNOTS, c / KNOTS) * n->w[c / KNOTS];
+  }
+  const real dd = -(1 - (dense_dot(KNOTS, n->w, product) + rest * rest) / n->d) / n->d / 2;
+  for (size_t c = 0; c < KNOTS; c++) {
+    dw[c] = (rest * w->e[c] - product[c]) / n->d;
+    a->v[row * KNOTS + c] += dw[c] - 2 * dd * n->v[c];
+  }
+  a->noise[row] += dd;
+  a->kernel[row * (ROWS + 1)] += dd;
+  adjoint_of_neighbours(w, n, row, dw, dd, -rest / n->d, a);
+}
+
+/* sum of the derivatives times the kernel: between rows and knots, and among rows, as a function of theta and z. */
+typedef struct weighted {
+  real knots, rows;
+} weighted;
+
+static weighted weigh(const world *w, const real *dk, const adjoints *a) {
+  const oat_points x = {w->p.x, ROWS, ROWS};
+  real *cross = dense_cross(&w->sparse.cov, x, oat_sparse_knots(&w->sparse)), *among = dense_cross(&w->sparse.cov, x, x);
+  weighted sum = {0, dense_dot(ROWS * ROWS, a->kernel, among)};
+  for (size_t i = 0; i < ROWS * KNOTS; i++) {
+    sum.knots += dk[i / ROWS + i % ROWS * KNOTS] * cross[i];
+  }
+  free(cross);
+  free(among);
+  return sum;
+}
+
+/* By central differences. */
+static real slope_in(const world *w, const real *dk, const adjoints *a, double *at, bool logarithm) {
+  const double here = *at, h = 1e-5 * (logarithm ? here : 1);
+  *at = here + h;
+  const double above = *at;
+  const weighted high = weigh(w, dk, a);
+  *at = here - h;
+  const double below = *at;
+  const weighted low = weigh(w, dk, a);
+  *at = here;
+  return (high.knots + high.rows - low.knots - low.rows) / ((real)above - below) * (logarithm ? here : 1);
+}
+
+static void state_gradient(world *w, result *out) {
+  const oat_kernel *kernel = oat_kernel_at(w->sparse.cov.id);
+  nearby *near = all_nearby(w);
+  adjoints *a = calloc(1, sizeof *a);
+  real *dk = dense_new(KNOTS, ROWS), s[KNOTS * KNOTS] = {0}, dn = 0;
+  for (size_t i = 0; i < ROWS; i++) {
+    adjoint_of_row(w, &near[i], i, a);
+  }
+  memcpy(dk, a->v, KNOTS * ROWS * sizeof *dk);
+  for (size_t i = 0; i < ROWS; i++) {
+    for (size_t c = KNOTS; c-- > 0;) { /* L^-T dv */
+      for (size_t j = c + 1; j < KNOTS; j++) {
+        dk[c + i * KNOTS] -= w->l[j + c * KNOTS] * dk[j + i * KNOTS];
+      }
+      dk[c + i * KNOTS] /= w->l[c * (KNOTS + 1)];
+    }
+    for (size_t c = 0; c < KNOTS * KNOTS; c++) {
+      s[c] += a->v[c % KNOTS + i * KNOTS] * v_of(w, i)[c / KNOTS];
+    }
+    dn += a->noise[i] * w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
+  }
+  for (size_t i = 0; i < OAT_LENGTHSCALE + INPUTS; i++) {
+    const bool has =
+        i < oat_theta_count(kernel, INPUTS) && i != OAT_SIGMA && i != OAT_TAU && (i != OAT_SHAPE || kernel->profile->has_shape);
+    put_one(out, has ? slope_in(w, dk, a, &w->p.theta[i], true) : 0);
+  }
+  for (size_t i = 0; i < KNOTS * INPUTS; i++) {
+    put_one(out, slope_in(w, dk, a, &w->p.z[i], false));
+  }
+  for (size_t i = 0; i < KNOTS * KNOTS; i++) {
+    put_one(out, s[i]);
+  }
+  put_one(out, 0);
+  put_one(out, dn);
+  put_one(out, weigh(w, dk, a).rows);
+  free(near);
+  free(a);
+  free(dk);
+}
+
+/* ---- rows left out ------------------------------------------------------------------------------------------------ */
+
+/* With the mean's coefficients estimated without the row, then as they are. */
+static oatgp_status compute_left_out(world *w, oat_device *device, result *out) {
+  oatgp_status status = OATGP_OK;
+  TRY(find_neighbours(w, device));
+  for (int estimated = 1; estimated >= 0; estimated--) {
+    double error[ROWS], variance[ROWS];
+    oat_left_out left = {.lb = w->lb,
+                         .c = w->c,
+                         .columns = estimated ? WIDTH : 1,
+                         .coefficient = w->coefficient,
+                         .gls = estimated ? &w->gls : NULL,
+                         .error = error,
+                         .variance = variance};
+    TRY(device->table->left_out(device, &w->sparse, &left));
+    put(out, ROWS, error);
+    put(out, ROWS, variance);
+    put(out, 3, (double[]){left.density, left.squares, left.products});
+  }
+done:
+  return status;
+}
+
+/* A row of A^T D^-1 [W, rho] and of the diagonal of A^T D^-1 A, A with 1 at a row and -b at its neighbours. */
+typedef struct gathered {
+  real t[KNOTS], rho[WIDTH], diagonal;
+} gathered;
+
+static void gather(const world *w, const nearby *n, size_t row, real a, gathered *to) {
+  to->diagonal += a * a / n->d;
+  for (size_t c = 0; c < KNOTS; c++) {
+    to->t[c] += a * n->w[c] / n->d;
+  }
+  for (size_t j = 0; j < WIDTH; j++) {
+    to->rho[j] += a * rho_of(w, n, row, j) / n->d;
+  }
+}
+
+static real error_of(const world *w, const gathered *g, real kappa, bool estimated) {
+  real error = g->rho[0] - dot(KNOTS, w->c, g->t);
+  double columns[BASIS], work[BASIS];
+  for (size_t j = 0; j < BASIS; j++) {
+    const real e = g->rho[1 + j] - (estimated ? dot(KNOTS, w->c + (1 + j) * KNOTS, g->t) : 0);
+    error -= w->coefficient[j] * e;
+    columns[j] = (double)(e / kappa);
+  }
+  return error / kappa / (estimated ? 1 - kappa * oat_gls_quadratic(&w->gls, columns, work) : 1);
+}
+
+static void state_left_out(world *w, result *out) {
+  nearby *near = all_nearby(w);
+  gathered *all = calloc(ROWS, sizeof *all);
+  real squares = 0, products = 0;
+  for (size_t i = 0; i < ROWS; i++) {
+    real u[KNOTS];
+    memcpy(u, near[i].w, sizeof u);
+    forward(KNOTS, w->lb, u);
+    squares += rho_of(w, &near[i], i, 0) * rho_of(w, &near[i], i, 0) / near[i].d;
+    products += rho_of(w, &near[i], i, 0) * dot(KNOTS, w->c, u) / near[i].d;
+    gather(w, &near[i], i, 1, &all[i]);
+    for (size_t j = 0; j < near[i].count; j++) {
+      gather(w, &near[i], i, -near[i].b[j], &all[near[i].list[j]]);
+    }
+  }
+  for (int estimated = 1; estimated >= 0; estimated--) {
+    real error[ROWS], variance[ROWS], density = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+      gathered g = all[i];
+      forward(KNOTS, w->lb, g.t);
+      const real kappa = g.diagonal - dense_dot(KNOTS, g.t, g.t);
+      error[i] = error_of(w, &g, kappa, estimated);
+      variance[i] = 1 / kappa;
+      density -= (logl(2 * acosl(-1) * variance[i]) + error[i] * error[i] / variance[i]) / 2;
+    }
+    for (size_t i = 0; i < 2 * ROWS; i++) {
+      put_one(out, i < ROWS ? error[i] : variance[i - ROWS]);
+    }
+    put_one(out, density);
+    put_one(out, squares);
+    put_one(out, products);
+  }
+  free(near);
+  free(all);
+}
+
+/* ---- points ------------------------------------------------------------------------------------------------------- */
+
+static oat_rows points_of(const world *w) { return (oat_rows){.n = CANDIDATES, .d = INPUTS, .x = w->candidates}; }
+
+/* Twice: the second time with what the first has left. */
+static oatgp_status compute_points(world *w, oat_device *device, result *out) {
+  const oat_rows points = points_of(w);
+  oatgp_status status = OATGP_OK;
+  for (int again = 0; again < 2; again++) {
+    double values[3 * CANDIDATES];
+    const oat_row_predictions to = {values, values + CANDIDATES, values + 2 * CANDIDATES};
+    TRY(device->table->points_from_rows(device, &w->sparse, w->lb, w->c, &points, &to));
+    put(out, LENGTH(values), values);
+  }
+done:
+  return status;
+}
+
+static nearby *points_nearby(const world *w) {
+  nearby *all = calloc(CANDIDATES, sizeof *all);
+  assert_non_null(all);
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    find_nearest(w, w->candidates + i, CANDIDATES, ROWS, &all[i]);
+    regress(w, w->candidates + i, CANDIDATES, &all[i]);
+  }
+  return all;
+}
+
+static void state_points(world *w, result *out) {
+  nearby *near = points_nearby(w);
+  real values[3 * CANDIDATES];
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    real u[KNOTS];
+    memcpy(u, near[i].w, sizeof u);
+    forward(KNOTS, w->lb, u);
+    values[i] = dot(KNOTS, w->c, u);
+    for (size_t j = 0; j < NEAR; j++) {
+      values[i] += near[i].b[j] * r_of(w, near[i].list[j], 0);
+    }
+    values[CANDIDATES + i] = near[i].d;
+    values[2 * CANDIDATES + i] = dense_dot(KNOTS, u, u);
+  }
+  for (size_t i = 0; i < 2 * LENGTH(values); i++) {
+    put_one(out, values[i % LENGTH(values)]);
+  }
+  free(near);
+}
+
+static oatgp_status compute_joint(world *w, oat_device *device, result *out) {
+  static double covariance[CANDIDATES * CANDIDATES];
+  const oat_rows points = points_of(w);
+  const oatgp_status status = device->table->joint_from_rows(device, &w->sparse, w->lb, &points, covariance);
+  put(out, LENGTH(covariance), covariance);
+  return status;
+}
+
+/* K + noise between a point and its neighbours and those of another, with the weights 1 and -b on both sides. */
+static real joint_of(const nearby *a, const nearby *b, real between, const real *cross_a, const real *cross_b, const real *rows,
+                     const world *w) {
+  real sum = between;
+  for (size_t i = 0; i < NEAR; i++) {
+    sum -= a->b[i] * cross_b[a->list[i]] + b->b[i] * cross_a[b->list[i]];
+    for (size_t j = 0; j < NEAR; j++) {
+      const size_t row = a->list[i], other = b->list[j];
+      sum += a->b[i] * b->b[j] * (rows[row + other * ROWS] + (row == other ? noise_of(w, row) : 0));
+    }
+  }
+  return sum;
+}
+
+static void state_joint(world *w, result *out) {
+  const oat_points x = {w->p.x, ROWS, ROWS}, points = {w->candidates, CANDIDATES, CANDIDATES};
+  nearby *near = points_nearby(w);
+  real *rows = dense_cross(&w->sparse.cov, x, x), *cross = dense_cross(&w->sparse.cov, x, points),
+       *among = dense_cross(&w->sparse.cov, points, points), *u = dense_new(KNOTS, CANDIDATES);
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    memcpy(u + i * KNOTS, near[i].w, KNOTS * sizeof *u);
+    forward(KNOTS, w->lb, u + i * KNOTS);
+  }
+  for (size_t i = 0; i < CANDIDATES * CANDIDATES; i++) {
+    const size_t a = i % CANDIDATES, b = i / CANDIDATES;
+    put_one(out, joint_of(&near[a], &near[b], among[i], cross + a * ROWS, cross + b * ROWS, rows, w) -
+                     dense_dot(KNOTS, near[a].w, near[b].w) + dense_dot(KNOTS, u + a * KNOTS, u + b * KNOTS));
+  }
+  real *const blocks[] = {rows, cross, among, u};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+  free(near);
+}
+
+static operation operations[] = {
+    {"sums with neighbours", compute_sums, state_sums, .any_alpha = true, .neighbours = NEAR},
+    {"gradient sums with neighbours", compute_gradient, state_gradient, .any_alpha = true, .neighbours = NEAR},
+    {"left out with neighbours", compute_left_out, state_left_out, .any_alpha = true, .neighbours = NEAR},
+    {"points from rows", compute_points, state_points, .any_alpha = true, .neighbours = NEAR, .predicts = true},
+    {"joint from rows", compute_joint, state_joint, .any_alpha = true, .neighbours = NEAR, .predicts = true},
+};
+
+int main(void) { return run_operations(LENGTH(operations), operations, 0, NULL); }
