@@ -431,6 +431,75 @@ static void many_rows_are_selected_and_joined(void **state) {
   free(x);
 }
 
+/* ---- the order of rows that have neighbours ------------------------------------------------------------------------ */
+
+enum { ORDERED = 40000 };
+
+static void order_of(scratch *s, const oatgp_data *data, uint64_t seed, size_t *order) {
+  assert_int_equal(oat_data_order(s->ctx, data, seed, order), OATGP_OK);
+}
+
+/* Rows with the same values have the same order, wherever they are; another seed has another one. */
+static void order_is_of_what_rows_hold(void **state) {
+  scratch *s = *state;
+  double *x = calloc(ORDERED, sizeof *x);
+  size_t *order = calloc(3 * ORDERED, sizeof *order), *turned = order + ORDERED, *other = turned + ORDERED;
+  oatgp_data *data = NULL, *back = NULL;
+  size_t fixed = 0, same = 0, rising = 0;
+  bool *seen = calloc(ORDERED, sizeof *seen);
+  assert_true(x != NULL && order != NULL && seen != NULL);
+  for (size_t i = 0; i < ORDERED; i++) {
+    x[i] = (double)i;
+    turned[i] = ORDERED - 1 - i;
+  }
+  assert_int_equal(oatgp_data_create(s->ctx, ORDERED, 1, x, x, &data), OATGP_OK);
+  assert_int_equal(oatgp_data_select(s->ctx, data, ORDERED, turned, &back), OATGP_OK);
+  order_of(s, data, 1, order);
+  oatgp_context_set_threads(s->ctx, 3);
+  order_of(s, back, 1, turned);
+  order_of(s, data, 2, other);
+  for (size_t i = 0; i < ORDERED; i++) {
+    assert_true(order[i] < ORDERED && !seen[order[i]]);
+    seen[order[i]] = true;
+    assert_true(turned[i] == ORDERED - 1 - order[i]);
+    fixed += order[i] == i;
+    same += order[i] == other[i];
+    rising += i > 0 && order[i] > order[i - 1];
+  }
+  assert_true(fixed < 10 && same < 10);
+  assert_true(fabs((double)rising / ORDERED - 0.5) < 0.01); /* a random order rises at every other step, give or take 0.0015 */
+  oatgp_data_free(data);
+  oatgp_data_free(back);
+  free(x);
+  free(order);
+  free(seen);
+}
+
+/* Equal rows stay as they are; a target, a weight or a noise variance tells rows apart. */
+static void order_of_equal_rows(void **state) {
+  scratch *s = *state;
+  enum { N = 64 };
+  double x[N] = {0}, y[N] = {0}, ones[N], rising[N];
+  size_t order[N];
+  for (size_t i = 0; i < N; i++) {
+    ones[i] = 1;
+    rising[i] = 1 + (double)i;
+  }
+  for (int which = 0; which < 4; which++) {
+    oatgp_data *data = NULL;
+    assert_int_equal(oatgp_data_create(s->ctx, N, 1, x, which == 1 ? rising : y, &data), OATGP_OK);
+    assert_int_equal(oatgp_data_set_weights(s->ctx, data, which == 2 ? rising : ones), OATGP_OK);
+    assert_int_equal(oatgp_data_set_noise_variance(s->ctx, data, which == 3 ? rising : ones), OATGP_OK);
+    order_of(s, data, 1, order);
+    size_t in_place = 0;
+    for (size_t i = 0; i < N; i++) {
+      in_place += order[i] == i;
+    }
+    assert_true(which == 0 ? in_place == N : in_place < N / 4);
+    oatgp_data_free(data);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(makes_columns_of_rows, set_up, tear_down),
@@ -449,6 +518,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(places_outside_are_refused, set_up, tear_down),
       cmocka_unit_test(values_are_described),
       cmocka_unit_test_setup_teardown(many_rows_are_selected_and_joined, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(order_is_of_what_rows_hold, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(order_of_equal_rows, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,22 @@ static void log1p_accuracy(void **state) {
   free(y);
 }
 
+/* Every length, with its remainder; nothing behind it is touched. */
+static void scaled_sums(void **state) {
+  (void)state;
+  double x[37], y[38];
+  for (size_t n = 0; n <= LENGTH(x); n++) {
+    for (size_t i = 0; i < LENGTH(y); i++) {
+      y[i] = 3 * (double)i;
+      x[i % LENGTH(x)] = 0.5 * (double)(i % LENGTH(x));
+    }
+    oat_add_scaled(n, -2, x, y);
+    for (size_t i = 0; i < LENGTH(y); i++) {
+      assert_true(y[i] == (i < n ? 2 : 3) * (double)i);
+    }
+  }
+}
+
 /* ---- profiles ----------------------------------------------------------------------------------------------------- */
 
 /* Scaled squared distances over all magnitudes, 0 first. */
@@ -386,6 +402,86 @@ static void cross(void **state) {
   }
 }
 
+/* ---- pairs of a few points --------------------------------------------------------------------------------------- */
+
+/* sum g k over the pairs of p->x, whose g are the first of p->g. */
+static double contract_pairs(pair *p, double *k, double *work) {
+  const oat_pair_values values = {.k = k};
+  double sum = 0;
+  oat_kernel_pairs(&p->cov, p->x, &values, work);
+  for (size_t i = 0; i < oat_pairs(p->x.n); i++) {
+    sum += p->g[i] * k[i];
+  }
+  return sum;
+}
+
+static double pairs_difference(pair *p, double *parameter, double *k, double *work) {
+  const double step = 2e-3, at = *parameter;
+  double sum = 0;
+  for (int m = 1; m <= (int)LENGTH(stencil); m++) {
+    for (int side = -1; side <= 1; side += 2) {
+      *parameter = at * exp(side * m * step);
+      sum += side * stencil[m - 1] * contract_pairs(p, k, work);
+    }
+  }
+  *parameter = at;
+  return sum / step;
+}
+
+/* The values are those of the formula, in their places, with slopes and without. */
+static void check_pair_values(pair *p, const oat_pair_values *values, double *work) {
+  const size_t n = p->x.n, count = oat_pairs(n);
+  real *exact = dense_cross(&p->cov, p->x, p->x);
+  double *alone = random_doubles(&(oat_rng){{1, 2, 3, 4}}, count);
+  oat_kernel_pairs(&p->cov, p->x, values, work);
+  oat_kernel_pairs(&p->cov, p->x, &(oat_pair_values){.k = alone}, work);
+  for (size_t b = 0, place = 0; b < n; b++) {
+    for (size_t a = b; a < n; a++, place++) {
+      assert_int_equal(oat_pair(n, a, b), place);
+      assert_near(values->k[place] / (double)exact[a + b * n], 1, 1e-14);
+      assert_near(alone[place], values->k[place], 1e-15);
+    }
+  }
+  assert_int_equal(count, oat_pair(n, n - 1, n - 1) + 1);
+  free(alone);
+  free(exact);
+}
+
+/* The adjoint adds to sums that start at 1. */
+static double check_pairs(pair *p) {
+  const size_t d = p->cov.d, count = oat_theta_count(p->kernel, d), size = oat_pairs(p->x.n);
+  double d_theta[OAT_LENGTHSCALE + MAX_DIMENSION], *room = calloc(5 * size + 3 * d, sizeof *room), worst = 0;
+  assert_non_null(room);
+  double *g = room + 3 * size, *work = room + 4 * size;
+  const oat_pair_values values = {room, room + size, room + 2 * size};
+  check_pair_values(p, &values, work);
+  memcpy(g, p->g, size * sizeof *g);
+  for (size_t j = 0; j < count; j++) {
+    d_theta[j] = 1;
+  }
+  oat_kernel_pairs_adjoint(&p->cov, p->x, g, &values, work, &(oat_kernel_gradient){.theta = d_theta});
+  for (size_t j = 0; j < count; j++) {
+    const bool own = oat_parameter_at(p->kernel, j).unit != OAT_UNIT_TARGET && oat_parameter_at(p->kernel, j).used;
+    worst = worse_of(worst, relative_error(d_theta[j] - 1, own ? pairs_difference(p, &p->theta[j], values.k, work) : 0));
+  }
+  free(room);
+  return worst;
+}
+
+static void pairs(void **state) {
+  (void)state;
+  static const size_t sizes[] = {1, 2, 3, 9, 31};
+  for (size_t t = 0; oat_kernel_at(t / (MAX_DIMENSION * LENGTH(sizes))) != NULL; t++) {
+    const size_t d = 1 + t % MAX_DIMENSION, n = sizes[t / MAX_DIMENSION % LENGTH(sizes)];
+    pair *p = make_pair(oat_kernel_at(t / (MAX_DIMENSION * LENGTH(sizes))), n, n, d, 124 + t);
+    for (size_t j = 0; n > 2 && j < d; j++) { /* two of them meet */
+      p->x_values[1 + j * p->x.ld] = p->x_values[2 + j * p->x.ld];
+    }
+    assert_true(check_pairs(p) <= 1e-9);
+    free_pair(p);
+  }
+}
+
 /* The adjoint, with a g of its own that it may destroy. */
 static void run_adjoint(pair *p, oat_kernel_gradient *gradient) {
   double *g = calloc(p->ldk * p->z.n + 1, sizeof *g);
@@ -540,10 +636,12 @@ int main(void) {
       cmocka_unit_test(exp_edges),
       cmocka_unit_test(exp_twice),
       cmocka_unit_test(log1p_accuracy),
+      cmocka_unit_test(scaled_sums),
       cmocka_unit_test(profiles),
       cmocka_unit_test(slopes),
       cmocka_unit_test(rq_limit),
       cmocka_unit_test(cross),
+      cmocka_unit_test(pairs),
       cmocka_unit_test(adjoint),
       cmocka_unit_test(adjoint_of_symmetric),
       cmocka_unit_test(adjoint_of_far_clusters),

@@ -176,13 +176,125 @@ static void repeated_rows(void **state) {
   assert_true(fabs(found.squares - near * near / 2) < 1e-14);
 }
 
+/* ---- rows that a model keeps ---------------------------------------------------------------------------------------- */
+
+/* Room for so many rows, in one block that begins at x. */
+static oat_kept_rows new_kept(size_t n) {
+  double *x = calloc(n * (INPUTS + 3), sizeof *x), *r = x + n * INPUTS;
+  assert_non_null(x);
+  return (oat_kept_rows){n, x, r, r + n, r + 2 * n};
+}
+
+/* There and back: with noise of every kind, and the basis made again from the scaling. */
+static void kept_rows_come_back(void **state) {
+  const world *w = *state;
+  double middle[] = {0.1, -0.2}, spread[] = {2, 0.5};
+  const oat_scaling scaling = {.d = INPUTS, .middle = middle, .spread = spread};
+  for (int noise = 0; noise < 4; noise++) {
+    for (size_t p = 0; p <= 1 + INPUTS; p += p == 0 ? 1 : INPUTS) {
+      oat_rows rows = w->rows, *back = NULL;
+      oat_kept_rows kept = new_kept(ROWS);
+      rows.noise_scale = noise & 1 ? w->scale : NULL;
+      rows.noise_add = noise & 2 ? w->add : NULL;
+      oat_rows_keep(&rows, &kept);
+      assert_int_equal(oat_rows_from_kept(w->ctx, &kept, &scaling, p, &back), OATGP_OK);
+      assert_true(back->n == ROWS && back->d == INPUTS && back->p == p && oat_rows_total(back) == ROWS);
+      assert_memory_equal(back->x, w->x, ROWS * INPUTS * sizeof *w->x);
+      assert_memory_equal(back->r, w->r, ROWS * sizeof *w->r);
+      assert_int_equal(back->noise_scale != NULL, noise & 1 ? 1 : 0);
+      assert_int_equal(back->noise_add != NULL, noise & 2 ? 1 : 0);
+      assert_true(!(noise & 1) || memcmp(back->noise_scale, w->scale, ROWS * sizeof *w->scale) == 0);
+      assert_true(!(noise & 2) || memcmp(back->noise_add, w->add, ROWS * sizeof *w->add) == 0);
+      for (size_t i = 0; i < ROWS * p; i++) {
+        const size_t row = i % ROWS, column = i / ROWS;
+        const double wanted = column == 0 ? 1 : (w->x[row + (column - 1) * ROWS] - middle[column - 1]) / spread[column - 1];
+        assert_true(back->r[ROWS + i] == wanted);
+      }
+      oat_rows_free(back);
+      free(kept.x);
+    }
+  }
+}
+
+/* Behind each other; where only some have noise of their own, the others have what NULL stands for. */
+static void rows_are_joined(void **state) {
+  const world *w = *state;
+  enum { FEW = 1000, ALL = ROWS + FEW };
+  size_t *index = calloc(FEW, sizeof *index);
+  for (size_t i = 0; i < FEW; i++) {
+    index[i] = 3 * i;
+  }
+  for (int which = 0; which < 4; which++) {
+    oat_rows first = w->rows, *second = NULL, *both = NULL;
+    assert_int_equal(oat_rows_take(w->ctx, &w->rows, FEW, index, &second), OATGP_OK);
+    first.noise_scale = which & 1 ? w->scale : NULL;
+    first.noise_add = which & 1 ? w->add : NULL;
+    oat_rows plain = *second;
+    plain.owned = NULL;
+    plain.noise_scale = which & 2 ? second->noise_scale : NULL;
+    plain.noise_add = which & 2 ? second->noise_add : NULL;
+    assert_int_equal(oat_rows_join(w->ctx, &first, &plain, &both), OATGP_OK);
+    assert_true(both->n == ALL && both->p == BASIS && (both->noise_scale != NULL) == (which > 0));
+    for (size_t i = 0; i < ALL; i++) {
+      const size_t row = i < ROWS ? i : index[i - ROWS];
+      const bool own = which & (i < ROWS ? 1 : 2);
+      assert_true(both->x[i] == w->x[row] && both->x[i + ALL] == w->x[row + ROWS]);
+      assert_true(both->r[i] == w->r[row] && both->r[i + ALL] == w->r[row + ROWS]);
+      assert_true(which == 0 || both->noise_scale[i] == (own ? w->scale[row] : 1));
+      assert_true(which == 0 || both->noise_add[i] == (own ? w->add[row] : 0));
+    }
+    oat_rows_free(second);
+    oat_rows_free(both);
+  }
+  free(index);
+}
+
+/* Each row among the same rows in another order, equal ones each once, and 0 of either sign; not among others. */
+static void rows_are_found(void **state) {
+  world *w = *state;
+  size_t *index = calloc(2 * ROWS, sizeof *index), *found = index + ROWS;
+  oat_rows *turned = NULL, *fewer = NULL;
+  bool all = false, *taken = calloc(ROWS, sizeof *taken);
+  for (size_t i = 0; i < ROWS; i++) {
+    index[i] = ROWS - 1 - i;
+  }
+  for (size_t i = 0; i < 5; i++) { /* equal rows */
+    w->x[100 * i] = w->x[100 * i + ROWS] = w->r[100 * i] = i % 2 == 0 ? 0.0 : -0.0;
+  }
+  assert_int_equal(oat_rows_take(w->ctx, &w->rows, ROWS, index, &turned), OATGP_OK);
+  assert_int_equal(oat_rows_find(w->ctx, &w->rows, turned, found, &all), OATGP_OK);
+  assert_true(all);
+  for (size_t i = 0; i < ROWS; i++) {
+    assert_true(found[i] < ROWS && !taken[found[i]]);
+    taken[found[i]] = true;
+    assert_true(turned->x[found[i]] == w->x[i] && turned->r[found[i]] == w->r[i]);
+    assert_true(found[i] == ROWS - 1 - i || (i <= 400 && i % 100 == 0));
+  }
+  assert_int_equal(oat_rows_take(w->ctx, &w->rows, ROWS - 1, index, &fewer), OATGP_OK);
+  assert_int_equal(oat_rows_find(w->ctx, &w->rows, fewer, found, &all), OATGP_OK);
+  assert_false(all);
+  w->r[77] = nextafter(w->r[77], 1);
+  assert_int_equal(oat_rows_find(w->ctx, &w->rows, turned, found, &all), OATGP_OK);
+  assert_false(all);
+  oat_rows_free(turned);
+  oat_rows_free(fewer);
+  free(index);
+  free(taken);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
   oat_threads_always();
   const struct CMUnitTest tests[] = {
-      WITH_WORLD(each_row_is_visited_once),    WITH_WORLD(copies_of_all_rows), WITH_WORLD(some_rows_in_another_order),
-      WITH_WORLD(planes_ranges_and_constants), WITH_WORLD(repeated_rows),
+      WITH_WORLD(each_row_is_visited_once),
+      WITH_WORLD(copies_of_all_rows),
+      WITH_WORLD(some_rows_in_another_order),
+      WITH_WORLD(planes_ranges_and_constants),
+      WITH_WORLD(repeated_rows),
+      WITH_WORLD(kept_rows_come_back),
+      WITH_WORLD(rows_are_joined),
+      WITH_WORLD(rows_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
