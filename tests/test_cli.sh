@@ -177,6 +177,29 @@ for approx in full dic dtc vfe fic fitc pep; do
   works "fit --approx $approx" fit train.csv --target y $quick --approx $approx --alpha 0.3 --jitter 1e-5 --json -o $approx.oatgp
   check "approx is $approx" test "$(json approx)" = "\"$approx\""
 done
+check "no neighbours without --neighbours" test "$(json neighbours)" = 0
+works "fit with neighbours" fit train.csv --target y $quick --approx fitc --neighbours 6 --json -o near.oatgp
+cp out near.json
+check "6 neighbours" test "$(json neighbours)" = 6
+check "twice as many for predictions" test "$(json predict_neighbours)" = 12
+works "fit with neighbours in the order of the file" fit train.csv --target y $quick --approx fitc --neighbours 6 --order file \
+  --predict-neighbours 11 --json -o x.oatgp
+check "11 neighbours for predictions" test "$(json predict_neighbours)" = 11
+check "another order is another model" test "$(json objective)" != "$(json objective near.json)"
+works "info with neighbours" info near.oatgp
+check "the summary has neighbours" grep -q "^neighbours  *6 of each row, 12 of each prediction" out
+works "predict with neighbours" predict near.oatgp test.csv -o near.csv
+works "the mean alone with neighbours" predict near.oatgp test.csv --mean-only -o near-mean.csv
+check "is that of the prediction" sh -c 'cut -d, -f1 near.csv | cmp -s - near-mean.csv'
+works "loo with neighbours" loo near.oatgp train.csv --json
+near "$(json mean_nlp)" "$(json loo_mean_nlp near.json)" 1e-12 "loo is what the fit says"
+refuses 1 "their number, inputs or targets differ" loo near.oatgp test.csv
+works "update with neighbours" update near.oatgp test.csv --json -o x.oatgp
+check "95 rows" test "$(json n)" = 95
+refuses 2 "--neighbours is -1 but must be" fit train.csv --target y --neighbours -1
+refuses 2 "order is 'sideways' but must be one of random|file" fit train.csv --target y --order sideways
+works "neighbours with vfe" fit train.csv --target y $quick --neighbours 6 -o x.oatgp
+says err "--neighbours has no effect here: only --approx fitc has neighbours" "says that they have no effect"
 works "fit rq-ard with its shape" fit train.csv --target y $quick --kernel rq-ard --shape 2 --json -o rq.oatgp
 has_keys "JSON of rq has its shape" shape
 works "fit with a linear mean" fit train.csv --target y $quick --mean linear --json -o linear.oatgp
