@@ -235,13 +235,14 @@ typedef struct oatgp_event {
   int64_t candidates;      /* looked at for the proposal */
   double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
   size_t max_knots;        /* in any event: most knots of a fit that grows; 0 if the number of knots does not change */
-  size_t neighbours;       /* in any event: of each row, beside the knots */
+  size_t neighbours;       /* in any event: of each row, beside the knots; 0 if there are none */
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */
 typedef int (*oatgp_monitor_fn)(void *user, const oatgp_event *event);
 
-/* Fits a model. `knots` (may be NULL) holds starting knots in the data's units, or in scaled units with knots_scaled, and
+/* Fits a model. That of an automatic fit may be the exact GP, or fitc with neighbours (oatgp_model_info); max_knots keeps to
+ * knots. `knots` (may be NULL) holds starting knots in the data's units, or in scaled units with knots_scaled, and
  * then settings->knots is not used. A fit that the monitor or the time limit stopped is a success: its model says so. */
 OATGP_API oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                  oatgp_monitor_fn monitor, void *user, oatgp_model **out);
@@ -283,7 +284,8 @@ typedef struct oatgp_model_info {
                                  and the position of every knot that was proposed */
   double loo_mean_nlp, loo_rmse, loo_coverage95; /* leave-one-out scores of the fit's rows (oatgp_loo); NaN if they are not known */
   double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
-  size_t neighbours, predict_neighbours; /* of each row and of each prediction, beside the knots; with them the model holds its rows */
+  size_t neighbours, predict_neighbours; /* rows that each row and each prediction looks at beside the knots, or 0; the model then holds
+                                            its rows */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);
@@ -294,7 +296,8 @@ OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *
  * come first, in the order in which they were given. */
 OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
 
-/* The file appears whole or not at all (written, synced, then given its name). */
+/* The file appears whole or not at all (written, synced, then given its name). It holds the rows of the fit if the model has
+ * neighbours or is the full GP. */
 OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
 OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
 OATGP_API void oatgp_model_free(oatgp_model *model);
@@ -333,8 +336,8 @@ typedef struct oatgp_prediction {
   double *mean, *variance_latent, *variance;
 } oatgp_prediction;
 
-/* O(rows x knots^2). At inputs ever farther from those of the fit the prediction becomes the prior. One that is not a finite number (a
- * linear mean there) is refused, and the sentence names the row. Rows have the same bits when the data come in parts, if all but the last have a multiple of 512 rows. */
+/* O(rows x knots^2); with m predict_neighbours O(rows x m^2 x (knots + m)). At inputs ever farther from those of the fit the
+ * prediction becomes the prior. One that is not a finite number (a linear mean there) is refused, and the sentence names the row. Rows have the same bits when the data come in parts, if all but the last have a multiple of 512 rows. */
 OATGP_API oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
 /* The same with standard deviations in place of variances. */
 typedef struct oatgp_prediction_sd {
@@ -342,9 +345,11 @@ typedef struct oatgp_prediction_sd {
 } oatgp_prediction_sd;
 OATGP_API oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                                         const oatgp_prediction_sd *out);
-/* The mean alone, in O(rows x knots); it differs from that of oatgp_predict by rounding. The same for parts. */
+/* The mean alone, in O(rows x knots), or with neighbours in the time of oatgp_predict; it differs from that of oatgp_predict by
+ * rounding. The same for parts. */
 OATGP_API oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
-/* Joint covariance of f at the rows, n x n; refused where the target's unit is so small or large that its square is not a number. */
+/* Joint covariance of f at the rows, n x n; with neighbours, that of the errors of their predictions. It is refused where the
+ * target's unit is so small or large that its square is not a number. */
 OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 /* `count` joint draws of f, each of n values, one after the other. */
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
@@ -371,8 +376,9 @@ typedef struct oatgp_held_out {
 } oatgp_held_out;
 
 /* Leave-one-out in closed form: every row as the model predicts it when that row is left out, at the model's parameters and knots (those
- * were chosen with it). data are the rows of the fit, in any order for a sparse model, in theirs for the full GP; others are refused.
- * O(rows x knots^2), O(rows^3) for the full GP. rows and scores may be NULL. */
+ * were chosen with it). It is exact for the model's joint distribution of all rows. data are the rows of the fit, in any order for a
+ * sparse model, in theirs for the full GP; others are refused.
+ * O(rows x knots^2), with neighbours that of an evaluation, O(rows^3) for the full GP. rows and scores may be NULL. */
 OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
                                  oatgp_scores *scores);
 
@@ -407,10 +413,11 @@ OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, c
                                    const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores);
 
 /* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
- * estimated mean and objective included (a mean that was that of the fit's targets stays). Its leave-one-out scores are no longer known. A failure leaves it as it was. */
+ * estimated mean and objective included (a mean that was that of the fit's targets stays). A model with neighbours puts the new rows last
+ * and makes the sums of all rows again. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
-/* Fits on from a model: data are all rows, old and new. What the model is (approx, kernel, mean, scaling, jitter, what is fixed) comes from
- * the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
+/* Fits on from a model: data are all rows, old and new. What the model is (approx, neighbours, kernel, mean, scaling, jitter, what is
+ * fixed) comes from the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
  * memory and block are used. Knots move, unless they were selected as fixed or by variance and not refined. */
 OATGP_API oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                    oatgp_monitor_fn monitor, void *user, oatgp_model **out);

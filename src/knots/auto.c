@@ -324,7 +324,7 @@ static bool trial_is_due(const oat_search *s) {
 
 /* Knots alone are on the way to many: what they leave may be local. */
 static bool neighbours_are_due(const oat_search *s) {
-  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && s->state.k<2 * DUE_KNOTS && * s->subset> 0;
+  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */
@@ -375,6 +375,7 @@ static oatgp_status try_neighbours(oat_search *s) {
   bool taken = false;
   oatgp_status status = OATGP_OK;
   TRY(oat_auto_neighbours(s, &taken));
+  memset(s->subset, 0, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *s->subset); /* once */
   s->state.phase = taken ? OAT_PHASE_DONE : trial_is_due(s) ? OAT_PHASE_COMPARE : OAT_PHASE_PROPOSE;
 done:
   return status;

@@ -66,6 +66,9 @@ knots.oatgp <- function(Fn, ...) {
 
 model_words <- function(info) {
   approx <- if (info$approx == "full") "full GP" else sprintf("%s with %d knots", info$approx, as.integer(info$knots))
+  if (info$neighbours > 0) {
+    approx <- sprintf("%s and %d neighbours", approx, as.integer(info$neighbours))
+  }
   sprintf("%s, kernel %s, %d rows, %d input%s", approx, info$kernel, as.integer(info$n), as.integer(info$d), if (info$d == 1) "" else "s")
 }
 

@@ -349,7 +349,9 @@ static void put_numbers(SEXP list, const oatgp_model_info *info, int at) {
                             info->loo_rmse,
                             info->loo_coverage95,
                             info->lower,
-                            info->upper};
+                            info->upper,
+                            (double)info->neighbours,
+                            (double)info->predict_neighbours};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     SET_VECTOR_ELT(list, at + (int)i, Rf_ScalarReal(ISNAN(numbers[i]) ? NA_REAL : numbers[i]));
   }
@@ -393,6 +395,8 @@ static const char *const info_names[] = {"version",
                                          "loo_coverage95",
                                          "lower",
                                          "upper",
+                                         "neighbours",
+                                         "predict_neighbours",
                                          "inputs",
                                          "lengthscales",
                                          "slopes",

@@ -365,6 +365,16 @@ class Model:
         return int(self._info().knots)
 
     @property
+    def neighbours(self) -> int:
+        """Earlier rows that each row looks at beside the knots (docs/neighbours.md); 0 if there are none. With them the model holds its rows."""
+        return int(self._info().neighbours)
+
+    @property
+    def predict_neighbours(self) -> int:
+        """Rows that each prediction looks at beside the knots; 0 if there are none."""
+        return int(self._info().predict_neighbours)
+
+    @property
     def sigma(self) -> float:
         """Standard deviation of the function, in units of the target."""
         return float(self._info().sigma)
@@ -652,7 +662,7 @@ class Model:
     def update(self, X: Any, y: Any = None, *, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> "Model":
         """Takes in further rows at the model's parameters and knots, without the old ones; returns the model itself.
 
-        Arrays may be larger than the memory. A failure leaves the model as it was.
+        A model with neighbours puts them last. Arrays may be larger than the memory. A failure leaves the model as it was.
         """
         with self._updating:  # one after the other; whoever predicts in another thread has the old one until the end
             clone = self._from_bytes(self._to_bytes(), self.trace)
@@ -728,7 +738,7 @@ class Model:
             "model": f"{self.approx}, kernel {self.kernel}",
             "rows": str(info.n),
             "inputs": ", ".join(self.inputs),
-            "knots": f"{info.knots} ({self.select})",
+            "knots": f"{info.knots} ({self.select})" + (f", and {info.neighbours} neighbours of each row" if info.neighbours else ""),
             "objective": f"{info.objective:.6g}",
             "sigma, tau": f"{info.sigma:.5g}, {info.tau:.5g}",
             "lengthscales": ", ".join(f"{value:.4g}" for value in self.lengthscales),
@@ -742,7 +752,7 @@ class Model:
 
     def __repr__(self) -> str:
         info = self._info()
-        size = f"{info.n} rows, {info.d} inputs, {info.knots} knots"
+        size = f"{info.n} rows, {info.d} inputs, {info.knots} knots" + (f", {info.neighbours} neighbours" if info.neighbours else "")
         return f"<oatgp.Model: {self.approx}, {self.kernel}, {size}, objective {info.objective:.6g}>"
 
     def _repr_html_(self) -> str:

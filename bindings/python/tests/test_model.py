@@ -48,6 +48,17 @@ def test_order_changes_no_bit(waves):
         assert model.predict(other).sd.tolist() == expected.predict(X).sd.tolist(), name
 
 
+def test_neighbours(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW, approx="fitc", neighbours=4)
+    assert (model.neighbours, model.predict_neighbours) == (4, 12)
+    assert "6 knots, 4 neighbours" in repr(model)
+    assert "and 4 neighbours of each row" in model._repr_html_()
+    alone = oatgp.fit(X, y, **FEW, approx="fitc")
+    assert (alone.neighbours, alone.predict_neighbours) == (0, 0)
+    assert "neighbours" not in repr(alone)
+
+
 def test_doubles_are_not_copied(waves):
     X, y = waves
     for array in (X, np.asfortranarray(X), X[::2], X[:, :1]):

@@ -34,8 +34,8 @@ typedef struct oat_cpu_neighbours {
   uint32_t *list;  /* n x most: which rows, nearest first */
   size_t *start;   /* n + 1: where in `entry` the places of `list` are that name a row */
   size_t *entry;   /* n x most */
-  double *x;        /* n x d: the inputs */
-  double *v, *w;    /* n x k */
+  double *x;       /* n x d: the inputs */
+  double *v, *w;   /* n x k */
   double *a;       /* n x k, for gradients */
   double *b, *z;   /* n x most */
   double *d, *rho; /* n, n x (1 + p) */

@@ -54,6 +54,8 @@ test_that("print and summary say what the model is", {
   expect_output(print(fit), "vfe with 15 knots, kernel se-ard, 490 rows, 2 inputs")
   expect_output(print(summary(fit)), "exact log evidence between")
   expect_output(print(oatgp(mcycle$times, mcycle$accel, approx = "full", max_iter = 2)), "full GP, kernel se-ard, 133 rows, 1 input\n")
+  near <- oatgp(mcycle$times, mcycle$accel, approx = "fitc", knots = 5, neighbours = 4, max_iter = 2)
+  expect_output(print(near), "fitc with 5 knots and 4 neighbours, kernel se-ard, 133 rows")
   expect_named(coef(fit), c("sigma", "lengthscale.lstat", "lengthscale.rm", "tau", "mean"))
   expect_named(coef(quick(kernel = "rq", mean = "linear")), c("sigma", "lengthscale", "tau", "shape", "mean", "slope.lstat", "slope.rm"))
 })
