@@ -35,8 +35,8 @@ typedef enum oatgp_stop {
 } oatgp_stop;
 
 OATGP_API const char *oatgp_version(void); /* "0.1.0" */
-/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "processor", "threads" ...), or NULL past the
- * last one, and in words what it is. */
+/* What the library was built with and has found here, one thing at a time: its name ("BLAS", "processor", "threads"
+ * ...), or NULL past the last one, and in words what it is. */
 OATGP_API const char *oatgp_feature(size_t index, const char **value);
 /* What 0 threads stand for (oatgp_context_set_threads), at least 1. */
 OATGP_API int oatgp_cores(void);
@@ -67,20 +67,23 @@ OATGP_API void oatgp_context_free(oatgp_context *ctx);
 OATGP_API const char *oatgp_last_error(const oatgp_context *ctx);
 /* Notes and warnings (dropped rows, a raised jitter ...) go to fn; NULL, the default, discards them. */
 OATGP_API void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *user);
-/* Threads that read, predict and write; oatgp_fit and oatgp_evaluate use settings->threads. 0, the default of both, stands
- * for the cores there are: those that this process may run on and its container has the time of, or what OMP_NUM_THREADS
- * says. A forked child uses one. Processes that work side by side should each be told their part. */
+/* Threads that read, predict and write; oatgp_fit and oatgp_evaluate use settings->threads. 0, the default of both,
+ * stands for the cores there are: those that this process may run on and its container has the time of, or what
+ * OMP_NUM_THREADS says. A forked child uses one. Processes that work side by side should each be told their part. */
 OATGP_API void oatgp_context_set_threads(oatgp_context *ctx, int threads);
-/* The device on which predictions, scores, leave-one-out and updates work: a name of --device. "auto", the default, is the
- * fastest one. oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if no device has that name.
- * The context keeps the memory of a prediction for the next one. oatgp_context_free and the next fit free it. */
+/* The device on which predictions, scores, leave-one-out and updates work: a name of --device. "auto", the default, is
+ * the fastest one. oatgp_fit, oatgp_evaluate and oatgp_certify use settings->device. OATGP_ARGUMENT if no device has
+ * that name. The context keeps the memory of a prediction for the next one. oatgp_context_free and the next fit free
+ * it. */
 OATGP_API oatgp_status oatgp_context_set_device(oatgp_context *ctx, const char *name);
-/* Bytes that joint covariances and draws may take (default 0: what the machine has free). More is refused before it is allocated. */
+/* Bytes that joint covariances and draws may take (default 0: what the machine has free). More is refused before it is
+ * allocated. */
 OATGP_API void oatgp_context_set_memory(oatgp_context *ctx, int64_t bytes);
-/* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much of how much.
- * "reading" is in bytes of the file (total 0: a pipe, whose end is not known), "k-means" in rounds (total: the most there can be),
- * "greedy variance" in knots; "evaluation" (of the full GP), "value", "gradient", "gains", "prediction", "leave-one-out", "product" and "determinant" are in
- * rows. fn must not use ctx. NULL, the default: nobody listens. */
+/* Whatever takes long says a few times a second, in the thread of the caller, how far it is: what is done, and how much
+ * of how much. "reading" is in bytes of the file (total 0: a pipe, whose end is not known), "k-means" in rounds (total:
+ * the most there can be), "greedy variance" in knots; "evaluation" (of the full GP), "value", "gradient", "gains",
+ * "prediction", "leave-one-out", "product" and "determinant" are in rows. fn must not use ctx. NULL, the default:
+ * nobody listens. */
 typedef void (*oatgp_progress_fn)(void *user, const char *what, size_t done, size_t total);
 OATGP_API void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *user);
 
@@ -122,15 +125,18 @@ typedef struct oatgp_setting {
 OATGP_API size_t oatgp_setting_count(void);
 OATGP_API const oatgp_setting *oatgp_setting_at(size_t index); /* NULL past the end */
 OATGP_API int oatgp_setting_has_verb(const oatgp_setting *setting, const char *verb);
-/* The setting whose name is most like this one, for a suggestion: among the options of a verb, or, with NULL, the library's. */
+/* The setting whose name is most like this one, for a suggestion: among the options of a verb, or, with NULL, the
+ * library's. */
 OATGP_API const oatgp_setting *oatgp_setting_nearest(const char *name, const char *verb);
 
 OATGP_API void oatgp_settings_default(oatgp_settings *settings);
-/* Sets one field from text ("1e-3", "yes", "512M"). Unknown names, malformed text and values out of range are refused. */
+/* Sets one field from text ("1e-3", "yes", "512M"). Unknown names, malformed text and values out of range are
+ * refused. */
 OATGP_API oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value);
 /* Checks every field against its range or choices. Done by every function that takes settings. */
 OATGP_API oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings);
-/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels have none. */
+/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels
+ * have none. */
 OATGP_API int oatgp_kernel_has(const char *kernel, const char *parameter);
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
@@ -139,15 +145,16 @@ typedef struct oatgp_data oatgp_data;
 
 /* n rows of d inputs, x row-major, y of n values or NULL. Everything must be finite. */
 OATGP_API oatgp_status oatgp_data_create(oatgp_context *ctx, size_t n, size_t d, const double *x, const double *y, oatgp_data **out);
-/* Values that stay where they are: input j of row i is x[i * row_step + j * input_step] (row-major: d and 1; column-major: 1 and n); y of n
- * values, one after the other, or NULL. */
+/* Values that stay where they are: input j of row i is x[i * row_step + j * input_step] (row-major: d and 1;
+ * column-major: 1 and n); y of n values, one after the other, or NULL. */
 typedef struct oatgp_view {
   size_t n, d;
   const double *x, *y;
   size_t row_step, input_step;
 } oatgp_view;
 
-/* Data without a copy: the values are borrowed and must neither go nor change as long as the data are used. Everything must be finite. */
+/* Data without a copy: the values are borrowed and must neither go nor change as long as the data are used. Everything
+ * must be finite. */
 OATGP_API oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out);
 /* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL), in UTF-8. */
 OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
@@ -158,7 +165,8 @@ OATGP_API oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_d
 
 /* A copy of some rows, numbered from 0, in the order given. */
 OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_t count, const size_t *rows, oatgp_data **out);
-/* The rows of one and then those of the other, which has the same number of inputs, in the same order, and the same other columns. */
+/* The rows of one and then those of the other, which has the same number of inputs, in the same order, and the same
+ * other columns. */
 OATGP_API oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out);
 
 /* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
@@ -174,14 +182,16 @@ OATGP_API size_t oatgp_data_inputs(const oatgp_data *data);
 OATGP_API const char *oatgp_data_input_name(const oatgp_data *data, size_t input); /* NULL past the end */
 OATGP_API size_t oatgp_data_dropped_rows(const oatgp_data *data);                  /* by missing = drop */
 OATGP_API void oatgp_data_free(oatgp_data *data);
-/* All columns in the order inputs, target, weights, noise variances, as far as there are. Name and role ("input", "target", "weights",
- * "noise variance") are NULL past the end; a target, weights or variances from memory have no name either. */
+/* All columns in the order inputs, target, weights, noise variances, as far as there are. Name and role ("input",
+ * "target", "weights", "noise variance") are NULL past the end; a target, weights or variances from memory have no name
+ * either. */
 OATGP_API size_t oatgp_data_columns(const oatgp_data *data);
 OATGP_API const char *oatgp_data_column_name(const oatgp_data *data, size_t column);
 OATGP_API const char *oatgp_data_column_role(const oatgp_data *data, size_t column);
 /* The values of that column, as many as there are rows. */
 OATGP_API oatgp_status oatgp_data_copy_column(oatgp_context *ctx, const oatgp_data *data, size_t column, double *out);
-/* Writes the rows, with their columns in this order, as .npy, whole or not at all; reading it again gives the same values. */
+/* Writes the rows, with their columns in this order, as .npy, whole or not at all; reading it again gives the same
+ * values. */
 OATGP_API oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path);
 
 /* The path of the file that would be written under this name, which need not be there: absolute, with no link in it. It
@@ -189,15 +199,15 @@ OATGP_API oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data
  * there: links stay. */
 OATGP_API oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, size_t room);
 
-/* Writes a table of columns, each of `rows` values with 17 digits, as CSV; "-" is standard output. The file appears whole
- * or not at all. */
+/* Writes a table of columns, each of `rows` values with 17 digits, as CSV; "-" is standard output. The file appears
+ * whole or not at all. */
 OATGP_API oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
                                        const double *const *values);
 /* Writes a rows x columns matrix as .npy, whole or not at all. */
 OATGP_API oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const double *values);
 
-/* The same CSV, some rows at a time. The file appears when it is closed; with keep 0 it never does. Names are copied; close frees the table
- * whatever happens. */
+/* The same CSV, some rows at a time. The file appears when it is closed; with keep 0 it never does. Names are copied;
+ * close frees the table whatever happens. */
 typedef struct oatgp_csv oatgp_csv;
 OATGP_API oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names, oatgp_csv **out);
 OATGP_API oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, const double *const *values);
@@ -239,8 +249,9 @@ typedef struct oatgp_event {
 /* Called for every event; a result other than 0 stops the fit with the best so far. */
 typedef int (*oatgp_monitor_fn)(void *user, const oatgp_event *event);
 
-/* Fits a model. `knots` (may be NULL) holds starting knots in the data's units, or in scaled units with knots_scaled, and
- * then settings->knots is not used. A fit that the monitor or the time limit stopped is a success: its model says so. */
+/* Fits a model. `knots` (may be NULL) holds starting knots in the data's units, or in scaled units with knots_scaled,
+ * and then settings->knots is not used. A fit that the monitor or the time limit stopped is a success: its model says
+ * so. */
 OATGP_API oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                  oatgp_monitor_fn monitor, void *user, oatgp_model **out);
 
@@ -287,8 +298,8 @@ OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *
 OATGP_API const char *oatgp_model_input_name(const oatgp_model *model, size_t input); /* NULL past the end */
 /* A text kept in the model file, such as the command line that made it. */
 OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command);
-/* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. Knots that were given to the fit
- * come first, in the order in which they were given. */
+/* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. Knots that were given
+ * to the fit come first, in the order in which they were given. */
 OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);
 
 /* The file appears whole or not at all (written, synced, then given its name). */
@@ -302,13 +313,13 @@ OATGP_API void oatgp_bytes_free(unsigned char *bytes);
 
 /* Reads the model's inputs from a file: by name if it has a header, else by place. The target is read when
  * settings->target names one or the file has a column of the model's target name; with need_target 1 its absence is an
- * error, with -1 it is left alone, whatever its column holds. Read are also weights and noise variances, when the model has them and the
- * file has their columns. */
+ * error, with -1 it is left alone, whatever its column holds. Read are also weights and noise variances, when the model
+ * has them and the file has their columns. */
 OATGP_API oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
                                            int need_target, oatgp_data **out);
 
-/* The same, some rows at a time, for files that are larger than the memory (an .npy file in Fortran's order is read as a whole). The model
- * must live as long as the stream. */
+/* The same, some rows at a time, for files that are larger than the memory (an .npy file in Fortran's order is read as
+ * a whole). The model must live as long as the stream. */
 typedef struct oatgp_stream oatgp_stream;
 OATGP_API oatgp_status oatgp_stream_open(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
                                          int need_target, oatgp_stream **out);
@@ -324,14 +335,16 @@ OATGP_API void oatgp_stream_free(oatgp_stream *stream);
  * oatgp_data_set_names): others are not looked at, their order does not matter, and a missing one is OATGP_DATA. Data
  * without names go by place, if the number of inputs is right. */
 
-/* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once. Variances have the square of
- * the target's unit: where that is below about 1e-154 or above 1e154 they are 0 or infinite, and standard deviations are not. */
+/* Each array has as many values as data has rows, or is NULL. variance adds the noise to variance_latent, once.
+ * Variances have the square of the target's unit: where that is below about 1e-154 or above 1e154 they are 0 or
+ * infinite, and standard deviations are not. */
 typedef struct oatgp_prediction {
   double *mean, *variance_latent, *variance;
 } oatgp_prediction;
 
-/* O(rows x knots^2). At inputs ever farther from those of the fit the prediction becomes the prior. One that is not a finite number (a
- * linear mean there) is refused, and the sentence names the row. Rows have the same bits when the data come in parts, if all but the last have a multiple of 512 rows. */
+/* O(rows x knots^2). At inputs ever farther from those of the fit the prediction becomes the prior. One that is not a
+ * finite number (a linear mean there) is refused, and the sentence names the row. Rows have the same bits when the data
+ * come in parts, if all but the last have a multiple of 512 rows. */
 OATGP_API oatgp_status oatgp_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
 /* The same with standard deviations in place of variances. */
 typedef struct oatgp_prediction_sd {
@@ -341,7 +354,8 @@ OATGP_API oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *m
                                         const oatgp_prediction_sd *out);
 /* The mean alone, in O(rows x knots); it differs from that of oatgp_predict by rounding. The same for parts. */
 OATGP_API oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
-/* Joint covariance of f at the rows, n x n; refused where the target's unit is so small or large that its square is not a number. */
+/* Joint covariance of f at the rows, n x n; refused where the target's unit is so small or large that its square is not
+ * a number. */
 OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 /* `count` joint draws of f, each of n values, one after the other. */
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
@@ -361,15 +375,15 @@ OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model,
 
 /* ---- rows held out, and rows that come later --------------------------------------------------------------------- */
 
-/* Predictions of rows by a model that has not seen them. Each array has as many values as data has rows, or is NULL. variance is that of an
- * observation, nlp its -log p(y), residual (y - mean) / sd. */
+/* Predictions of rows by a model that has not seen them. Each array has as many values as data has rows, or is NULL.
+ * variance is that of an observation, nlp its -log p(y), residual (y - mean) / sd. */
 typedef struct oatgp_held_out {
   double *mean, *variance, *nlp, *residual;
 } oatgp_held_out;
 
-/* Leave-one-out in closed form: every row as the model predicts it when that row is left out, at the model's parameters and knots (those
- * were chosen with it). data are the rows of the fit, in any order for a sparse model, in theirs for the full GP; others are refused.
- * O(rows x knots^2), O(rows^3) for the full GP. rows and scores may be NULL. */
+/* Leave-one-out in closed form: every row as the model predicts it when that row is left out, at the model's parameters
+ * and knots (those were chosen with it). data are the rows of the fit, in any order for a sparse model, in theirs for
+ * the full GP; others are refused. O(rows x knots^2), O(rows^3) for the full GP. rows and scores may be NULL. */
 OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
                                  oatgp_scores *scores);
 
@@ -395,20 +409,23 @@ typedef struct oatgp_cv_watch {
   void *user;
 } oatgp_cv_watch;
 
-/* Cross-validation: rows are dealt out at random (settings->seed) to settings->folds folds; each is predicted by a model that is fitted, as
- * oatgp_fit does, to the others. checkpoint and resume are not used. The scores are of all rows, not means over folds. When it was ended
- * early they are of the folds that were done (scores->n rows; the others are NaN in `rows`), or OATGP_STOPPED if there was none. */
+/* Cross-validation: rows are dealt out at random (settings->seed) to settings->folds folds; each is predicted by a
+ * model that is fitted, as oatgp_fit does, to the others. checkpoint and resume are not used. The scores are of all
+ * rows, not means over folds. When it was ended early they are of the folds that were done (scores->n rows; the others
+ * are NaN in `rows`), or OATGP_STOPPED if there was none. */
 OATGP_API oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                 const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores);
 OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                    const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores);
 
-/* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
- * estimated mean and objective included (a mean that was that of the fit's targets stays). Its leave-one-out scores are no longer known. A failure leaves it as it was. */
+/* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then
+ * that of all rows, estimated mean and objective included (a mean that was that of the fit's targets stays). Its
+ * leave-one-out scores are no longer known. A failure leaves it as it was. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
-/* Fits on from a model: data are all rows, old and new. What the model is (approx, kernel, mean, scaling, jitter, what is fixed) comes from
- * the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
- * memory and block are used. Knots move, unless they were selected as fixed or by variance and not refined. */
+/* Fits on from a model: data are all rows, old and new. What the model is (approx, kernel, mean, scaling, jitter, what
+ * is fixed) comes from the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol,
+ * time_limit, threads, device, memory and block are used. Knots move, unless they were selected as fixed or by variance
+ * and not refined. */
 OATGP_API oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                    oatgp_monitor_fn monitor, void *user, oatgp_model **out);
 
@@ -418,8 +435,9 @@ OATGP_API double oatgp_normal_quantile(double p); /* of the standard normal; NaN
 
 /* A bracket of the exact log evidence at a model's parameters, in the data's units:
  *   elbo <= lower <= log p(y) <= upper
- * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found. The Kullback-Leibler
- * divergence of the sparse posterior of vfe (and dtc, which has the same) from the exact one is at most kl_at_most = upper - elbo nats. */
+ * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found. The
+ * Kullback-Leibler divergence of the sparse posterior of vfe (and dtc, which has the same) from the exact one is at
+ * most kl_at_most = upper - elbo nats. */
 typedef struct oatgp_certificate {
   size_t n;
   double elbo, lower, upper, kl_at_most, kl_per_row;
@@ -429,20 +447,22 @@ typedef struct oatgp_certificate {
   oatgp_stop stop; /* NONE for the full GP */
 } oatgp_certificate;
 
-/* Sees the bounds so far after every iteration and some times a second during one; a result other than 0 ends it with them. */
+/* Sees the bounds so far after every iteration and some times a second during one; a result other than 0 ends it with
+ * them. */
 typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
 
-/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning. Uses the settings tol,
- * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes
- * O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
- * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as
- * known. The same bits (but for times) for any number of threads. */
+/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning. Uses
+ * the settings tol, max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which
+ * each iteration takes O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots)
+ * that tighten the determinant; the cost is said in a note before. The bounds are valid from the first iteration on, so
+ * that a certificate which was stopped is a success. An estimated mean counts as known. The same bits (but for times)
+ * for any number of threads. */
 OATGP_API oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                                      oatgp_bracket_fn monitor, void *user, oatgp_certificate *out);
 /* Keeps the bounds in the model, and so in its file. */
 OATGP_API oatgp_status oatgp_model_set_certificate(oatgp_context *ctx, oatgp_model *model, const oatgp_certificate *certificate);
 
-/* ---- figures and the report ----------------------------------------------------------------------------------------- */
+/* ---- figures and the report -------------------------------------------------------------------------------------- */
 
 /* A kind of figure. */
 typedef struct oatgp_figure {
@@ -457,11 +477,12 @@ typedef struct oatgp_drawing {
   size_t width, height; /* both 0: SVG; else letters for a terminal, so many for each panel (at least 24 x 8) */
   int utf8;             /* letters may be others than ASCII */
 } oatgp_drawing;
-/* Draws a figure of the model. Rows of the fit are predicted without themselves (oatgp_loo), others as they are. OATGP_DATA if the model has
- * no such figure; the sentence then says why. */
+/* Draws a figure of the model. Rows of the fit are predicted without themselves (oatgp_loo), others as they are.
+ * OATGP_DATA if the model has no such figure; the sentence then says why. */
 OATGP_API oatgp_status oatgp_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing);
-/* Writes all of them, with scores and what the model file tells of the fit, as one page of HTML that loads nothing. The data need a target;
- * `from` says where they come from (NULL: "the data"). At most 1500 points a figure, so that the page stays small. */
+/* Writes all of them, with scores and what the model file tells of the fit, as one page of HTML that loads nothing. The
+ * data need a target; `from` says where they come from (NULL: "the data"). At most 1500 points a figure, so that the
+ * page stays small. */
 OATGP_API oatgp_status oatgp_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from,
                                     const char *path);
 
