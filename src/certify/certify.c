@@ -1,20 +1,21 @@
 /* A bracket of the exact log evidence at a model's parameters.
  *
- * With r = y - mean, D the rows' noise variances, C = K + D and P = Q + D, where Q is what the knots explain of K (so K - Q, and C - P, are
- * positive semidefinite), g_i the diagonal of K - Q and t = sum g_i / n_i:
+ * With r = y - mean, D the rows' noise variances, C = K + D and P = Q + D, where Q is what the knots explain of K
+ * (so K - Q, and C - P, are positive semidefinite), g_i the diagonal of K - Q and t = sum g_i / n_i:
  *
  *   log p(y) = -N/2 log 2 pi - 1/2 log|C| - 1/2 r . C^-1 r
  *
- *   log|P| <= log|C| <= log|P| + N log(1 + t / N)          the latter since |I + A| <= (1 + tr A / N)^N (means of eigenvalues) for
- *                                                          A = P^-1/2 (K - Q) P^-1/2, and tr A <= t as P >= D (Artemev, Burt and
- *                                                          van der Wilk 2021); closer bounds from tr A and tr A^2 in determinant.c
- *   q(x) <= r . C^-1 r <= q(x) + e . P^-1 e                for ANY x, with q(x) = 2 r . x - x . C x and e = r - C x: the difference
- *                                                          r . C^-1 r - q(x) is e . C^-1 e, which is not negative, and at most
- *                                                          e . P^-1 e as C >= P
+ *   log|P| <= log|C| <= log|P| + N log(1 + t / N)
+ *     the latter since |I + A| <= (1 + tr A / N)^N (means of eigenvalues) for A = P^-1/2 (K - Q) P^-1/2, and tr A <= t
+ *     as P >= D (Artemev, Burt and van der Wilk 2021); closer bounds from tr A and tr A^2 in determinant.c
+ *   q(x) <= r . C^-1 r <= q(x) + e . P^-1 e
+ *     for ANY x, with q(x) = 2 r . x - x . C x and e = r - C x: the difference r . C^-1 r - q(x) is e . C^-1 e, which
+ *     is not negative, and at most e . P^-1 e as C >= P
  *
- * So whatever x is, the two lines give an upper and a lower bound, and to stop early costs width and nothing else. x comes from conjugate
- * gradients on C x = r preconditioned by P: q(x) rises with every iteration and e . P^-1 e is a number that they have anyway. They begin at
- * x = 0, where the lower bound is already above the evidence lower bound F of vfe: that is the same with t in place of N log(1 + t / N).
+ * So whatever x is, the two lines give an upper and a lower bound, and to stop early costs width and nothing else. x
+ * comes from conjugate gradients on C x = r preconditioned by P: q(x) rises with every iteration and e . P^-1 e is a
+ * number that they have anyway. They begin at x = 0, where the lower bound is already above the evidence lower bound F
+ * of vfe: that is the same with t in place of N log(1 + t / N).
  *
  * F = log p(y) - KL(q || posterior) for the variational posterior q, so KL <= upper - F. */
 #include "certify/certify.h"
@@ -52,7 +53,7 @@ typedef struct run {
   oatgp_certificate result;
 } run;
 
-/* ---- the models that are evaluated ---------------------------------------------------------------------------------- */
+/* ---- the models that are evaluated ------------------------------------------------------------------------------- */
 
 /* `jitter`: that of the model; the exact evidence has none. */
 static oatgp_status make_objective(const run *f, const oat_approx *approx, bool jitter, oat_objective **out) {
@@ -107,7 +108,7 @@ static void check_data(const run *f, double own) {
   }
 }
 
-/* ---- bounds --------------------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 /* The best of each kind so far. */
 static void tighten(run *f) {
@@ -129,7 +130,7 @@ static void tighten_quadratic(run *f) {
   tighten(f);
 }
 
-/* ---- conjugate gradients -------------------------------------------------------------------------------------------- */
+/* ---- conjugate gradients ----------------------------------------------------------------------------------------- */
 
 /* Whether to go on: not past the time limit, and not if the monitor says so. */
 static bool ask(void *self) {
@@ -192,8 +193,8 @@ done:
   return status;
 }
 
-/* How many iterations are enough for `tol`, at worst: P^-1 C has its eigenvalues between 1 and 1 + t, and the error of conjugate gradients
- * falls accordingly. */
+/* How many iterations are enough for `tol`, at worst: P^-1 C has its eigenvalues between 1 and 1 + t, and the error of
+ * conjugate gradients falls accordingly. */
 static double most_iterations(const run *f) {
   const double condition = 1 + f->trace, rate = (sqrt(condition) - 1) / (sqrt(condition) + 1);
   const double wanted = log(2 * condition * f->rest / f->request->settings->tol);
@@ -220,7 +221,7 @@ static oatgp_status say_cost(run *f) {
   return OATGP_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* The rows on a device, with conjugate gradients at x = 0. */
 static oatgp_status open_system(run *f, const oat_factors *factors) {
@@ -374,7 +375,8 @@ oatgp_status oat_certify(oatgp_context *ctx, const oat_certify_request *request,
   f.result.n = request->data->n;
   f.result.exact = NAN;
   TRY(oat_model_rows(ctx, request->model, request->data, &f.all));
-  /* all of the prior mean is taken off: its coefficients count as parameters, so that what is bounded is the evidence at them */
+  /* all of the prior mean is taken off: its coefficients count as parameters, so that what is bounded is the evidence
+   * at them */
   TRY(oat_rows_less_mean(ctx, f.all, request->model->coefficient, &f.rows));
   f.n = oat_rows_total(f.rows);
   TRY(request->model->approx->sparse ? certify_sparse(&f) : certify_full(&f));

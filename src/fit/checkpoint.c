@@ -1,6 +1,7 @@
 /* Checkpoints: a fit in the middle, saved between two steps so that it goes on to the same model, bit for bit.
  *
- * The file has the layout of a model file (tensors/tensors.h). A list of its arrays serves for writing and for reading. */
+ * The file has the layout of a model file (tensors/tensors.h). A list of its arrays serves for writing and for
+ * reading. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *wh
   return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: %s", path, what);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* Of the array `numbers`: its length, the rows of the table below, and the words of the generator after them. The file
  * knows a number by its place: a row that comes, goes or moves needs another FORMAT_VERSION. */
@@ -39,7 +40,8 @@ typedef struct number {
   double lowest, highest;
 } number;
 
-/* In the order of the file. Values of the objective are -HUGE_VAL where there is none yet. To be saved, a field needs a row. */
+/* In the order of the file. Values of the objective are -HUGE_VAL where there is none yet. To be saved, a field needs a
+ * row. */
 static void list_numbers(oat_fit_run *f, number *list) {
   oat_search_state *state = &f->search.state;
   const double most = (double)f->setup.capacity, fewest = f->setup.approx->sparse ? 1 : 0;
@@ -164,7 +166,7 @@ static oatgp_status load_numbers(oat_fit_run *f, const char *path, const double 
   return any != 0 ? OATGP_OK : damaged(f->ctx, path, "the state of its random generator is zero");
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 typedef enum content { KNOTS, PARAMETERS, PARAMETERS_IF_ANY } content; /* finite; above 0; above 0, or all 0 if it was never set */
 
@@ -215,7 +217,7 @@ static void list_logs(oat_fit_run *f, named_log *list) {
   memcpy(list, all, sizeof all);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* The optimiser's state and its bounds. */
 static oatgp_status add_optimiser(oatgp_context *ctx, const oat_search *s, oat_tensors *file) {
@@ -266,10 +268,10 @@ done:
   return status;
 }
 
-/* ---- reading: the settings -------------------------------------------------------------------------------------------- */
+/* ---- reading: the settings --------------------------------------------------------------------------------------- */
 
-/* Settings that may differ between the parts of a fit, because they cannot change its result: threads, what ends it and when it is saved, and
- * what other verbs alone use. */
+/* Settings that may differ between the parts of a fit, because they cannot change its result: threads, what ends it and
+ * when it is saved, and what other verbs alone use. */
 static bool may_differ(const char *line) {
   static const char *const names[] = {"threads", "time_limit",  "checkpoint", "checkpoint_seconds", "resume", "folds",
                                       "tol",     "determinant", "exact"};
@@ -316,7 +318,7 @@ static oatgp_status check_origin(const oat_fit_run *f, const oat_tensors *file) 
   return compare_settings(f, file->path, settings, f->request->settings_text);
 }
 
-/* ---- reading: everything else, trusting nothing ----------------------------------------------------------------------- */
+/* ---- reading: everything else, trusting nothing ------------------------------------------------------------------ */
 
 static bool all_zero(size_t count, const double *values) {
   size_t zeros = 0;

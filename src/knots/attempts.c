@@ -8,7 +8,7 @@
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
 enum { PUSHES = 4, MORE_NOISE = 8 };
 
-/* ---- one ---------------------------------------------------------------------------------------------------------- */
+/* ---- one --------------------------------------------------------------------------------------------------------- */
 
 /* What is told of one step of an attempt: the optimiser's numbers, the parameters there, and the best so far. */
 typedef struct oat_attempt_step {
@@ -98,7 +98,8 @@ static oatgp_status begin_with_noise(oat_search *sub) {
   return status == OATGP_NUMERIC ? OATGP_OK : status; /* the optimisation will see it */
 }
 
-/* Optimises. With little noise the derivatives have few digits, and a line search can fail where a new one finds its way. */
+/* Optimises. With little noise the derivatives have few digits, and a line search can fail where a new one finds its
+ * way. */
 static oatgp_status push_on(oat_search *sub) {
   oatgp_status status = OATGP_OK;
   double before;
@@ -137,7 +138,7 @@ done:
   return status;
 }
 
-/* ---- side by side -------------------------------------------------------------------------------------------------- */
+/* ---- side by side ------------------------------------------------------------------------------------------------ */
 
 oat_attempt oat_attempt_new(oat_search *s, const oat_rows *rows, double iterations, oat_trial *t) {
   return (oat_attempt){.s = s, .rows = rows, .iterations = iterations, .t = t, .before = t->at};

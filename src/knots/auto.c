@@ -131,7 +131,8 @@ static void tell_choice(const oat_search *s, const oat_optimum *found) {
   }
 }
 
-/* Knots for the exact GP of all rows, whose parameters the point has. Where none come near, it has been offered itself. */
+/* Knots for the exact GP of all rows, whose parameters the point has. Where none come near, it has been offered
+ * itself. */
 static oatgp_status approach(oat_search *s, const oat_optimum *found) {
   const bool exact = s->settings.exact && !s->state.held;
   oatgp_status status = OATGP_OK;
@@ -286,7 +287,8 @@ done:
   return status;
 }
 
-/* Twice as many knots: all chosen again at the parameters as they are now, or random ones beside those that were moved. */
+/* Twice as many knots: all chosen again at the parameters as they are now, or random ones beside those that were
+ * moved. */
 static oatgp_status propose(oat_search *s) {
   oatgp_status status = OATGP_OK;
   if (is_over(s, DOUBLING * (ROUND_ITERATIONS / 4.0))) { /* no time to make anything of them */

@@ -12,8 +12,8 @@ static inline double oat_auto_tolerance(const oat_search *search) { return searc
 /* Evaluates the current model. Knots that cannot be factorised get as little more jitter as that takes. */
 oatgp_status oat_auto_evaluate(oat_search *search);
 
-/* Offers the current model, or the exact GP at its parameters: it becomes the incumbent unless an earlier stage predicted
- * the rows clearly better. A model that cannot be evaluated is none. */
+/* Offers the current model, or the exact GP at its parameters: it becomes the incumbent unless an earlier stage
+ * predicted the rows clearly better. A model that cannot be evaluated is none. */
 oatgp_status oat_incumbent_offer(oat_search *search);
 void oat_incumbent_offer_exact(oat_search *search, const oat_optimum *found);
 /* Another search's model, with neighbours, becomes the incumbent. */

@@ -5,8 +5,8 @@
 
 #include "knots/attempts.h"
 
-/* With few rows for each parameter there are optima that are better by chance: one that is not that of the given start must be better
- * by so many nats for sigma and each input in use. */
+/* With few rows for each parameter there are optima that are better by chance: one that is not that of the given start
+ * must be better by so many nats for sigma and each input in use. */
 #define MARGIN 4.0
 #define FEW_ROWS 15.0 /* for each of them */
 /* Lengthscale beyond which an input says next to nothing, in its spreads; a start has none that is longer. */
@@ -16,7 +16,7 @@
 enum { RACE_ROWS = 300 };
 enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = OAT_SUBSET_ITERATIONS };
 
-/* ---- starts -------------------------------------------------------------------------------------------------------------- */
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
 
 /* What the starts of the race multiply the given one's free parameters by. */
 static const struct handicap { double lengthscale, tau; } handicaps[] = {{1, 1}, {1, 0.1}, {0.25, 0.3}, {4, 0.3}, {0.5, 0.003}};
@@ -38,8 +38,8 @@ static double longest_of(const oat_mapping *mapping, size_t place) {
   return parameter.input != OAT_ALL_INPUTS ? LONGEST * mapping->spread[parameter.input] : HUGE_VAL;
 }
 
-/* An input that few rows make nothing of may matter with more, but a lengthscale far beyond the data has no slope to come back by. Returns
- * whether there was any. */
+/* An input that few rows make nothing of may matter with more, but a lengthscale far beyond the data has no slope to
+ * come back by. Returns whether there was any. */
 static bool revive(const oat_search *s, double *theta) {
   const oat_mapping *mapping = &s->mapping;
   bool any = false;
@@ -53,7 +53,7 @@ static bool revive(const oat_search *s, double *theta) {
   return any;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------------ */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 double oat_subset_used(const oat_search *s, const double *theta) {
   const oat_mapping *mapping = &s->mapping;
@@ -66,8 +66,8 @@ double oat_subset_used(const oat_search *s, const double *theta) {
 
 static bool has_few_rows(const oat_search *s, const double *theta, double rows) { return rows < FEW_ROWS * oat_subset_used(s, theta); }
 
-/* Whether `t` is the better optimum. Where the rows left out differ clearly they decide, since it is they that are like rows to come;
- * else the evidence does. */
+/* Whether `t` is the better optimum. Where the rows left out differ clearly they decide, since it is they that are like
+ * rows to come; else the evidence does. */
 static bool is_better(const oat_search *s, const oat_trial *t, const oat_trial *best, double rows) {
   const double margin = t->at.other && has_few_rows(s, t->theta, rows) ? MARGIN * oat_subset_used(s, t->theta) : 0;
   if (best->at.left_out == -HUGE_VAL) {
@@ -104,8 +104,8 @@ static double highest(const oat_trial *field) {
   return evidence;
 }
 
-/* A sample must be larger than the basis of an estimated mean. One that is no smaller than all rows has them in their order, so that what
- * can be factorised here can be factorised again for the model. */
+/* A sample must be larger than the basis of an estimated mean. One that is no smaller than all rows has them in their
+ * order, so that what can be factorised here can be factorised again for the model. */
 static size_t sample_rows(const oat_search *s, size_t wanted) {
   const size_t all = oat_rows_total(s->objective->config.rows), basis = 2 * (1 + oat_rows_basis(s->objective->config.rows));
   const size_t rows = basis > wanted ? basis : wanted;
@@ -194,7 +194,7 @@ done:
   return status;
 }
 
-/* ---- more rows ------------------------------------------------------------------------------------------------------------- */
+/* ---- more rows --------------------------------------------------------------------------------------------------- */
 
 /* Where the optimisations on more rows begin. */
 typedef struct settling {

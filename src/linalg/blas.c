@@ -1,9 +1,10 @@
-/* The BLAS of this process: which one it is, its kernels, its threads and its buffers, found by the names of its functions when the library
- * is loaded. So one build works with whatever BLAS the process has (Debian's alternatives change it afterwards).
+/* The BLAS of this process: which one it is, its kernels, its threads and its buffers, found by the names of its
+ * functions when the library is loaded. So one build works with whatever BLAS the process has (Debian's alternatives
+ * change it afterwards).
  *
- * OpenBLAS's kernels are changed by gotoblas_dynamic_quit and gotoblas_dynamic_init, which it calls itself at its end and at its start. They
- * set one pointer, to a table of functions and block sizes that every call reads anew; its threads and buffers are the same for all tables.
- * So that is sound as long as no call is under way. */
+ * OpenBLAS's kernels are changed by gotoblas_dynamic_quit and gotoblas_dynamic_init, which it calls itself at its end
+ * and at its start. They set one pointer, to a table of functions and block sizes that every call reads anew; its
+ * threads and buffers are the same for all tables. So that is sound as long as no call is under way. */
 #define _GNU_SOURCE /* RTLD_DEFAULT, dladdr */
 #include "linalg/blas.h"
 
@@ -18,7 +19,7 @@
 #include "linalg/linalg.h"
 #include "util/threads.h"
 
-/* ---- what kernels are for ---------------------------------------------------------------------------------------------- */
+/* ---- what kernels are for ---------------------------------------------------------------------------------------- */
 
 /* The names of OpenBLAS (driver/others/dynamic.c). */
 static const struct {
@@ -53,7 +54,7 @@ const char *oat_better_core(const char *core, oat_processor processor) {
   return processor.simd == OAT_SIMD_AVX ? "Sandybridge" : processor.amd ? "Zen" : processor.simd == OAT_SIMD_AVX2 ? "Haswell" : "SkylakeX";
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* Those of the BLAS that was found; NULL where it has none. */
 static struct {
@@ -65,7 +66,8 @@ static struct {
   void (*give_back)(void *buffer);
 } functions;
 
-/* Where products come from: a library, or the file that this code is in, which may hide the names of what was linked in. */
+/* Where products come from: a library, or the file that this code is in, which may hide the names of what was linked
+ * in. */
 typedef struct home {
   void *library; /* for dlsym, which then looks at what this library needs, too */
   bool here;
@@ -136,7 +138,7 @@ static void find_openblas(home at) {
   FIND(functions.give_back, at, blas_memory_free);
 }
 
-/* ---- what it says of itself -------------------------------------------------------------------------------------------- */
+/* ---- what it says of itself -------------------------------------------------------------------------------------- */
 
 /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
 static void read_openblas(oat_blas *blas) {
@@ -189,8 +191,8 @@ static void read_mkl(oat_blas *blas) {
   LOOK_UP(functions.get_threads, anywhere, "MKL_Get_Max_Threads");
 }
 
-/* The reference implementation has no name but that of its file (libRblas is R's copy of it). Files of this name that have more than the
- * standard asks for are others, such as Debian's BLIS, which hides its own names there. */
+/* The reference implementation has no name but that of its file (libRblas is R's copy of it). Files of this name that
+ * have more than the standard asks for are others, such as Debian's BLIS, which hides its own names there. */
 static bool is_reference(home at, const char *file) {
   const bool named = strncmp(file, "libblas.", 8) == 0 || strncmp(file, "libRblas.", 9) == 0;
   return named && symbol(at, "daxpby_") == NULL && symbol(at, "dgemmt_") == NULL;
@@ -220,7 +222,7 @@ static void look(oat_blas *blas) {
   leave_home(at);
 }
 
-/* ---- putting it right -------------------------------------------------------------------------------------------------- */
+/* ---- putting it right -------------------------------------------------------------------------------------------- */
 
 static const char variable[] = "OPENBLAS_CORETYPE";
 
@@ -245,7 +247,7 @@ static void put_right(oat_blas *blas, oat_processor processor) {
   snprintf(blas->core, sizeof blas->core, "%s", functions.core());
 }
 
-/* ---- for people -------------------------------------------------------------------------------------------------------- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"OpenBLAS", "BLIS", "MKL", "ATLAS", "FlexiBLAS", "the reference implementation", "unknown"};
 
@@ -290,7 +292,7 @@ void oat_blas_complaint(const oat_blas *blas, oat_processor processor, char *out
   }
 }
 
-/* ---- the BLAS of this process ------------------------------------------------------------------------------------------ */
+/* ---- the BLAS of this process ------------------------------------------------------------------------------------ */
 
 static oat_blas found;
 static char line[200], complaint[400];
@@ -316,7 +318,7 @@ const char *oat_blas_name(void) { return line; }
 
 const char *oat_blas_news(void) { return complaint[0] == '\0' || atomic_exchange(&told, true) ? NULL : complaint; }
 
-/* ---- threads and buffers ----------------------------------------------------------------------------------------------- */
+/* ---- threads and buffers ----------------------------------------------------------------------------------------- */
 
 void oat_set_blas_threads(int threads) {
   if (functions.set_threads != NULL) {

@@ -1,5 +1,6 @@
 /* Prediction from K x K factors only: v = L^-1 k(Z, x), u = LB^-1 v;
- *   mean = m + u . c,  latent variance = k(x, x) - |v|^2 + |u|^2 (|u|^2 alone for dic, k(x, x) - |v|^2 for the full GP).
+ *   mean = m + u . c
+ *   latent variance = k(x, x) - |v|^2 + |u|^2 (|u|^2 alone for dic, k(x, x) - |v|^2 for the full GP)
  * The variance of an observation adds the noise, once. The mean alone is m + k(x, Z) . (L^-T LB^-T c), in O(K) instead
  * of O(K^2) a row. */
 #include <float.h>
@@ -338,8 +339,8 @@ static oatgp_status factorise_posterior(oatgp_context *ctx, size_t n, const doub
                   n);
 }
 
-/* Draws, some at a time: each is the mean and L times normal numbers. Panels of rows of L, whose columns behind the panel
- * are 0, go through all of them. */
+/* Draws, some at a time: each is the mean and L times normal numbers. Panels of rows of L, whose columns behind the
+ * panel are 0, go through all of them. */
 typedef struct drawing {
   size_t n, count;
   const double *l;

@@ -6,8 +6,8 @@
 
 #include "util/threads.h"
 
-/* Doubles of a sum that are added at a time. OAT_CHUNK is too long here: the sums of 128 knots would be one chunk, which one
- * thread adds for all lanes while the others wait. */
+/* Doubles of a sum that are added at a time. OAT_CHUNK is too long here: the sums of up to 127 knots would be one
+ * chunk, which one thread adds for all lanes while the others wait. */
 enum { CHUNK = 4096 };
 
 /* What the threads of a loop share. */
