@@ -16,8 +16,6 @@ oatgp_status oat_auto_evaluate(oat_search *search);
  * predicted the rows clearly better. A model that cannot be evaluated is none. */
 oatgp_status oat_incumbent_offer(oat_search *search);
 void oat_incumbent_offer_exact(oat_search *search, const oat_optimum *found);
-/* Another search's model, with neighbours, becomes the incumbent. */
-void oat_incumbent_take_neighbours(oat_search *search, const oat_search *with, double left_out);
 void oat_incumbent_forget(oat_search *search);
 /* Whether the exact GP has no more over a constant with noise than chance gives. */
 bool oat_incumbent_is_chance(const oat_search *search, const oat_optimum *found);

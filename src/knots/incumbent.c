@@ -20,16 +20,6 @@ oatgp_status oat_auto_evaluate(oat_search *s) {
 
 /* ---- the incumbent ----------------------------------------------------------------------------------------------- */
 
-void oat_incumbent_take_neighbours(oat_search *s, const oat_search *with, double left_out) {
-  oat_search_state *state = &s->state;
-  oat_search_copy(s, &with->point, with->state.k, &s->best);
-  state->best_k = with->state.k;
-  state->best_value = with->state.value;
-  state->best_neighbours = with->objective->config.neighbours;
-  state->best_exact = false;
-  state->left_out = fmax(state->left_out, left_out);
-}
-
 static void offer_with(oat_search *s, double left_out, bool exact) {
   oat_search_state *state = &s->state;
   const bool far = state->best_exact && !exact && state->value < state->evidence - oat_auto_tolerance(s);

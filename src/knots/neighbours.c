@@ -1,12 +1,15 @@
 /* Knots and neighbours in the automatic selection. What many knots would be needed for may be local: then a row's
  * neighbours tell more than further knots do. Few knots are chosen greedily at the parameters of the exact GP of a
  * subset, and the parameters are optimised with neighbours. Twice as many neighbours, or twice as many knots, are taken
- * for as long as the rows left out gain the tolerance by them; then the parameters are optimised again. */
+ * for as long as the rows left out gain the tolerance by them; then the parameters are optimised again.
+ *
+ * The search that this is for stays as it was until the end, so that one that is halted can go on from before. */
 #include <math.h>
 #include <string.h>
 
 #include "knots/auto.h"
 #include "objective/sparse.h"
+#include "util/clock.h"
 #include "util/machine.h"
 
 enum {
@@ -18,15 +21,30 @@ enum {
   LAST_ITERATIONS = 20, /* after there have become more */
   PATIENCE = 3
 };
-#define REST 30.0 /* as in auto.c */
+#define REST 30.0        /* as in auto.c */
+#define OF_TIME 0.85     /* part of the time left that is theirs: the rest is for what ends the fit */
+#define SURELY 2.0       /* standard errors that a gain must have */
+#define EVALUATIONS 20.0 /* of the knots alone that there must be time for, to begin, for each of ITERATIONS */
+
+/* The best so far. */
+typedef struct candidate {
+  oat_scratch memory;
+  oat_point point;
+  size_t k, neighbours; /* no neighbours: the incumbent, with knots alone */
+  double value;
+  double *left_out; /* the log density of each row, given the others */
+  double *trial;    /* as many, for another */
+} candidate;
 
 /* A search with neighbours beside the one that it is for. */
 typedef struct with {
   oat_search *s;
   const oat_rows *rows;
+  candidate *best;
   oat_search sub;
-  double left_out; /* of the rows, at its point; -HUGE_VAL if that is not known */
 } with;
+
+/* ---- one number of knots and of neighbours ------------------------------------------------------------------------ */
 
 static bool report(void *self, const oat_search *sub, oat_search_event event) {
   const oat_search *s = self;
@@ -44,6 +62,17 @@ static oat_objective_config config_of(const with *w, size_t k, size_t m) {
   return config;
 }
 
+static oat_optim_settings limits_of(const oat_search *s) {
+  oat_optim_settings limits = s->limits;
+  const double now = oat_seconds();
+  limits.max_iter = fmin(ITERATIONS, limits.max_iter);
+  limits.obj_tol = fmax(oat_auto_tolerance(s) / REST, limits.obj_tol);
+  limits.patience = PATIENCE;
+  limits.max_eval = limits.max_eval > 0 ? fmax(limits.max_eval - s->state.evaluations, 1) : 0;
+  limits.deadline = limits.deadline > 0 ? now + OF_TIME * (limits.deadline - now) : 0;
+  return limits;
+}
+
 /* With so many knots, chosen at the parameters theta, and neighbours. */
 static oatgp_status open_with(with *w, const double *theta, size_t k, size_t m) {
   oat_search *s = w->s, *sub = &w->sub;
@@ -52,21 +81,17 @@ static oatgp_status open_with(with *w, const double *theta, size_t k, size_t m) 
   *sub = (oat_search){.ctx = s->ctx,
                       .mapping = s->mapping,
                       .method = oat_optim_find("lbfgs"),
-                      .limits = s->limits,
+                      .limits = limits_of(s),
                       .given = s->given,
                       .settings = {.max_knots = k},
                       .none_free = s->none_free,
                       .report = report,
                       .self = s,
                       .state = {.value = -HUGE_VAL, .rng = s->state.rng}};
-  sub->limits.max_iter = fmin(ITERATIONS, s->limits.max_iter);
-  sub->limits.obj_tol = fmax(oat_auto_tolerance(s) / REST, s->limits.obj_tol);
-  sub->limits.patience = PATIENCE;
   TRY(oat_objective_create(s->ctx, &config, &sub->objective));
   TRY(oat_search_open(sub));
   memcpy(sub->point.theta, theta, oat_theta_count(s->mapping.kernel, s->mapping.d) * sizeof *theta);
   TRY(oat_knots_greedy(sub, k));
-  s->state.rng = sub->state.rng;
 done:
   return status;
 }
@@ -76,63 +101,77 @@ static void close_with(with *w) {
   oat_search_close(&w->sub);
 }
 
-/* The density of the rows left out, at the point with its neighbours. */
-static oatgp_status appraise(with *w) {
+/* Whether `trial` is better by the tolerance, and by more than chance: a few rows may make all of the difference. */
+static bool is_better(const with *w) {
+  const size_t n = oat_rows_total(w->rows);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double gain = w->best->trial[i] - w->best->left_out[i];
+    sum += gain;
+    squares += gain * gain;
+  }
+  return sum > oat_auto_tolerance(w->s) && sum > SURELY * sqrt(squares);
+}
+
+/* The density of the rows left out, at the point with its neighbours. It becomes the best if it is. */
+static oatgp_status appraise(with *w, bool *better) {
+  const oat_search *sub = &w->sub;
+  candidate *best = w->best;
   oatgp_status status = OATGP_OK;
-  w->left_out = -HUGE_VAL;
-  TRY(oat_objective_find_neighbours(w->sub.objective, &w->sub.point));
+  *better = false;
+  TRY(oat_objective_find_neighbours(sub->objective, &sub->point));
   if (oat_search_evaluate(&w->sub) == OATGP_OK) {
-    TRY(oat_objective_left_out(w->sub.objective, &w->sub.point, &w->left_out));
+    TRY(oat_objective_left_out_rows(sub->objective, &sub->point, best->trial));
+    *better = is_better(w);
+  }
+  if (*better) {
+    double *const left_out = best->left_out;
+    oat_search_copy(w->s, &sub->point, sub->state.k, &best->point);
+    best->k = sub->state.k;
+    best->neighbours = sub->objective->config.neighbours;
+    best->value = sub->state.value;
+    best->left_out = best->trial;
+    best->trial = left_out;
   }
 done:
   return status;
 }
 
-/* Whether the rows left out are predicted better than by the incumbent, by the tolerance; then it is the incumbent. */
-static bool offer(with *w) {
-  oat_search *s = w->s;
-  const bool better = w->left_out > s->state.left_out + oat_auto_tolerance(s);
-  if (better) {
-    oat_incumbent_take_neighbours(s, &w->sub, w->left_out);
-  }
-  return better;
-}
-
-/* Optimises the parameters, and offers what they lead to. */
-static oatgp_status improve(with *w, double iterations, bool *taken) {
-  oat_search *s = w->s;
+static oatgp_status improve(with *w, double iterations, bool *better) {
   oat_optim_settings limits = w->sub.limits;
   oatgp_status status = OATGP_OK;
   limits.max_iter = fmin(iterations, limits.max_iter);
   TRY(oat_search_optimise(&w->sub, w->sub.state.k, &limits));
-  s->state.iterations += w->sub.state.iterations;
-  s->state.evaluations += w->sub.state.evaluations;
-  s->state.stop = oat_search_halted(&w->sub) ? w->sub.state.stop : s->state.stop;
-  TRY(appraise(w));
-  *taken = offer(w);
+  TRY(appraise(w, better));
 done:
   return status;
 }
+
+/* ---- more of them -------------------------------------------------------------------------------------------------- */
 
 /* Whether they may take so much memory: half of what there is. */
 static bool fits(const oat_search *s, size_t k, size_t m) {
   return 2 * oat_neighbour_bytes((double)oat_auto_rows(s), (double)k, (double)m) <= (double)oat_machine_available();
 }
 
+static bool may_have(const with *w, size_t k, size_t m) {
+  return k <= MOST_KNOTS && m <= MOST_NEIGHBOURS && k <= w->s->settings.max_knots && fits(w->s, k, m) && !oat_search_late(&w->sub, 8);
+}
+
 /* Another number of knots or of neighbours at the same parameters, if it is better there. */
-static oatgp_status extend(with *w, size_t k, size_t m, bool *taken) {
-  with more = {.s = w->s, .rows = w->rows};
+static oatgp_status extend(with *w, size_t k, size_t m, bool *better) {
+  with more = {.s = w->s, .rows = w->rows, .best = w->best};
   oatgp_status status = OATGP_OK;
-  *taken = false;
-  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || !fits(w->s, k, m) || oat_search_late(&w->sub, 8) ||
-      oat_search_halted(w->s)) {
+  *better = false;
+  if (!may_have(w, k, m)) {
     return OATGP_OK;
   }
   TRY(open_with(&more, w->sub.point.theta, k, m));
   more.sub.pace = w->sub.pace * (double)(k * m) / (double)(w->sub.state.k * w->sub.objective->config.neighbours);
-  TRY(appraise(&more));
-  *taken = offer(&more);
-  if (*taken) {
+  TRY(appraise(&more, better));
+  if (*better) {
+    more.sub.state.iterations = w->sub.state.iterations;
+    more.sub.state.evaluations += w->sub.state.evaluations;
     close_with(w);
     *w = more;
     more.sub = (oat_search){0};
@@ -155,31 +194,101 @@ done:
   return status;
 }
 
-oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
-  with w = {.s = s};
-  oat_rows *rows = NULL;
-  bool grown = false, better;
-  const size_t k = KNOTS < s->settings.max_knots ? KNOTS : s->settings.max_knots;
+static oatgp_status try_all(with *w, size_t k) {
+  bool better = false, grown = false;
   oatgp_status status = OATGP_OK;
+  TRY(open_with(w, w->s->subset, k, NEIGHBOURS));
+  TRY(improve(w, ITERATIONS, &better));
+  if (better && !oat_search_halted(&w->sub)) {
+    TRY(grow(w, &grown));
+  }
+  if (grown) {
+    TRY(improve(w, LAST_ITERATIONS, &better));
+  }
+done:
+  return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+
+static candidate new_candidate(const oat_search *s) {
+  candidate best = {.memory = {.ctx = s->ctx}};
+  best.point.theta = oat_take_doubles(&best.memory, oat_theta_count(s->mapping.kernel, s->mapping.d), 1);
+  best.point.z = oat_take_doubles(&best.memory, MOST_KNOTS, s->mapping.d);
+  best.left_out = oat_take_doubles(&best.memory, oat_auto_rows(s), 1);
+  best.trial = oat_take_doubles(&best.memory, oat_auto_rows(s), 1);
+  return best;
+}
+
+/* What the rows left out are in the incumbent, in the order of the rows here. */
+static oatgp_status measure_incumbent(const with *w) {
+  const oat_search *s = w->s;
+  oat_objective_config config = s->objective->config;
+  oat_objective *objective = NULL;
+  double value;
+  oatgp_status status = OATGP_OK;
+  config.rows = w->rows;
+  config.k = config.capacity = s->state.best_k;
+  TRY(oat_objective_create(s->ctx, &config, &objective));
+  const oatgp_status evaluated = oat_objective_evaluate(objective, &s->best, &value, NULL);
+  TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(s->ctx, objective, &s->best) : evaluated);
+  TRY(oat_objective_left_out_rows(objective, &s->best, w->best->left_out));
+done:
+  oat_objective_free(objective);
+  return status;
+}
+
+static double sum_of(size_t n, const double *values) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += values[i];
+  }
+  return sum;
+}
+
+/* What has been found becomes a part of the search. One that is halted tells first that it is where it was. */
+static void hand_over(oat_search *s, const with *w, bool *taken) {
+  const candidate *best = w->best;
+  oat_search_state *state = &s->state;
+  if (oat_search_halted(&w->sub)) {
+    s->report(s->self, s, OAT_SEARCH_HALT);
+    state->stop = w->sub.state.stop;
+  }
+  state->rng = w->sub.state.rng;
+  state->iterations += w->sub.state.iterations;
+  state->evaluations += w->sub.state.evaluations;
+  *taken = best->neighbours > 0;
+  if (*taken) {
+    oat_search_copy(s, &best->point, best->k, &s->best);
+    state->best_k = best->k;
+    state->best_neighbours = best->neighbours;
+    state->best_exact = false;
+    state->best_value = best->value;
+    state->left_out = sum_of(oat_rows_total(w->rows), best->left_out);
+    state->stop = oat_search_halted(s) ? state->stop : OATGP_STOP_NEIGHBOURS;
+  }
+}
+
+oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
+  const size_t k = KNOTS < s->settings.max_knots ? KNOTS : s->settings.max_knots;
+  candidate best = new_candidate(s);
+  with w = {.s = s, .best = &best};
+  oat_rows *rows = NULL;
+  oatgp_status status;
+  *taken = false;
+  TRY(best.memory.status);
   if (!fits(s, k, NEIGHBOURS)) {
     oat_say(s->ctx, OATGP_NOTE, "neighbours are not tried: the memory is too small for so many rows");
-    return OATGP_OK;
-  }
-  TRY(s->ordered(s->self, &rows));
-  w.rows = rows;
-  TRY(open_with(&w, s->subset, k, NEIGHBOURS));
-  TRY(improve(&w, ITERATIONS, taken));
-  if (*taken) {
-    TRY(grow(&w, &grown));
-  }
-  if (grown && !oat_search_halted(s)) {
-    TRY(improve(&w, LAST_ITERATIONS, &better));
-  }
-  if (*taken && !oat_search_halted(s)) {
-    s->state.stop = OATGP_STOP_NEIGHBOURS;
+  } else if (!oat_search_late(s, EVALUATIONS * ITERATIONS)) {
+    TRY(s->ordered(s->self, &rows));
+    w.rows = rows;
+    TRY(measure_incumbent(&w));
+    TRY(try_all(&w, k));
+    hand_over(s, &w, taken);
   }
 done:
   close_with(&w);
   oat_rows_free(rows);
+  oat_scratch_free(&best.memory);
   return status;
 }

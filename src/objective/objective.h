@@ -113,6 +113,8 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
 /* A sparse model, after an evaluation at this point: the sum of the log densities of the rows, each predicted from all
  * others (the coefficients of a mean as they are). O(N K^2). */
 oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
+/* The log density of each row. Allocates. */
+oatgp_status oat_objective_left_out_rows(oat_objective *objective, const oat_point *point, double *density);
 /* The full GP, after an evaluation with its gradient: the sum of the log densities of each row given all others, with
  * the coefficients of a mean estimated without it. O(n). */
 oatgp_status oat_full_left_out(oat_objective *objective, double *sum);
