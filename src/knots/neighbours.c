@@ -124,7 +124,8 @@ static oatgp_status extend(with *w, size_t k, size_t m, bool *taken) {
   with more = {.s = w->s, .rows = w->rows};
   oatgp_status status = OATGP_OK;
   *taken = false;
-  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || !fits(w->s, k, m) || oat_search_late(&w->sub, 8) || oat_search_halted(w->s)) {
+  if (k > MOST_KNOTS || m > MOST_NEIGHBOURS || k > w->s->settings.max_knots || !fits(w->s, k, m) || oat_search_late(&w->sub, 8) ||
+      oat_search_halted(w->s)) {
     return OATGP_OK;
   }
   TRY(open_with(&more, w->sub.point.theta, k, m));

@@ -66,10 +66,11 @@ static oatgp_status check_neighbours(oatgp_context *ctx, const oat_objective_con
   if (m == 0 || bytes <= most) {
     return OATGP_OK;
   }
-  return oat_fail(ctx, OATGP_MEMORY,
-                  "%.0f rows with %.0f knots and %.0f neighbours need %.3g GiB, and this machine has %.3g GiB to spare: take fewer knots or "
-                  "neighbours, or a model without neighbours",
-                  n, k, m, bytes / 1073741824, most / 1073741824);
+  return oat_fail(
+      ctx, OATGP_MEMORY,
+      "%.0f rows with %.0f knots and %.0f neighbours need %.3g GiB, and this machine has %.3g GiB to spare: take fewer knots or "
+      "neighbours, or a model without neighbours",
+      n, k, m, bytes / 1073741824, most / 1073741824);
 }
 
 static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
