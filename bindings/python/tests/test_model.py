@@ -51,7 +51,7 @@ def test_order_changes_no_bit(waves):
 def test_neighbours(waves):
     X, y = waves
     model = oatgp.fit(X, y, **FEW, approx="fitc", neighbours=4)
-    assert (model.neighbours, model.predict_neighbours) == (4, 12)
+    assert (model.neighbours, model.predict_neighbours) == (4, 8)
     assert "6 knots, 4 neighbours" in repr(model)
     assert "and 4 neighbours of each row" in model._repr_html_()
     alone = oatgp.fit(X, y, **FEW, approx="fitc")
