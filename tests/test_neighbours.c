@@ -114,7 +114,7 @@ static double check_dense(scratch *s, const problem *p, const oat_kernel *kernel
       fix_neighbours(s, kernel, p, neighbours, text);
       s->settings.mean = mean_for(bases[b]);
       s->settings.predict_neighbours = (int64_t)(3 * neighbours);
-      const answers got = answers_of(s, p, noise, at), wanted = dense_answers(p, &rows, kernel, neighbours, 2 * neighbours, at);
+      const answers got = answers_of(s, p, noise, at), wanted = dense_answers(p, &rows, kernel, neighbours, 3 * neighbours, at);
       worst = worse_of(worst, difference_of(&got, &wanted));
     }
   }
@@ -286,7 +286,7 @@ static void little_noise_is_right(void **state) {
   p.theta[OAT_TAU] = 1e-5;
   fix_neighbours(s, kernel, &p, 6, text);
   s->settings.predict_neighbours = 18;
-  const answers got = answers_of(s, &p, NOISE_PLAIN, at), wanted = dense_answers(&p, &rows, kernel, 6, 12, at);
+  const answers got = answers_of(s, &p, NOISE_PLAIN, at), wanted = dense_answers(&p, &rows, kernel, 6, 18, at);
   assert_true(difference_of(&got, &wanted) <= 1e-9);
   free_problem(&p);
 }
