@@ -7,13 +7,13 @@
 static bool sparse(const oat_setup *s) { return s->approx->sparse; }
 static bool has_power(const oat_setup *s) { return s->approx->power; }
 static bool can_have_neighbours(const oat_setup *s) { return s->approx->neighbours; }
-static bool has_neighbours(const oat_setup *s) { return oat_setup_neighbours(s) > 0; }
 static bool has_shape(const oat_setup *s) { return s->kernel->profile->has_shape; }
 static bool has_knots(const oat_setup *s) { return sparse(s) && s->knots != NULL; }
 static bool relative_jitter(const oat_setup *s) { return sparse(s) && s->settings->jitter_absolute == 0; }
 static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint != '\0'; }
 
 static bool automatic(const oat_setup *s) { return s->strategy->automatic; }
+static bool may_have_neighbours(const oat_setup *s) { return oat_setup_neighbours(s) > 0 || (automatic(s) && s->approx->trace); }
 static bool selects(const oat_setup *s) { return sparse(s) || s->strategy == oat_strategy_find(s->settings->select); }
 static bool has_tolerance(const oat_setup *s) { return sparse(s) && automatic(s); }
 static bool grows(const oat_setup *s) { return sparse(s) && s->strategy->grows; }
@@ -39,8 +39,8 @@ typedef struct effect {
 static const effect effects[] = {
     {"alpha", has_power, "only --approx pep has a power"},
     {"neighbours", can_have_neighbours, "only --approx fitc has neighbours"},
-    {"predict_neighbours", has_neighbours, "there are no --neighbours"},
-    {"order", has_neighbours, "there are no --neighbours, for which the order of the rows counts"},
+    {"predict_neighbours", may_have_neighbours, "there are no --neighbours"},
+    {"order", may_have_neighbours, "there are no --neighbours, for which the order of the rows counts"},
     {"shape", has_shape, "the kernel has no shape"},
     {"knots", sparse, "the full GP has no knots"},
     {"knots_scaled", has_knots, "only the knots of a file or an array have units"},

@@ -7,8 +7,8 @@
 
 #include "util/clock.h"
 
-#define FAR 0.3            /* share of the distances that may come from other inputs than where neighbours were found, in an optimisation */
-#define NEAR 0.05          /* and at its end */
+#define FAR 0.1            /* share of the distances that may come from other inputs than where neighbours were found, in an optimisation */
+#define NEAR 0.01          /* and at its end */
 enum { MOST_ROUNDS = 20 }; /* of neighbours found again */
 #define LAST_STEPS 2.0     /* evaluations with gradient that the last steps of a fit are worth: the model and its leave-one-out scores */
 
@@ -166,6 +166,7 @@ static oatgp_status begin(oat_search *s) {
   memcpy(s->optim->state, s->resumed, s->optim->state_count * sizeof(double));
   free(s->resumed);
   s->resumed = NULL;
+  oat_mapping_unpack(&s->mapping, s->optim->x, &s->trial);
   return oat_optim_sound(s->optim)
              ? OATGP_OK
              : oat_fail(s->ctx, OATGP_FORMAT, "the checkpoint is damaged: no optimiser can be in the state that it has");

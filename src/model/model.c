@@ -1,9 +1,10 @@
 /* The model as an object: memory, derived parts, prior mean. */
 #include "model/model.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util/hash.h"
 
 static void free_rows(oatgp_model *model) {
   oat_rows_free(model->residuals);
@@ -148,20 +149,27 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   return status;
 }
 
+/* Tells models apart by what is in them and by where their rows are; never 0. */
+static size_t mark_of(const oatgp_model *model) {
+  uint64_t mark = oat_hash(OAT_HASH_START, model->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
+  mark = oat_hash(mark, model->c, model->k * sizeof *model->c);
+  mark = oat_hash(mark, model->z, model->k * model->d * sizeof *model->z);
+  mark = oat_hash(mark, model->kept.x, model->kept.n * model->d * sizeof *model->kept.x);
+  return (size_t)(mark ^ (uintptr_t)model->residuals) | 1;
+}
+
 /* The rows that it keeps, as rows. */
 static oatgp_status take_rows(oatgp_context *ctx, oatgp_model *model) {
   oatgp_status status = OATGP_OK;
   free_rows(model);
   TRY(oat_rows_from_kept(ctx, &model->kept, &model->scaling, model->p, &model->rows));
   TRY(oat_rows_less_mean(ctx, model->rows, model->coefficient, &model->residuals));
+  model->mark = mark_of(model);
 done:
   return status;
 }
 
-static atomic_size_t models = 0;
-
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
-  model->serial = ++models;
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }

@@ -105,7 +105,7 @@ struct oatgp_model {
   size_t near;                /* of a point that is predicted */
   oat_kept_rows kept;         /* with neighbours: the rows in their order */
   oat_rows *rows, *residuals; /* with neighbours: the same as rows, and less the mean; made by oat_model_finish */
-  size_t serial;              /* tells models apart: made there, too */
+  size_t mark;                /* tells such models apart: made there, too */
   double *history;            /* history_count x 3 */
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
@@ -135,7 +135,7 @@ static inline oat_device_config oat_model_device(const oatgp_model *model, oat_w
 }
 /* The same with the rows of a model that has neighbours. */
 static inline oat_device_config oat_model_rows_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .where = where, .neighbours = model->near, .predicts = true, .of = model->serial};
+  return (oat_device_config){.max_knots = model->k, .where = where, .neighbours = model->near, .predicts = true, .of = model->mark};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
