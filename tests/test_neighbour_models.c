@@ -361,7 +361,24 @@ static void forged_files_are_refused(void **state) {
 
 /* ---- checkpoints -------------------------------------------------------------------------------------------------- */
 
-/* Stopped after so many events and resumed, the fit is the one that was never stopped. */
+/* Stopped after so many events and resumed, the fit is the one that was never stopped. False if it ended before. */
+static bool resumes_to(scratch *s, const oatgp_data *data, size_t events, const oatgp_model *whole) {
+  watch w = {.stop_after = events};
+  s->settings.checkpoint = s->path;
+  oatgp_model *part = fit_watched(s, data, &w), *model = NULL;
+  const bool stopped = info_of(part).stop == OATGP_STOP_USER;
+  oatgp_model_free(part);
+  s->settings.checkpoint = "";
+  if (stopped) {
+    s->settings.resume = s->path;
+    must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model));
+    s->settings.resume = "";
+    expect_same_model(s, data, whole, model);
+    oatgp_model_free(model);
+  }
+  return stopped;
+}
+
 static void resumed_fits_have_the_same_bits(void **state) {
   scratch *s = *state;
   static const char *const selections[] = {"simultaneous", "oat-rs", "fixed"};
@@ -377,24 +394,34 @@ static void resumed_fits_have_the_same_bits(void **state) {
     s->settings.max_knots = 9;
     s->settings.restarts = 1;
     oatgp_model *whole = must_fit(s, data, NULL);
-    for (size_t events = 2; events < 100; events += under_valgrind() ? 40 : 19) {
-      watch w = {.stop_after = events};
-      s->settings.checkpoint = s->path;
-      oatgp_model *part = fit_watched(s, data, &w), *model = NULL;
-      const bool stopped = info_of(part).stop == OATGP_STOP_USER;
-      oatgp_model_free(part);
-      s->settings.checkpoint = "";
-      if (!stopped) {
-        break;
-      }
-      s->settings.resume = s->path;
-      must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model));
-      s->settings.resume = "";
-      expect_same_model(s, data, whole, model);
-      oatgp_model_free(model);
+    for (size_t events = 2; events < 100 && resumes_to(s, data, events, whole); events += under_valgrind() ? 40 : 19) {
     }
     oatgp_model_free(whole);
   }
+  oatgp_data_free(data);
+}
+
+/* The same for an automatic fit that tries neighbours, and takes them: one that is stopped meanwhile has the better of
+ * what there is, and goes on from before. */
+static void resumed_trials_have_the_same_bits(void **state) {
+  scratch *s = *state;
+  if (under_valgrind()) {
+    skip();
+  }
+  oatgp_data *data = wavy_data(s, 400, 2, 0.02, 318);
+  for (size_t i = 0; i < data->n; i++) { /* rough: far more waves than knots */
+    const double a = data->x[i], b = data->x[i + data->n];
+    data->own_y[i] += 0.7 * sin(9 * a + 5 * b) + 0.5 * sin(17 * b - 7 * a) + 0.4 * sin(31 * a + 11 * b) + 0.3 * sin(23 * a - 29 * b);
+  }
+  oatgp_settings_default(&s->settings);
+  s->settings.kernel = "matern32-ard";
+  s->settings.subset_rows = 100;
+  oatgp_model *whole = must_fit(s, data, NULL);
+  assert_true(whole->neighbours > 0);
+  assert_int_equal(info_of(whole).stop, OATGP_STOP_NEIGHBOURS);
+  for (size_t events = 20; resumes_to(s, data, events, whole); events += 47) {
+  }
+  oatgp_model_free(whole);
   oatgp_data_free(data);
 }
 
@@ -526,6 +553,7 @@ int main(void) {
       WITH_SCRATCH(files_change_no_bit),
       WITH_SCRATCH(forged_files_are_refused),
       WITH_SCRATCH(resumed_fits_have_the_same_bits),
+      WITH_SCRATCH(resumed_trials_have_the_same_bits),
       WITH_SCRATCH(hard_data),
       WITH_SCRATCH(hardly_any_noise),
       WITH_SCRATCH(time_limits),

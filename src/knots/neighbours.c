@@ -21,10 +21,10 @@ enum {
   LAST_ITERATIONS = 20, /* after there have become more */
   PATIENCE = 3
 };
-#define REST 30.0        /* as in auto.c */
-#define OF_TIME 0.85     /* part of the time left that is theirs: the rest is for what ends the fit */
-#define SURELY 2.0       /* standard errors that a gain must have */
-#define EVALUATIONS 20.0 /* of the knots alone that there must be time for, to begin, for each of ITERATIONS */
+#define REST 30.0       /* as in auto.c */
+#define OF_TIME 0.85    /* part of the time left that is theirs: the rest is for what ends the fit */
+#define SURELY 2.0      /* standard errors that a gain must have */
+#define EVALUATIONS 8.0 /* that there must be time for, to try more of them */
 
 /* The best so far. */
 typedef struct candidate {
@@ -154,8 +154,13 @@ static bool fits(const oat_search *s, size_t k, size_t m) {
   return 2 * oat_neighbour_bytes((double)oat_auto_rows(s), (double)k, (double)m) <= (double)oat_machine_available();
 }
 
-static bool may_have(const with *w, size_t k, size_t m) {
-  return k <= MOST_KNOTS && m <= MOST_NEIGHBOURS && k <= w->s->settings.max_knots && fits(w->s, k, m) && !oat_search_late(&w->sub, 8);
+/* Whether there may be so many, and there is time to see. */
+static bool may_have(with *w, size_t k, size_t m) {
+  const bool may = k <= MOST_KNOTS && m <= MOST_NEIGHBOURS && k <= w->s->settings.max_knots && fits(w->s, k, m);
+  if (may && oat_search_late(&w->sub, EVALUATIONS)) {
+    w->sub.state.stop = OATGP_STOP_TIME;
+  }
+  return may && !oat_search_halted(&w->sub);
 }
 
 /* Another number of knots or of neighbours at the same parameters, if it is better there. */
@@ -202,7 +207,7 @@ static oatgp_status try_all(with *w, size_t k) {
   if (better && !oat_search_halted(&w->sub)) {
     TRY(grow(w, &grown));
   }
-  if (grown) {
+  if (grown && !oat_search_halted(&w->sub)) {
     TRY(improve(w, LAST_ITERATIONS, &better));
   }
 done:
@@ -279,7 +284,7 @@ oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
   TRY(best.memory.status);
   if (!fits(s, k, NEIGHBOURS)) {
     oat_say(s->ctx, OATGP_NOTE, "neighbours are not tried: the memory is too small for so many rows");
-  } else if (!oat_search_late(s, EVALUATIONS * ITERATIONS)) {
+  } else {
     TRY(s->ordered(s->self, &rows));
     w.rows = rows;
     TRY(measure_incumbent(&w));
