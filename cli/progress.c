@@ -239,7 +239,7 @@ static void hear(void *user, const char *what, size_t done, size_t total) {
 static void set_state(cli *c, const oatgp_event *event) {
   cli_progress *p = &c->progress;
   const bool grows = !p->refines && c->settings.max_knots > 0 && event->max_knots > 0;
-  char restart[40] = "", most[24] = "", near[40] = "", knots[96] = "full GP";
+  char restart[40] = "", most[24] = "", near[40] = "", knots[128] = "full GP";
   if (event->restart > 0) {
     snprintf(restart, sizeof restart, "restart %" PRId64 ", ", event->restart);
   }

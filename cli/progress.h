@@ -14,7 +14,7 @@ typedef struct cli_progress {
   double begin, next; /* seconds: when it began, when the next line is due */
   int shown;          /* letters of the line that stands on the terminal */
   char part[48];      /* comes before everything: "fold 3 of 10: " */
-  char state[160];    /* what the optimiser or the certificate has; "" outside them */
+  char state[240];    /* what the optimiser or the certificate has; "" outside them */
   char extra[64];     /* what it has besides */
   double rate;        /* evaluations in a second; 0 if that cannot be told */
   double deadline;    /* seconds: when the time limit ends it, if there is one */
