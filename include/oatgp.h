@@ -284,8 +284,8 @@ typedef struct oatgp_model_info {
                                  and the position of every knot that was proposed */
   double loo_mean_nlp, loo_rmse, loo_coverage95; /* leave-one-out scores of the fit's rows (oatgp_loo); NaN if they are not known */
   double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
-  size_t neighbours, predict_neighbours; /* rows that each row and each prediction looks at beside the knots, or 0; the model then holds
-                                            its rows */
+  size_t neighbours, predict_neighbours;         /* rows that each row and each prediction is made from beside the knots; 0: none. With
+                                            them the model holds its rows */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);

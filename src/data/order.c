@@ -7,15 +7,10 @@
 #include "util/lanes.h"
 #include "util/memory.h"
 
-typedef struct ticket {
-  uint64_t number;
-  size_t row;
-} ticket;
-
 typedef struct drawing {
   const oatgp_data *data;
   uint64_t seed;
-  ticket *ticket;
+  oat_marked *ticket;
 } drawing;
 
 /* Spreads the last bytes of a checksum over all its bits. */
@@ -42,13 +37,8 @@ static void draw_chunk(void *self, size_t lane, size_t item) {
     }
     hash = hash_column(hash, data->y, i);
     hash = hash_column(hash, data->weight, i);
-    d->ticket[i] = (ticket){mixed(hash_column(hash, data->noise, i)), i};
+    d->ticket[i] = (oat_marked){mixed(hash_column(hash, data->noise, i)), i};
   }
-}
-
-static int compare(const void *first, const void *second) {
-  const ticket *a = first, *b = second;
-  return a->number != b->number ? (a->number < b->number ? -1 : 1) : (a->row > b->row) - (a->row < b->row);
 }
 
 oatgp_status oat_data_order(oatgp_context *ctx, const oatgp_data *data, uint64_t seed, size_t *order) {
@@ -58,7 +48,7 @@ oatgp_status oat_data_order(oatgp_context *ctx, const oatgp_data *data, uint64_t
   loop.item = draw_chunk;
   loop.self = &d;
   oat_loop_run(&loop);
-  qsort(d.ticket, data->n, sizeof *d.ticket, compare);
+  qsort(d.ticket, data->n, sizeof *d.ticket, oat_by_mark);
   for (size_t i = 0; i < data->n; i++) {
     order[i] = d.ticket[i].row;
   }

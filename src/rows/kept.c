@@ -88,18 +88,8 @@ oatgp_status oat_rows_join(oatgp_context *ctx, const oat_rows *a, const oat_rows
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-typedef struct marked {
-  uint64_t mark;
-  size_t row;
-} marked;
-
-static int by_mark(const void *a, const void *b) {
-  const marked *x = a, *y = b;
-  return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
-}
-
 /* The rows sorted by a hash of what is in them. */
-static oatgp_status mark_rows(oatgp_context *ctx, const oat_rows *rows, marked **out) {
+static oatgp_status mark_rows(oatgp_context *ctx, const oat_rows *rows, oat_marked **out) {
   PASS_ON(oat_new(ctx, rows->n, sizeof **out, out));
   for (size_t i = 0; i < rows->n; i++) {
     uint64_t mark = OAT_HASH_START;
@@ -107,14 +97,14 @@ static oatgp_status mark_rows(oatgp_context *ctx, const oat_rows *rows, marked *
       const double value = (j < rows->d ? rows->x[i + j * rows->n] : rows->r[i]) + 0.0; /* no -0 */
       mark = oat_hash(mark, &value, sizeof value);
     }
-    (*out)[i] = (marked){mark, i};
+    (*out)[i] = (oat_marked){mark, i};
   }
-  qsort(*out, rows->n, sizeof **out, by_mark);
+  qsort(*out, rows->n, sizeof **out, oat_by_mark);
   return OATGP_OK;
 }
 
 oatgp_status oat_rows_find(oatgp_context *ctx, const oat_rows *rows, const oat_rows *among, size_t *index, bool *all) {
-  marked *a = NULL, *b = NULL;
+  oat_marked *a = NULL, *b = NULL;
   oatgp_status status = OATGP_OK;
   *all = rows->n == among->n && rows->d == among->d;
   TRY(*all ? mark_rows(ctx, rows, &a) : OATGP_OK);

@@ -9,17 +9,12 @@
 
 enum { LIST_BITS = 6, LISTS = 1 << LIST_BITS };
 
-typedef struct marked {
-  uint64_t mark; /* of the inputs */
-  size_t row;
-} marked;
-
 /* Rows are dealt out in shares, one after the other, so that each list has its rows in their order. */
 typedef struct sorting {
   const oat_rows *rows;
   size_t n, share;            /* rows that are looked at, and of a share */
   uint64_t *mark;             /* of each row */
-  marked *list;               /* all lists, one after the other */
+  oat_marked *list;           /* all lists, one after the other */
   size_t place[LISTS][LISTS]; /* by share and list: how many rows, then where the next one goes */
   size_t begin[LISTS + 1];    /* of the lists */
   oat_repeats found[LISTS];
@@ -65,16 +60,11 @@ static void deal_share(void *self, size_t lane, size_t item) {
   const size_t first = item * s->share, left = s->n - first, end = first + (left < s->share ? left : s->share);
   (void)lane;
   for (size_t i = first; i < end; i++) {
-    s->list[s->place[item][list_of(s->mark[i])]++] = (marked){s->mark[i], i};
+    s->list[s->place[item][list_of(s->mark[i])]++] = (oat_marked){s->mark[i], i};
   }
 }
 
-static int by_mark(const void *a, const void *b) {
-  const marked *x = a, *y = b;
-  return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
-}
-
-static void add_group(const oat_rows *rows, const marked *list, size_t count, oat_repeats *found) {
+static void add_group(const oat_rows *rows, const oat_marked *list, size_t count, oat_repeats *found) {
   const double first = rows->r[list[0].row];
   double mean = first; /* exactly, if all are the same */
   for (size_t i = 1; i < count; i++) {
@@ -89,11 +79,11 @@ static void add_group(const oat_rows *rows, const marked *list, size_t count, oa
 
 static void sort_list(void *self, size_t lane, size_t item) {
   sorting *s = self;
-  marked *const list = s->list + s->begin[item];
+  oat_marked *const list = s->list + s->begin[item];
   const size_t count = s->begin[item + 1] - s->begin[item];
   (void)lane;
   if (count > 0) {
-    qsort(list, count, sizeof *list, by_mark);
+    qsort(list, count, sizeof *list, oat_by_mark);
   }
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && list[end].mark == list[first].mark; end++) {
@@ -126,7 +116,7 @@ oatgp_status oat_rows_repeats(oatgp_context *ctx, const oat_rows *rows, size_t m
   const size_t n = rows->n < most ? rows->n : most;
   sorting *const s = oat_take(&memory, 1, sizeof *s);
   uint64_t *const mark = oat_take(&memory, n, sizeof *mark);
-  marked *const list = oat_take(&memory, n, sizeof *list);
+  oat_marked *const list = oat_take(&memory, n, sizeof *list);
   *out = (oat_repeats){0};
   if (memory.status == OATGP_OK) {
     s->rows = rows;

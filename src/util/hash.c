@@ -7,3 +7,8 @@ uint64_t oat_hash(uint64_t hash, const void *bytes, size_t count) {
   }
   return hash;
 }
+
+int oat_by_mark(const void *a, const void *b) {
+  const oat_marked *x = a, *y = b;
+  return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->row > y->row) - (x->row < y->row);
+}

@@ -28,10 +28,18 @@ struct room {
   oat_job job[OAT_MOST_JOBS];
 };
 
+/* LLVM's OpenMP (seen with 14) ends the process, or hangs, when tasks that wait for each other run in the teams of several
+ * threads at the same time. */
+#if defined(__clang__)
+#define ONE_BY_ONE true
+#else
+#define ONE_BY_ONE false
+#endif
+
 /* Threads that cannot be made are an error that OpenMP ends the process with: where the address space is limited there are no more of them
  * than the reserved ones (api/threads.c). */
 size_t oat_jobs_at_once(size_t count, int threads) {
-  const size_t most = oat_machine_address_limit() < 0 ? (size_t)oat_lane_threads(threads) : 1;
+  const size_t most = ONE_BY_ONE || oat_machine_address_limit() >= 0 ? 1 : (size_t)oat_lane_threads(threads);
   return count < most ? count : most;
 }
 

@@ -366,12 +366,12 @@ class Model:
 
     @property
     def neighbours(self) -> int:
-        """Earlier rows that each row looks at beside the knots (docs/neighbours.md); 0 if there are none. With them the model holds its rows."""
+        """Earlier rows that each row is predicted from beside the knots (docs/neighbours.md); 0 if there are none. With them the model holds its rows."""
         return int(self._info().neighbours)
 
     @property
     def predict_neighbours(self) -> int:
-        """Rows that each prediction looks at beside the knots; 0 if there are none."""
+        """Rows that each prediction is made from beside the knots; 0 if there are none."""
         return int(self._info().predict_neighbours)
 
     @property
