@@ -2,9 +2,11 @@
  * value with its gradient cannot do without. Every line has both, timed in turn in this process; medians. The floor is the same for
  * whatever is timed, so that a value alone may come below 1, and 1000 gains (4000 N K flops) above it by 800 / K.
  *
+ * With M neighbours the floor is the product of M x K and K x M for each row.
+ *
  * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
- * Usage: floor [--json] [--quick] [--only N,K,D] [--what WHAT] [--threads T]. A line is printed when it has been measured. */
+ * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T]. A line is printed when it has been measured. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ enum { MOST_ROUNDS = 101 };
 
 /* ---- what is measured ------------------------------------------------------------------------------------------------- */
 
-static const shape shapes[] = {{392, 40, 3}, {4784, 80, 4}, {20000, 200, 8}, {20000, 512, 8}, {100000, 100, 8}, {5000, 100, 50}};
+static const shape shapes[] = {{392, 40, 3}, {4784, 80, 4}, {20000, 200, 8}, {20000, 512, 8}, {100000, 100, 8}, {5000, 100, 50}, {15000, 200, 18, 30}};
 static const shape shapes_of_all_models[] = {{4784, 80, 4}, {20000, 200, 8}};
 
 /* The first is measured for every shape, in all respects. */
@@ -32,7 +34,7 @@ static const int thread_counts[] = {1, 2}; /* of the first model; the others tak
 typedef struct what {
   const char *name;
   void (*run)(subject *s);
-  bool of_all_models;
+  bool of_all_models; /* and of models with neighbours */
 } what;
 
 static const what whats[] = {{"value", subject_value, true},
@@ -55,7 +57,8 @@ static bool read_value(options *o, const char *name, const char *value) {
   char rest;
   if (strcmp(name, "--only") == 0) {
     shape *s = &o->only;
-    return sscanf(value, "%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &rest) == 3 && s->d > 0 && s->k > 0 && s->k <= s->n;
+    const int read = sscanf(value, "%zu,%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &s->m, &rest);
+    return (read == 3 || read == 4) && s->d > 0 && s->k > 0 && s->k <= s->n && s->m < s->n;
   }
   if (strcmp(name, "--threads") == 0) {
     return sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0;
@@ -126,18 +129,18 @@ static void prepare(subject *s, timing *t) {
 }
 
 static void print_head(void) {
-  printf("%7s %5s %3s  %-6s %-13s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "model", "kernel", "what", "threads", "ms", "floor, ms",
+  printf("%7s %5s %3s %4s  %-6s %-13s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel", "what", "threads", "ms", "floor, ms",
          "ratio");
 }
 
 static void print_row(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("%7zu %5zu %3zu  %-6s %-13s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->approx, c->kernel, name,
+  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, name,
          c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
 }
 
 static void print_json(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"what\": \"%s\", \"threads\": %d, ", c->shape.n,
-         c->shape.k, c->shape.d, c->approx, c->kernel, name, c->threads);
+  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"what\": \"%s\", \"threads\": %d, ", c->shape.n,
+         c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, name, c->threads);
   printf("\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", seconds, least, seconds / least);
 }
 
@@ -170,7 +173,7 @@ static void measure_model(const subject_choice *choice, bool first, const option
   subject_close(&s);
 }
 
-static bool same(shape a, shape b) { return a.n == b.n && a.k == b.k && a.d == b.d; }
+static bool same(shape a, shape b) { return a.n == b.n && a.k == b.k && a.d == b.d && a.m == b.m; }
 
 static bool has_all_models(shape s) {
   bool found = false;
@@ -184,8 +187,8 @@ static void measure_shape(shape s, const options *o) {
   for (size_t i = 0; i < LENGTH(models) && (i == 0 || has_all_models(s)); i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
-      const subject_choice choice = {s, models[i].approx, models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j]};
-      measure_model(&choice, i == 0, o);
+      const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j]};
+      measure_model(&choice, i == 0 && s.m == 0, o);
     }
   }
 }
@@ -193,7 +196,7 @@ static void measure_shape(shape s, const options *o) {
 int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
-    fprintf(stderr, "usage: floor [--json] [--quick] [--only N,K,D] [--what value|value+gradient|gains|predict] [--threads T]\n");
+    fprintf(stderr, "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T]\n");
     return 2;
   }
   if (!o.json) {

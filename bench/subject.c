@@ -25,6 +25,7 @@ static void choose_settings(subject *s) {
   s->settings.approx = choice->approx;
   s->settings.kernel = choice->kernel;
   s->settings.knots = s->knots;
+  s->settings.neighbours = (int64_t)choice->shape.m;
   s->settings.threads = choice->threads;
   oatgp_context_set_threads(s->ctx, choice->threads);
 }
@@ -116,6 +117,17 @@ void subject_gains(subject *s) {
 
 void subject_predict(subject *s) { bench_check(s->ctx, oatgp_predict(s->ctx, s->model, s->data, &s->prediction)); }
 
+static void multiply_neighbours(void *self, size_t lane, size_t item) {
+  const subject *s = self;
+  const shape z = s->choice.shape;
+  const size_t threads = (size_t)s->choice.threads, first = item * z.n / threads, end = (item + 1) * z.n / threads;
+  (void)lane;
+  for (size_t i = first; i < end; i++) {
+    const size_t from = i < z.n - z.m ? i : z.n - z.m;
+    oat_syrk(1, (oat_const_view){s->tall + from * z.k, z.k, z.m, z.k}, 0, oat_square(s->gram + item * z.m * z.m, z.m));
+  }
+}
+
 static void multiply_share(void *self, size_t lane, size_t item) {
   const subject *s = self;
   const size_t n = s->choice.shape.n, k = s->choice.shape.k, threads = (size_t)s->choice.threads;
@@ -130,5 +142,7 @@ static void multiply_share(void *self, size_t lane, size_t item) {
 
 void subject_floor(subject *s) {
   const size_t threads = (size_t)s->choice.threads;
-  oat_loop_run(&(oat_loop){.items = threads, .lanes = threads, .threads = s->choice.threads, .item = multiply_share, .self = s});
+  oat_loop_run(&(oat_loop){.items = threads, .lanes = threads, .threads = s->choice.threads,
+                           .item = s->choice.shape.m > 0 ? multiply_neighbours : multiply_share,
+                           .self = s});
 }

@@ -7,6 +7,7 @@
 
 typedef struct shape {
   size_t n, k, d; /* no knots: the exact GP */
+  size_t m;       /* neighbours, for fitc */
 } shape;
 
 typedef struct subject_choice {
@@ -44,7 +45,8 @@ void subject_value(subject *s);
 void subject_gradient(subject *s); /* with the value */
 void subject_gains(subject *s);
 void subject_predict(subject *s);
-/* gemm + syrk + gemm with matrices of n x k and k x k: 2 + 1 + 2 times n k^2 flops. Each thread has its share of the rows. */
+/* gemm + syrk + gemm with matrices of n x k and k x k: 2 + 1 + 2 times n k^2 flops; with neighbours, n times the product
+ * of m x k and k x m, whose result is symmetric: n m^2 k flops. Each thread has its share of the rows. */
 void subject_floor(subject *s);
 
 #endif
