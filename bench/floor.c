@@ -21,7 +21,8 @@ enum { MOST_ROUNDS = 101 };
 
 /* ---- what is measured ------------------------------------------------------------------------------------------------- */
 
-static const shape shapes[] = {{392, 40, 3}, {4784, 80, 4}, {20000, 200, 8}, {20000, 512, 8}, {100000, 100, 8}, {5000, 100, 50}, {15000, 200, 18, 30}};
+static const shape shapes[] = {{392, 40, 3},     {4784, 80, 4},   {20000, 200, 8},     {20000, 512, 8},
+                               {100000, 100, 8}, {5000, 100, 50}, {15000, 200, 18, 30}};
 static const shape shapes_of_all_models[] = {{4784, 80, 4}, {20000, 200, 8}};
 
 /* The first is measured for every shape, in all respects. */
@@ -129,18 +130,18 @@ static void prepare(subject *s, timing *t) {
 }
 
 static void print_head(void) {
-  printf("%7s %5s %3s %4s  %-6s %-13s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel", "what", "threads", "ms", "floor, ms",
-         "ratio");
+  printf("%7s %5s %3s %4s  %-6s %-13s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel", "what", "threads", "ms",
+         "floor, ms", "ratio");
 }
 
 static void print_row(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, name,
-         c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
+  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx,
+         c->kernel, name, c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
 }
 
 static void print_json(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"what\": \"%s\", \"threads\": %d, ", c->shape.n,
-         c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, name, c->threads);
+  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"what\": \"%s\", \"threads\": %d, ",
+         c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, name, c->threads);
   printf("\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", seconds, least, seconds / least);
 }
 
@@ -187,7 +188,8 @@ static void measure_shape(shape s, const options *o) {
   for (size_t i = 0; i < LENGTH(models) && (i == 0 || has_all_models(s)); i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
-      const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j]};
+      const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, models[i].kernel,
+                                     o->threads > 0 ? o->threads : thread_counts[j]};
       measure_model(&choice, i == 0 && s.m == 0, o);
     }
   }

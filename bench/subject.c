@@ -142,7 +142,9 @@ static void multiply_share(void *self, size_t lane, size_t item) {
 
 void subject_floor(subject *s) {
   const size_t threads = (size_t)s->choice.threads;
-  oat_loop_run(&(oat_loop){.items = threads, .lanes = threads, .threads = s->choice.threads,
+  oat_loop_run(&(oat_loop){.items = threads,
+                           .lanes = threads,
+                           .threads = s->choice.threads,
                            .item = s->choice.shape.m > 0 ? multiply_neighbours : multiply_share,
                            .self = s});
 }

@@ -90,9 +90,13 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
   oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s row%s", f->target, f->name[input], rows,
                    rows < f->data->n ? " random" : "", oat_plural(rows));
-  oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in "
-                                   "shape, inputs act together."
-                                 : ".");
+  if (panel == 0) {
+    oat_string_print(out,
+                     "; the band holds that average with %s95 %% probability%s. Thin lines are single rows: where they differ in shape, "
+                     "inputs act together",
+                     f->info.neighbours > 0 ? "at least " : "", f->info.neighbours > 0 ? ", as it knows of the knots alone" : "");
+  }
+  oat_string_add(out, ".");
   if (panel + 1 == panels(f) && panels(f) < f->d) {
     oat_string_print(out, " Shown are the %zu most relevant of %zu inputs.", panels(f), f->d);
   }
