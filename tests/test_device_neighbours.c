@@ -102,7 +102,7 @@ static real rho_of(const world *w, const nearby *n, size_t row, size_t column) {
 /* ---- before each operation ---------------------------------------------------------------------------------------- */
 
 /* The neighbours are those of the latest search. B^-1 is symmetric, as what the formulas take for it must be. */
-static oatgp_status find_neighbours(world *w, oat_device *device) {
+static oatgp_status find_neighbours(world *w, oat_device *device, double *share) {
   double theta[MAX_THETA];
   memcpy(theta, w->p.theta, sizeof theta);
   theta[OAT_LENGTHSCALE] *= 20;
@@ -111,8 +111,8 @@ static oatgp_status find_neighbours(world *w, oat_device *device) {
   w->sparse.alpha = 1;
   w->sparse.trace = false;
   oatgp_status status = OATGP_OK;
-  TRY(device->table->find_neighbours(device, &other));
-  TRY(device->table->find_neighbours(device, &w->sparse.cov));
+  TRY(device->table->find_neighbours(device, &other, NULL));
+  TRY(device->table->find_neighbours(device, &w->sparse.cov, share));
 done:
   return status;
 }
@@ -124,14 +124,34 @@ static real symmetric(const world *w, size_t i, size_t j) { return ((real)w->squ
 enum { SUMS = KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS };
 
 static oatgp_status compute_sums(world *w, oat_device *device, result *out) {
-  double block[SUMS];
+  double block[SUMS], share[INPUTS];
   oat_sums sums = oat_sums_over(block, KNOTS, BASIS);
   oatgp_status status = OATGP_OK;
-  TRY(find_neighbours(w, device));
+  TRY(find_neighbours(w, device, share));
   TRY(device->table->sums(device, &w->sparse, &sums));
   put(out, sums.count, block);
+  put(out, INPUTS, share);
 done:
   return status;
+}
+
+/* The mean share of each input in the squared distances between neighbours. */
+static void state_shares(const world *w, const nearby *near, result *out) {
+  real share[INPUTS] = {0}, pairs = 0;
+  const oat_covariance *cov = &w->sparse.cov;
+  for (size_t i = 0; i < ROWS; i++) {
+    for (size_t a = 0; a < near[i].count; a++) {
+      const real all = distance_of(w, w->p.x + i, ROWS, near[i].list[a]);
+      for (size_t j = 0; j < INPUTS && all > 0; j++) {
+        const real t = ((real)w->p.x[i + j * ROWS] - w->p.x[near[i].list[a] + j * ROWS]) / oat_kernel_lengthscale(cov, j);
+        share[j] += t * t / all;
+      }
+      pairs += all > 0;
+    }
+  }
+  for (size_t j = 0; j < INPUTS; j++) {
+    put_one(out, share[j] / pairs);
+  }
 }
 
 static void state_sums(world *w, result *out) {
@@ -154,6 +174,7 @@ static void state_sums(world *w, result *out) {
   for (size_t i = 0; i < SUMS; i++) {
     put_one(out, all[i]);
   }
+  state_shares(w, near, out);
   free(near);
 }
 
@@ -170,7 +191,7 @@ static oatgp_status compute_gradient(world *w, oat_device *device, result *out) 
   for (size_t i = 0; i < LENGTH(product); i++) {
     product[i] = (double)symmetric(w, i % KNOTS, i / KNOTS);
   }
-  TRY(find_neighbours(w, device));
+  TRY(find_neighbours(w, device, NULL));
   TRY(device->table->sums(device, &w->sparse, &before));
   TRY(device->table->gradient_sums(device, &w->sparse, &adjoint, &sums));
   put(out, GRADIENT, block);
@@ -307,7 +328,7 @@ static void state_gradient(world *w, result *out) {
 /* With the mean's coefficients estimated without the row, then as they are. */
 static oatgp_status compute_left_out(world *w, oat_device *device, result *out) {
   oatgp_status status = OATGP_OK;
-  TRY(find_neighbours(w, device));
+  TRY(find_neighbours(w, device, NULL));
   for (int estimated = 1; estimated >= 0; estimated--) {
     double error[ROWS], variance[ROWS];
     oat_left_out left = {.lb = w->lb,

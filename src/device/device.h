@@ -242,8 +242,10 @@ struct oat_device_table {
   void (*close)(oat_device *device);
 
   /* Finds the neighbours of each row, at most as many as configured: of the rows before it those that are nearest, by
-   * inputs divided by lengthscales. They stay until the next search. It comes before the first sums. Allocates. */
-  oatgp_status (*find_neighbours)(oat_device *device, const oat_covariance *cov);
+   * inputs divided by lengthscales. They stay until the next search. It comes before the first sums. `share` is NULL, or
+   * gets for each input its share in the squared distances between rows and their neighbours, the mean over some rows
+   * (0 if all of these are 0). Allocates. */
+  oatgp_status (*find_neighbours)(oat_device *device, const oat_covariance *cov, double *share);
   /* The sums of which the value is made: 2 N K^2 flops, with neighbours N M^2 (K + M / 3) more. */
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
   /* After sums at the same point: 2 N K^2, not collapsed about twice as many. */

@@ -144,7 +144,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   oatgp_model *model = NULL;
   oatgp_status status = OATGP_OK;
   double value;
-  TRY(oat_objective_find_neighbours(objective, point)); /* a model has those of its own lengthscales */
+  TRY(oat_objective_find_neighbours(objective, point, NULL)); /* a model has those of its own lengthscales */
   const oatgp_status evaluated = oat_objective_evaluate(objective, point, &value, NULL);
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
   TRY(oat_new(ctx, 1, sizeof *model, &model));

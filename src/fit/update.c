@@ -29,7 +29,7 @@ static oatgp_status add_rows(const oatgp_model *model, double n, oat_objective *
   oatgp_status status = OATGP_OK;
   memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
   const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
-  TRY(oat_objective_find_neighbours(objective, &point));
+  TRY(oat_objective_find_neighbours(objective, &point, NULL));
   TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
   for (size_t i = 0; model->neighbours == 0 && i < model->sums_count; i++) {
     o->sums.vwv[i] += model->sums[i];

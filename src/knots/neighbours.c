@@ -1,6 +1,6 @@
 /* Knots and neighbours in the automatic selection. What many knots would be needed for may be local: then a row's
  * neighbours tell more than further knots do. Few knots are chosen greedily at the parameters of the exact GP of a
- * subset, and the parameters are optimised with neighbours. Twice as many neighbours, or twice as many knots, are taken
+ * subset, and the parameters are optimised with neighbours: first with few knots and neighbours, then with more. Twice as many neighbours, or twice as many knots, are taken
  * for as long as the rows left out gain the tolerance by them; then the parameters are optimised again.
  *
  * The search that this is for stays as it was until the end, so that one that is halted can go on from before. */
@@ -13,15 +13,18 @@
 #include "util/machine.h"
 
 enum {
+  ROUGH_KNOTS = 100, /* for the first part of the way, at a fifth of the price */
   KNOTS = 200,
   MOST_KNOTS = 800,
+  ROUGH_NEIGHBOURS = 15,
   NEIGHBOURS = 30,
   MOST_NEIGHBOURS = 120,
+  ROUGH_ITERATIONS = 150,
   ITERATIONS = 60,
   LAST_ITERATIONS = 20, /* after there have become more */
   PATIENCE = 3
 };
-#define REST 30.0       /* as in auto.c */
+#define REST 10.0       /* an optimisation ends when the objective rises by less than tol_row / REST a row */
 #define OF_TIME 0.85    /* part of the time left that is theirs: the rest is for what ends the fit */
 #define SURELY 2.0      /* standard errors that a gain must have */
 #define EVALUATIONS 8.0 /* that there must be time for, to try more of them */
@@ -65,7 +68,7 @@ static oat_objective_config config_of(const with *w, size_t k, size_t m) {
 static oat_optim_settings limits_of(const oat_search *s) {
   oat_optim_settings limits = s->limits;
   const double now = oat_seconds();
-  limits.max_iter = fmin(ITERATIONS, limits.max_iter);
+  limits.max_iter = fmin(ROUGH_ITERATIONS, limits.max_iter);
   limits.obj_tol = fmax(oat_auto_tolerance(s) / REST, limits.obj_tol);
   limits.patience = PATIENCE;
   limits.max_eval = limits.max_eval > 0 ? fmax(limits.max_eval - s->state.evaluations, 1) : 0;
@@ -119,7 +122,7 @@ static oatgp_status appraise(with *w, bool *better) {
   candidate *best = w->best;
   oatgp_status status = OATGP_OK;
   *better = false;
-  TRY(oat_objective_find_neighbours(sub->objective, &sub->point));
+  TRY(oat_objective_find_neighbours(sub->objective, &sub->point, NULL));
   if (oat_search_evaluate(&w->sub) == OATGP_OK) {
     TRY(oat_objective_left_out_rows(sub->objective, &sub->point, best->trial));
     *better = is_better(w);
@@ -163,23 +166,36 @@ static bool may_have(with *w, size_t k, size_t m) {
   return may && !oat_search_halted(&w->sub);
 }
 
-/* Another number of knots or of neighbours at the same parameters, if it is better there. */
+/* Another number of knots or of neighbours at the same parameters. */
+static oatgp_status open_more(const with *w, size_t k, size_t m, with *more) {
+  oatgp_status status = OATGP_OK;
+  *more = (with){.s = w->s, .rows = w->rows, .best = w->best};
+  TRY(open_with(more, w->sub.point.theta, k, m));
+  more->sub.pace = w->sub.pace * (double)(k * m) / (double)(w->sub.state.k * w->sub.objective->config.neighbours);
+done:
+  return status;
+}
+
+static void go_on_with(with *w, with *more) {
+  more->sub.state.iterations += w->sub.state.iterations;
+  more->sub.state.evaluations += w->sub.state.evaluations;
+  close_with(w);
+  *w = *more;
+  more->sub = (oat_search){0};
+}
+
+/* Goes on with them if they are better. */
 static oatgp_status extend(with *w, size_t k, size_t m, bool *better) {
-  with more = {.s = w->s, .rows = w->rows, .best = w->best};
+  with more = {0};
   oatgp_status status = OATGP_OK;
   *better = false;
   if (!may_have(w, k, m)) {
     return OATGP_OK;
   }
-  TRY(open_with(&more, w->sub.point.theta, k, m));
-  more.sub.pace = w->sub.pace * (double)(k * m) / (double)(w->sub.state.k * w->sub.objective->config.neighbours);
+  TRY(open_more(w, k, m, &more));
   TRY(appraise(&more, better));
   if (*better) {
-    more.sub.state.iterations = w->sub.state.iterations;
-    more.sub.state.evaluations += w->sub.state.evaluations;
-    close_with(w);
-    *w = more;
-    more.sub = (oat_search){0};
+    go_on_with(w, &more);
   }
 done:
   close_with(&more);
@@ -199,10 +215,25 @@ done:
   return status;
 }
 
+/* Most of the way of the parameters. */
+static oatgp_status begin(with *w, size_t k) {
+  oatgp_status status = OATGP_OK;
+  TRY(open_with(w, w->s->subset, k < ROUGH_KNOTS ? k : ROUGH_KNOTS, ROUGH_NEIGHBOURS));
+  TRY(oat_search_optimise(&w->sub, w->sub.state.k, &w->sub.limits));
+done:
+  return status;
+}
+
 static oatgp_status try_all(with *w, size_t k) {
+  with more = {0};
   bool better = false, grown = false;
   oatgp_status status = OATGP_OK;
-  TRY(open_with(w, w->s->subset, k, NEIGHBOURS));
+  TRY(begin(w, k));
+  if (oat_search_halted(&w->sub)) {
+    return OATGP_OK;
+  }
+  TRY(open_more(w, k, NEIGHBOURS, &more));
+  go_on_with(w, &more);
   TRY(improve(w, ITERATIONS, &better));
   if (better && !oat_search_halted(&w->sub)) {
     TRY(grow(w, &grown));
@@ -211,6 +242,7 @@ static oatgp_status try_all(with *w, size_t k) {
     TRY(improve(w, LAST_ITERATIONS, &better));
   }
 done:
+  close_with(&more);
   return status;
 }
 

@@ -35,6 +35,7 @@ oatgp_status oat_search_open(oat_search *s) {
   s->x = oat_take_doubles(&s->memory, n, 1);
   s->subset = oat_take_doubles(&s->memory, theta_count(s), 1);
   s->near = oat_take_doubles(&s->memory, theta_count(s), 1);
+  s->share = oat_take_doubles(&s->memory, s->mapping.d, 1);
   return s->memory.status;
 }
 
@@ -193,31 +194,24 @@ static void look(oat_search *s) {
 
 /* ---- neighbours ------------------------------------------------------------------------------------------------------ */
 
-/* The share of an input in the squared distances of rows. */
-static double share_of(const oat_search *s, const double *theta, size_t input, double total) {
-  const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, theta);
-  const double x = s->mapping.spread[input] / oat_kernel_lengthscale(&cov, input);
-  return x * x / total;
+/* The share of an input in the squared distances between rows and their neighbours at theta, times what all inputs have in
+ * common. */
+static double share_at(const oat_search *s, const double *theta, size_t input) {
+  const oat_covariance now = oat_covariance_at(s->mapping.kernel, s->mapping.d, theta);
+  const oat_covariance then = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->near);
+  const double ratio = oat_kernel_lengthscale(&then, input) / oat_kernel_lengthscale(&now, input);
+  return s->share[input] * ratio * ratio;
 }
 
-static double sum_of_shares(const oat_search *s, const double *theta) {
-  double sum = 0;
-  for (size_t j = 0; j < s->mapping.d; j++) {
-    sum += share_of(s, theta, j, 1);
-  }
-  return sum;
-}
-
-/* How much of the distances is due to other inputs at theta than where the neighbours were found: 0 to 1. What all
+/* How much of these distances is due to other inputs at theta than where the neighbours were found: 0 to 1. What all
  * lengthscales have in common changes no neighbour. */
 static double strayed(const oat_search *s, const double *theta) {
-  if (s->objective->config.neighbours == 0) {
-    return 0;
+  double total = 0, sum = 0;
+  for (size_t j = 0; j < s->mapping.d && s->objective->config.neighbours > 0; j++) {
+    total += share_at(s, theta, j);
   }
-  const double now = sum_of_shares(s, theta), then = sum_of_shares(s, s->near);
-  double sum = 0;
-  for (size_t j = 0; j < s->mapping.d; j++) {
-    sum += fabs(share_of(s, theta, j, now) - share_of(s, s->near, j, then));
+  for (size_t j = 0; j < s->mapping.d && total > 0; j++) {
+    sum += fabs(share_at(s, theta, j) / total - s->share[j]);
   }
   return sum / 2;
 }
@@ -230,7 +224,7 @@ static oatgp_status find_neighbours(oat_search *s) {
   if (s->resumed == NULL) {
     memcpy(s->near, s->point.theta, theta_count(s) * sizeof *s->near);
   }
-  return oat_objective_find_neighbours(s->objective, &(oat_point){.theta = s->near});
+  return oat_objective_find_neighbours(s->objective, &(oat_point){.theta = s->near}, s->share);
 }
 
 /* ---- one optimisation, or several ------------------------------------------------------------------------------------ */

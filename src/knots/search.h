@@ -98,6 +98,7 @@ struct oat_search {
   oat_point trial; /* the point under evaluation */
   double *subset;  /* theta of the exact GP of a subset */
   double *near;    /* theta where neighbours were found */
+  double *share;   /* of each input in the squared distances between rows and their neighbours there */
   double *resumed; /* state of the optimiser and its bounds to go on from, or NULL */
   size_t resumed_count;
 };

@@ -103,8 +103,8 @@ void oat_objective_mark_coincident(oat_objective *objective, const oat_point *po
  * knot, or if the normal equations of the mean cannot be factorised with it: the factors are then as before. */
 oatgp_status oat_objective_append(oat_objective *objective, const oat_point *point, double *work, double *gain);
 /* Looks for the neighbours of the rows at these parameters, if the model has any. The first evaluation does so by
- * itself. */
-oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_point *point);
+ * itself. `share` is NULL or as device.h has it. */
+oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_point *point, double *share);
 /* The jitter ladder: evaluates at the start of a fit, with the gradient if it is not NULL, and, only if that fails,
  * raises the jitter for the whole fit, by factors of 10 from at least 1e-12 to at most 1e-2, until it succeeds; says so
  * with a warning. */

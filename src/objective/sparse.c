@@ -352,14 +352,14 @@ done:
   return status;
 }
 
-oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_point *point) {
+oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_point *point, double *share) {
   const oat_objective_config *config = &objective->config;
   if (config->neighbours == 0) {
     return OATGP_OK;
   }
   const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
   own(objective)->found = true;
-  return objective->device->table->find_neighbours(objective->device, &cov);
+  return objective->device->table->find_neighbours(objective->device, &cov, share);
 }
 
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
@@ -370,7 +370,7 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   double rwr = 0;
   sparse.gradient = gradient != NULL;
   oatgp_status status = OATGP_OK;
-  TRY(o->found ? OATGP_OK : oat_objective_find_neighbours(objective, point));
+  TRY(o->found ? OATGP_OK : oat_objective_find_neighbours(objective, point, NULL));
   TRY(factorise_kuu(o, point));
   TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
   TRY(oat_sparse_solve(o, (double)oat_rows_total(config->rows), &rwr, value));

@@ -112,7 +112,7 @@ static oatgp_status leave_sparse(leaving *l) {
   config.neighbours = model->neighbours;
   TRY(oat_device_keep(l->ctx, &config, l->rows, &device));
   if (model->neighbours > 0) {
-    TRY(device->table->find_neighbours(device, &sparse.cov));
+    TRY(device->table->find_neighbours(device, &sparse.cov, NULL));
   }
   TRY(device->table->left_out(device, &sparse, &out));
   oat_loop loop = oat_chunks(oat_rows_total(l->rows), 5 * OAT_FLOPS_OF_MEMORY, l->where.threads);

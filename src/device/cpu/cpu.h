@@ -149,7 +149,7 @@ double oat_cpu_traces_cost(oat_cpu *cpu);
 
 /* ---- one file for each operation, or a few ----------------------------------------------------------------------- */
 
-oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *cov);
+oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *cov, double *share);
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out);
 oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out);

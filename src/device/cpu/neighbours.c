@@ -17,7 +17,8 @@
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
 
-#define MOST_LIFTS 1e6 /* rounding errors of C that may be added to its diagonal */
+#define MOST_LIFTS 1e6      /* rounding errors of C that may be added to its diagonal */
+enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares of the inputs */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -186,7 +187,37 @@ static void arrange_list(oat_cpu_neighbours *near, size_t n, const uint32_t *fou
   }
 }
 
-oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *cov) {
+/* Adds the shares of the inputs in the squared distance of two rows; returns false if that is 0. */
+static bool add_shares(const oat_covariance *cov, const double *a, const double *b, double *each, double *share) {
+  double total = 0;
+  for (size_t j = 0; j < cov->d; j++) {
+    const double t = (a[j] - b[j]) / oat_kernel_lengthscale(cov, j);
+    each[j] = t * t;
+    total += each[j];
+  }
+  for (size_t j = 0; j < cov->d && total > 0; j++) {
+    share[j] += each[j] / total;
+  }
+  return total > 0;
+}
+
+static void find_shares(const oat_cpu *cpu, const oat_covariance *cov, double *each, double *share) {
+  const oat_cpu_neighbours *near = &cpu->near;
+  const size_t n = cpu->rows->n, step = n / SHARE_ROWS + 1;
+  double pairs = 0;
+  memset(share, 0, cov->d * sizeof *share);
+  for (size_t i = 0; i < n; i += step) {
+    for (size_t a = 0; a < count_of(near, i); a++) {
+      const size_t other = near->list[i * near->most + a];
+      pairs += add_shares(cov, oat_row_of(near->x, i, cov->d), oat_row_of(near->x, other, cov->d), each, share);
+    }
+  }
+  for (size_t j = 0; j < cov->d && pairs > 0; j++) {
+    share[j] /= pairs;
+  }
+}
+
+oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *cov, double *share) {
   oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n, most = cpu->near.most;
   oat_scratch memory = {.ctx = cpu->ctx};
@@ -196,11 +227,15 @@ oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *c
     return OATGP_OK;
   }
   uint32_t *found = oat_take(&memory, n * most, sizeof *found), *place = oat_take(&memory, n, sizeof *place);
+  double *each = oat_take_doubles(&memory, cov->d, 1);
   TRY(memory.status);
   TRY(oat_near_search(cpu, cov, &search));
   TRY(oat_near_before(search, most, found));
   arrange_list(&cpu->near, n, found, place);
   turn_round(&cpu->near, n);
+  if (share != NULL) {
+    find_shares(cpu, cov, each, share);
+  }
 done:
   oat_near_close(search);
   oat_scratch_free(&memory);
