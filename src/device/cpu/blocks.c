@@ -67,7 +67,9 @@ static void free_lanes(oat_cpu *cpu) {
   oat_scratch_free(&cpu->system.memory);
   free(cpu->cache);
   oat_near_close(cpu->near.search);
+  oat_rows_free(cpu->near.rows);
   cpu->near.search = NULL;
+  cpu->near.rows = NULL;
   cpu->worker = NULL;
   cpu->cache = NULL;
 }
@@ -143,12 +145,12 @@ oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows
   cpu->near.search = NULL;
   cpu->block = choose_block(cpu, rows->n);
   cpu->blocks = oat_rows_blocks(rows, cpu->block);
-  if (same) {
-    return OATGP_OK;
+  if (!same) {
+    free_lanes(cpu);
+    choose_lanes(cpu);
+    PASS_ON(make_lanes(ctx, cpu));
   }
-  free_lanes(cpu);
-  choose_lanes(cpu);
-  return make_lanes(ctx, cpu);
+  return oat_cpu_arrange(ctx, cpu);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */

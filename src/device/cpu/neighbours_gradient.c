@@ -89,7 +89,7 @@ static void adjoint_block(void *self, size_t lane, size_t item) {
   oat_near_job *j = self;
   const size_t k = j->sparse->k;
   const oat_cpu_worker *worker = oat_cpu_own(j->cpu);
-  const oat_row_block rows = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block rows = oat_rows_block(oat_near_rows(j->cpu), j->cpu->block, item);
   const oat_const_view w = {j->cpu->near.w + rows.first * k, k, rows.n, k};
   oat_gemm(1, oat_const_square(j->adjoint->product, k), OAT_PLAIN, w, OAT_PLAIN, 0, (oat_view){worker->t, k, rows.n, k});
   for (size_t i = 0; i < rows.n; i++) {
@@ -119,7 +119,7 @@ static void gather_block(void *self, size_t lane, size_t item) {
   oat_near_job *j = self;
   const size_t k = j->sparse->k;
   const oat_cpu_worker *worker = oat_cpu_own(j->cpu);
-  const oat_row_block rows = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block rows = oat_rows_block(oat_near_rows(j->cpu), j->cpu->block, item);
   const oat_view t = {worker->t, rows.n, k, rows.n}, dv = {worker->v, k, rows.n, k};
   if (item == lane) {
     memset(oat_cpu_sums_of(j->cpu, lane), 0, j->out->count * sizeof(double));
