@@ -7,7 +7,7 @@
 static bool sparse(const oat_setup *s) { return s->approx->sparse; }
 static bool has_power(const oat_setup *s) { return s->approx->power; }
 static bool can_have_neighbours(const oat_setup *s) { return s->approx->neighbours; }
-static bool has_shape(const oat_setup *s) { return s->kernel->profile->has_shape; }
+static bool has_shape(const oat_setup *s) { return oat_kernel_has_shape(s->kernel); }
 static bool has_knots(const oat_setup *s) { return sparse(s) && s->knots != NULL; }
 static bool relative_jitter(const oat_setup *s) { return sparse(s) && s->settings->jitter_absolute == 0; }
 static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint != '\0'; }

@@ -64,7 +64,7 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   if (!setup->approx->sparse) {
     return asked->automatic && setup->from == NULL ? asked : oat_strategy_find("fixed");
   }
-  return asked->automatic && given ? oat_strategy_find(setup->kernel->profile->smooth ? "simultaneous" : "fixed") : asked;
+  return asked->automatic && given ? oat_strategy_find(oat_kernel_is_smooth(setup->kernel) ? "simultaneous" : "fixed") : asked;
 }
 
 size_t oat_setup_neighbours(const oat_setup *setup) {
@@ -230,7 +230,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
 }
 
 oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {
-  if (!setup->approx->sparse || setup->kernel->profile->smooth) {
+  if (!setup->approx->sparse || oat_kernel_is_smooth(setup->kernel)) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT,

@@ -129,7 +129,7 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
     const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
     const double given = oat_setting_real(setup->settings, parameter.name);
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
-    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(&parameter, &units);
+    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
   return read_lengthscales(ctx, setup);
 }

@@ -116,7 +116,7 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
 
 /* L L^T = K and the diagonal in c, by a device with the model's rows. */
 static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const oat_covariance *cov, size_t *pivot) {
-  const oat_device_config config = {.where = oat_where_of(ctx)};
+  const oat_device_config config = {.where = oat_where_of(ctx), .kernel = oat_kernel_size_of(model->kernel)};
   oat_rows *rows = NULL;
   oat_device *device = NULL;
   oatgp_status status = OATGP_OK;

@@ -131,11 +131,17 @@ oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, 
 /* A device that predicts with the model. Its block is a power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where};
+  return (oat_device_config){
+      .max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where, .kernel = oat_kernel_size_of(model->kernel)};
 }
 /* The same with the rows of a model that has neighbours. */
 static inline oat_device_config oat_model_rows_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .where = where, .neighbours = model->near, .predicts = true, .of = model->mark};
+  return (oat_device_config){.max_knots = model->k,
+                             .where = where,
+                             .neighbours = model->near,
+                             .kernel = oat_kernel_size_of(model->kernel),
+                             .predicts = true,
+                             .of = model->mark};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);

@@ -41,7 +41,8 @@ static size_t choose_block(const oat_cpu *cpu, size_t n) {
 
 /* Doubles of a lane's sums. */
 static size_t choose_stride(const oat_cpu *cpu) {
-  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
+  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p),
+               slopes = oat_gradient_sums_count(oat_cpu_thetas(cpu), k, cpu->rows->d);
   const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
   return fits > system ? fits : system;
 }
@@ -67,7 +68,9 @@ static void free_lanes(oat_cpu *cpu) {
   oat_scratch_free(&cpu->system.memory);
   free(cpu->cache);
   oat_near_close(cpu->near.search);
+  oat_rows_free(cpu->near.rows);
   cpu->near.search = NULL;
+  cpu->near.rows = NULL;
   cpu->worker = NULL;
   cpu->cache = NULL;
 }
@@ -92,7 +95,7 @@ static void take_worker(oat_cpu *cpu, oat_cpu_worker *l) {
   const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
   const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
   l->v = oat_take_doubles(&cpu->memory, cpu->block, wide);
-  l->work = oat_take_doubles(&cpu->memory, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1);
+  l->work = oat_take_doubles(&cpu->memory, oat_kernel_work(cpu->config.kernel, cpu->block, widest, cpu->rows->d), 1);
   for (int i = 0; i < OAT_CPU_ROW_VECTORS; i++) {
     l->row[i] = oat_take_doubles(&cpu->memory, cpu->block, 1);
   }
@@ -143,12 +146,12 @@ oatgp_status oat_cpu_load(oatgp_context *ctx, oat_device *device, const oat_rows
   cpu->near.search = NULL;
   cpu->block = choose_block(cpu, rows->n);
   cpu->blocks = oat_rows_blocks(rows, cpu->block);
-  if (same) {
-    return OATGP_OK;
+  if (!same) {
+    free_lanes(cpu);
+    choose_lanes(cpu);
+    PASS_ON(make_lanes(ctx, cpu));
   }
-  free_lanes(cpu);
-  choose_lanes(cpu);
-  return make_lanes(ctx, cpu);
+  return oat_cpu_arrange(ctx, cpu);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */

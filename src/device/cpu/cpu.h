@@ -34,6 +34,8 @@ typedef struct oat_cpu_neighbours {
   uint32_t *list;  /* n x most: which rows, nearest first */
   size_t *start;   /* n + 1: where in `entry` the places of `list` are that name a row */
   size_t *entry;   /* n x most */
+  oat_rows *rows;  /* that they are sums of: those of the device in an order of space, or NULL for these as they are */
+  uint32_t *rank;  /* n: where each of them is among those of the device, whose order says which are earlier ones */
   double *x;       /* n x d: the inputs */
   double *v, *w;   /* n x k */
   double *a;       /* n x k, for gradients */
@@ -84,6 +86,9 @@ static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device
 
 static inline oat_cpu_worker *oat_cpu_own(const oat_cpu *cpu) { return &cpu->worker[oat_worker()]; }
 
+/* The most that theta has. */
+static inline size_t oat_cpu_thetas(const oat_cpu *cpu) { return oat_theta_most(cpu->config.kernel, cpu->rows->d); }
+
 static inline double *oat_cpu_sums_of(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane % cpu->slots * cpu->stride; }
 
 /* What a loop over blocks is for, where that is all. */
@@ -133,8 +138,9 @@ static inline double oat_cpu_left(double prior, double q) { return fmax(prior - 
 
 /* The memory of the exact GP, beside that of the lanes. */
 void oat_cpu_take_exact(oat_cpu *cpu);
-/* That of neighbours. */
+/* That of neighbours; then what they are of the rows. */
 void oat_cpu_take_neighbours(oat_cpu *cpu);
+oatgp_status oat_cpu_arrange(oatgp_context *ctx, oat_cpu *cpu);
 /* Sums and gradient sums with neighbours. */
 oatgp_status oat_cpu_neighbour_sums(oat_cpu *cpu, const oat_sparse *sparse, oat_sums *out);
 oatgp_status oat_cpu_neighbours_left_out(oat_cpu *cpu, const oat_sparse *sparse, oat_left_out *out);

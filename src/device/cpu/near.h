@@ -37,5 +37,7 @@ oatgp_status oat_near_before(const oat_near *near, size_t m, uint32_t *list);
 /* Of each of other points x (not scaled yet) the m nearest of all points, in the same form. `without` is NULL, or has
  * for each of x the number of a point that is not taken, or OAT_NEAR_NONE. OATGP_STOPPED as above. */
 oatgp_status oat_near_of(const oat_near *near, oat_points x, const uint32_t *without, size_t m, uint32_t *list);
+/* Points, row after row, in an order in which neighbours are often close to each other: n numbers. */
+oatgp_status oat_near_order(oatgp_context *ctx, const double *rows, size_t n, size_t d, uint32_t *order);
 
 #endif

@@ -78,8 +78,6 @@ typedef struct oat_near_tree {
 /* Over n points, row after row. To be freed after a failure, too. */
 oatgp_status oat_near_tree_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_tree *tree);
 void oat_near_tree_free(oat_near_tree *tree);
-/* The points in an order in which neighbours are often close to each other: n numbers. */
-oatgp_status oat_near_order(oatgp_context *ctx, const double *rows, size_t n, size_t d, uint32_t *order);
 /* Offers the heap whatever is near enough. Returns how many points and nodes it has looked at. */
 size_t oat_near_tree_search(const oat_near_tree *tree, const oat_near_query *q, size_t m, oat_near_found *heap);
 

@@ -35,11 +35,11 @@ static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
                           pairs,
                           pairs,
                           pairs,
-                          pairs + 3 * d,
+                          oat_pairs_work(cpu->config.kernel, m + 1, d),
                           m,
                           k,
                           other ? OAT_NEAR_POINTS * k : 0,
-                          other ? oat_kernel_work(OAT_NEAR_POINTS, k, d) : 0};
+                          other ? oat_kernel_work(cpu->config.kernel, OAT_NEAR_POINTS, k, d) : 0};
   size_t used = 0;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     *parts[i] = memory != NULL ? memory + used : NULL;
@@ -60,6 +60,7 @@ static void take_rows(oat_cpu *cpu) {
   const size_t n = cpu->rows->n, k = cpu->config.max_knots, most = near->most;
   const double bytes = (double)n * (double)most * (double)most * sizeof(double);
   oat_scratch *memory = &cpu->memory;
+  near->rank = oat_take(memory, n, sizeof *near->rank);
   near->list = oat_take(memory, n * most, sizeof *near->list);
   near->start = oat_take(memory, n + 1, sizeof *near->start);
   near->entry = oat_take(memory, n * most, sizeof *near->entry);
@@ -70,7 +71,7 @@ static void take_rows(oat_cpu *cpu) {
   if (cpu->config.fits) {
     near->a = oat_take_doubles(memory, n, k);
     near->z = oat_take_doubles(memory, n, most);
-    near->theta = oat_take_doubles(memory, oat_theta_most(cpu->rows->d), OAT_MOST_LANES);
+    near->theta = oat_take_doubles(memory, oat_cpu_thetas(cpu), OAT_MOST_LANES);
     near->factor = bytes <= (double)cpu->config.memory ? oat_take_doubles(memory, n, most * most) : NULL;
   }
 }
@@ -92,9 +93,47 @@ void oat_cpu_take_neighbours(oat_cpu *cpu) {
   }
 }
 
+/* ---- the order of space ------------------------------------------------------------------------------------------- */
+
+static void copy_inputs(const oat_rows *rows, double *x) {
+  for (size_t i = 0; i < rows->n; i++) {
+    for (size_t j = 0; j < rows->d; j++) {
+      x[i * rows->d + j] = rows->x[i + j * rows->n];
+    }
+  }
+}
+
+/* Rows that lie together share neighbours, so that what is made of these is found in a cache. */
+static oatgp_status arrange(oatgp_context *ctx, oat_cpu *cpu) {
+  oat_cpu_neighbours *near = &cpu->near;
+  const size_t n = cpu->rows->n;
+  size_t *index = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, n, sizeof *index, &index));
+  TRY(oat_near_order(ctx, near->x, n, cpu->rows->d, near->rank));
+  for (size_t i = 0; i < n; i++) {
+    index[i] = near->rank[i];
+  }
+  TRY(oat_rows_take(ctx, cpu->rows, n, index, &near->rows));
+  copy_inputs(near->rows, near->x);
+done:
+  free(index);
+  return status;
+}
+
+oatgp_status oat_cpu_arrange(oatgp_context *ctx, oat_cpu *cpu) {
+  oat_rows_free(cpu->near.rows);
+  cpu->near.rows = NULL;
+  if (cpu->near.most == 0) {
+    return OATGP_OK;
+  }
+  copy_inputs(cpu->rows, cpu->near.x);
+  return cpu->config.predicts ? OATGP_OK : arrange(ctx, cpu);
+}
+
 /* ---- who is near ------------------------------------------------------------------------------------------------- */
 
-static size_t count_of(const oat_cpu_neighbours *near, size_t i) { return i < near->most ? i : near->most; }
+static size_t count_of(const oat_cpu_neighbours *near, size_t i) { return near->rank[i] < near->most ? near->rank[i] : near->most; }
 
 /* For each row, the places of the list where it is a neighbour, in the order of the rows that have it. */
 static void turn_round(oat_cpu_neighbours *near, size_t n) {
@@ -134,25 +173,44 @@ done:
   return status;
 }
 
+/* From the order of the device's rows to that of space, on both sides. */
+static void arrange_list(oat_cpu_neighbours *near, size_t n, const uint32_t *found, uint32_t *place) {
+  for (size_t i = 0; i < n; i++) {
+    place[near->rank[i]] = (uint32_t)i;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t *from = found + near->rank[i] * near->most;
+    for (size_t j = 0; j < count_of(near, i); j++) {
+      near->list[i * near->most + j] = place[from[j]];
+    }
+  }
+}
+
 oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *cov) {
   oat_cpu *cpu = oat_cpu_of(device);
+  const size_t n = cpu->rows->n, most = cpu->near.most;
+  oat_scratch memory = {.ctx = cpu->ctx};
   oat_near *search = NULL;
   oatgp_status status = OATGP_OK;
-  if (cpu->near.most == 0) {
+  if (most == 0) {
     return OATGP_OK;
   }
+  uint32_t *found = oat_take(&memory, n * most, sizeof *found), *place = oat_take(&memory, n, sizeof *place);
+  TRY(memory.status);
   TRY(oat_near_search(cpu, cov, &search));
-  TRY(oat_near_before(search, cpu->near.most, cpu->near.list));
-  turn_round(&cpu->near, cpu->rows->n);
+  TRY(oat_near_before(search, most, found));
+  arrange_list(&cpu->near, n, found, place);
+  turn_round(&cpu->near, n);
 done:
   oat_near_close(search);
+  oat_scratch_free(&memory);
   return status;
 }
 
 /* ---- a row and its neighbours ------------------------------------------------------------------------------------ */
 
 oat_near_job oat_near_job_of(oat_cpu *cpu, const oat_sparse *sparse) {
-  return (oat_near_job){.cpu = cpu, .sparse = sparse, .all = oat_rows_block(cpu->rows, cpu->rows->n, 0)};
+  return (oat_near_job){.cpu = cpu, .sparse = sparse, .all = oat_rows_block(oat_near_rows(cpu), cpu->rows->n, 0)};
 }
 
 static double noise_of(const oat_near_job *j, size_t i) { return oat_block_noise(&j->all, j->sparse->tau, i); }
@@ -248,27 +306,26 @@ void oat_near_row(const oat_near_job *j, const oat_seat *s) {
 
 /* ---- the value --------------------------------------------------------------------------------------------------- */
 
-/* V and the inputs of a block, row after row. */
+/* V of a block, row after row. */
 static void keep_v(void *self, size_t lane, size_t item) {
   const oat_near_job *j = self;
   const size_t k = j->sparse->k;
-  const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
+  const oat_cpu_worker *own = oat_cpu_own(j->cpu);
+  const oat_row_block rows = oat_rows_block(oat_near_rows(j->cpu), j->cpu->block, item);
+  const oat_view block = {own->v, rows.n, k, rows.n};
   (void)lane;
-  for (size_t i = 0; i < b.v.rows; i++) {
-    double *v = j->cpu->near.v + (b.rows.first + i) * k;
+  oat_kernel_cross(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), block.a, block.ld, own->work);
+  oat_triangle_solve(&j->cpu->kuu, OAT_TRANSPOSED, block);
+  for (size_t i = 0; i < rows.n; i++) {
+    double *v = j->cpu->near.v + (rows.first + i) * k;
     for (size_t c = 0; c < k; c++) {
-      v[c] = b.v.a[i + c * b.v.ld];
-    }
-    for (size_t input = 0; input < j->cpu->rows->d; input++) {
-      j->cpu->near.x[(b.rows.first + i) * j->cpu->rows->d + input] = b.rows.x.a[i + input * b.rows.x.ld];
+      v[c] = block.a[i + c * block.ld];
     }
   }
 }
 
 void oat_near_make_v(oat_cpu *cpu, const oat_sparse *sparse) {
-  oat_sparse values = *sparse;
-  values.gradient = false;
-  oat_cpu_run(cpu, NULL, keep_v, &(oat_near_job){.cpu = cpu, .sparse = &values});
+  oat_cpu_run(cpu, NULL, keep_v, &(oat_near_job){.cpu = cpu, .sparse = sparse});
 }
 
 /* vwv += W^T diag(1 / D) W, vwr and rwr likewise, of a block. */
@@ -295,7 +352,7 @@ static void add_products(const oat_near_job *j, const oat_row_block *rows, bool 
 static void add_block(void *self, size_t lane, size_t item) {
   const oat_near_job *j = self;
   const size_t k = j->sparse->k;
-  const oat_row_block rows = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block rows = oat_rows_block(oat_near_rows(j->cpu), j->cpu->block, item);
   oat_sums sums = oat_sums_over(oat_cpu_sums_of(j->cpu, lane), k, j->cpu->rows->p);
   if (item == lane) { /* the first of its lane */
     memset(sums.vwr, 0, (sums.count - k * k) * sizeof *sums.vwr);

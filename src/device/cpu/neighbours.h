@@ -43,6 +43,9 @@ typedef struct oat_seat {
 /* Row i of a matrix that has its rows one after the other. */
 static inline const double *oat_row_of(const double *matrix, size_t i, size_t k) { return matrix + i * k; }
 
+/* The rows in the order in which they are worked on. */
+static inline const oat_rows *oat_near_rows(const oat_cpu *cpu) { return cpu->near.rows != NULL ? cpu->near.rows : cpu->rows; }
+
 /* A job for all rows of the device. */
 oat_near_job oat_near_job_of(oat_cpu *cpu, const oat_sparse *sparse);
 oat_loop oat_near_loop(oat_near_job *j, const char *what, void (*item)(void *self, size_t lane, size_t item));

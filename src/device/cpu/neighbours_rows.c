@@ -141,7 +141,7 @@ typedef struct leave_job {
 
 static void row_block(void *self, size_t lane, size_t item) {
   const oat_near_job *j = self;
-  const oat_row_block rows = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block rows = oat_rows_block(oat_near_rows(j->cpu), j->cpu->block, item);
   (void)lane;
   for (size_t i = 0; i < rows.n; i++) {
     const oat_seat s = oat_seat_take(j, rows.first + i);
@@ -205,14 +205,14 @@ static void leave_row(leave_job *l, size_t lane, size_t row, double *t) {
   const double error = error_of(l, t, kappa, t + k);
   sums[DENSITY] -= 0.5 * (log(OAT_TWO_PI * variance) + error * error / variance);
   if (out->error != NULL) {
-    out->error[row] = error;
-    out->variance[row] = variance;
+    out->error[l->rows.cpu->near.rank[row]] = error;
+    out->variance[l->rows.cpu->near.rank[row]] = variance;
   }
 }
 
 static void leave_block(void *self, size_t lane, size_t item) {
   leave_job *l = self;
-  const oat_row_block rows = oat_rows_block(l->rows.cpu->rows, l->rows.cpu->block, item);
+  const oat_row_block rows = oat_rows_block(oat_near_rows(l->rows.cpu), l->rows.cpu->block, item);
   for (size_t i = 0; i < rows.n; i++) {
     leave_row(l, lane, rows.first + i, l->scratch + oat_worker() * l->stride);
   }
