@@ -48,6 +48,8 @@ static const oat_expression_parameter quantities[] = {
     [OAT_IS_CORRELATION] = {{"correlation", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-5, 1e5, true}, OAT_IS_CORRELATION, 1},
 };
 
+const char *oat_quantity_name(oat_quantity quantity) { return quantities[quantity].is.name; }
+
 /* ---- text that grows -------------------------------------------------------------------------------------------------------------------- */
 
 /* Begin with {.ctx = ctx}; status is that of all that was added. */

@@ -83,6 +83,7 @@ oatgp_status oat_expression_copy(oatgp_context *ctx, const oat_expression *expre
 void oat_expression_free(oat_expression *expression); /* NULL is fine */
 
 const char *oat_leaf_name(oat_leaf_kind kind);
+const char *oat_quantity_name(oat_quantity quantity); /* "lengthscale" */
 /* How many parameters of its own a leaf has. */
 size_t oat_leaf_parameters(const oat_leaf *leaf);
 /* The part of the text that a node stands for, such as a summand, with the leaves' labels. The caller frees it. */
