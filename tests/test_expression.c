@@ -42,7 +42,7 @@ static void test_canonical_text(void **state) {
   assert_text(" se( x1 ) ", "se(x1)");
   assert_text("se(x1)+matern52(x2)", "se(x1) + matern52(x2)");
   assert_text("se(x1, x2)+constant", "se(x1, x2) + constant");
-  assert_text("constant()", "constant");
+  assert_text("(constant)", "constant()"); /* a word alone is the name of a kernel */
   assert_text("se*linear()", "se() * linear()");
   assert_text("(se(x1) + linear(x1)) * matern52(x2)", "(se(x1) + linear(x1)) * matern52(x2)");
   assert_text("((se(x1)))", "se(x1)");
@@ -131,6 +131,18 @@ static void test_one_input(void **state) {
   assert_string_equal(e->text, "periodic() * se()");
   assert_string_equal(e->parameter[3].is.name, "se().lengthscale");
   oat_expression_free(e);
+}
+
+static void test_copies_have_the_new_names(void **state) {
+  (void)state;
+  static const char *const other[] = {"a", "b c", "t", "d", "e", "f", "g", "h"};
+  oat_expression *e = read_it("se(x2, x1) * constant + linear(time)^2 + se(x2, x1)"), *copy = NULL;
+  assert_int_equal(oat_expression_copy(ctx, e, &(oat_names){LENGTH(other), other}, &copy), OATGP_OK);
+  assert_string_equal(copy->text, "se(\"b c\", a) * constant + linear(t)^2 + se(\"b c\", a)");
+  assert_int_equal(copy->parameters, e->parameters);
+  assert_string_equal(copy->parameter[5].is.name, "se(\"b c\", a)#2.lengthscale(\"b c\")");
+  oat_expression_free(e);
+  oat_expression_free(copy);
 }
 
 static void test_parts(void **state) {
@@ -333,6 +345,7 @@ int main(void) {
       cmocka_unit_test(test_facts_of_parameters),
       cmocka_unit_test(test_one_input),
       cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_copies_have_the_new_names),
       cmocka_unit_test(test_random_trees_come_back),
       cmocka_unit_test(test_errors_have_a_caret),
       cmocka_unit_test(test_long_texts_are_shown_in_part),

@@ -65,6 +65,9 @@ double oat_parameter_start(const oat_kernel *kernel, size_t place, const oat_uni
 }
 
 oat_theta_fields oat_theta_named(const oat_kernel *kernel, size_t d, const double *theta, double unit) {
+  if (kernel->expression != NULL) {
+    return (oat_theta_fields){NAN, theta[OAT_TAU] * unit, NAN, 0, theta + OAT_LENGTHSCALE};
+  }
   return (oat_theta_fields){theta[OAT_SIGMA] * unit, theta[OAT_TAU] * unit, theta[OAT_SHAPE], oat_theta_count(kernel, d) - OAT_LENGTHSCALE,
                             theta + OAT_LENGTHSCALE};
 }

@@ -49,7 +49,7 @@ typedef struct oat_theta_fields {
   const double *lengthscales; /* in theta */
 } oat_theta_fields;
 
-/* What is measured in the target's unit is multiplied by `unit`. */
+/* What is measured in the target's unit is multiplied by `unit`. An expression has tau alone: oat_expression_show has the others. */
 oat_theta_fields oat_theta_named(const struct oat_kernel *kernel, size_t d, const double *theta, double unit);
 
 #endif

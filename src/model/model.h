@@ -86,8 +86,8 @@ enum {
 struct oatgp_model {
   oat_scratch memory; /* of all but the texts, the names among them, and the two records of the fit */
   const oat_approx *approx;
-  const oat_kernel *kernel;
-  char *text[OAT_TEXTS]; /* may be NULL */
+  const oat_kernel *kernel; /* its own */
+  char *text[OAT_TEXTS];    /* may be NULL */
   double number[OAT_NUMBERS];
   size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
   oat_scaling scaling; /* of d inputs; column is 0, 1, .. */
@@ -110,7 +110,8 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
-  double *slopes; /* for the user: made by oat_model_finish */
+  double *slopes;              /* for the user: made by oat_model_finish */
+  oatgp_parameter *parameters; /* of an expression, likewise */
 };
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
