@@ -43,17 +43,28 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
   return OATGP_OK;
 }
 
+/* Of an expression: what is given by name or by place, and periods that the data show. */
+static oatgp_status start_expression(oatgp_context *ctx, oat_setup *setup) {
+  oat_start_forget_periods(setup);
+  PASS_ON(oat_given_parameters(ctx, setup));
+  return oat_start_find_periods(ctx, setup);
+}
+
 /* By the settings that have the parameters' names, where they say something; lengthscales are a list of numbers. */
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
   for (size_t i = 0; i < theta_count(setup); i++) {
     const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
-    const double given = oat_setting_real(setup->settings, parameter.name);
+    const bool own = parameter.used || setup->kernel->expression == NULL;
+    const double given = own ? oat_setting_real(setup->settings, parameter.name) : 0;
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
     setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
-  return setup->kernel->expression != NULL || *setup->settings->parameters != '\0' ? oat_given_parameters(ctx, setup)
-                                                                                   : oat_given_lengthscales(ctx, setup);
+  if (setup->kernel->expression != NULL) {
+    return start_expression(ctx, setup);
+  }
+  PASS_ON(oat_given_parameters(ctx, setup)); /* there are none */
+  return oat_given_lengthscales(ctx, setup);
 }
 
 static void make_box(oat_setup *setup) {
