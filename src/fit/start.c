@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/season.h"
 #include "text/number.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
@@ -52,6 +53,7 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
     setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
+  PASS_ON(oat_season_start(ctx, setup));
   return setup->kernel->expression != NULL || *setup->settings->parameters != '\0' ? oat_given_parameters(ctx, setup)
                                                                                    : oat_given_lengthscales(ctx, setup);
 }
