@@ -216,13 +216,13 @@ static void periods_start_where_the_data_show_them(void **state) {
     oatgp_evaluation e = {0};
     small_settings(s);
     s->settings.kernel = "se(x1) + periodic(x1) + cosine(x1) + cosine(x1)";
-    s->settings.parameters = "cosine(x1).period=7";
+    s->settings.parameters = "cosine(x1)#2.period=7";
     s->settings.scale = i % 2;
     must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &e));
     assert_string_equal(e.parameters[3].name, "periodic(x1).period");
     assert_near(e.parameters[3].value, 1.25, 0.01);
-    assert_near(e.parameters[6].value, 7, 1e-14); /* given */
-    assert_near(e.parameters[8].value, 4, 0.05);
+    assert_near(e.parameters[6].value, 4, 0.05);
+    assert_near(e.parameters[8].value, 7, 1e-14); /* given */
     oatgp_evaluation_clear(&e);
     oatgp_data_free(data);
   }

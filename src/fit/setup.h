@@ -70,10 +70,6 @@ void oat_start_widen(oat_setup *setup);
 /* As many knots as the start has, drawn anew as the settings say. */
 oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found);
 
-/* Periods that no setting gives start where the data show a wave: those that are NaN. */
-void oat_start_forget_periods(oat_setup *setup);
-oatgp_status oat_start_find_periods(oatgp_context *ctx, oat_setup *setup);
-
 /* What settings say of parameters by themselves: where they start, and which are free (all that the kernel uses, but for those that `fix`
  * names). */
 oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup);

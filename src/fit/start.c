@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/season.h"
 #include "text/number.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
@@ -43,13 +44,6 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
   return OATGP_OK;
 }
 
-/* Of an expression: what is given by name or by place, and periods that the data show. */
-static oatgp_status start_expression(oatgp_context *ctx, oat_setup *setup) {
-  oat_start_forget_periods(setup);
-  PASS_ON(oat_given_parameters(ctx, setup));
-  return oat_start_find_periods(ctx, setup);
-}
-
 /* By the settings that have the parameters' names, where they say something; lengthscales are a list of numbers. */
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
@@ -60,11 +54,9 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
     setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
-  if (setup->kernel->expression != NULL) {
-    return start_expression(ctx, setup);
-  }
-  PASS_ON(oat_given_parameters(ctx, setup)); /* there are none */
-  return oat_given_lengthscales(ctx, setup);
+  PASS_ON(oat_season_start(ctx, setup));
+  PASS_ON(oat_given_parameters(ctx, setup));
+  return setup->kernel->expression == NULL ? oat_given_lengthscales(ctx, setup) : OATGP_OK;
 }
 
 static void make_box(oat_setup *setup) {
