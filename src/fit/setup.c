@@ -19,6 +19,10 @@ static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_
   const bool constant = strcmp(text, "fit") == 0, linear = strcmp(text, "linear") == 0;
   setup->p = linear ? 1 + setup->scaling.d : constant ? 1 : 0;
   setup->mean = data_mean;
+  for (size_t j = 0; linear && j < setup->scaling.d; j++) {
+    REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT, "a linear mean has no slope in the category '%s': use --mean fit",
+              setup->data->names[setup->scaling.column[j]]);
+  }
   if (constant || linear || strcmp(text, "mean") == 0 || oat_is_number(text, strlen(text), &setup->mean)) {
     return OATGP_OK;
   }
@@ -51,7 +55,8 @@ static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oat_target target = {setup->mean, setup->y_scale};
-  return oat_rows_from_data(ctx, setup->data, &setup->scaling, setup->scaling.column, &target, setup->p, &setup->rows);
+  const oat_seen_as as = {&setup->scaling, setup->scaling.column, setup->recode, &target, setup->p};
+  return oat_rows_from_data(ctx, setup->data, &as, &setup->rows);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -145,6 +150,7 @@ static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_se
   TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
   oat_model_copy_scaling(&model->scaling, &setup->scaling);
   TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(oat_model_recode(ctx, model, setup->data, setup->scaling.column, &setup->recode));
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));
 done:
@@ -244,6 +250,7 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) {
 }
 
 void oat_setup_clear(oat_setup *setup) {
+  oat_model_recode_free(setup->recode, setup->scaling.d);
   oat_scaling_clear(&setup->scaling);
   oat_rows_free(setup->rows);
   oat_scratch_free(&setup->memory);
