@@ -228,6 +228,13 @@ typedef enum oatgp_event_kind {
   OATGP_EVENT_END
 } oatgp_event_kind;
 
+/* A parameter of a kernel that is an expression, with its value in the data's units. */
+typedef struct oatgp_parameter {
+  const char *name; /* "se(time).lengthscale" */
+  const char *unit; /* "target", "input" or, for a plain number, "" */
+  double value;
+} oatgp_parameter;
+
 /* What the monitor sees. Pointers are valid during the call. All in the data's units, lengthscales in scaled units. */
 typedef struct oatgp_event {
   oatgp_event_kind kind;
@@ -245,6 +252,8 @@ typedef struct oatgp_event {
   double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
   size_t max_knots;        /* in any event: most knots of a fit that grows; 0 if the number of knots does not change */
   size_t neighbours;       /* in any event: of each row, beside the knots; 0 if there are none */
+  size_t parameter_count;  /* in any event of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
+  const oatgp_parameter *parameters;
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */
@@ -264,6 +273,9 @@ typedef struct oatgp_evaluation {
   double d_log_sigma, d_log_tau, d_log_shape;
   double *d_log_lengthscales; /* lengthscale_count */
   double *d_knots;            /* knots x inputs, with respect to scaled knots; NULL for the full GP */
+  size_t parameter_count;     /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
+  oatgp_parameter *parameters;
+  double *d_log_parameters; /* parameter_count */
 } oatgp_evaluation;
 
 OATGP_API oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -295,6 +307,8 @@ typedef struct oatgp_model_info {
   double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
   size_t neighbours, predict_neighbours;         /* rows that each row and each prediction is made from beside the knots; 0: none. With
                                             them the model holds its rows */
+  size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
+  const oatgp_parameter *parameters;
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);

@@ -155,6 +155,7 @@ WIDER = {
     "lengthscale": "Union[float, str, Sequence[float]]",
     "mean": "Union[float, str]",
     "fix": "Union[str, Sequence[str]]",
+    "parameters": "Union[str, Sequence[float], Mapping[str, float]]",
     "inputs": "Union[str, Sequence[Union[int, str]]]",
     "target": "Union[int, str]",
     "weights": "Any",
@@ -163,6 +164,7 @@ WIDER = {
 MORE = {
     "knots": "; also an array with one knot a row",
     "lengthscale": "; also a number or a sequence",
+    "parameters": "; also a sequence of numbers, or a dict from names to numbers",
     "weights": "; or an array with one for each row",
     "noise_variance": "; or an array with one for each row",
 }
@@ -196,7 +198,7 @@ class Row:
     @property
     def shown_type(self) -> str:
         if self.choices:
-            return f"{{{', '.join(self.choices)}}}"
+            return f"{{{', '.join(self.choices)}}}" + (" or an expression" if self.kind > CHOICE else "")
         if self.automatic:
             return f'float or "{AUTO}"'
         return {REAL: "float", INT: "int", FLAG: "bool"}.get(self.kind, "str")

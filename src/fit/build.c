@@ -73,7 +73,7 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   char fingerprint[OAT_FINGERPRINT];
   oat_fingerprint(data, ctx->at_work, fingerprint);
   const char *const texts[OAT_TEXTS] = {
-      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = setup->kernel->name,
+      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = model->kernel->name,
       [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
       [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
       [OAT_TEXT_NOISE] = data->noise_name,
@@ -166,7 +166,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
   TRY(oat_new(ctx, 1, sizeof *model, &model));
   model->approx = setup->approx;
-  model->kernel = setup->kernel;
+  TRY(oat_setup_copy_kernel(ctx, setup, &model->kernel));
   model->d = setup->scaling.d;
   model->k = setup->approx->sparse ? setup->k : oat_rows_total(setup->rows);
   model->p = oat_rows_basis(setup->rows);

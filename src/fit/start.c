@@ -11,86 +11,7 @@
 #include "knots/init.h"
 #include "knots/strategy.h"
 
-static void trim(const char **text, size_t *length) {
-  while (*length > 0 && **text == ' ') {
-    ++*text;
-    --*length;
-  }
-  while (*length > 0 && (*text)[*length - 1] == ' ') {
-    --*length;
-  }
-}
-
-bool oat_is_number(const char *text, size_t length, double *value) {
-  trim(&text, &length);
-  return oat_read_number(text, length, value) == OAT_NUMBER;
-}
-
-/* The part of a list separated by commas that follows *part, the first one after NULL; false at the end. */
-static bool next_part(const char *list, const char **part, size_t *length) {
-  if (*part == NULL ? *list == '\0' : (*part)[*length] == '\0') {
-    return false;
-  }
-  *part = *part == NULL ? list : *part + *length + 1;
-  *length = strcspn(*part, ",");
-  return true;
-}
-
 static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d); }
-
-/* One value for all, or one for each. */
-static oatgp_status read_lengthscales(oatgp_context *ctx, oat_setup *setup) {
-  const size_t wanted = theta_count(setup) - OAT_LENGTHSCALE;
-  double value, *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
-  const char *part = NULL;
-  size_t length, count = 0;
-  while (next_part(setup->settings->lengthscale, &part, &length)) {
-    if (!oat_is_number(part, length, &value) || !(value > 0)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
-    }
-    if (count < wanted) {
-      lengthscale[count] = value;
-    }
-    count++;
-  }
-  if (count > 1 && count != wanted) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%zu lengthscales were given, but kernel %s with %zu inputs has %zu: give that many, or one",
-                    count, setup->kernel->name, setup->scaling.d, wanted);
-  }
-  for (size_t j = 1; count == 1 && j < wanted; j++) {
-    lengthscale[j] = lengthscale[0];
-  }
-  return OATGP_OK;
-}
-
-/* The names of the parameters, each once, with commas between them. */
-static void list_names(const oat_setup *setup, size_t size, char *text) {
-  const char *last = "";
-  size_t used = 0;
-  text[0] = '\0';
-  for (size_t i = 0; i < theta_count(setup) && used < size; i++) {
-    const char *name = oat_parameter_at(setup->kernel, i).name;
-    if (strcmp(name, last) != 0) {
-      used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name);
-      last = name;
-    }
-  }
-}
-
-static oatgp_status read_fixed(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
-  bool found = false;
-  trim(&part, &length);
-  for (size_t i = 0; i < theta_count(setup); i++) {
-    const char *name = oat_parameter_at(setup->kernel, i).name;
-    if (strlen(name) == length && strncmp(name, part, length) == 0) {
-      setup->free[i] = false;
-      found = true;
-    }
-  }
-  char names[100];
-  list_names(setup, sizeof names, names);
-  return found ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of %s", (int)length, part, names);
-}
 
 typedef struct knot_spec {
   oatgp_status (*place)(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found);
@@ -130,23 +51,10 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
     const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
     const double given = oat_setting_real(setup->settings, parameter.name);
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
-    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(&parameter, &units);
+    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
-  return read_lengthscales(ctx, setup);
-}
-
-/* All parameters that the kernel uses are free, but for those that `fix` names. */
-static oatgp_status set_freedom(oatgp_context *ctx, oat_setup *setup) {
-  const char *part = NULL;
-  size_t length;
-  oatgp_status status = OATGP_OK;
-  for (size_t i = 0; i < theta_count(setup); i++) {
-    setup->free[i] = oat_parameter_at(setup->kernel, i).used;
-  }
-  while (status == OATGP_OK && next_part(setup->settings->fix, &part, &length)) {
-    status = read_fixed(ctx, setup, part, length);
-  }
-  return status;
+  return setup->kernel->expression != NULL || *setup->settings->parameters != '\0' ? oat_given_parameters(ctx, setup)
+                                                                                   : oat_given_lengthscales(ctx, setup);
 }
 
 static void make_box(oat_setup *setup) {
@@ -282,7 +190,7 @@ oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
   setup->low = oat_take_doubles(&setup->memory, d, 1);
   setup->high = oat_take_doubles(&setup->memory, d, 1);
   TRY(setup->memory.status);
-  TRY(set_freedom(ctx, setup));
+  TRY(oat_given_freedom(ctx, setup));
   make_box(setup);
 done:
   return status;

@@ -146,7 +146,7 @@ static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *
 /* What the model is comes from the model, how it is improved from the caller. */
 static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
   const double *number = model->number;
-  const bool moves = model->kernel->profile->smooth && (merged->refine || oat_strategy_find(merged->select)->moves);
+  const bool moves = oat_kernel_is_smooth(model->kernel) && (merged->refine || oat_strategy_find(merged->select)->moves);
   merged->approx = model->approx->name;
   merged->kernel = model->kernel->name;
   merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;

@@ -31,6 +31,7 @@ static const leaf_parameters of_leaf[OAT_LEAVES] = {
     [OAT_LEAF_periodic] = {2, {OAT_IS_PERIOD, OAT_IS_ROUGHNESS}, false},
     [OAT_LEAF_polynomial] = {1, {OAT_IS_OFFSET}, false},
     [OAT_LEAF_cosine] = {1, {OAT_IS_PERIOD}, false},
+    [OAT_LEAF_categorical] = {1, {OAT_IS_LIKENESS}, false},
 };
 
 size_t oat_leaf_parameters(const oat_leaf *leaf) {
@@ -45,8 +46,10 @@ static const oat_expression_parameter quantities[] = {
     [OAT_IS_SHAPE] = {{"shape", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-3, 1e5, true}, OAT_IS_SHAPE, 1},
     [OAT_IS_PERIOD] = {{"period", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true}, OAT_IS_PERIOD, 1},
     [OAT_IS_OFFSET] = {{"offset", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-5, 1e5, true}, OAT_IS_OFFSET, 1},
-    [OAT_IS_CORRELATION] = {{"correlation", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-5, 1e5, true}, OAT_IS_CORRELATION, 1},
+    [OAT_IS_LIKENESS] = {{"lengthscale", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-2, 1e5, true}, OAT_IS_LIKENESS, 1},
 };
+
+const char *oat_quantity_name(oat_quantity quantity) { return quantities[quantity].is.name; }
 
 /* ---- text that grows -------------------------------------------------------------------------------------------------------------------- */
 
@@ -290,6 +293,7 @@ static void write_whole(oat_expression *e, const char **plain) {
     e->leaf[i].label = plain[i];
   }
   add_node(&g, e, e->nodes - 1);
+  add_text(&g, e->nodes == 1 && e->leaf[0].kind == OAT_LEAF_constant ? "()" : ""); /* a word alone is the name of a kernel */
   for (size_t i = 0; i < e->leaves; i++) {
     e->leaf[i].label = label[i];
   }
@@ -341,6 +345,45 @@ size_t oat_expression_find(const oat_expression *expression, const char *name) {
     }
   }
   return OAT_NO_PLACE;
+}
+
+void oat_expression_show(const oat_expression *expression, const double *theta, const oat_units *units, oatgp_parameter *out) {
+  static const char *const words[] = {[OAT_UNIT_NONE] = "", [OAT_UNIT_TARGET] = "target", [OAT_UNIT_INPUT] = "input"};
+  for (size_t i = 0; i < expression->parameters; i++) {
+    const oat_parameter *is = &expression->parameter[i].is;
+    out[i] = (oatgp_parameter){is->name, words[is->unit], theta[OAT_LENGTHSCALE + i] * oat_parameter_unit(is, units)};
+  }
+}
+
+/* Nodes and leaves as they are, with inputs of their own. */
+static oatgp_status copy_tree(const oat_expression *from, oat_expression *to) {
+  to->nodes = from->nodes;
+  to->leaves = from->leaves;
+  to->node = oat_take(&to->memory, to->nodes, sizeof *to->node);
+  to->leaf = oat_take(&to->memory, to->leaves, sizeof *to->leaf);
+  PASS_ON(to->memory.status);
+  memcpy(to->node, from->node, to->nodes * sizeof *to->node);
+  memcpy(to->leaf, from->leaf, to->leaves * sizeof *to->leaf);
+  for (size_t i = 0; i < to->leaves; i++) {
+    to->leaf[i].input = oat_take(&to->memory, from->leaf[i].inputs, sizeof *from->leaf[i].input);
+    PASS_ON(to->memory.status);
+    memcpy(to->leaf[i].input, from->leaf[i].input, from->leaf[i].inputs * sizeof *from->leaf[i].input);
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_expression_copy(oatgp_context *ctx, const oat_expression *expression, const oat_names *inputs, oat_expression **out) {
+  oat_expression *copy = NULL;
+  oatgp_status status;
+  TRY(oat_new(ctx, 1, sizeof *copy, &copy));
+  copy->memory.ctx = ctx;
+  TRY(copy_tree(expression, copy));
+  TRY(oat_expression_name(copy, inputs));
+  *out = copy;
+  copy = NULL;
+done:
+  oat_expression_free(copy);
+  return status;
 }
 
 void oat_expression_free(oat_expression *expression) {

@@ -5,7 +5,7 @@
  * Parameters are in the order of the text: a term's sigma first, then its leaves' parameters from left to right. A term is what has no sum
  * in it and is not a factor beside a sum: a product of leaves has one sigma, and a product with a sum takes its scale from the sum's terms.
  * Leaves have: se, matern*: a lengthscale for each input; rq: shape, then these; periodic: period, lengthscale; polynomial: offset;
- * cosine: period. */
+ * cosine: period; categorical: lengthscale. */
 #ifndef OAT_EXPRESSION_H
 #define OAT_EXPRESSION_H
 
@@ -52,7 +52,7 @@ typedef enum oat_quantity {
   OAT_IS_SHAPE,
   OAT_IS_PERIOD,
   OAT_IS_OFFSET,
-  OAT_IS_CORRELATION /* of categorical */
+  OAT_IS_LIKENESS /* lengthscale of categorical: a number without a unit */
 } oat_quantity;
 
 typedef struct oat_expression_parameter {
@@ -78,15 +78,21 @@ typedef struct oat_names {
 
 /* Reads a text. An error shows the text, a caret under the place, and what was expected there. */
 oatgp_status oat_expression_read(oatgp_context *ctx, const char *text, const oat_names *inputs, oat_expression **out);
+/* The same tree with other names of the inputs, as many as there are. */
+oatgp_status oat_expression_copy(oatgp_context *ctx, const oat_expression *expression, const oat_names *inputs, oat_expression **out);
 void oat_expression_free(oat_expression *expression); /* NULL is fine */
 
 const char *oat_leaf_name(oat_leaf_kind kind);
+const char *oat_quantity_name(oat_quantity quantity); /* "lengthscale" */
 /* How many parameters of its own a leaf has. */
 size_t oat_leaf_parameters(const oat_leaf *leaf);
 /* The part of the text that a node stands for, such as a summand, with the leaves' labels. The caller frees it. */
 oatgp_status oat_expression_part(oatgp_context *ctx, const oat_expression *expression, size_t node, char **out);
 /* The place of the parameter with this name, or OAT_NO_PLACE. Blanks outside of quotes do not matter. */
 size_t oat_expression_find(const oat_expression *expression, const char *name);
+
+/* The parameters for the user. They are in theta from OAT_LENGTHSCALE on; the units are those of the data. */
+void oat_expression_show(const oat_expression *expression, const double *theta, const oat_units *units, oatgp_parameter *out);
 
 /* For the parser: with nodes and leaves in place (kind, inputs, all, degree), finds places, labels, names and the text. */
 oatgp_status oat_expression_name(oat_expression *expression, const oat_names *inputs);

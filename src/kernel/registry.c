@@ -1,14 +1,16 @@
 /* All kernels of the list, with their tables. */
+#include <math.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/tree.h"
 
 #define OATGP_KERNEL(name) extern const oat_profile oat_profile_##name;
 #include "oatgp_kernels.def"
 
 static const oat_kernel kernels[] = {
-#define OATGP_KERNEL(name) {OAT_KERNEL_##name, #name, false, &oat_profile_##name},
-#define OATGP_KERNEL_ARD(name) {OAT_KERNEL_##name##_ard, #name "-ard", true, &oat_profile_##name},
+#define OATGP_KERNEL(name) {OAT_KERNEL_##name, #name, false, &oat_profile_##name, NULL},
+#define OATGP_KERNEL_ARD(name) {OAT_KERNEL_##name##_ard, #name "-ard", true, &oat_profile_##name, NULL},
 #include "oatgp_kernels.def"
 };
 
@@ -21,4 +23,35 @@ const oat_kernel *oat_kernel_find(const char *name) {
     }
   }
   return NULL;
+}
+
+oat_kernel oat_kernel_of_expression(const oat_expression *expression) {
+  return (oat_kernel){.id = OAT_KERNEL_EXPRESSION, .name = expression->text, .ard = true, .expression = expression};
+}
+
+oat_kernel oat_covariance_kernel(const oat_covariance *cov) {
+  return cov->expression != NULL ? oat_kernel_of_expression(cov->expression) : kernels[cov->id];
+}
+
+bool oat_kernel_is_smooth(const oat_kernel *kernel) {
+  return kernel->expression != NULL ? oat_tree_smooth(kernel->expression) : kernel->profile->smooth;
+}
+
+bool oat_kernel_has_shape(const oat_kernel *kernel) { return kernel->expression == NULL && kernel->profile->has_shape; }
+
+oat_kernel_size oat_kernel_size_of(const oat_kernel *kernel) {
+  const oat_expression *e = kernel->expression;
+  return e != NULL ? (oat_kernel_size){oat_tree_work(e), e->parameters} : (oat_kernel_size){0, 0};
+}
+
+double oat_kernel_amplitude(const oat_kernel *kernel, const double *theta) {
+  if (kernel->expression == NULL) {
+    return theta[OAT_SIGMA];
+  }
+  double sum = 0;
+  for (size_t i = 0; i < kernel->expression->parameters; i++) {
+    const double sigma = kernel->expression->parameter[i].quantity == OAT_IS_SIGMA ? theta[OAT_LENGTHSCALE + i] : 0;
+    sum = hypot(sum, sigma);
+  }
+  return sum;
 }

@@ -1,4 +1,4 @@
-/* What all kernels share: scaled squared distances, and the adjoint of k = sigma^2 phi(s) in lengthscales, shape and points.
+/* What all kernels of the list share (an expression goes to tree.c at once): scaled squared distances, and the adjoint of k = sigma^2 phi(s) in lengthscales, shape and points.
  *
  * With h = g sigma^2 phi'(s):  d log l_j = -2 sum h (x_j - z_j)^2 / l_j^2,  d z_j = -2 sum h (x_j - z_j) / l_j^2.
  * Wherever the points are, no digits are lost if differences are formed first. It is faster to divide all points by the lengthscales
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/tree.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
 
@@ -37,7 +38,9 @@ static const oat_kernel *kernel_of(const oat_covariance *cov) { return oat_kerne
 /* The place in theta of the lengthscale of an input. */
 static size_t lengthscale_place(const oat_covariance *cov, size_t j) { return OAT_LENGTHSCALE + (kernel_of(cov)->ard ? j : 0); }
 
-double oat_kernel_lengthscale(const oat_covariance *cov, size_t input) { return cov->theta[lengthscale_place(cov, input)]; }
+double oat_kernel_lengthscale(const oat_covariance *cov, size_t input) {
+  return cov->expression != NULL ? oat_tree_lengthscale(cov, input) : cov->theta[lengthscale_place(cov, input)];
+}
 
 static void take_points(frame *f, const oat_covariance *cov, oat_points from, const double *middle, double *to) {
   for (size_t j = 0; j < cov->d; j++) {
@@ -133,6 +136,10 @@ static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view
 
 void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work) {
   const oat_view all = {k, x.n, z.n, ld};
+  if (cov->expression != NULL) {
+    oat_tree_cross(cov, x, z, k, ld, work);
+    return;
+  }
   if (z.n >= WORTH_SCALING && !are_among(cov, z, x)) {
     frame f = frame_of(cov, x, z, work);
     double *s = after_frame(work, x, z, cov->d);
@@ -162,14 +169,26 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
 }
 
 void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior) {
+  if (cov->expression != NULL) {
+    oat_tree_diagonal(cov, x, prior);
+    return;
+  }
   for (size_t i = 0; i < x.n; i++) {
     prior[i] = variance_of(cov);
   }
 }
 
+void oat_kernel_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient) {
+  if (cov->expression != NULL) {
+    oat_tree_diagonal_adjoint(cov, x, g, gradient);
+  }
+}
+
 /* Of a stationary kernel no point matters. */
 double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
-  (void)z;
+  if (cov->expression != NULL) {
+    return share * oat_tree_mean_diagonal(cov, z);
+  }
   return share * cov->theta[OAT_SIGMA] * cov->theta[OAT_SIGMA];
 }
 
@@ -238,6 +257,10 @@ static void add_input(const oat_covariance *cov, const frame *f, size_t j, const
 
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient) {
+  if (cov->expression != NULL) {
+    oat_tree_cross_adjoint(cov, x, z, g, ld, work, gradient);
+    return;
+  }
   if (kernel_of(cov)->profile->has_shape) {
     add_shape(cov, x, z, g, ld, work, gradient);
   }
@@ -264,6 +287,10 @@ static oat_axes behind(oat_axes axes, size_t b) {
 }
 
 void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work) {
+  if (cov->expression != NULL) {
+    oat_tree_pairs(cov, x, out->k, work);
+    return;
+  }
   double *s = work, *weight = work + oat_pairs(x.n);
   const oat_axes axes = axes_of(cov, x, x, weight);
   const curve phi = curve_of(cov);
@@ -280,6 +307,10 @@ void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_va
 
 void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values, double *work,
                               oat_kernel_gradient *gradient) {
+  if (cov->expression != NULL) {
+    oat_tree_pairs_adjoint(cov, x, g, work, gradient);
+    return;
+  }
   const size_t d = cov->d;
   double *weight = work, *first = weight + d, *second = first + d;
   const oat_axes axes = axes_of(cov, x, x, weight);

@@ -195,6 +195,12 @@ static oatgp_status check_format(oatgp_context *ctx, const oat_tensors *file) {
   return OATGP_OK;
 }
 
+static oatgp_status unknown(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+  const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
+  return oat_fail(ctx, OATGP_FORMAT, "%s has the model '%s' with kernel '%s', which this oatgp does not know", file->path,
+                  approx != NULL ? approx : "", kernel != NULL ? kernel : "");
+}
+
 static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < OAT_TEXTS; i++) {
@@ -202,12 +208,27 @@ static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatg
   }
   const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
   model->approx = approx != NULL ? oat_approx_find(approx) : NULL;
-  model->kernel = kernel != NULL ? oat_kernel_find(kernel) : NULL;
-  if (model->approx == NULL || model->kernel == NULL) {
-    status = oat_fail(ctx, OATGP_FORMAT, "%s has the model '%s' with kernel '%s', which this oatgp does not know", file->path,
-                      approx != NULL ? approx : "", kernel != NULL ? kernel : "");
+  if (model->approx == NULL || kernel == NULL) {
+    status = unknown(ctx, file, model);
   }
 done:
+  return status;
+}
+
+/* The kernel, which may name inputs. It is written in one way only. */
+static oatgp_status read_kernel(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
+  const char *text = model->text[OAT_TEXT_KERNEL], **name = NULL;
+  size_t count = 0;
+  oatgp_status status;
+  TRY(oat_new(ctx, (size_t)cJSON_GetArraySize(names), sizeof *name, &name));
+  for (const cJSON *item = names->child; item != NULL; item = item->next) {
+    TRY(cJSON_IsString(item) ? OATGP_OK : wrong(ctx, file, "its input names are no texts"));
+    name[count++] = item->valuestring;
+  }
+  status = oat_kernel_read(ctx, text, &(oat_names){count, name}, &model->kernel);
+  TRY(status == OATGP_ARGUMENT || (status == OATGP_OK && strcmp(model->kernel->name, text) != 0) ? unknown(ctx, file, model) : status);
+done:
+  free(name);
   return status;
 }
 
@@ -296,12 +317,9 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   return OATGP_OK;
 }
 
-static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
+static oatgp_status read_names(oatgp_context *ctx, const cJSON *names, oatgp_model *model) {
   const cJSON *name = names->child; /* a list: taking items by their numbers would go through it for each */
   for (size_t j = 0; j < model->d; j++, name = name->next) {
-    if (!cJSON_IsString(name)) {
-      return wrong(ctx, file, "its input names are no texts");
-    }
     const oatgp_status status = oat_copy_text_utf8(ctx, name->valuestring, &model->names[j]);
     if (status != OATGP_OK) {
       return status;
@@ -481,11 +499,12 @@ static oatgp_status read_model(oatgp_context *ctx, const oat_tensors *file, oatg
   if (!cJSON_IsArray(names)) {
     TRY(wrong(ctx, file, "it has no list of inputs"));
   }
+  TRY(read_kernel(ctx, file, names, model));
   TRY(read_sizes(ctx, file, names, model));
   TRY(check_parts(ctx, file, model));
   TRY(model->approx->sparse ? OATGP_OK : check_full(ctx, file, model->k));
   TRY(read_parts(ctx, file, model));
-  TRY(read_names(ctx, file, names, model));
+  TRY(read_names(ctx, names, model));
   TRY(read_levels(ctx, file, model));
   TRY(check_values(ctx, file, model));
   TRY(check_order(ctx, file, model));

@@ -56,6 +56,8 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .upper = number[OAT_NUMBER_UPPER],
       .neighbours = model->neighbours,
       .predict_neighbours = model->near,
+      .parameter_count = model->parameters != NULL ? model->kernel->expression->parameters : 0,
+      .parameters = model->parameters,
   };
 }
 

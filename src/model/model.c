@@ -28,6 +28,7 @@ void oatgp_model_free(oatgp_model *model) {
   free(model->kept.x);
   free(model->history);
   free(model->selection);
+  oat_kernel_release(model->kernel);
   oat_scratch_free(&model->memory);
   free(model);
 }
@@ -84,6 +85,9 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   model->c = oat_take_doubles(memory, k, 1);
   model->coefficient = oat_take_doubles(memory, p, 1);
   model->slopes = p > 1 ? oat_take_doubles(memory, d, 1) : NULL;
+  if (model->kernel->expression != NULL) {
+    model->parameters = oat_take(memory, model->kernel->expression->parameters, sizeof *model->parameters);
+  }
   if (model->approx->sparse) {
     model->lb = oat_take_doubles(memory, k, k);
     model->sums_count = oat_sums_count(k, p);
@@ -119,7 +123,7 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
 
 /* L L^T = K and the diagonal in c, by a device with the model's rows. */
 static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const oat_covariance *cov, size_t *pivot) {
-  const oat_device_config config = {.where = oat_where_of(ctx)};
+  const oat_device_config config = {.where = oat_where_of(ctx), .kernel = oat_kernel_size_of(model->kernel)};
   oat_rows *rows = NULL;
   oat_device *device = NULL;
   oatgp_status status = OATGP_OK;
@@ -172,10 +176,19 @@ done:
   return status;
 }
 
-oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
+/* Slopes and parameters, for the user. */
+static void translate(oatgp_model *model) {
+  const oat_units units = {model->number[OAT_NUMBER_Y_SCALE], model->d, model->scaling.scale};
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }
+  if (model->parameters != NULL) {
+    oat_expression_show(model->kernel->expression, model->theta, &units, model->parameters);
+  }
+}
+
+oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
+  translate(model);
   return !model->approx->sparse ? factorise_full(ctx, model) : model->neighbours > 0 ? take_rows(ctx, model) : OATGP_OK;
 }
 

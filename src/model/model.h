@@ -86,8 +86,8 @@ enum {
 struct oatgp_model {
   oat_scratch memory; /* of all but the texts, the names among them, and the two records of the fit */
   const oat_approx *approx;
-  const oat_kernel *kernel;
-  char *text[OAT_TEXTS]; /* may be NULL */
+  const oat_kernel *kernel; /* its own */
+  char *text[OAT_TEXTS];    /* may be NULL */
   double number[OAT_NUMBERS];
   size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
   oat_scaling scaling; /* of d inputs; column is 0, 1, .. */
@@ -111,7 +111,8 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
-  double *slopes; /* for the user: made by oat_model_finish */
+  double *slopes;              /* for the user: made by oat_model_finish */
+  oatgp_parameter *parameters; /* of an expression, likewise */
 };
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
@@ -132,11 +133,17 @@ oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, 
 /* A device that predicts with the model. Its block is a power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where};
+  return (oat_device_config){
+      .max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where, .kernel = oat_kernel_size_of(model->kernel)};
 }
 /* The same with the rows of a model that has neighbours. */
 static inline oat_device_config oat_model_rows_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .where = where, .neighbours = model->near, .predicts = true, .of = model->mark};
+  return (oat_device_config){.max_knots = model->k,
+                             .where = where,
+                             .neighbours = model->near,
+                             .kernel = oat_kernel_size_of(model->kernel),
+                             .predicts = true,
+                             .of = model->mark};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);

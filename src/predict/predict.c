@@ -237,7 +237,9 @@ oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, dou
 
 /* ---- jointly ----------------------------------------------------------------------------------------------------- */
 
-static size_t joint_work(const oatgp_model *model, size_t n) { return oat_kernel_work(n, n > model->k ? n : model->k, model->d); }
+static size_t joint_work(const oatgp_model *model, size_t n) {
+  return oat_kernel_work(oat_kernel_size_of(model->kernel), n, n > model->k ? n : model->k, model->d);
+}
 
 /* Refuses what would not fit, before anything is allocated: so many matrices of n x n, the rows' kernel values and
  * scratch. */
@@ -268,7 +270,7 @@ static oatgp_status join_rows(oatgp_context *ctx, const oatgp_model *model, cons
     TRY(device->table->joint_from_rows(device, &sparse, model->lb, rows, covariance));
     goto done;
   }
-  TRY(oat_device_open(ctx, &(oat_device_config){.where = oat_where_of(ctx)}, rows, &device));
+  TRY(oat_device_open(ctx, &(oat_device_config){.where = oat_where_of(ctx), .kernel = oat_kernel_size_of(model->kernel)}, rows, &device));
   TRY(device->table->joint(device, &sparse, model->lb, model->approx->residual, covariance));
 done:
   oat_device_close(device);

@@ -4,7 +4,7 @@
 set -eu
 build=$1
 out=$2
-for target in text npy model checkpoint config; do
+for target in text npy model checkpoint config expression; do
   mkdir -p "$out/$target"
 done
 number=0
@@ -65,6 +65,13 @@ seed config '\002folds = 3\nthreads=2\nscale = no\n'
 seed config '\000memory = 1G\nseed = 9007199254740991\ntol_knot = 1e-3\n'
 seed config '\000kernle = se\n'
 seed config '\000= 3\nno equals\n'
+
+# ---- expressions: the first byte says how many inputs there are
+seed expression '\004periodic(x) * se(x) + linear("mean temperature")'
+seed expression '\004(se(x) + linear(x))^2 * matern52("3", "a""b") + constant'
+seed expression '\004polynomial(x, 3) + rq + cosine(x)^9 * categorical(x)'
+seed expression '\000matern12*matern32()+((se(x)))'
+seed expression '\002se(x) + se(gr\303\266\303\237e) + se(x'
 
 # ---- models: by the command
 data=$out/data.csv

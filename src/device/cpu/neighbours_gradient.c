@@ -124,7 +124,7 @@ static void gather_block(void *self, size_t lane, size_t item) {
   if (item == lane) {
     memset(oat_cpu_sums_of(j->cpu, lane), 0, j->out->count * sizeof(double));
   }
-  oat_gradient_sums sums = oat_gradient_sums_over(oat_cpu_sums_of(j->cpu, lane), k, j->cpu->rows->d);
+  oat_gradient_sums sums = oat_gradient_sums_over(oat_cpu_sums_of(j->cpu, lane), oat_cpu_thetas(j->cpu), k, j->cpu->rows->d);
   sums.kernel.z = j->out->kernel.z != NULL ? sums.kernel.z : NULL;
   for (size_t i = 0; i < rows.n; i++) {
     gather(j, rows.first + i, dv.a + i * k);
@@ -145,7 +145,8 @@ static void join_gradient(void *self, size_t first, size_t count) {
 }
 
 oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
-  const size_t theta = oat_theta_most(cpu->rows->d);
+  const oat_kernel kernel = oat_covariance_kernel(&sparse->cov);
+  const size_t theta = oat_cpu_thetas(cpu), count = oat_theta_count(&kernel, sparse->cov.d);
   oat_near_job j = oat_near_job_of(cpu, sparse);
   j.adjoint = adjoint;
   j.out = out;
@@ -162,7 +163,7 @@ oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, 
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
     out->dn += j.own[lane].dn;
     out->pairs += j.own[lane].pairs;
-    for (size_t i = 0; i < oat_theta_count(oat_kernel_at(sparse->cov.id), sparse->cov.d); i++) {
+    for (size_t i = 0; i < count; i++) {
       out->kernel.theta[i] += j.own[lane].kernel.theta[i];
     }
   }
