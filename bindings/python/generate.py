@@ -236,7 +236,7 @@ def settings_module(rows: list[Row]) -> str:
     lines = [
         '"""Made by generate.py from the library\'s table of settings."""',
         "",
-        "from typing import Any, Literal, Optional, Sequence, TypedDict, Union",
+        "from typing import Any, Literal, Mapping, Optional, Sequence, TypedDict, Union",
         "",
         "",
         "class Settings(TypedDict, total=False):",

@@ -167,10 +167,10 @@ static bool is_word(const char *word, const char *part, size_t length) {
 /* A word for what it is, such as sigma, stands for all of the kind. */
 static bool is_of_kind(const oat_kernel *kernel, size_t place, const char *part, size_t length) {
   const oat_parameter parameter = oat_parameter_at(kernel, place);
-  const char *end = kernel->expression != NULL && place >= OAT_LENGTHSCALE
-                        ? oat_quantity_name(kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity)
-                        : parameter.name;
-  return is_word(end, part, length);
+  if (kernel->expression == NULL || place < OAT_LENGTHSCALE) {
+    return (parameter.used || kernel->expression == NULL) && is_word(parameter.name, part, length);
+  }
+  return is_word(oat_quantity_name(kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity), part, length);
 }
 
 static oatgp_status fix(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
