@@ -36,7 +36,7 @@ static oat_names kept_names(const oat_setup *setup, const char **names) {
   for (size_t j = 0; j < setup->scaling.d; j++) {
     names[j] = setup->data->names[setup->scaling.column[j]];
   }
-  return (oat_names){setup->scaling.d, names};
+  return (oat_names){setup->scaling.d, names, setup->scaling.category};
 }
 
 /* Reads the kernel of the settings. */
@@ -44,7 +44,12 @@ static oatgp_status read_kernel(oatgp_context *ctx, oat_setup *setup) {
   const char **names = oat_take(&setup->memory, setup->scaling.d, sizeof *names);
   PASS_ON(setup->memory.status);
   const oat_names inputs = kept_names(setup, names);
-  return oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel);
+  PASS_ON(oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel));
+  if (setup->kernel->expression != NULL && oat_kernel_find(setup->settings->kernel) != NULL) {
+    oat_say(ctx, OATGP_NOTE, "with categories, kernel %s is %s: each level has its own curve, as like to the others as the data say",
+            setup->settings->kernel, setup->kernel->name);
+  }
+  return OATGP_OK;
 }
 
 oatgp_status oat_setup_copy_kernel(oatgp_context *ctx, const oat_setup *setup, const oat_kernel **out) {

@@ -74,6 +74,7 @@ typedef struct oat_expression {
 typedef struct oat_names {
   size_t count;
   const char *const *name;
+  const bool *category; /* for each, whether it is a category, which categorical alone looks at; NULL: it is not known */
 } oat_names;
 
 /* Reads a text. An error shows the text, a caret under the place, and what was expected there. */

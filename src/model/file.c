@@ -215,9 +215,21 @@ done:
   return status;
 }
 
+/* Which inputs have levels. Whether these are right is for read_levels to see. */
+static void find_categories(const oat_tensors *file, size_t count, bool *category) {
+  const char *text = oat_tensors_text(file, "levels");
+  cJSON *all = text != NULL ? cJSON_Parse(text) : NULL;
+  const cJSON *levels = all != NULL ? all->child : NULL;
+  for (size_t j = 0; j < count && levels != NULL; j++, levels = levels->next) {
+    category[j] = cJSON_IsArray(levels);
+  }
+  cJSON_Delete(all);
+}
+
 /* The kernel, which may name inputs. It is written in one way only. */
 static oatgp_status read_kernel(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
   const char *text = model->text[OAT_TEXT_KERNEL], **name = NULL;
+  bool *category = NULL;
   size_t count = 0;
   oatgp_status status;
   TRY(oat_new(ctx, (size_t)cJSON_GetArraySize(names), sizeof *name, &name));
@@ -225,9 +237,12 @@ static oatgp_status read_kernel(oatgp_context *ctx, const oat_tensors *file, con
     TRY(cJSON_IsString(item) ? OATGP_OK : wrong(ctx, file, "its input names are no texts"));
     name[count++] = item->valuestring;
   }
-  status = oat_kernel_read(ctx, text, &(oat_names){count, name}, &model->kernel);
+  TRY(oat_new(ctx, count, sizeof *category, &category));
+  find_categories(file, count, category);
+  status = oat_kernel_read(ctx, text, &(oat_names){count, name, category}, &model->kernel);
   TRY(status == OATGP_ARGUMENT || (status == OATGP_OK && strcmp(model->kernel->name, text) != 0) ? unknown(ctx, file, model) : status);
 done:
+  free(category);
   free(name);
   return status;
 }
