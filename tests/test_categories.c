@@ -264,6 +264,215 @@ static void joins_levels(void **state) {
   oatgp_data_free(both);
 }
 
+/* ---- models -------------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 90 };
+
+/* Three levels, each with a curve of its own, in a file. */
+static void write_curves(const scratch *s) {
+  char text[ROWS * 48];
+  int length = sprintf(text, "y,group,x\n");
+  oat_rng rng;
+  oat_rng_seed(&rng, 7);
+  for (int i = 0; i < ROWS; i++) {
+    const double x = 4 * oat_rng_uniform(&rng) - 2;
+    const double y = sin(2 * x) + (i % 3 == 0 ? 2 : i % 3 == 1 ? -x : 0) + 0.05 * oat_rng_normal(&rng);
+    length += sprintf(text + length, "%.6f,%s,%.6f\n", y, i % 3 == 0 ? "red" : i % 3 == 1 ? "green" : "blue", x);
+  }
+  write_bytes(s, text, (size_t)length);
+}
+
+static oatgp_model *fit_curves(scratch *s) {
+  oatgp_model *model = NULL;
+  write_curves(s);
+  s->settings.target = "y";
+  oatgp_data *data = must_read(s);
+  expect_levels(data, 0, "blue|green|red");
+  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model));
+  oatgp_data_free(data);
+  return model;
+}
+
+/* Predictions of a table for the model. */
+static oatgp_status predict_text(scratch *s, const oatgp_model *model, const char *text, size_t n, double *mean, double *variance) {
+  oatgp_data *data = NULL;
+  s->said[0] = '\0';
+  write_text(s, text);
+  PASS_ON(oatgp_data_read_for(s->ctx, s->path, model, &s->settings, -1, &data));
+  assert_int_equal(oatgp_data_rows(data), n);
+  const oatgp_status status = oatgp_predict(s->ctx, model, data, &(oatgp_prediction){mean, variance, NULL});
+  oatgp_data_free(data);
+  return status;
+}
+
+static void each_level_has_its_curve(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = fit_curves(s);
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  assert_string_equal(info.kernel, "se() * categorical(group)");
+  assert_non_null(strstr(s->said, "kernel se-ard is se() * categorical(group)"));
+  assert_int_equal(oatgp_model_level_count(model, 0), 3);
+  assert_int_equal(oatgp_model_level_count(model, 1), 0);
+  assert_string_equal(oatgp_model_level(model, 0, 2), "red");
+  assert_null(oatgp_model_level(model, 0, 3));
+  double mean[4], variance[4];
+  must(s, predict_text(s, model, "x,group\n0.5,red\n0.5,green\n0.5,blue\n0.5,red\n", 4, mean, variance));
+  assert_true(fabs(mean[0] - (sin(1.0) + 2)) < 0.1);
+  assert_true(fabs(mean[1] - (sin(1.0) - 0.5)) < 0.1);
+  assert_true(fabs(mean[2] - sin(1.0)) < 0.1);
+  assert_true(mean[3] == mean[0]);
+  assert_string_equal(s->said, "");
+  oatgp_model_free(model);
+}
+
+/* A new level is as like to the others as they are to each other, and two new ones are no more. */
+static void new_levels_are_told_of(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = fit_curves(s);
+  double mean[4], variance[4];
+  must(s, predict_text(s, model, "x,group\n0.5,pink\n0.5,red\n0.5,pink\n", 3, mean, variance));
+  assert_non_null(
+      strstr(s->said, "warning input 'group' has the level 'pink' in 2 rows, which the model has not seen; it is taken as a new level"));
+  assert_true(mean[0] == mean[2] && variance[0] > 10 * variance[1] && isfinite(mean[0]));
+  must(s, predict_text(s, model, "x,group\n0.5,pink\n0.5,grey\n", 2, mean, variance));
+  assert_non_null(strstr(s->said, "has 2 levels in 2 rows, such as 'pink', which the model has not seen; they are taken as new levels"));
+  expect_sentence(s, OATGP_DATA, predict_text(s, model, "x,group\n0.5,\n", 1, mean, variance), "column 'group': the value is missing");
+  const double x[] = {0, 0.5, 1, 0.5};
+  double covariance[4];
+  oatgp_data *data = make_data(s, 2, 2, x, NULL);
+  must(s, oatgp_data_set_names(s->ctx, data, (const char *const[]){"group", "x"}, NULL));
+  expect_sentence(s, OATGP_DATA, oatgp_predict_mean(s->ctx, model, data, mean),
+                  "'group' is a category in the model, but the data have numbers");
+  must(s, oatgp_data_set_levels(s->ctx, data, 0, 2, (const char *const[]){"pink", "grey"}));
+  s->said[0] = '\0';
+  must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
+  assert_non_null(strstr(s->said, "has 2 levels in 2 rows, such as 'pink'"));
+  assert_true(covariance[1] < 0.99 * covariance[0]);
+  must(s, oatgp_data_set_levels(s->ctx, data, 0, 2, (const char *const[]){"red", "blue"}));
+  s->said[0] = '\0';
+  must(s, oatgp_predict_mean(s->ctx, model, data, mean));
+  assert_string_equal(s->said, "");
+  assert_true(fabs(mean[0] - (sin(1.0) + 2)) < 0.1 && fabs(mean[1] - sin(1.0)) < 0.1);
+  oatgp_data_free(data);
+  oatgp_model_free(model);
+}
+
+static void files_keep_levels(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = fit_curves(s), *again = NULL;
+  const char *text = "x,group\n0.5,red\n0.5,green\n0.1,blue\n0.5,pink\n";
+  double first[4], second[4], variance[4];
+  must(s, predict_text(s, model, text, 4, first, variance));
+  must(s, oatgp_model_save(s->ctx, model, s->path));
+  must(s, oatgp_model_load(s->ctx, s->path, &again));
+  assert_string_equal(oatgp_model_level(again, 0, 1), "green");
+  must(s, predict_text(s, again, text, 4, second, variance));
+  assert_memory_equal(first, second, sizeof first);
+  oatgp_model_free(again);
+  oatgp_model_free(model);
+}
+
+/* Rows some at a time are those of the whole, and a new level is told of once, with all its rows. */
+static void streams_know_levels(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = fit_curves(s);
+  oatgp_stream *stream = NULL;
+  oatgp_data *part = NULL;
+  size_t rows = 0;
+  write_text(s, "x,group\n1,red\n2,pink\n3,blue\n4,grey\n5,pink\n6,red\n7,green\n");
+  s->said[0] = '\0';
+  const double codes[] = {2, 3, 0, 4, 3, 2, 1};
+  must(s, oatgp_stream_open(s->ctx, s->path, model, &s->settings, -1, &stream));
+  for (must(s, oatgp_stream_next(s->ctx, stream, 2, &part)); part != NULL; must(s, oatgp_stream_next(s->ctx, stream, 2, &part))) {
+    double mean[2];
+    must(s, oatgp_predict_mean(s->ctx, model, part, mean));
+    for (size_t i = 0; i < part->n; i++) {
+      assert_true(part->x[i] == codes[rows + i]);
+    }
+    rows += part->n;
+    oatgp_data_free(part);
+  }
+  assert_int_equal(rows, 7);
+  const char *told = strstr(s->said, "has 2 levels in 3 rows, such as 'pink'");
+  assert_non_null(told);
+  assert_null(strstr(told + 30, "levels in"));
+  oatgp_stream_free(stream);
+  oatgp_model_free(model);
+}
+
+/* After an update the model knows the new level by its name. */
+static void updates_learn_levels(void **state) {
+  scratch *s = *state;
+  s->settings.max_knots = 30;
+  oatgp_model *model = fit_curves(s);
+  oatgp_data *data = NULL;
+  double mean[2], variance[2], before[2];
+  must(s, predict_text(s, model, "x,group\n0.5,pink\n0.5,red\n", 2, before, variance));
+  write_text(s, "y,group,x\n3,pink,0.4\n3,pink,0.5\n3,pink,0.6\n3,pink,0.55\n3,pink,0.45\n");
+  must(s, oatgp_data_read_for(s->ctx, s->path, model, &s->settings, 1, &data));
+  must(s, oatgp_update(s->ctx, model, data));
+  oatgp_data_free(data);
+  assert_int_equal(oatgp_model_level_count(model, 0), 4);
+  assert_string_equal(oatgp_model_level(model, 0, 3), "pink");
+  must(s, predict_text(s, model, "x,group\n0.5,pink\n0.5,red\n", 2, mean, variance));
+  assert_null(strstr(s->said, "not seen"));
+  oatgp_model_free(model);
+}
+
+/* Whatever knots begin with, a knot has the code of a level. */
+static void knots_have_levels(void **state) {
+  scratch *s = *state;
+  static const char *const ways[][2] = {{"simultaneous", "kmeans:12"}, {"fixed", "kmeans:12"}, {"auto", ""}, {"oat-gain", ""}};
+  for (size_t k = 0; k < (under_valgrind() ? 1 : LENGTH(ways)); k++) {
+    s->settings.select = ways[k][0];
+    s->settings.knots = ways[k][1];
+    s->settings.approx = "vfe";
+    s->settings.max_knots = k < 2 ? 0 : 12;
+    oatgp_model *model = fit_curves(s);
+    oatgp_model_info info;
+    oatgp_model_get_info(model, &info);
+    double *z = calloc(info.knots, 2 * sizeof *z);
+    must(s, oatgp_model_knots(s->ctx, model, z, NULL, NULL));
+    for (size_t i = 0; i < info.knots; i++) {
+      assert_true(fabs(z[2 * i] - round(z[2 * i])) < 1e-6 && z[2 * i] > -0.5 && z[2 * i] < 2.5);
+    }
+    free(z);
+    oatgp_model_free(model);
+  }
+}
+
+static void refuses_models(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = NULL;
+  write_curves(s);
+  s->settings.target = "y";
+  oatgp_data *data = must_read(s);
+  const struct {
+    const char *kernel, *mean, *piece;
+  } cases[] = {{"se(group)", "mean", "the input 'group' is a category; expected an input that holds numbers"},
+               {"categorical(x)", "mean", "the input 'x' holds numbers; expected a category (--factors makes it one)"},
+               {"se-ard", "linear", "a linear mean has no slope in the category 'group'"}};
+  for (size_t k = 0; k < LENGTH(cases); k++) {
+    s->settings.kernel = cases[k].kernel;
+    s->settings.mean = cases[k].mean;
+    expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), cases[k].piece);
+  }
+  oatgp_data_free(data);
+}
+
+/* Every chart of a model with a category can be drawn. */
+static void report_has_categories(void **state) {
+  scratch *s = *state;
+  oatgp_model *model = fit_curves(s);
+  write_curves(s);
+  oatgp_data *data = NULL;
+  must(s, oatgp_data_read_for(s->ctx, s->path, model, &s->settings, 1, &data));
+  must(s, oatgp_report(s->ctx, model, data, "curves", s->path));
+  oatgp_data_free(data);
+  oatgp_model_free(model);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(levels_are_found_again, set_up, tear_down),
@@ -276,6 +485,14 @@ int main(void) {
       cmocka_unit_test_setup_teardown(numbers_of_npy_may_be_levels, set_up, tear_down),
       cmocka_unit_test_setup_teardown(sets_levels, set_up, tear_down),
       cmocka_unit_test_setup_teardown(joins_levels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(each_level_has_its_curve, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(new_levels_are_told_of, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(files_keep_levels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(streams_know_levels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(updates_learn_levels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(knots_have_levels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(refuses_models, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(report_has_categories, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

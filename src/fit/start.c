@@ -72,7 +72,7 @@ oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, siz
     return status;
   }
   const oat_where where = {setup->settings->device, (int)setup->settings->threads};
-  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, where};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, setup->scaling.category, where};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 
