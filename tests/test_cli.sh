@@ -593,6 +593,44 @@ run_in "$PWD/broken:$PATH"
 exits 1 "SIGINT while a picture is made"
 check "nothing is left of that" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
 
+# ---- kernels that are expressions ----------------------------------------------------------------------------------
+
+sum='se(a) + linear(b) * matern52(a)'
+works "fit with an expression" fit train.csv --target y $quick --kernel "$sum" --parameters 'se(a).lengthscale=0.7,tau=0.3' \
+  --fix 'se(a).lengthscale,tau' --trace sum.jsonl --json -o sum.oatgp
+has_keys "its JSON names the parameters" parameters 'se(a).sigma' 'se(a).lengthscale' '(linear(b) .* matern52(a)).sigma' \
+  'matern52(a).lengthscale' tau
+check "and has no sigma of its own" sh -c '! grep -q "\"sigma\"" out'
+check "the kernel in its own form" test "$(json kernel)" = "\"$sum\""
+near "$(json 'se(a).lengthscale')" 0.7 1e-12 "a fixed parameter stays"
+near "$(json tau)" 0.3 1e-12 "so does tau"
+check "the trace names them" sh -c 'tail -1 sum.jsonl | grep -qF "\"parameters\":{\"se(a).sigma\":"'
+works "info of it" info sum.oatgp
+says out "              se(a).lengthscale                0.7" "lists them"
+works "info --json of it" info sum.oatgp --json
+near "$(json 'se(a).lengthscale')" 0.7 1e-12 "the file has them"
+works "predict with it" predict sum.oatgp train.csv -o sum.csv
+works "its report" report sum.oatgp train.csv -o sum.html
+says sum.html "<tr><th scope=\"row\">(linear(b) * matern52(a)).sigma</th>" "names them, too"
+works "objective of it" objective train.csv --target y --inputs a,b --kernel "$sum" --parameters 1,0.7,0.5,2 --tau 0.3 --knots 4 \
+  --gradient --json
+has_keys "its gradient is by place" log_parameters log_tau knots
+works "the same for people" objective train.csv --target y --inputs a,b --kernel "$sum" --parameters 1,0.7,0.5,2 --knots 4 --gradient
+says out "parameters          1                se(a).sigma" "lists the parameters"
+says out "log parameters" "and the gradient"
+works "cv of it" cv train.csv --target y $quick --folds 2 --kernel "$sum" --parameters 1,0.7,0.5,2
+printf 'kernel = se(a) + se(a) # a comment\nfix = se(a)#2.lengthscale\nparameters = se(a)#2.lengthscale=3\n' >sum.conf
+works "an expression in a config file" fit train.csv --target y $quick --config sum.conf --json -o sum.oatgp
+near "$(json 'se(a)#2.lengthscale')" 3 1e-12 "a # within a word is no comment"
+refuses 2 "kernel is 'spline' but must be one of se|se-ard" fit train.csv --target y --kernel spline -o x.oatgp
+refuses 2 "kernel: there is no input 'z'; expected one of 'a', 'b'" fit train.csv --target y --inputs a,b --kernel 'se(a) + se(z)' -o x.oatgp
+check "a caret is under the place" sh -c 'tail -1 err | grep -qx "             ^"'
+run fit train.csv --target y --inputs a,b --kernel 'se(a) + se(z)' --sigma 1 --json -o x.oatgp
+check "JSON of such an error is valid" valid_json out
+run fit train.csv --target y $quick --kernel "$sum" --sigma 2 --lengthscale 3 -o x.oatgp
+says err "--sigma has no effect here: --parameters has those of an expression" "a note on --sigma"
+says err "--lengthscale has no effect here" "and one on --lengthscale"
+
 # ---- objective -----------------------------------------------------------------------------------------------------
 
 printf 'b,a\n1,-1\n5,0\n9,1\n' >knots.csv

@@ -982,3 +982,50 @@ def test_damaged_bytes_are_refused(waves):
     make, (content, trace) = oatgp.fit(*waves, **FEW).__reduce__()
     with pytest.raises(ValueError, match="cut short"):
         make(content[:-8], trace)
+
+
+# ---- kernels that are expressions -----------------------------------------------------------------------------------
+
+SUM = "se(x1) + linear(x2) * matern52(x1)"
+NAMES = ["se(x1).sigma", "se(x1).lengthscale", "(linear(x2) * matern52(x1)).sigma", "matern52(x1).lengthscale"]
+
+
+def test_an_expression_names_its_parameters(waves, tmp_path):
+    X, y = waves
+    given = {"se(x1).lengthscale": 0.7, "tau": 0.2}
+    model = oatgp.fit(X, y, kernel=SUM, parameters=given, fix=["se(x1).lengthscale", "tau"], **FEW)
+    assert model.kernel == SUM
+    assert list(model.parameters) == NAMES
+    assert (model.parameters["se(x1).lengthscale"], model.tau) == pytest.approx((0.7, 0.2), rel=1e-14)
+    assert np.isnan(model.sigma) and model.lengthscales.size == 0
+    model.save(tmp_path / "model")
+    again = oatgp.Model.load(tmp_path / "model")
+    assert again.parameters == model.parameters
+    assert again.predict(X).mean.tobytes() == model.predict(X).mean.tobytes()
+    assert "matern52(x1).lengthscale" in model._repr_html_()
+    assert oatgp.fit(X, y, **FEW).parameters == {}
+
+
+def test_the_objective_of_an_expression(waves):
+    X, y = waves
+    values = [1.3, 0.8, 0.7, 1.4]
+    found = oatgp.objective(X, y, kernel=SUM, parameters=values, tau=0.3, approx="full", gradient=True)
+    assert list(found.parameters.values()) == pytest.approx(values, rel=1e-14)
+    for i in range(4):
+        ahead, behind = (
+            oatgp.objective(X, y, kernel=SUM, tau=0.3, approx="full", parameters=[v * np.exp(h * (i == j)) for j, v in enumerate(values)])
+            for h in (1e-4, -1e-4)
+        )
+        assert found.gradient["parameters"][i] == pytest.approx((ahead.objective - behind.objective) / 2e-4, rel=1e-5, abs=1e-5)
+
+
+def test_events_of_an_expression_have_the_keys_of_the_trace(waves):
+    events = []
+    oatgp.fit(*waves, kernel=SUM, progress=events.append, **FEW)
+    assert all(list(event["parameters"]) == NAMES and "sigma" not in event and "lengthscales" not in event for event in events)
+
+
+def test_a_wrong_expression_has_a_caret(waves):
+    with pytest.raises(ValueError, match="there is no input 'x3'") as found:
+        oatgp.fit(*waves, kernel="se(x1) + linear(x3)")
+    assert str(found.value).endswith("\n  se(x1) + linear(x3)\n                  ^")
