@@ -151,6 +151,13 @@ typedef struct oatgp_view {
 OATGP_API oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out);
 /* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL), in UTF-8. */
 OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
+/* Makes an input, numbered from 0, a category: its values are the codes 0 .. count - 1 of these levels, texts in UTF-8 that differ. Models
+ * know levels by their texts: the data of a prediction may have others, in another order. Inputs of text in a file are categories by
+ * themselves. */
+OATGP_API oatgp_status oatgp_data_set_levels(oatgp_context *ctx, oatgp_data *data, size_t input, size_t count, const char *const *levels);
+/* How many levels the input has, 0 if it holds numbers; the text of a level, NULL past the end. */
+OATGP_API size_t oatgp_data_level_count(const oatgp_data *data, size_t input);
+OATGP_API const char *oatgp_data_level(const oatgp_data *data, size_t input, size_t level);
 /* n positive weights: the row's noise variance is tau^2 / weight. NULL removes them. */
 OATGP_API oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights);
 /* n known noise variances >= 0, added to tau^2. NULL removes them. */
@@ -162,9 +169,11 @@ OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *d
 OATGP_API oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out);
 
 /* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
- * noise_variance, header, missing. An empty target means that there is none. With empty inputs, every other column is
- * an input that holds numbers: at least half of its values in the first 100 rows; of a column that does, any other text
- * is an error. Names of columns that are not UTF-8 are read as Windows-1252, with a note. */
+ * noise_variance, factors, header, missing. An empty target means that there is none. With empty inputs, every other column
+ * is an input. A column holds numbers if at least half of its values in the first 100 rows are numbers; any other text in it is
+ * an error. Else it is a category, with its texts as levels: numbers first, by their values, then texts, by their bytes. A
+ * column of which nearly every row has a text of its own (more than half as many texts as rows) is left out, unless inputs or
+ * factors name it. Names of columns that are not UTF-8 are read as Windows-1252, with a note. */
 OATGP_API oatgp_status oatgp_data_read(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out);
 /* Reads the columns that are the inputs of `like`, by name if the file has a header, else by place. */
 OATGP_API oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oatgp_data *like, const oatgp_settings *settings,
@@ -304,6 +313,9 @@ typedef struct oatgp_model_info {
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);
 OATGP_API const char *oatgp_model_input_name(const oatgp_model *model, size_t input); /* NULL past the end */
+/* How many levels the input has, 0 if it holds numbers; the text of a level, NULL past the end. Codes of knots are numbers of levels. */
+OATGP_API size_t oatgp_model_level_count(const oatgp_model *model, size_t input);
+OATGP_API const char *oatgp_model_level(const oatgp_model *model, size_t input, size_t level);
 /* A text kept in the model file, such as the command line that made it. */
 OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command);
 /* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. Knots that were given to the fit

@@ -1,6 +1,9 @@
 /* Settings that have no effect with the others, such as --alpha with vfe: a note says so. A setting counts as given when it is neither its
  * default nor what the preset says. */
 #include "api/api.h"
+
+#include <stdlib.h>
+
 #include "knots/strategy.h"
 #include "fit/setup.h"
 
@@ -91,9 +94,14 @@ oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const 
   oat_setup setup = {.settings = settings, .approx = oat_approx_find(settings->approx), .knots = knots};
   oatgp_settings base;
   oatgp_status status;
+  bool *category = NULL;
   oatgp_settings_default(&base);
   TRY(oatgp_settings_set(ctx, &base, "preset", settings->preset));
-  TRY(oat_kernel_read(ctx, settings->kernel, &(oat_names){data->d, (const char *const *)data->names}, &setup.kernel));
+  TRY(oat_new(ctx, data->d, sizeof *category, &category));
+  for (size_t j = 0; j < data->d; j++) {
+    category[j] = oat_data_levels(data, j) != NULL;
+  }
+  TRY(oat_kernel_read(ctx, settings->kernel, &(oat_names){data->d, (const char *const *)data->names, category}, &setup.kernel));
   setup.strategy = oat_setup_strategy(&setup);
   for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
     if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {
@@ -101,6 +109,7 @@ oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const 
     }
   }
 done:
+  free(category);
   oat_kernel_release(setup.kernel);
   return status;
 }

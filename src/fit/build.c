@@ -50,6 +50,22 @@ void oat_fingerprint(const oatgp_data *data, int threads, char *text) {
 
 /* ---- the model ------------------------------------------------------------------------------------------------------- */
 
+/* Those of the data or, of a model that was fitted on from, its own and then those of the data that are new. */
+static oatgp_status copy_levels(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+  bool any = false;
+  if (setup->from != NULL) {
+    return oat_model_levels_with(ctx, setup->from, setup->data, &model->levels);
+  }
+  for (size_t j = 0; j < model->d; j++) {
+    any = any || setup->scaling.category[j];
+  }
+  PASS_ON(any ? oat_new(ctx, model->d, sizeof *model->levels, &model->levels) : OATGP_OK);
+  for (size_t j = 0; any && j < model->d; j++) {
+    PASS_ON(oat_levels_copy(ctx, &setup->data->levels[setup->scaling.column[j]], &model->levels[j]));
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
   const oatgp_data *data = setup->data;
   const oatgp_settings *settings = setup->settings;
@@ -68,6 +84,7 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   for (size_t j = 0; j < model->d; j++) {
     TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
   }
+  TRY(copy_levels(ctx, setup, model));
   if (data->positions != NULL) {
     model->positions = oat_take_doubles(&model->memory, model->d, 1);
     TRY(model->memory.status);

@@ -19,6 +19,10 @@ static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_
   const bool constant = strcmp(text, "fit") == 0, linear = strcmp(text, "linear") == 0;
   setup->p = linear ? 1 + setup->scaling.d : constant ? 1 : 0;
   setup->mean = data_mean;
+  for (size_t j = 0; linear && j < setup->scaling.d; j++) {
+    REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT, "a linear mean has no slope in the category '%s': use --mean fit",
+              setup->data->names[setup->scaling.column[j]]);
+  }
   if (constant || linear || strcmp(text, "mean") == 0 || oat_is_number(text, strlen(text), &setup->mean)) {
     return OATGP_OK;
   }
@@ -32,7 +36,7 @@ static oat_names kept_names(const oat_setup *setup, const char **names) {
   for (size_t j = 0; j < setup->scaling.d; j++) {
     names[j] = setup->data->names[setup->scaling.column[j]];
   }
-  return (oat_names){setup->scaling.d, names};
+  return (oat_names){setup->scaling.d, names, setup->scaling.category};
 }
 
 /* Reads the kernel of the settings. */
@@ -40,7 +44,12 @@ static oatgp_status read_kernel(oatgp_context *ctx, oat_setup *setup) {
   const char **names = oat_take(&setup->memory, setup->scaling.d, sizeof *names);
   PASS_ON(setup->memory.status);
   const oat_names inputs = kept_names(setup, names);
-  return oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel);
+  PASS_ON(oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel));
+  if (setup->kernel->expression != NULL && oat_kernel_find(setup->settings->kernel) != NULL) {
+    oat_say(ctx, OATGP_NOTE, "with categories, kernel %s is %s: each level has its own curve, as like to the others as the data say",
+            setup->settings->kernel, setup->kernel->name);
+  }
+  return OATGP_OK;
 }
 
 oatgp_status oat_setup_copy_kernel(oatgp_context *ctx, const oat_setup *setup, const oat_kernel **out) {
@@ -80,7 +89,8 @@ static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oat_target target = {setup->mean, setup->y_scale};
-  return oat_rows_from_data(ctx, setup->data, &setup->scaling, setup->scaling.column, &target, setup->p, &setup->rows);
+  const oat_seen_as as = {&setup->scaling, setup->scaling.column, setup->recode, &target, setup->p};
+  return oat_rows_from_data(ctx, setup->data, &as, &setup->rows);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -174,6 +184,7 @@ static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_se
   TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
   oat_model_copy_scaling(&model->scaling, &setup->scaling);
   TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(oat_model_recode(ctx, model, setup->data, setup->scaling.column, &setup->recode));
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));
 done:
@@ -273,6 +284,7 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) {
 }
 
 void oat_setup_clear(oat_setup *setup) {
+  oat_model_recode_free(setup->recode, setup->scaling.d);
   oat_kernel_release(setup->from == NULL ? setup->kernel : NULL);
   oat_scaling_clear(&setup->scaling);
   oat_rows_free(setup->rows);

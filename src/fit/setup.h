@@ -16,9 +16,10 @@ typedef struct oat_setup {
   const oat_approx *approx;
   const oat_kernel *kernel; /* its own, or that of `from` */
   oat_scaling scaling;
-  size_t p;       /* columns of the mean's basis: none; 1; or 1 and the inputs */
-  double mean;    /* subtracted from y before anything is estimated */
-  double y_scale; /* power of two */
+  double **recode; /* of a model that the fit goes on from: what becomes of the codes of categories, else NULL */
+  size_t p;        /* columns of the mean's basis: none; 1; or 1 and the inputs */
+  double mean;     /* subtracted from y before anything is estimated */
+  double y_scale;  /* power of two */
   oat_rows *rows;
   double *low, *high; /* d: box of the knots */
   bool *free;         /* as many as theta */

@@ -8,6 +8,7 @@
 
 #include "fit/season.h"
 #include "text/number.h"
+#include "text/shown.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
 
@@ -74,7 +75,7 @@ oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, siz
     return status;
   }
   const oat_where where = {setup->settings->device, (int)setup->settings->threads};
-  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, where};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, setup->scaling.category, where};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 
@@ -103,6 +104,21 @@ done:
   return status;
 }
 
+/* The levels of the knots are those of the data, with the same codes. */
+static oatgp_status check_levels(oatgp_context *ctx, const oat_setup *setup) {
+  for (size_t j = 0; j < setup->data->d; j++) {
+    const oat_levels *has = oat_data_levels(setup->knots, j), *known = oat_data_levels(setup->data, j);
+    REFUSE_IF(has == NULL && known != NULL, ctx, OATGP_DATA, "input '%s' is a category, but the knots have numbers for it",
+              setup->data->names[j]);
+    for (size_t i = 0; has != NULL && i < has->count; i++) {
+      const size_t code = known != NULL ? oat_levels_find(known, has->name[i], strlen(has->name[i])) : OAT_NO_LEVEL;
+      REFUSE_IF(code != i, ctx, OATGP_DATA, "the knots have the level '%s' of input '%s', which the data do not have in its place",
+                oat_show_text(has->name[i]).text, setup->data->names[j]);
+    }
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
   const oatgp_data *knots = setup->knots;
   const oat_scaling *scaling = &setup->scaling;
@@ -114,8 +130,9 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
   if (setup->start.z == NULL) {
     return setup->memory.status;
   }
+  PASS_ON(check_levels(ctx, setup));
   if (!setup->settings->knots_scaled) {
-    oat_scaling_apply(scaling, scaling->column, knots, (oat_span){0, knots->n}, setup->start.z);
+    oat_scaling_apply(scaling, scaling->column, NULL, knots, (oat_span){0, knots->n}, setup->start.z);
     return OATGP_OK;
   }
   for (size_t j = 0; j < scaling->d; j++) {

@@ -31,6 +31,7 @@ static const leaf_parameters of_leaf[OAT_LEAVES] = {
     [OAT_LEAF_periodic] = {2, {OAT_IS_PERIOD, OAT_IS_ROUGHNESS}, false},
     [OAT_LEAF_polynomial] = {1, {OAT_IS_OFFSET}, false},
     [OAT_LEAF_cosine] = {1, {OAT_IS_PERIOD}, false},
+    [OAT_LEAF_categorical] = {1, {OAT_IS_LIKENESS}, false},
 };
 
 size_t oat_leaf_parameters(const oat_leaf *leaf) {
@@ -45,7 +46,7 @@ static const oat_expression_parameter quantities[] = {
     [OAT_IS_SHAPE] = {{"shape", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-3, 1e5, true}, OAT_IS_SHAPE, 1},
     [OAT_IS_PERIOD] = {{"period", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true}, OAT_IS_PERIOD, 1},
     [OAT_IS_OFFSET] = {{"offset", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-5, 1e5, true}, OAT_IS_OFFSET, 1},
-    [OAT_IS_CORRELATION] = {{"correlation", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-5, 1e5, true}, OAT_IS_CORRELATION, 1},
+    [OAT_IS_LIKENESS] = {{"lengthscale", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-2, 1e5, true}, OAT_IS_LIKENESS, 1},
 };
 
 const char *oat_quantity_name(oat_quantity quantity) { return quantities[quantity].is.name; }

@@ -5,7 +5,7 @@
  * Parameters are in the order of the text: a term's sigma first, then its leaves' parameters from left to right. A term is what has no sum
  * in it and is not a factor beside a sum: a product of leaves has one sigma, and a product with a sum takes its scale from the sum's terms.
  * Leaves have: se, matern*: a lengthscale for each input; rq: shape, then these; periodic: period, lengthscale; polynomial: offset;
- * cosine: period. */
+ * cosine: period; categorical: lengthscale. */
 #ifndef OAT_EXPRESSION_H
 #define OAT_EXPRESSION_H
 
@@ -52,7 +52,7 @@ typedef enum oat_quantity {
   OAT_IS_SHAPE,
   OAT_IS_PERIOD,
   OAT_IS_OFFSET,
-  OAT_IS_CORRELATION /* of categorical */
+  OAT_IS_LIKENESS /* lengthscale of categorical: a number without a unit */
 } oat_quantity;
 
 typedef struct oat_expression_parameter {
@@ -74,6 +74,7 @@ typedef struct oat_expression {
 typedef struct oat_names {
   size_t count;
   const char *const *name;
+  const bool *category; /* for each, whether it is a category, which categorical alone looks at; NULL: it is not known */
 } oat_names;
 
 /* Reads a text. An error shows the text, a caret under the place, and what was expected there. */

@@ -229,6 +229,12 @@ static oatgp_status no_such_input(const reader *r, const char *place, const char
   return fail_at(r, place, "there is no input '%s'; expected %s%s", shown.text, r->inputs->count > 1 ? "one of " : "", oat_list_end(&list));
 }
 
+/* Whether the leaf can look at an input: categorical at categories, the others at numbers. */
+static bool suits(const reader *r, const oat_leaf *leaf, size_t input) {
+  const bool *category = r->inputs->category;
+  return category == NULL || category[input] == (leaf->kind == OAT_LEAF_categorical);
+}
+
 static oatgp_status add_input(reader *r, oat_leaf *leaf, const char *place, const char *name) {
   size_t input = 0;
   while (input < r->inputs->count && strcmp(r->inputs->name[input], name) != 0) {
@@ -243,6 +249,10 @@ static oatgp_status add_input(reader *r, oat_leaf *leaf, const char *place, cons
   }
   REFUSE_AT(leaf->inputs == most_inputs[leaf->kind], r, place, "%s has %s; expected ')'", oat_leaf_name(leaf->kind),
             most_inputs[leaf->kind] == 0 ? "no inputs" : "one input");
+  REFUSE_AT(!suits(r, leaf, input) && leaf->kind == OAT_LEAF_categorical, r, place,
+            "the input '%s' holds numbers; expected a category (--factors makes it one)", shown.text);
+  REFUSE_AT(!suits(r, leaf, input), r, place, "the input '%s' is a category; expected an input that holds numbers, or categorical",
+            shown.text);
   leaf->input[leaf->inputs++] = input;
   return OATGP_OK;
 }
@@ -287,14 +297,17 @@ static oatgp_status read_arguments(reader *r, oat_leaf *leaf) {
   }
 }
 
-/* A leaf that names none of its inputs looks at all. */
+/* A leaf that names none of its inputs looks at all that it can look at. */
 static oatgp_status take_all_inputs(reader *r, oat_leaf *leaf, const char *place) {
-  REFUSE_AT(r->inputs->count > most_inputs[leaf->kind], r, place, "%s has one input; expected its name in parentheses",
-            oat_leaf_name(leaf->kind));
   leaf->all = true;
-  for (leaf->inputs = 0; leaf->inputs < r->inputs->count; leaf->inputs++) {
-    leaf->input[leaf->inputs] = leaf->inputs;
+  for (size_t input = 0; input < r->inputs->count; input++) {
+    leaf->input[leaf->inputs] = input;
+    leaf->inputs += suits(r, leaf, input);
   }
+  REFUSE_AT(leaf->inputs == 0, r, place, "there is no input for %s: %s", oat_leaf_name(leaf->kind),
+            leaf->kind == OAT_LEAF_categorical ? "none is a category" : "all are categories");
+  REFUSE_AT(leaf->inputs > most_inputs[leaf->kind], r, place, "%s has one input; expected its name in parentheses",
+            oat_leaf_name(leaf->kind));
   return OATGP_OK;
 }
 

@@ -77,7 +77,8 @@ static inline size_t oat_theta_most(oat_kernel_size size, size_t d) {
 typedef void (*oat_slopes_fn)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);
 void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, const double *s, double *k);
 
-/* The kernel of a text: one of the list, or an expression of the inputs. The same with other names of the inputs. */
+/* The kernel of a text: one of the list, or an expression of the inputs. Where some are categories, one of the list stands for the product
+ * of its leaf over all numbers and a categorical leaf for each category. The same with other names of the inputs. */
 oatgp_status oat_kernel_read(oatgp_context *ctx, const char *text, const oat_names *inputs, const oat_kernel **out);
 oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out);
 void oat_kernel_release(const oat_kernel *kernel); /* that was read or copied; NULL is fine */

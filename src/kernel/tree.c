@@ -335,6 +335,8 @@ static double reach_of(const oat_leaf *leaf, const double *parameter, size_t j) 
       return parameter[0] * parameter[1] / (2 * OAT_PI);
     case OAT_LEAF_cosine:
       return parameter[0] / (2 * OAT_PI);
+    case OAT_LEAF_categorical: /* the next level is as far as a squared exponential has its correlation */
+      return sqrt(parameter[0] / 2);
     default:
       return HUGE_VAL;
   }

@@ -22,6 +22,7 @@ void oatgp_model_free(oatgp_model *model) {
   for (size_t j = 0; model->names != NULL && j < model->d; j++) {
     free(model->names[j]);
   }
+  oat_levels_free_list(model->levels, model->d);
   oat_scaling_clear(&model->scaling);
   free_rows(model);
   free(model->kept.x);
@@ -36,6 +37,7 @@ oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling
   oatgp_status status = OATGP_OK;
   scaling->d = d;
   TRY(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
+  TRY(oat_new(ctx, d, sizeof *scaling->category, &scaling->category));
   TRY(oat_new_matrix(ctx, d, 1, &scaling->centre));
   TRY(oat_new_matrix(ctx, d, 1, &scaling->scale));
   TRY(oat_new_matrix(ctx, d, 1, &scaling->middle));
@@ -100,6 +102,7 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
 
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
   const size_t bytes = from->d * sizeof(double);
+  memcpy(to->category, from->category, from->d * sizeof *from->category);
   memcpy(to->centre, from->centre, bytes);
   memcpy(to->scale, from->scale, bytes);
   memcpy(to->middle, from->middle, bytes);

@@ -92,6 +92,7 @@ struct oatgp_model {
   size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
   oat_scaling scaling; /* of d inputs; column is 0, 1, .. */
   char **names;        /* d */
+  oat_levels *levels;  /* d: of the inputs that are categories; NULL if none is */
   double *positions;   /* d: columns in the training file, from 1, or NULL */
   double *theta;       /* scaled target */
   double *z;           /* k x d, scaled: knots, or all rows of the full GP */
@@ -151,6 +152,13 @@ oat_sparse oat_model_sparse(const oatgp_model *model);
  * Which input of the data each of the model's is: by name if both were given names, and then none may be missing; else
  * in order, if the number of inputs fits. */
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column);
+/* For each of the model's inputs what becomes of the data's codes, in *out, which is NULL if they are the model's already: levels that the
+ * model does not know come after those that it knows, and are told of. Numbers where it has a category, and the other way round, are
+ * refused. */
+oatgp_status oat_model_recode(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const size_t *column, double ***out);
+void oat_model_recode_free(double **recode, size_t d); /* takes NULL too */
+/* The model's levels and, behind them, those of the data that are new; NULL if it has no category. */
+oatgp_status oat_model_levels_with(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_levels **out);
 /* The model's inputs of the data, scaled, as rows without a target. They are found as above. */
 oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out);
 /* With target (about the prior mean, in the model's unit; the estimated part of the mean is not taken off), the mean's basis and noise. The
