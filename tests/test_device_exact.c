@@ -141,6 +141,7 @@ static void state_exact(world *w, result *out) {
   }
   put_scaled(out, LENGTH(e.gram), e.gram);
   put_scaled(out, SLOPES, slopes);
+  signal = w->expression != NULL ? 0 : signal;
   put_scaled(out, 5, (real[]){logarithms, quadratic, signal, noise, state_density(&e, a)});
   free(ds);
   free_exact(&e);

@@ -192,6 +192,42 @@ static void wrong_parameters_are_refused(void **state) {
   oatgp_data_free(data);
 }
 
+/* A trend, a season of 1.25 that is no sine, and a slower wave of 4. */
+static oatgp_data *seasons(scratch *s, size_t n) {
+  double *x = calloc(n, sizeof *x), *y = calloc(n, sizeof *y);
+  oat_rng rng;
+  oat_rng_seed(&rng, 410);
+  for (size_t i = 0; i < n; i++) {
+    const double t = 2000 + 30 * (double)i / (double)n, turn = 2 * acos(-1) * t;
+    x[i] = t;
+    y[i] = 1e3 + 5 * (t - 2000) + 4 * sin(turn / 1.25) + 6 * cos(2 * turn / 1.25) + 3 * sin(turn / 4) + oat_rng_normal(&rng);
+  }
+  oatgp_data *data = make_data(s, n, 1, x, y);
+  free(x);
+  free(y);
+  return data;
+}
+
+/* Those that are not given start where the data show a wave, however many rows there are. */
+static void periods_start_where_the_data_show_them(void **state) {
+  scratch *s = *state;
+  for (size_t i = 0; i < 4; i++) {
+    oatgp_data *data = seasons(s, i < 2 ? 300 : 5000);
+    oatgp_evaluation e = {0};
+    small_settings(s);
+    s->settings.kernel = "se(x1) + periodic(x1) + cosine(x1) + cosine(x1)";
+    s->settings.parameters = "cosine(x1)#2.period=7";
+    s->settings.scale = i % 2;
+    must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &e));
+    assert_string_equal(e.parameters[3].name, "periodic(x1).period");
+    assert_near(e.parameters[3].value, 1.25, 0.01);
+    assert_near(e.parameters[6].value, 4, 0.05);
+    assert_near(e.parameters[8].value, 7, 1e-14); /* given */
+    oatgp_evaluation_clear(&e);
+    oatgp_data_free(data);
+  }
+}
+
 /* ---- models --------------------------------------------------------------------------------------------------------- */
 
 /* A file gives the same model, bit for bit: parameters, predictions, and the file again. */
@@ -338,9 +374,16 @@ static void constant_inputs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(golden_kernels),           WITH_SCRATCH(parameters_by_place_and_name), WITH_SCRATCH(scaled_inputs_have_the_data_s_units),
-      WITH_SCRATCH(fixed_parameters_stay),    WITH_SCRATCH(wrong_parameters_are_refused), WITH_SCRATCH(files_come_back),
-      WITH_SCRATCH(forged_files_are_refused), WITH_SCRATCH(refits_and_updates),           WITH_SCRATCH(events_name_parameters),
+      WITH_SCRATCH(golden_kernels),
+      WITH_SCRATCH(parameters_by_place_and_name),
+      WITH_SCRATCH(scaled_inputs_have_the_data_s_units),
+      WITH_SCRATCH(fixed_parameters_stay),
+      WITH_SCRATCH(wrong_parameters_are_refused),
+      WITH_SCRATCH(periods_start_where_the_data_show_them),
+      WITH_SCRATCH(files_come_back),
+      WITH_SCRATCH(forged_files_are_refused),
+      WITH_SCRATCH(refits_and_updates),
+      WITH_SCRATCH(events_name_parameters),
       WITH_SCRATCH(constant_inputs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ typedef struct oat_exact_sums {
 /* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
 typedef struct oat_exact_gradient {
   oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
-  double signal;              /* sum dF/dS_ij (K + J)_ij; an expression has J in `kernel`, too */
+  double signal;              /* sum dF/dS_ij (K + J)_ij; 0 for an expression, which has all of it in `kernel` */
   double noise;               /* sum dF/dS_ii noise_scale_i */
 } oat_exact_gradient;
 

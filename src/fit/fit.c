@@ -240,7 +240,8 @@ static oatgp_status take_neighbours(oat_fit_run *f) {
  * With a factor that only just went through, the jitter may have to be raised again. */
 static oatgp_status call_rounding_noise(oat_fit_run *f) {
   double *theta = f->best.point.theta, *jitter = &f->objective->config.jitter, value;
-  if (f->setup.free[OAT_TAU] && oat_rows_plain_noise(f->setup.rows) && f->setup.from == NULL) {
+  if (f->setup.free[OAT_TAU] && oat_rows_plain_noise(f->setup.rows) && f->setup.from == NULL &&
+      f->setup.kernel->expression == NULL) { /* of an expression the diagonal varies, and the model keeps the jitter */
     theta[OAT_TAU] = hypot(theta[OAT_TAU], sqrt(*jitter) * theta[OAT_SIGMA]);
     *jitter = 0;
   }

@@ -141,7 +141,7 @@ oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup) {
   REFUSE_IF(expression == NULL && *list != '\0', ctx, OATGP_ARGUMENT,
             "parameters are those of an expression; kernel %s has sigma, lengthscale, tau and shape as settings of their own",
             setup->kernel->name);
-  while (next_part(list, &part, &length)) {
+  while (expression != NULL && next_part(list, &part, &length)) {
     const size_t equals = span_before(part, length, '=');
     if (equals < length) {
       PASS_ON(set_named(ctx, setup, part, length, equals));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/season.h"
 #include "text/number.h"
 #include "text/shown.h"
 #include "knots/init.h"
@@ -49,12 +50,14 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
   for (size_t i = 0; i < theta_count(setup); i++) {
     const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
-    const double given = oat_setting_real(setup->settings, parameter.name);
+    const bool own = parameter.used || setup->kernel->expression == NULL;
+    const double given = own ? oat_setting_real(setup->settings, parameter.name) : 0;
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
     setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
-  return setup->kernel->expression != NULL || *setup->settings->parameters != '\0' ? oat_given_parameters(ctx, setup)
-                                                                                   : oat_given_lengthscales(ctx, setup);
+  PASS_ON(oat_season_start(ctx, setup));
+  PASS_ON(oat_given_parameters(ctx, setup));
+  return setup->kernel->expression == NULL ? oat_given_lengthscales(ctx, setup) : OATGP_OK;
 }
 
 static void make_box(oat_setup *setup) {

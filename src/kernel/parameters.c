@@ -37,6 +37,17 @@ oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t place) {
   return parameter;
 }
 
+static bool is_own(const oat_kernel *kernel, size_t place, oat_quantity quantity) {
+  return kernel->expression != NULL && place >= OAT_LENGTHSCALE &&
+         kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity == quantity;
+}
+
+bool oat_parameter_is_sigma(const oat_kernel *kernel, size_t place) {
+  return kernel->expression != NULL ? is_own(kernel, place, OAT_IS_SIGMA) : place == OAT_SIGMA;
+}
+
+bool oat_parameter_is_period(const oat_kernel *kernel, size_t place) { return is_own(kernel, place, OAT_IS_PERIOD); }
+
 static double mean_spread(const oat_units *units) {
   double sum = 0;
   for (size_t j = 0; j < units->d; j++) {

@@ -36,6 +36,10 @@ typedef struct oat_units {
 size_t oat_theta_count(const struct oat_kernel *kernel, size_t d);
 /* What is in a place of theta. */
 oat_parameter oat_parameter_at(const struct oat_kernel *kernel, size_t place);
+/* Whether it is the standard deviation of the function, or of a term. */
+bool oat_parameter_is_sigma(const struct oat_kernel *kernel, size_t place);
+/* Whether it is a period. */
+bool oat_parameter_is_period(const struct oat_kernel *kernel, size_t place);
 /* The parameter's unit as a number: the spread of the target, of its input, or the mean of all inputs' spreads. */
 double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units);
 /* Where a fit starts that is told nothing: half of the target's variance is noise, and the rows are about a lengthscale

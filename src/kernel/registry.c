@@ -45,13 +45,10 @@ oat_kernel_size oat_kernel_size_of(const oat_kernel *kernel) {
 }
 
 double oat_kernel_amplitude(const oat_kernel *kernel, const double *theta) {
-  if (kernel->expression == NULL) {
-    return theta[OAT_SIGMA];
-  }
+  const size_t count = kernel->expression != NULL ? OAT_LENGTHSCALE + kernel->expression->parameters : OAT_LENGTHSCALE;
   double sum = 0;
-  for (size_t i = 0; i < kernel->expression->parameters; i++) {
-    const double sigma = kernel->expression->parameter[i].quantity == OAT_IS_SIGMA ? theta[OAT_LENGTHSCALE + i] : 0;
-    sum = hypot(sum, sigma);
+  for (size_t i = 0; i < count; i++) {
+    sum = oat_parameter_is_sigma(kernel, i) ? sum == 0 ? theta[i] : hypot(sum, theta[i]) : sum;
   }
   return sum;
 }

@@ -197,7 +197,7 @@ static void look(oat_search *s) {
 static double share_of(const oat_search *s, const double *theta, size_t input, double total) {
   const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, theta);
   const double x = s->mapping.spread[input] / oat_kernel_lengthscale(&cov, input);
-  return x * x / total;
+  return total > 0 ? x * x / total : 0;
 }
 
 static double sum_of_shares(const oat_search *s, const double *theta) {

@@ -282,7 +282,7 @@ done:
 
 /* A covariance has the square of the target's unit, and so a smaller range. */
 static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double sigma = oat_kernel_amplitude(model->kernel, model->theta), unit = model->number[OAT_NUMBER_Y_SCALE];
   const double prior = prior_variance(model) * unit * unit;
   if (isfinite(prior) && prior >= DBL_MIN / DBL_EPSILON) {
     return OATGP_OK;

@@ -214,8 +214,10 @@ static void add_tile(void *self, size_t lane, size_t item) {
     memset(sums.theta, 0, (count + 1) * sizeof *sums.theta);
   }
   fill_panel(cpu, &at, own.panel);
-  oat_kernel_cross_slopes(&g->cov, at.x, at.z, own.cross, own.slope, at.x.n, own.work);
-  sums.theta[count] += oat_dot(at.x.n * at.z.n, own.panel, own.cross);
+  if (g->cov.expression == NULL) { /* which needs neither the slopes nor the signal */
+    oat_kernel_cross_slopes(&g->cov, at.x, at.z, own.cross, own.slope, at.x.n, own.work);
+    sums.theta[count] += oat_dot(at.x.n * at.z.n, own.panel, own.cross);
+  }
   oat_kernel_cross_adjoint(&g->cov, at.x, at.z, own.panel, own.slope, at.x.n, own.work, &sums);
 }
 
@@ -243,11 +245,14 @@ static void add_diagonal(const oat_cpu *cpu, const oat_exact *exact, oat_exact_g
     out->noise += slope * oat_block_noise_scale(&all, i);
     sum += slope;
   }
-  for (size_t i = 0; exact->cov.expression != NULL && i < all.n; i++) {
+  if (exact->cov.expression == NULL) {
+    out->signal += exact->jitter * oat_kernel_share(&exact->cov, all.x, 1) * sum;
+    return;
+  }
+  for (size_t i = 0; i < all.n; i++) {
     e->c[i] = exact->jitter * sum / (double)all.n;
   }
   oat_kernel_diagonal_adjoint(&exact->cov, all.x, e->c, &out->kernel);
-  out->signal += exact->jitter * oat_kernel_share(&exact->cov, all.x, 1) * sum;
 }
 
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out) {
