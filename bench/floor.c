@@ -6,7 +6,8 @@
  *
  * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
- * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T]. A line is printed when it has been measured. */
+ * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--kernel KERNEL]. A line is printed when it has been
+ * measured. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +49,11 @@ static const what whats[] = {{"value", subject_value, true},
 typedef struct options {
   bool json;
   size_t least_rounds;
-  double seconds;   /* that a line takes, if the least number of rounds does not take longer */
-  shape only;       /* n is 0: all */
-  const char *what; /* or NULL */
-  int threads;      /* or 0 */
+  double seconds;     /* that a line takes, if the least number of rounds does not take longer */
+  shape only;         /* n is 0: all */
+  const char *what;   /* or NULL */
+  const char *kernel; /* or NULL: those of the models; such as "se(x1) + se(x2)" */
+  int threads;        /* or 0 */
 } options;
 
 static bool read_value(options *o, const char *name, const char *value) {
@@ -60,6 +62,10 @@ static bool read_value(options *o, const char *name, const char *value) {
     shape *s = &o->only;
     const int read = sscanf(value, "%zu,%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &s->m, &rest);
     return (read == 3 || read == 4) && s->d > 0 && s->k > 0 && s->k <= s->n && s->m < s->n;
+  }
+  if (strcmp(name, "--kernel") == 0) {
+    o->kernel = value;
+    return true;
   }
   if (strcmp(name, "--threads") == 0) {
     return sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0;
@@ -185,10 +191,10 @@ static bool has_all_models(shape s) {
 }
 
 static void measure_shape(shape s, const options *o) {
-  for (size_t i = 0; i < LENGTH(models) && (i == 0 || has_all_models(s)); i++) {
+  for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && has_all_models(s))); i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
-      const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, models[i].kernel,
+      const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, o->kernel != NULL ? o->kernel : models[i].kernel,
                                      o->threads > 0 ? o->threads : thread_counts[j]};
       measure_model(&choice, i == 0 && s.m == 0, o);
     }
@@ -198,7 +204,8 @@ static void measure_shape(shape s, const options *o) {
 int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
-    fprintf(stderr, "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T]\n");
+    fprintf(stderr,
+            "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL]\n");
     return 2;
   }
   if (!o.json) {

@@ -30,6 +30,20 @@ static cJSON *input_names(const report *r) {
   return names;
 }
 
+static void put_parameters(cli_json *json, const oatgp_model_info *info) {
+  if (info->parameter_count > 0) {
+    cli_json_parameters(json, info->parameter_count, info->parameters);
+    cli_json_number(json, "tau", info->tau);
+    return;
+  }
+  cli_json_number(json, "sigma", info->sigma);
+  cli_json_numbers(json, "lengthscales", info->lengthscale_count, info->lengthscales);
+  cli_json_number(json, "tau", info->tau);
+  if (has_shape(info)) {
+    cli_json_number(json, "shape", info->shape);
+  }
+}
+
 static void put_model(cli_json *json, const report *r) {
   const oatgp_model_info *info = &r->info;
   cli_json_text(json, "approx", info->approx);
@@ -43,12 +57,7 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_whole(json, "neighbours", (int64_t)info->neighbours);
   cli_json_whole(json, "predict_neighbours", (int64_t)info->predict_neighbours);
   cli_json_number(json, "objective", info->objective);
-  cli_json_number(json, "sigma", info->sigma);
-  cli_json_numbers(json, "lengthscales", info->lengthscale_count, info->lengthscales);
-  cli_json_number(json, "tau", info->tau);
-  if (has_shape(info)) {
-    cli_json_number(json, "shape", info->shape);
-  }
+  put_parameters(json, info);
   cli_json_number(json, "mean", info->mean);
   cli_json_text(json, "mean_kind", info->mean_kind);
   if (info->slopes != NULL) {
@@ -147,6 +156,34 @@ static void print_by_input(const char *label, const report *r, size_t count, con
   }
 }
 
+/* Those of an expression, a line each. */
+static void print_named(const oatgp_model_info *info) {
+  size_t width = 0;
+  for (size_t i = 0; i < info->parameter_count; i++) {
+    const size_t length = strlen(info->parameters[i].name);
+    width = length > width ? length : width;
+  }
+  for (size_t i = 0; i < info->parameter_count; i++) {
+    print_label(i == 0 ? "parameters" : "");
+    printf("%-*s  %.8g\n", (int)width, info->parameters[i].name, info->parameters[i].value);
+  }
+  print_number("tau", info->tau);
+}
+
+static void print_parameters(const report *r) {
+  const oatgp_model_info *info = &r->info;
+  if (info->parameter_count > 0) {
+    print_named(info);
+    return;
+  }
+  print_number("sigma", info->sigma);
+  print_number("tau", info->tau);
+  if (has_shape(info)) {
+    print_number("shape", info->shape);
+  }
+  print_by_input("lengthscales", r, info->lengthscale_count, info->lengthscales);
+}
+
 static void print_model(const report *r) {
   const oatgp_model_info *info = &r->info;
   print_label("model");
@@ -167,12 +204,7 @@ static void print_model(const report *r) {
     printf("%zu of each row, %zu of each prediction; the file holds the rows\n", info->neighbours, info->predict_neighbours);
   }
   print_number("objective", info->objective);
-  print_number("sigma", info->sigma);
-  print_number("tau", info->tau);
-  if (has_shape(info)) {
-    print_number("shape", info->shape);
-  }
-  print_by_input("lengthscales", r, info->lengthscale_count, info->lengthscales);
+  print_parameters(r);
   print_label("mean");
   printf("%.8g (%s)\n", info->mean, info->mean_kind);
   if (info->slopes != NULL) {

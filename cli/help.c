@@ -54,13 +54,13 @@ static void describe_range(const oatgp_setting *s, char *out, size_t size) {
   }
 }
 
-/* "the model: ..; one of full|dic|vfe (default vfe)" */
+/* "the model: ..; one of full dic vfe (default vfe)" */
 void cli_describe_option(const oatgp_setting *s, char *out, size_t size) {
   char range[96] = "";
   int used = snprintf(out, size, "%s", s->help);
   const bool has_default = *s->value != '\0' && strcmp(s->value, "no") != 0 && s->type != OATGP_TYPE_BYTES;
   if (s->choices != NULL) {
-    used += snprintf(out + used, size - (size_t)used, "; one of");
+    used += snprintf(out + used, size - (size_t)used, s->type == OATGP_TYPE_CHOICE ? "; one of" : "; names are");
     for (const char *choice = s->choices; *choice != '\0'; choice += strspn(choice, "|")) {
       const int length = (int)strcspn(choice, "|");
       used += snprintf(out + used, size - (size_t)used, " %.*s", length, choice);

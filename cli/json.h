@@ -23,6 +23,8 @@ void cli_json_number(cli_json *json, const char *name, double value); /* null wh
 void cli_json_whole(cli_json *json, const char *name, int64_t value);
 void cli_json_text(cli_json *json, const char *name, const char *text); /* null for NULL; made UTF-8 as oatgp_to_utf8 does */
 void cli_json_numbers(cli_json *json, const char *name, size_t count, const double *values);
+/* "parameters", an object from names to values. */
+void cli_json_parameters(cli_json *json, size_t count, const oatgp_parameter *parameters);
 void cli_json_matrix(cli_json *json, const char *name, const cli_matrix *matrix);
 /* Takes over any item, such as an array made by the caller. */
 void cli_json_item(cli_json *json, const char *name, cJSON *item);

@@ -9,8 +9,12 @@ static bool has_shape(const cli *c) { return oatgp_kernel_has(c->settings.kernel
 
 static void put_gradient(cli *c, cli_json *json, const oatgp_evaluation *e) {
   cli_json gradient = cli_json_begin();
-  cli_json_number(&gradient, "log_sigma", e->d_log_sigma);
-  cli_json_numbers(&gradient, "log_lengthscales", e->lengthscale_count, e->d_log_lengthscales);
+  if (e->parameter_count > 0) {
+    cli_json_numbers(&gradient, "log_parameters", e->parameter_count, e->d_log_parameters);
+  } else {
+    cli_json_number(&gradient, "log_sigma", e->d_log_sigma);
+    cli_json_numbers(&gradient, "log_lengthscales", e->lengthscale_count, e->d_log_lengthscales);
+  }
   cli_json_number(&gradient, "log_tau", e->d_log_tau);
   if (has_shape(c)) {
     cli_json_number(&gradient, "log_shape", e->d_log_shape);
@@ -29,8 +33,12 @@ static oatgp_status put_evaluation(cli *c, const oatgp_data *data, const oatgp_e
   cli_json_whole(&json, "n", (int64_t)oatgp_data_rows(data));
   cli_json_whole(&json, "d", (int64_t)oatgp_data_inputs(data));
   cli_json_whole(&json, "knots", (int64_t)e->knots);
-  cli_json_number(&json, "sigma", e->sigma);
-  cli_json_numbers(&json, "lengthscales", e->lengthscale_count, e->lengthscales);
+  if (e->parameter_count > 0) {
+    cli_json_parameters(&json, e->parameter_count, e->parameters);
+  } else {
+    cli_json_number(&json, "sigma", e->sigma);
+    cli_json_numbers(&json, "lengthscales", e->lengthscale_count, e->lengthscales);
+  }
   cli_json_number(&json, "tau", e->tau);
   if (has_shape(c)) {
     cli_json_number(&json, "shape", e->shape);
@@ -55,10 +63,24 @@ static void print_numbers(const char *label, size_t count, const double *values)
   printf("\n");
 }
 
+static void print_parameters(const oatgp_evaluation *e) {
+  for (size_t i = 0; i < e->parameter_count; i++) {
+    printf("%-*s%-16.10g %s\n", LABEL_WIDTH, i == 0 ? "parameters" : "", e->parameters[i].value, e->parameters[i].name);
+  }
+  if (e->parameter_count == 0) {
+    print_number("sigma", e->sigma);
+    print_numbers("lengthscales", e->lengthscale_count, e->lengthscales);
+  }
+}
+
 static void print_gradient(const cli *c, const oatgp_evaluation *e) {
   printf("gradient with respect to\n");
-  print_number("  log sigma", e->d_log_sigma);
-  print_numbers("  log lengthscales", e->lengthscale_count, e->d_log_lengthscales);
+  if (e->parameter_count > 0) {
+    print_numbers("  log parameters", e->parameter_count, e->d_log_parameters);
+  } else {
+    print_number("  log sigma", e->d_log_sigma);
+    print_numbers("  log lengthscales", e->lengthscale_count, e->d_log_lengthscales);
+  }
   print_number("  log tau", e->d_log_tau);
   if (has_shape(c)) {
     print_number("  log shape", e->d_log_shape);
@@ -72,8 +94,7 @@ static void print_evaluation(const cli *c, const oatgp_data *data, const oatgp_e
   print_number("objective", e->objective);
   printf("%-*s%zu rows, %zu inputs\n", LABEL_WIDTH, "data", oatgp_data_rows(data), oatgp_data_inputs(data));
   printf("%-*s%zu\n", LABEL_WIDTH, "knots", e->knots);
-  print_number("sigma", e->sigma);
-  print_numbers("lengthscales", e->lengthscale_count, e->lengthscales);
+  print_parameters(e);
   print_number("tau", e->tau);
   if (has_shape(c)) {
     print_number("shape", e->shape);
@@ -112,7 +133,9 @@ const cli_verb cli_objective = {
     .name = "objective",
     .summary = "evaluate the objective once at given parameters",
     .positionals = {"DATA"},
-    .usage = "--target COL [--approx A] [--kernel K] [--knots FILE] [--sigma S] [--lengthscale L[,L..]] [--tau T] [OPTIONS]",
+    .usage =
+        "--target COL [--approx A] [--kernel K] [--knots FILE] [--sigma S] [--lengthscale L[,L..]] [--parameters P[,P..]] [--tau T] "
+        "[OPTIONS]",
     .details =
         "Nothing is optimised: it is for checking and teaching. Parameters that are not given are chosen from the data as at the "
         "start of a fit. The gradient is with respect to the logarithms of the parameters and to the scaled knots.",

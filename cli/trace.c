@@ -37,6 +37,18 @@ static void end(cli *c, cli_json *json) {
   }
 }
 
+static void put_parameters(cli_json *json, const oatgp_event *event) {
+  if (event->parameter_count > 0) {
+    cli_json_parameters(json, event->parameter_count, event->parameters);
+    cli_json_number(json, "tau", event->tau);
+    return;
+  }
+  cli_json_number(json, "sigma", event->sigma);
+  cli_json_number(json, "tau", event->tau);
+  cli_json_number(json, "shape", event->shape);
+  cli_json_numbers(json, "lengthscales", event->lengthscale_count, event->lengthscales);
+}
+
 /* What an event about new knots has besides. */
 static void put_knots(cli_json *json, const oatgp_event *event) {
   cli_json_whole(json, "candidates", event->candidates);
@@ -63,10 +75,7 @@ void cli_trace_event(cli *c, const oatgp_event *event) {
   cli_json_number(&json, "best", event->best);
   cli_json_number(&json, "gradient", event->gradient);
   cli_json_number(&json, "seconds", event->seconds);
-  cli_json_number(&json, "sigma", event->sigma);
-  cli_json_number(&json, "tau", event->tau);
-  cli_json_number(&json, "shape", event->shape);
-  cli_json_numbers(&json, "lengthscales", event->lengthscale_count, event->lengthscales);
+  put_parameters(&json, event);
   cli_json_whole(&json, "rows", (int64_t)event->rows);
   cli_json_whole(&json, "knots", (int64_t)event->knots);
   cli_json_whole(&json, "neighbours", (int64_t)event->neighbours);

@@ -6,7 +6,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oatgp)
 # The static library is an export of its own: only who links it needs to have BLAS and the others at hand.
 install(TARGETS oatgp_shared EXPORT oatgpTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS oatgp_static EXPORT oatgpStaticTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES include/oatgp.h include/oatgp_kernels.def include/oatgp_settings.def include/oatgp_status.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/oatgp.h include/oatgp_kernels.def include/oatgp_leaves.def include/oatgp_settings.def include/oatgp_status.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET oatgp_command)
   install(TARGETS oatgp_command)
 endif()

@@ -130,7 +130,8 @@ OATGP_API void oatgp_settings_default(oatgp_settings *settings);
 OATGP_API oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value);
 /* Checks every field against its range or choices. Done by every function that takes settings. */
 OATGP_API oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings);
-/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels have none. */
+/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels and
+ * expressions have none: theirs have names of their own (oatgp_model_info). */
 OATGP_API int oatgp_kernel_has(const char *kernel, const char *parameter);
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
@@ -151,6 +152,13 @@ typedef struct oatgp_view {
 OATGP_API oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp_data **out);
 /* Names of the d inputs (default x1, x2, ...) and of the target (may be NULL), in UTF-8. */
 OATGP_API oatgp_status oatgp_data_set_names(oatgp_context *ctx, oatgp_data *data, const char *const *inputs, const char *target);
+/* Makes an input, numbered from 0, a category: its values are the codes 0 .. count - 1 of these levels, texts in UTF-8 that differ. Models
+ * know levels by their texts: the data of a prediction may have others, in another order. Inputs of text in a file are categories by
+ * themselves. */
+OATGP_API oatgp_status oatgp_data_set_levels(oatgp_context *ctx, oatgp_data *data, size_t input, size_t count, const char *const *levels);
+/* How many levels the input has, 0 if it holds numbers; the text of a level, NULL past the end. */
+OATGP_API size_t oatgp_data_level_count(const oatgp_data *data, size_t input);
+OATGP_API const char *oatgp_data_level(const oatgp_data *data, size_t input, size_t level);
 /* n positive weights: the row's noise variance is tau^2 / weight. NULL removes them. */
 OATGP_API oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights);
 /* n known noise variances >= 0, added to tau^2. NULL removes them. */
@@ -162,9 +170,11 @@ OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *d
 OATGP_API oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out);
 
 /* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
- * noise_variance, header, missing. An empty target means that there is none. With empty inputs, every other column is
- * an input that holds numbers: at least half of its values in the first 100 rows; of a column that does, any other text
- * is an error. Names of columns that are not UTF-8 are read as Windows-1252, with a note. */
+ * noise_variance, factors, header, missing. An empty target means that there is none. With empty inputs, every other column
+ * is an input. A column holds numbers if at least half of its values in the first 100 rows are numbers; any other text in it is
+ * an error. Else it is a category, with its texts as levels: numbers first, by their values, then texts, by their bytes. A
+ * column of which nearly every row has a text of its own (more than half as many texts as rows) is left out, unless inputs or
+ * factors name it. Names of columns that are not UTF-8 are read as Windows-1252, with a note. */
 OATGP_API oatgp_status oatgp_data_read(oatgp_context *ctx, const char *path, const oatgp_settings *settings, oatgp_data **out);
 /* Reads the columns that are the inputs of `like`, by name if the file has a header, else by place. */
 OATGP_API oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oatgp_data *like, const oatgp_settings *settings,
@@ -200,6 +210,8 @@ OATGP_API oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, siz
  * whatever happens. */
 typedef struct oatgp_csv oatgp_csv;
 OATGP_API oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names, oatgp_csv **out);
+/* Before the first rows: the values of this column, numbered from 0, are codes of levels, and are written as their texts. */
+OATGP_API oatgp_status oatgp_csv_set_levels(oatgp_context *ctx, oatgp_csv *csv, size_t column, size_t count, const char *const *levels);
 OATGP_API oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, const double *const *values);
 OATGP_API oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int keep);
 
@@ -219,6 +231,13 @@ typedef enum oatgp_event_kind {
   OATGP_EVENT_END
 } oatgp_event_kind;
 
+/* A parameter of a kernel that is an expression, with its value in the data's units. */
+typedef struct oatgp_parameter {
+  const char *name; /* "se(time).lengthscale" */
+  const char *unit; /* "target", "input" or, for a plain number, "" */
+  double value;
+} oatgp_parameter;
+
 /* What the monitor sees. Pointers are valid during the call. All in the data's units, lengthscales in scaled units. */
 typedef struct oatgp_event {
   oatgp_event_kind kind;
@@ -236,6 +255,8 @@ typedef struct oatgp_event {
   double predicted, gain;  /* gain promised at fixed parameters; gain after optimisation (NaN in a proposal) */
   size_t max_knots;        /* in any event: most knots of a fit that grows; 0 if the number of knots does not change */
   size_t neighbours;       /* in any event: of each row, beside the knots; 0 if there are none */
+  size_t parameter_count;  /* in any event of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
+  const oatgp_parameter *parameters;
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */
@@ -255,6 +276,9 @@ typedef struct oatgp_evaluation {
   double d_log_sigma, d_log_tau, d_log_shape;
   double *d_log_lengthscales; /* lengthscale_count */
   double *d_knots;            /* knots x inputs, with respect to scaled knots; NULL for the full GP */
+  size_t parameter_count;     /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
+  oatgp_parameter *parameters;
+  double *d_log_parameters; /* parameter_count */
 } oatgp_evaluation;
 
 OATGP_API oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -286,10 +310,15 @@ typedef struct oatgp_model_info {
   double lower, upper;                           /* bounds of the log evidence (oatgp_certify); NaN if they are not known */
   size_t neighbours, predict_neighbours;         /* rows that each row and each prediction is made from beside the knots; 0: none. With
                                             them the model holds its rows */
+  size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
+  const oatgp_parameter *parameters;
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);
 OATGP_API const char *oatgp_model_input_name(const oatgp_model *model, size_t input); /* NULL past the end */
+/* How many levels the input has, 0 if it holds numbers; the text of a level, NULL past the end. Codes of knots are numbers of levels. */
+OATGP_API size_t oatgp_model_level_count(const oatgp_model *model, size_t input);
+OATGP_API const char *oatgp_model_level(const oatgp_model *model, size_t input, size_t level);
 /* A text kept in the model file, such as the command line that made it. */
 OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command);
 /* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. Knots that were given to the fit

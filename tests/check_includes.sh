@@ -27,7 +27,7 @@ find src cli -name '*.[ch]' 2>/dev/null | sort | xargs awk "$layers"'
     return found
   }
 
-  function is_public() { return path ~ /^(oatgp\.h|oatgp_(kernels|settings|status)\.def)$/ }
+  function is_public() { return path ~ /^(oatgp\.h|oatgp_(kernels|leaves|settings|status)\.def)$/ }
 
   function check_command() {
     if (!is_public() && path != "oatgp_commit.h" && (path ~ /\// || !is_file("cli/" path))) {

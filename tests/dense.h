@@ -11,6 +11,7 @@
 #ifndef TEST_DENSE_H
 #define TEST_DENSE_H
 
+#include "kernel/leaf.h"
 #include "objective/objective.h"
 #include "rows/layout.h"
 #include "support.h"
@@ -108,22 +109,61 @@ static inline real *dense_product(size_t n, const real *a, size_t rows, const re
 
 /* ---- the model at one point --------------------------------------------------------------------------------------- */
 
-/* k(x_i, z_c) as x.n x z.n matrix. */
-static inline real *dense_cross(const oat_covariance *cov, oat_points x, oat_points z) {
+/* A node of an expression between point i of x and point c of z. */
+static inline real dense_node(const oat_covariance *cov, size_t at, oat_points x, size_t i, oat_points z, size_t c) {
+  const oat_expression *e = cov->expression;
+  const oat_node *node = &e->node[at];
+  const double *parameter = cov->theta + OAT_LENGTHSCALE;
+  const real sigma = node->sigma != OAT_NO_PLACE ? parameter[node->sigma] : 1;
+  real value = 1;
+  if (node->kind == OAT_NODE_LEAF) {
+    const oat_leaf *leaf = &e->leaf[node->leaf];
+    const oat_leaf_at one = {.leaf = leaf, .parameter = parameter + leaf->parameter, .x = x.a, .ldx = x.ld, .z = z.a + c, .ldz = z.ld};
+    value = oat_leaf_of(leaf->kind)->formula(&one, i);
+  } else if (node->kind == OAT_NODE_POWER) {
+    for (unsigned p = 0; p < node->power; p++) {
+      value *= dense_node(cov, node->left, x, i, z, c);
+    }
+  } else {
+    const real left = dense_node(cov, node->left, x, i, z, c), right = dense_node(cov, node->right, x, i, z, c);
+    value = node->kind == OAT_NODE_SUM ? left + right : left * right;
+  }
+  return sigma * sigma * value;
+}
+
+static inline real dense_stationary(const oat_covariance *cov, oat_points x, size_t i, oat_points z, size_t c) {
   const oat_kernel *kernel = oat_kernel_at(cov->id);
   const real sigma = cov->theta[OAT_SIGMA];
+  real s = 0;
+  for (size_t j = 0; j < cov->d; j++) {
+    const real t = ((real)x.a[i + j * x.ld] - z.a[c + j * z.ld]) / cov->theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
+    s += t * t;
+  }
+  return sigma * sigma * kernel->profile->formula(s, cov->theta[OAT_SHAPE]);
+}
+
+static inline real dense_kernel(const oat_covariance *cov, oat_points x, size_t i, oat_points z, size_t c) {
+  return cov->expression != NULL ? dense_node(cov, cov->expression->nodes - 1, x, i, z, c) : dense_stationary(cov, x, i, z, c);
+}
+
+/* k(x_i, z_c) as x.n x z.n matrix. */
+static inline real *dense_cross(const oat_covariance *cov, oat_points x, oat_points z) {
   real *k = dense_new(x.n, z.n);
   for (size_t c = 0; c < z.n; c++) {
     for (size_t i = 0; i < x.n; i++) {
-      real s = 0;
-      for (size_t j = 0; j < cov->d; j++) {
-        const real t = ((real)x.a[i + j * x.ld] - z.a[c + j * z.ld]) / cov->theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
-        s += t * t;
-      }
-      k[i + c * x.n] = sigma * sigma * kernel->profile->formula(s, cov->theta[OAT_SHAPE]);
+      k[i + c * x.n] = dense_kernel(cov, x, i, z, c);
     }
   }
   return k;
+}
+
+/* The mean of k(x, x). */
+static inline real dense_share(const oat_covariance *cov, oat_points x) {
+  real sum = 0;
+  for (size_t i = 0; i < x.n; i++) {
+    sum += dense_kernel(cov, x, i, x, i);
+  }
+  return sum / (real)x.n;
 }
 
 typedef struct dense {
@@ -156,7 +196,7 @@ static inline void dense_add_diagonal(size_t n, real *a, real value) {
 
 /* Q or, for the full GP, K; not yet with the noise. */
 static inline void dense_explain(dense *m, double jitter) {
-  const real sigma = m->cov.theta[OAT_SIGMA], delta = jitter * sigma * sigma;
+  const real delta = jitter * dense_share(&m->cov, m->k == 0 ? m->rows : m->knots);
   if (m->k == 0) {
     m->s = dense_cross(&m->cov, m->rows, m->rows);
     dense_add_diagonal(m->n, m->s, delta);
@@ -173,12 +213,11 @@ static inline void dense_explain(dense *m, double jitter) {
 
 /* Adds lambda to the diagonal of S; returns the penalty. */
 static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, real alpha) {
-  const real sigma = m->cov.theta[OAT_SIGMA];
   real penalty = 0;
   m->noise = dense_new(m->n, 1);
   for (size_t i = 0; i < m->n; i++) {
     real *diagonal = m->s + i * (m->n + 1);
-    const real g = m->k > 0 ? sigma * sigma - *diagonal : 0;
+    const real g = m->k > 0 ? dense_kernel(&m->cov, m->rows, i, m->rows, i) - *diagonal : 0;
     const real n =
         (real)tau * tau * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
     m->noise[i] = n;
@@ -196,12 +235,11 @@ static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, r
 
 /* The nearest of the first `count` rows to a point, by inputs divided by lengthscales; of equals the first. Returns how many. */
 static inline size_t dense_nearest(const dense *m, const double *x, size_t ldx, size_t count, size_t most, size_t *list) {
-  const oat_kernel *kernel = oat_kernel_at(m->cov.id);
   real *distance = dense_new(count, 1);
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; j < m->cov.d; j++) {
-      const real t = ((real)x[j * ldx] - m->rows.a[i + j * m->rows.ld]) / m->cov.theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
+      const real t = ((real)x[j * ldx] - m->rows.a[i + j * m->rows.ld]) / oat_kernel_lengthscale(&m->cov, j);
       distance[i] += t * t;
     }
   }

@@ -5,16 +5,30 @@
 #define TEST_DEVICE_SUITE_H
 
 #include "dense.h"
+#include "expressions.h"
 #include "problem.h"
 #include "util/threads.h"
 
-enum { ROWS = 331, INPUTS = 3, KNOTS = 9, BASIS = 1 + INPUTS, WIDTH = 1 + BASIS, CANDIDATES = 140, GROUP = 20, MOST = 120000 };
+enum {
+  ROWS = 331,
+  INPUTS = 3,
+  KNOTS = 9,
+  BASIS = 1 + INPUTS,
+  WIDTH = 1 + BASIS,
+  CANDIDATES = 140,
+  GROUP = 20,
+  MOST = 120000,
+  MOST_THETAS = OAT_LENGTHSCALE + 12
+};
 #define TOLERANCE 2e-10 /* of the largest number of a result */
 
 /* A model at one point with rows, and everything that an operation may be given. */
 typedef struct world {
   problem p;
   oat_rows rows;
+  oat_expression *expression; /* or NULL */
+  oat_kernel kernel;
+  size_t thetas; /* the most that theta has */
   oat_sparse sparse;
   double l[KNOTS * KNOTS], lb[KNOTS * KNOTS];
   double square[KNOTS * KNOTS], e[KNOTS], le[KNOTS], c[KNOTS * WIDTH], coefficient[BASIS];
@@ -92,6 +106,24 @@ static inline void make_gls(world *w, oat_rng *rng) {
   assert_int_equal(oat_gls_factorise(&w->gls, gram, gram), OATGP_OK);
 }
 
+static inline void choose_kernel(world *w, const char *name, oat_rng *rng) {
+  if (oat_kernel_find(name) != NULL) {
+    w->kernel = *oat_kernel_find(name);
+  } else {
+    w->expression = read_expression(name, INPUTS);
+    w->kernel = oat_kernel_of_expression(w->expression);
+    random_theta(rng, w->expression, w->p.theta[OAT_TAU], w->p.theta);
+  }
+  w->thetas = oat_theta_most(oat_kernel_size_of(&w->kernel), INPUTS);
+  assert_true(w->thetas <= MOST_THETAS);
+}
+
+/* Whether the kernel's adjoint adds something in a place of theta. */
+static inline bool has_slope(const world *w, size_t place) {
+  return place < oat_theta_count(&w->kernel, INPUTS) &&
+         (place >= OAT_LENGTHSCALE || (place == OAT_SHAPE && oat_kernel_has_shape(&w->kernel)));
+}
+
 static inline world *make_world(const char *kernel, row_noise noise, double alpha) {
   world *w = calloc(1, sizeof *w);
   assert_non_null(w);
@@ -99,7 +131,8 @@ static inline world *make_world(const char *kernel, row_noise noise, double alph
   oat_rng_seed(&rng, 17);
   w->p = make_problem(ROWS, INPUTS, KNOTS, 5);
   w->rows = rows_of(&w->p, noise, BASIS);
-  w->sparse = (oat_sparse){.cov = oat_covariance_at(oat_kernel_find(kernel), INPUTS, w->p.theta),
+  choose_kernel(w, kernel, &rng);
+  w->sparse = (oat_sparse){.cov = oat_covariance_at(&w->kernel, INPUTS, w->p.theta),
                            .k = KNOTS,
                            .z = w->p.z,
                            .ldz = KNOTS,
@@ -129,6 +162,7 @@ static inline world *make_world(const char *kernel, row_noise noise, double alph
 static inline void free_world(world *w) {
   free_problem(&w->p);
   free(w->vf);
+  oat_expression_free(w->expression);
   free(w);
 }
 
@@ -140,11 +174,13 @@ static inline real noise_of(const world *w, size_t i) {
          (r->noise_add != NULL ? r->noise_add[i] : 0);
 }
 
-static inline real prior_of(const world *w) { return (real)w->p.theta[OAT_SIGMA] * w->p.theta[OAT_SIGMA]; }
+static inline oat_points inputs_of(const world *w) { return (oat_points){w->p.x, ROWS, ROWS}; }
+
+static inline real prior_of(const world *w, size_t i) { return dense_kernel(&w->sparse.cov, inputs_of(w), i, inputs_of(w), i); }
 
 static inline const real *v_of(const world *w, size_t i) { return w->vf + i * KNOTS; }
 
-static inline real left_of(const world *w, size_t i) { return prior_of(w) - dense_dot(KNOTS, v_of(w, i), v_of(w, i)); }
+static inline real left_of(const world *w, size_t i) { return prior_of(w, i) - dense_dot(KNOTS, v_of(w, i), v_of(w, i)); }
 
 static inline real weight_of(const world *w, size_t i) { return 1 / (noise_of(w, i) + w->sparse.alpha * left_of(w, i)); }
 
@@ -197,6 +233,7 @@ static inline void compute(const operation *o, world *w, const way *by, result *
                                     .memory = by->memory,
                                     .neighbours = o->neighbours,
                                     .where = {by->device->name, by->threads},
+                                    .kernel = oat_kernel_size_of(&w->kernel),
                                     .fits = !o->system && !o->predicts,
                                     .predicts = o->predicts,
                                     .exact = !o->predicts,
@@ -251,7 +288,8 @@ static inline void try_ways(const operation *o, world *w, const oat_device_table
 }
 
 static inline void try_operation(const operation *o) {
-  static const char *const kernels[] = {"se-ard", "matern52", "rq-ard"};
+  static const char *const kernels[] = {"se-ard", "matern52", "periodic(x1) * rq(x3, x1) + linear(x2) + polynomial(x3, 1) * constant^2",
+                                        "rq-ard"};
   static const double alphas[] = {0, 0.4, 1};
   for (size_t d = 0; oat_device_at(d) != NULL; d++) {
     for (size_t k = under_valgrind() ? 2 : 0; k < LENGTH(kernels); k++) {

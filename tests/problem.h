@@ -6,7 +6,7 @@
 #include "rows/layout.h"
 #include "support.h"
 
-enum { MAX_INPUTS = 4, MAX_THETA = OAT_LENGTHSCALE + MAX_INPUTS, MAX_PARAMETERS = 256 };
+enum { MAX_INPUTS = 4, MAX_THETA = OAT_LENGTHSCALE + 40, MAX_PARAMETERS = 256 };
 
 /* Which of the two arrays of row noise are given. */
 typedef enum row_noise { NOISE_PLAIN, NOISE_SCALED, NOISE_ADDED, NOISE_BOTH, ROW_NOISES } row_noise;
@@ -128,7 +128,7 @@ typedef struct outcome {
 } outcome;
 
 static inline bool has_knot_gradient(const oat_objective_config *config) {
-  return config->approx->sparse && config->kernel->profile->smooth;
+  return config->approx->sparse && oat_kernel_is_smooth(config->kernel);
 }
 
 static inline outcome evaluate_objective(oat_objective *objective, const oat_point *point) {

@@ -213,6 +213,40 @@ works "fit --fix" fit train.csv --target y $quick --sigma 1.25 --tau 0.125 --len
 near "$(json sigma)" 1.25 1e-12 "the fixed sigma is kept"
 near "$(json tau)" 0.125 1e-12 "the fixed tau is kept"
 works "fit with weights" fit train.csv --target y $quick --weights w --json -o weighted.oatgp
+# ---- categories ------------------------------------------------------------------------------------------------------
+
+awk 'BEGIN {
+  srand(5); print "y,group,x,code"
+  for (i = 0; i < 60; i++) {
+    x = 4 * rand() - 2; g = i % 3
+    printf "%.6f,%s,%.6f,%d\n", sin(2 * x) + 2 * (g == 1) - x * (g == 2) + 0.05 * rand(), substr("red  greenblue ", 5 * g + 1, 5), x, 10 * g
+  }
+}' >groups.csv
+works "fit uses text columns" fit groups.csv --target y --inputs x,group -o groups.oatgp
+says err "1 of 4 columns are categories: 'group' (3 levels)" "it says which columns are categories"
+says err "kernel se-ard is se() * categorical(group)" "and what the kernel is"
+says out "se() * categorical(group)" "as the model has it"
+printf 'x,group\n0.5,red\n0.5,green\n0.5,pink\n' >new.csv
+works "predict with levels" predict groups.oatgp new.csv -o -
+says err "warning: input 'group' has the level 'pink' in 1 row, which the model has not seen; it is taken as a new level" "new levels are told of"
+check "each level has its own prediction" awk -F, 'NR > 1 { mean[NR] = $1 } END { exit !(mean[3] - mean[2] > 1.8 && mean[3] - mean[2] < 2.2) }' out
+works "knots have the texts of levels" info groups.oatgp --knots -
+check "red is one of them" grep -qE '^[-0-9.e]+,red,' out
+works "score with levels" score groups.oatgp groups.csv --json
+works "loo with levels" loo groups.oatgp groups.csv --json
+works "numbers as categories" fit groups.csv --target y --inputs x --factors code --json -o codes.oatgp
+says err "1 of 4 columns are categories: 'code' (3 levels)" "those that --factors names"
+works "objective --factors" objective groups.csv --target y --inputs x --factors code --knots 4 --json
+works "cv --factors" cv groups.csv --target y --inputs x --factors code --knots 8 --max-iter 5 --folds 2 --json
+works "convert categories" convert groups.csv --target y --inputs x,group -o groups.npy
+says out "V2    category        group" "which are numbers then"
+says out "--target 3 --factors 2 -o MODEL" "and have to be named"
+works "fit converted categories" fit groups.npy --target 3 --factors 2 --json -o x.oatgp
+works "convert categories to CSV" convert groups.csv --target y --factors group --inputs x -o again.csv
+check "levels are written as texts" grep -q ',green,' again.csv
+
+# ---- fits with noise -----------------------------------------------------------------------------------------------------
+
 works "fit with noise variances" fit train.csv --target y $quick --noise-variance v --json -o noisy.oatgp
 works "fit random knots, fixed" fit train.csv --target y --inputs a,b --knots random:6 --select fixed --seed 5 --json -o x.oatgp
 check "6 knots" test "$(json knots)" = 6
@@ -592,6 +626,44 @@ printf '#!/bin/sh\nkill -s INT $PPID\nexit 3\n' >broken/rsvg-convert
 run_in "$PWD/broken:$PATH"
 exits 1 "SIGINT while a picture is made"
 check "nothing is left of that" sh -c '! ls | grep -q "^x\.\(png\|svg\)"'
+
+# ---- kernels that are expressions ----------------------------------------------------------------------------------
+
+sum='se(a) + linear(b) * matern52(a)'
+works "fit with an expression" fit train.csv --target y $quick --kernel "$sum" --parameters 'se(a).lengthscale=0.7,tau=0.3' \
+  --fix 'se(a).lengthscale,tau' --trace sum.jsonl --json -o sum.oatgp
+has_keys "its JSON names the parameters" parameters 'se(a).sigma' 'se(a).lengthscale' '(linear(b) .* matern52(a)).sigma' \
+  'matern52(a).lengthscale' tau
+check "and has no sigma of its own" sh -c '! grep -q "\"sigma\"" out'
+check "the kernel in its own form" test "$(json kernel)" = "\"$sum\""
+near "$(json 'se(a).lengthscale')" 0.7 1e-12 "a fixed parameter stays"
+near "$(json tau)" 0.3 1e-12 "so does tau"
+check "the trace names them" sh -c 'tail -1 sum.jsonl | grep -qF "\"parameters\":{\"se(a).sigma\":"'
+works "info of it" info sum.oatgp
+says out "              se(a).lengthscale                0.7" "lists them"
+works "info --json of it" info sum.oatgp --json
+near "$(json 'se(a).lengthscale')" 0.7 1e-12 "the file has them"
+works "predict with it" predict sum.oatgp train.csv -o sum.csv
+works "its report" report sum.oatgp train.csv -o sum.html
+says sum.html "<tr><th scope=\"row\">(linear(b) * matern52(a)).sigma</th>" "names them, too"
+works "objective of it" objective train.csv --target y --inputs a,b --kernel "$sum" --parameters 1,0.7,0.5,2 --tau 0.3 --knots 4 \
+  --gradient --json
+has_keys "its gradient is by place" log_parameters log_tau knots
+works "the same for people" objective train.csv --target y --inputs a,b --kernel "$sum" --parameters 1,0.7,0.5,2 --knots 4 --gradient
+says out "parameters          1                se(a).sigma" "lists the parameters"
+says out "log parameters" "and the gradient"
+works "cv of it" cv train.csv --target y $quick --folds 2 --kernel "$sum" --parameters 1,0.7,0.5,2
+printf 'kernel = se(a) + se(a) # a comment\nfix = se(a)#2.lengthscale\nparameters = se(a)#2.lengthscale=3\n' >sum.conf
+works "an expression in a config file" fit train.csv --target y $quick --config sum.conf --json -o sum.oatgp
+near "$(json 'se(a)#2.lengthscale')" 3 1e-12 "a # within a word is no comment"
+refuses 2 "kernel is 'spline' but must be one of se|se-ard" fit train.csv --target y --kernel spline -o x.oatgp
+refuses 2 "kernel: there is no input 'z'; expected one of 'a', 'b'" fit train.csv --target y --inputs a,b --kernel 'se(a) + se(z)' -o x.oatgp
+check "a caret is under the place" sh -c 'tail -1 err | grep -qx "             ^"'
+run fit train.csv --target y --inputs a,b --kernel 'se(a) + se(z)' --sigma 1 --json -o x.oatgp
+check "JSON of such an error is valid" valid_json out
+run fit train.csv --target y $quick --kernel "$sum" --sigma 2 --lengthscale 3 -o x.oatgp
+says err "--sigma has no effect here: --parameters has those of an expression" "a note on --sigma"
+says err "--lengthscale has no effect here" "and one on --lengthscale"
 
 # ---- objective -----------------------------------------------------------------------------------------------------
 

@@ -258,7 +258,7 @@ static const good goods[] = {
     {"5\n6\n", "", "", "auto", "error", "V1", 2, {5, 6}, {0}, ""},
     {"5", "", "", "auto", "error", "V1", 1, {5}, {0}, ""},
     {"a\tb;c,d\n1\t2\n", "", "", "auto", "error", "a,b;c,d", 1, {1, 2}, {0}, ""},
-    {"a,x;b\n1,2;3\n", "", "", "auto", "error", "b", 1, {3}, {0}, "hold no numbers and are not used: 'a,x'"},
+    {"a,x;b\n1,2;3\n", "", "", "auto", "error", "b", 1, {3}, {0}, "are not used: 'a,x'"},
     /* quotes */
     {"\"a,1\",\"b\"\"q\"\n\"1\",\"2\"\n", "", "", "auto", "error", "a,1,b\"q", 1, {1, 2}, {0}, ""},
     {"\"a;\tz\",b\n1,2\n", "b", "", "auto", "error", "a;\tz", 1, {1}, {2}, ""},
@@ -283,7 +283,16 @@ static const good goods[] = {
     {"a,a,b\n1,2,3\n", "b", "1", "auto", "error", "a", 1, {1}, {3}, ""},
     {"a b,c-d\n1,2\n", "c-d", "a b", "auto", "error", "a b", 1, {1}, {2}, ""},
     /* text columns and missing values */
-    {"id,a,b\nx,1,2\ny,3,4\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "1 of 3 columns hold no numbers and are not used: 'id'"},
+    {"id,a,b\nx,1,2\ny,3,4\n",
+     "b",
+     "",
+     "auto",
+     "error",
+     "a",
+     2,
+     {1, 3},
+     {2, 4},
+     "1 of 3 columns have a text of its own in nearly every row and are not used: 'id'"},
     {"id,a,b\n,1,2\ny,3,4\nz,5,6\n", "b", "", "auto", "error", "a", 3, {1, 3, 5}, {2, 4, 6}, "not used: 'id'"},
     {"id,a,b\n,1,2\ny,3,4\n7,5,6\nz,7,8\n",
      "b",
@@ -294,7 +303,7 @@ static const good goods[] = {
      4,
      {1, 3, 5, 7},
      {2, 4, 6, 8},
-     "column 'id' is taken as text and not used: 2 of its first 3 values are not numbers, such as 'y' in line 3"},
+     "column 'id' is taken as text: 2 of its first 3 values are not numbers, such as 'y' in line 3"},
     {"a,b,\n1,2,\n3,4,\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "not used: 'V3'"},
     {"a,b\n1,2\nNA,3\n4,.\n5,6\n", "b", "", "auto", "drop", "a", 2, {1, 5}, {2, 6}, "dropped 2 of 4 rows, which have missing values"},
     {"a,b\n,2\nNaN,3\n4,9\n5,6\n", "b", "", "auto", "drop", "a", 2, {4, 5}, {9, 6}, "dropped 2 of 4 rows"},
@@ -366,7 +375,7 @@ static const bad bads[] = {
     {"a,b\n\n\n", "b", "", "", "", "auto", "error", "has no rows below its header"},
     {"y\n1\n", "y", "", "", "", "auto", "error", "no input column"},
     {"t,y\nx,1\n", "y", "", "", "", "auto", "error", "no input column"},
-    {"1,5;2,5\n3,5;4,5\n", "", "", "", "", "no", "error", "no column of numbers is left"},
+    {"1,5;2,5\n3,5;4,5\n", "", "", "", "", "no", "error", "no column of numbers or categories is left"},
     {"x y\n1 2\n3 4\n", "", "", "", "", "auto", "error", "columns are separated by commas, tabs or semicolons"},
     {"a,b\nNA,1\n2,NA\n", "b", "", "", "", "auto", "drop", "no rows left: each of its 2 rows"},
     /* cells */
@@ -375,10 +384,10 @@ static const bad bads[] = {
     {"a,b\n1,2\n\n\n3,0x1F\n", "a", "", "", "", "auto", "error", "line 5, column 'b': '0x1F' is not a number"},
     {"a,b\r1,2\r3,x\r", "a", "", "", "", "auto", "error", "line 3, column 'b': 'x'"},
     {"a,b\r\n1,2\r\n3,x\r\n", "a", "", "", "", "auto", "error", "line 3, column 'b': 'x'"},
-    {"t,a,b\n\"1\n\"\"2\r\n3\",4,x\n", "a", "1", "", "", "auto", "error", "line 2, column 't'"},
-    {"t,a,b\n\"1\n\"\"2\r\n3\",4,x\n", "a", "3", "", "", "auto", "error", "line 4, column 'b': 'x'"},
+    {"t,a,b\n\"1\n\"\"2\r\n3\",4,x\n", "t", "2", "", "", "auto", "error", "line 2, column 't'"},
+    {"t,a,b\n\"1\n\"\"2\r\n3\",4,x\n", "b", "2", "", "", "auto", "error", "line 4, column 'b': 'x'"},
     {"t,a\n\"\r\r\n\",1\n\"u\",x\n", "a", "", "", "", "auto", "error", "line 5, column 'a': 'x'"},
-    {"a,b\n1,x\n", "a", "b", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number; correct it, or leave"},
+    {"a,b\n1,x\n2,3\n", "a", "b", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number; correct it, or leave"},
     {"a,b\n1,x\n", "b", "", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number; correct it"},
     {"1,2\n3,x\n", "1", "", "", "", "auto", "error", "line 2, column 'V2': 'x'"},
     {"a,b\n1,2\n3,inf\n", "a", "", "", "", "auto", "error", "line 3, column 'b': 'inf' is infinite or too large"},
@@ -409,7 +418,7 @@ static const bad bads[] = {
     {"a,b\n1,2\nna,3\n", "a", "", "", "", "auto", "error", "line 3, column 'a': the value is missing"},
     {"a,b\n1,\n2,NA\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': the value is missing"},
     {"a,b,w\n1,2,\n", "a", "", "w", "", "auto", "error", "line 2, column 'w': the value is missing"},
-    {"a,b\n1,NA\n", "a", "b", "", "", "auto", "error", "line 2, column 'b': the value is missing"},
+    {"a,b\n1,NA\n", "a", "b", "", "", "auto", "error", "column 'b' has no value in any row"},
     {"a,b,c\n1,2,\n3,4,NA\n", "a", "", "", "", "auto", "error",
      "column 'c' has no value in any row; fill it in, or leave it out with --inputs"},
     {"1,,3\n4,,6\n", "last", "", "", "", "auto", "drop", "column 'V2' has no value in any row"},
@@ -664,10 +673,11 @@ static void the_first_hundred_rows_decide(void **state) {
   scratch *s = *state;
   static const struct {
     const char *early, *late, *refusal;
-  } cases[] = {{"x", "1", NULL},
-               {"1", "x", "line 102, column 'b': 'x' is not a number"},
-               {"", "x", NULL},
-               {"", "1", "line 2, column 'b': the value is missing"}};
+  } cases[] = {
+      {"x", "1", NULL},
+      {"1", "x", "line 102, column 'b': 'x' is not a number"},
+      {"", "x", "line 2, column 'b': the value is missing; fill it in, or drop such rows with --missing drop, or leave the column out"},
+      {"", "1", "line 2, column 'b': the value is missing"}};
   char text[4096];
   s->settings.target = "y";
   for (size_t k = 0; k < LENGTH(cases); k++) {
@@ -680,9 +690,9 @@ static void the_first_hundred_rows_decide(void **state) {
       must_refuse(s, OATGP_DATA, cases[k].refusal);
     } else {
       oatgp_data *data = must_read(s);
-      assert_int_equal(data->d, 1);
+      assert_int_equal(data->d, 2);
       assert_int_equal(data->n, 300);
-      assert_non_null(strstr(s->said, "1 of 3 columns hold no numbers and are not used: 'b'"));
+      assert_non_null(strstr(s->said, "1 of 3 columns are categories: 'b' (2 levels)"));
       oatgp_data_free(data);
     }
   }

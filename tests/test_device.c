@@ -47,15 +47,15 @@ static bool is_collapsed(const world *w) { return w->sparse.alpha == 0 && w->row
 
 static oatgp_status compute_gradient(world *w, oat_device *device, result *out) {
   double sums_block[KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS];
-  double block[OAT_LENGTHSCALE + INPUTS + KNOTS * INPUTS + KNOTS * KNOTS];
+  double block[MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS];
   oat_sums first = oat_sums_over(sums_block, KNOTS, BASIS);
-  oat_gradient_sums sums = oat_gradient_sums_over(block, KNOTS, INPUTS);
+  oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
   const oat_adjoint adjoint = {is_collapsed(w), w->square, w->e, w->le, w->coefficient};
   oatgp_status status = OATGP_OK;
   TRY(device->table->sums(device, &w->sparse, &first)); /* as the contract says */
   sums.count -= is_collapsed(w) ? KNOTS * KNOTS : 0;
   TRY(device->table->gradient_sums(device, &w->sparse, &adjoint, &sums));
-  put(out, OAT_LENGTHSCALE + INPUTS + KNOTS * INPUTS, block);
+  put(out, w->thetas + KNOTS * INPUTS, block);
   if (!is_collapsed(w)) {
     put(out, KNOTS * KNOTS, sums.s);
     put(out, 2, (double[]){sums.dg, sums.dn});
@@ -106,32 +106,34 @@ static void slopes_in_kernel(const world *w, size_t i, real *dk) {
   }
 }
 
-/* sum_ic dk_ic k(x_i, z_c) as a function of theta and z. */
-static real weighted_kernel(world *w, const real *dk) {
+/* sum_ic dk_ic k(x_i, z_c) as a function of theta and z; with an expression also sum_i dg_i k(x_i, x_i), dg_i = -w_i / 2 if collapsed. */
+static real weighted_kernel(world *w, const real *dk, const real *dg) {
   real *k = dense_cross(&w->sparse.cov, (oat_points){w->p.x, ROWS, ROWS}, oat_sparse_knots(&w->sparse)), sum = 0;
   for (size_t i = 0; i < ROWS * KNOTS; i++) {
     sum += dk[i / ROWS + i % ROWS * KNOTS] * k[i];
+  }
+  for (size_t i = 0; w->expression != NULL && i < ROWS; i++) {
+    sum += dg[i] * prior_of(w, i);
   }
   free(k);
   return sum;
 }
 
 /* By central differences in the number at `at`, of its logarithm if that is asked for. */
-static real slope_in(world *w, const real *dk, double *at, bool logarithm) {
+static real slope_in(world *w, const real *dk, const real *dgs, double *at, bool logarithm) {
   const double here = *at, h = 1e-5 * (logarithm ? here : 1);
   *at = here + h;
   const double above = *at;
-  const real high = weighted_kernel(w, dk);
+  const real high = weighted_kernel(w, dk, dgs);
   *at = here - h;
   const double below = *at;
-  const real low = weighted_kernel(w, dk);
+  const real low = weighted_kernel(w, dk, dgs);
   *at = here;
   return (high - low) / ((real)above - below) * (logarithm ? here : 1);
 }
 
 static void state_gradient(world *w, result *out) {
-  const oat_kernel *kernel = oat_kernel_at(w->sparse.cov.id);
-  real *dk = dense_new(KNOTS, ROWS), s[KNOTS * KNOTS] = {0}, dg = 0, dn = 0;
+  real *dk = dense_new(KNOTS, ROWS), s[KNOTS * KNOTS] = {0}, dgs[ROWS], dg = 0, dn = 0;
   for (size_t i = 0; i < ROWS; i++) {
     slopes_in_kernel(w, i, dk + i * KNOTS);
     const row_slopes row = slopes_of(w, i);
@@ -139,15 +141,14 @@ static void state_gradient(world *w, result *out) {
       s[c] += row.dv[c % KNOTS] * v_of(w, i)[c / KNOTS];
     }
     dg += row.dg;
+    dgs[i] = is_collapsed(w) ? -weight_of(w, i) / 2 : row.dg;
     dn += row.dn * w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
   }
-  for (size_t i = 0; i < OAT_LENGTHSCALE + INPUTS; i++) {
-    const bool has =
-        i < oat_theta_count(kernel, INPUTS) && i != OAT_SIGMA && i != OAT_TAU && (i != OAT_SHAPE || kernel->profile->has_shape);
-    put_one(out, has ? slope_in(w, dk, &w->p.theta[i], true) : 0);
+  for (size_t i = 0; i < w->thetas; i++) {
+    put_one(out, has_slope(w, i) ? slope_in(w, dk, dgs, &w->p.theta[i], true) : 0);
   }
   for (size_t i = 0; i < KNOTS * INPUTS; i++) {
-    put_one(out, slope_in(w, dk, &w->p.z[i], false));
+    put_one(out, slope_in(w, dk, dgs, &w->p.z[i], false));
   }
   for (size_t i = 0; !is_collapsed(w) && i < KNOTS * KNOTS; i++) {
     put_one(out, s[i]);

@@ -4,7 +4,7 @@
 
 /* ---- the exact GP ----------------------------------------------------------------------------------------------- */
 
-enum { SLOPES = OAT_LENGTHSCALE + INPUTS };
+enum { SLOPES = MOST_THETAS };
 static const double jitter = 1e-3;
 
 /* On a scale on which each number counts by its own size. */
@@ -32,7 +32,7 @@ static exact_world make_exact(const world *w) {
   e.r = dense_new(ROWS, WIDTH);
   e.solved = dense_new(ROWS, WIDTH);
   for (size_t i = 0; i < ROWS; i++) {
-    e.s[i * (ROWS + 1)] += jitter * prior_of(w) + noise_of(w, i);
+    e.s[i * (ROWS + 1)] += jitter * dense_share(&w->sparse.cov, inputs_of(w)) + noise_of(w, i);
   }
   memcpy(e.l, e.s, ROWS * ROWS * sizeof *e.l);
   dense_cholesky(ROWS, e.l);
@@ -81,6 +81,9 @@ static real slope_of_rows(world *w, const real *ds, double *at) {
   for (int side = 0; side < 2; side++) {
     *at = places[side];
     real *k = dense_cross(&w->sparse.cov, (oat_points){w->p.x, ROWS, ROWS}, (oat_points){w->p.x, ROWS, ROWS});
+    if (w->expression != NULL) { /* J is a part of its kernel */
+      dense_add_diagonal(ROWS, k, jitter * dense_share(&w->sparse.cov, inputs_of(w)));
+    }
     sum[side] = dense_dot(ROWS * ROWS, ds, k);
     free(k);
   }
@@ -122,7 +125,6 @@ static real *state_slopes(const world *w, const exact_world *e, const real *a, r
 }
 
 static void state_exact(world *w, result *out) {
-  const oat_kernel *kernel = oat_kernel_at(w->sparse.cov.id);
   exact_world e = make_exact(w);
   real a[ROWS], slopes[SLOPES] = {0}, quadratic = 0, logarithms = 0, signal, noise;
   for (size_t i = 0; i < ROWS; i++) {
@@ -134,11 +136,12 @@ static void state_exact(world *w, result *out) {
     logarithms += logl(e.l[i * (ROWS + 1)]);
   }
   real *ds = state_slopes(w, &e, a, &signal, &noise);
-  for (size_t i = OAT_SHAPE; i < oat_theta_count(kernel, INPUTS); i++) {
-    slopes[i] = i == OAT_SHAPE && !kernel->profile->has_shape ? 0 : slope_of_rows(w, ds, &w->p.theta[i]);
+  for (size_t i = 0; i < w->thetas; i++) {
+    slopes[i] = has_slope(w, i) ? slope_of_rows(w, ds, &w->p.theta[i]) : 0;
   }
   put_scaled(out, LENGTH(e.gram), e.gram);
   put_scaled(out, SLOPES, slopes);
+  signal = w->expression != NULL ? 0 : signal;
   put_scaled(out, 5, (real[]){logarithms, quadratic, signal, noise, state_density(&e, a)});
   free(ds);
   free_exact(&e);
@@ -146,7 +149,7 @@ static void state_exact(world *w, result *out) {
 
 static void make_diagonal(const world *w, double *diagonal) {
   for (size_t i = 0; i < ROWS; i++) {
-    diagonal[i] = (double)(jitter * prior_of(w) + noise_of(w, i));
+    diagonal[i] = (double)(jitter * dense_share(&w->sparse.cov, inputs_of(w)) + noise_of(w, i));
   }
 }
 

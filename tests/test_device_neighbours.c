@@ -14,10 +14,9 @@ typedef struct nearby {
 } nearby;
 
 static real distance_of(const world *w, const double *x, size_t ldx, size_t row) {
-  const oat_kernel *kernel = oat_kernel_at(w->sparse.cov.id);
   real sum = 0;
   for (size_t j = 0; j < INPUTS; j++) {
-    const real t = ((real)x[j * ldx] - w->p.x[row + j * ROWS]) / w->p.theta[OAT_LENGTHSCALE + (kernel->ard ? j : 0)];
+    const real t = ((real)x[j * ldx] - w->p.x[row + j * ROWS]) / oat_kernel_lengthscale(&w->sparse.cov, j);
     sum += t * t;
   }
   return sum;
@@ -180,12 +179,12 @@ static void state_sums(world *w, result *out) {
 
 /* ---- gradient sums ------------------------------------------------------------------------------------------------ */
 
-enum { GRADIENT = OAT_LENGTHSCALE + INPUTS + KNOTS * INPUTS + KNOTS * KNOTS };
+enum { GRADIENT = MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS };
 
 static oatgp_status compute_gradient(world *w, oat_device *device, result *out) {
   double first[SUMS], block[GRADIENT], product[KNOTS * KNOTS];
   oat_sums before = oat_sums_over(first, KNOTS, BASIS);
-  oat_gradient_sums sums = oat_gradient_sums_over(block, KNOTS, INPUTS);
+  oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
   const oat_adjoint adjoint = {false, product, w->e, w->le, w->coefficient};
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < LENGTH(product); i++) {
@@ -194,7 +193,7 @@ static oatgp_status compute_gradient(world *w, oat_device *device, result *out) 
   TRY(find_neighbours(w, device, NULL));
   TRY(device->table->sums(device, &w->sparse, &before));
   TRY(device->table->gradient_sums(device, &w->sparse, &adjoint, &sums));
-  put(out, GRADIENT, block);
+  put(out, sums.count, block);
   put(out, 3, (double[]){sums.dg, sums.dn, sums.pairs});
 done:
   return status;
@@ -284,7 +283,6 @@ static real slope_in(const world *w, const real *dk, const adjoints *a, double *
 }
 
 static void state_gradient(world *w, result *out) {
-  const oat_kernel *kernel = oat_kernel_at(w->sparse.cov.id);
   nearby *near = all_nearby(w);
   adjoints *a = calloc(1, sizeof *a);
   real *dk = dense_new(KNOTS, ROWS), s[KNOTS * KNOTS] = {0}, dn = 0;
@@ -304,10 +302,8 @@ static void state_gradient(world *w, result *out) {
     }
     dn += a->noise[i] * w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
   }
-  for (size_t i = 0; i < OAT_LENGTHSCALE + INPUTS; i++) {
-    const bool has =
-        i < oat_theta_count(kernel, INPUTS) && i != OAT_SIGMA && i != OAT_TAU && (i != OAT_SHAPE || kernel->profile->has_shape);
-    put_one(out, has ? slope_in(w, dk, a, &w->p.theta[i], true) : 0);
+  for (size_t i = 0; i < w->thetas; i++) {
+    put_one(out, has_slope(w, i) ? slope_in(w, dk, a, &w->p.theta[i], true) : 0);
   }
   for (size_t i = 0; i < KNOTS * INPUTS; i++) {
     put_one(out, slope_in(w, dk, a, &w->p.z[i], false));

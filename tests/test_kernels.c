@@ -84,7 +84,7 @@ static void parameters(void **state) {
       assert_true(p.input == (ard && i > 2 ? i - 3 : OAT_ALL_INPUTS));
       assert_true(p.used == (i != 2 || shaped));
       assert_near(oat_parameter_unit(&p, &units), unit[i], 1e-15);
-      assert_near(oat_parameter_start(&p, &units), start[i], 1e-15);
+      assert_near(oat_parameter_start(kernel, i, &units), start[i], 1e-15);
       assert_true(0 < p.low && p.low < 1 && p.high > 1);
     }
   }
@@ -336,7 +336,7 @@ static pair *make_pair(const oat_kernel *kernel, size_t n, size_t k, size_t d, u
   p->g = random_doubles(&rng, p->ldk * k);
   p->k = random_doubles(&rng, p->ldk * k);
   p->slope = random_doubles(&rng, p->ldk * k);
-  p->work = random_doubles(&rng, oat_kernel_work(n, n > k ? n : k, d));
+  p->work = random_doubles(&rng, oat_kernel_work((oat_kernel_size){0}, n, n > k ? n : k, d));
   p->x = (oat_points){p->x_values, n, n + 2};
   p->z = (oat_points){p->z_values, k, k + 1};
   p->theta[OAT_SIGMA] = 1.3;

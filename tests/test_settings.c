@@ -107,7 +107,7 @@ static void test_table(void **state) {
     assert_true(strlen(s->verbs) > 0 && strlen(s->help) > 0);
     assert_true(s->help[strlen(s->help) - 1] != '.');
     assert_int_equal(s->argument == NULL, s->type == OATGP_TYPE_FLAG);
-    assert_int_equal(s->choices != NULL, s->type == OATGP_TYPE_CHOICE);
+    assert_int_equal(s->choices != NULL, s->type == OATGP_TYPE_CHOICE || strcmp(s->name, "kernel") == 0);
     assert_true(s->lowest <= s->highest);
   }
 }
@@ -354,6 +354,10 @@ static void test_check(void **state) {
   check_refuses(f, "scale is 2 but must be from 0 to 1");
   f->settings.kernel = "se-arc";
   check_refuses(f, "kernel is 'se-arc' but must be one of se|se-ard");
+  f->settings.kernel = "linear";
+  check_refuses(f, "matern52-ard|rq|rq-ard|exponential, or an expression such as 'se(x1) + linear(x2)'");
+  f->settings.kernel = "linear()"; /* whether it can be read is known with the inputs */
+  assert_int_equal(oatgp_settings_check(f->ctx, &f->settings), OATGP_OK);
   f->settings.kernel = NULL;
   check_refuses(f, "kernel is NULL");
   f->settings.target = NULL;

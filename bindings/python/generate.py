@@ -146,7 +146,7 @@ AUTO = "auto"  # the default of a number that the library chooses
 # Settings of files, which arrays do not need, and those that the estimator has under another name. Rows for a model have its inputs.
 OF_READING = ("header", "missing")
 OF_ROWS = ("target", "weights", "noise_variance", *OF_READING)
-OF_FILES = ("inputs", *OF_ROWS)
+OF_FILES = ("inputs", "factors", *OF_ROWS)
 NOT_OF_THE_ESTIMATOR = (*OF_FILES, "seed")
 
 # A text that can be given as something else, too.
@@ -155,6 +155,7 @@ WIDER = {
     "lengthscale": "Union[float, str, Sequence[float]]",
     "mean": "Union[float, str]",
     "fix": "Union[str, Sequence[str]]",
+    "parameters": "Union[str, Sequence[float], Mapping[str, float]]",
     "inputs": "Union[str, Sequence[Union[int, str]]]",
     "target": "Union[int, str]",
     "weights": "Any",
@@ -163,6 +164,7 @@ WIDER = {
 MORE = {
     "knots": "; also an array with one knot a row",
     "lengthscale": "; also a number or a sequence",
+    "parameters": "; also a sequence of numbers, or a dict from names to numbers",
     "weights": "; or an array with one for each row",
     "noise_variance": "; or an array with one for each row",
 }
@@ -196,7 +198,7 @@ class Row:
     @property
     def shown_type(self) -> str:
         if self.choices:
-            return f"{{{', '.join(self.choices)}}}"
+            return f"{{{', '.join(self.choices)}}}" + (" or an expression" if self.kind > CHOICE else "")
         if self.automatic:
             return f'float or "{AUTO}"'
         return {REAL: "float", INT: "int", FLAG: "bool"}.get(self.kind, "str")
@@ -234,7 +236,7 @@ def settings_module(rows: list[Row]) -> str:
     lines = [
         '"""Made by generate.py from the library\'s table of settings."""',
         "",
-        "from typing import Any, Literal, Optional, Sequence, TypedDict, Union",
+        "from typing import Any, Literal, Mapping, Optional, Sequence, TypedDict, Union",
         "",
         "",
         "class Settings(TypedDict, total=False):",

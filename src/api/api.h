@@ -14,5 +14,6 @@ oatgp_status oat_check_problem(oatgp_context *ctx, const oatgp_data *data, const
 oatgp_status oat_take_threads(oatgp_context *ctx, int threads);
 
 /* A note for each setting of the verb that was given and has no effect with the others. The settings are in their ranges. */
-oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *knots, const char *verb);
+oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                              const char *verb);
 #endif

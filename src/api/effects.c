@@ -1,13 +1,17 @@
 /* Settings that have no effect with the others, such as --alpha with vfe: a note says so. A setting counts as given when it is neither its
  * default nor what the preset says. */
 #include "api/api.h"
+
+#include <stdlib.h>
+
 #include "knots/strategy.h"
 #include "fit/setup.h"
 
 static bool sparse(const oat_setup *s) { return s->approx->sparse; }
 static bool has_power(const oat_setup *s) { return s->approx->power; }
 static bool can_have_neighbours(const oat_setup *s) { return s->approx->neighbours; }
-static bool has_shape(const oat_setup *s) { return s->kernel->profile->has_shape; }
+static bool has_shape(const oat_setup *s) { return oat_kernel_has_shape(s->kernel); }
+static bool is_of_the_list(const oat_setup *s) { return s->kernel->expression == NULL; }
 static bool has_knots(const oat_setup *s) { return sparse(s) && s->knots != NULL; }
 static bool relative_jitter(const oat_setup *s) { return sparse(s) && s->settings->jitter_absolute == 0; }
 static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint != '\0'; }
@@ -41,6 +45,8 @@ static const effect effects[] = {
     {"neighbours", can_have_neighbours, "only --approx fitc has neighbours"},
     {"predict_neighbours", may_have_neighbours, "there are no --neighbours"},
     {"order", may_have_neighbours, "there are no --neighbours, for which the order of the rows counts"},
+    {"sigma", is_of_the_list, "--parameters has those of an expression"},
+    {"lengthscale", is_of_the_list, "--parameters has those of an expression"},
     {"shape", has_shape, "the kernel has no shape"},
     {"knots", sparse, "the full GP has no knots"},
     {"knots_scaled", has_knots, "only the knots of a file or an array have units"},
@@ -83,17 +89,27 @@ static void say(oatgp_context *ctx, const effect *e) {
   oat_say(ctx, OATGP_NOTE, "--%s has no effect here: %s", option, e->why);
 }
 
-oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *knots, const char *verb) {
-  oat_setup setup = {
-      .settings = settings, .approx = oat_approx_find(settings->approx), .kernel = oat_kernel_find(settings->kernel), .knots = knots};
+oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
+                              const char *verb) {
+  oat_setup setup = {.settings = settings, .approx = oat_approx_find(settings->approx), .knots = knots};
   oatgp_settings base;
+  oatgp_status status;
+  bool *category = NULL;
   oatgp_settings_default(&base);
+  TRY(oatgp_settings_set(ctx, &base, "preset", settings->preset));
+  TRY(oat_new(ctx, data->d, sizeof *category, &category));
+  for (size_t j = 0; j < data->d; j++) {
+    category[j] = oat_data_levels(data, j) != NULL;
+  }
+  TRY(oat_kernel_read(ctx, settings->kernel, &(oat_names){data->d, (const char *const *)data->names, category}, &setup.kernel));
   setup.strategy = oat_setup_strategy(&setup);
-  PASS_ON(oatgp_settings_set(ctx, &base, "preset", settings->preset));
   for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
     if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {
       say(ctx, &effects[i]);
     }
   }
-  return OATGP_OK;
+done:
+  free(category);
+  oat_kernel_release(setup.kernel);
+  return status;
 }

@@ -34,7 +34,7 @@ oatgp_status oatgp_fit(oatgp_context *ctx, const oatgp_data *data, const oatgp_s
   TRY(oat_check_problem(ctx, data, settings, out));
   TRY(*settings->checkpoint != '\0' ? oatgp_file_path(ctx, settings->checkpoint, path, sizeof path) : OATGP_OK); /* not after minutes */
   TRY(oat_settings_text(ctx, settings, &text));
-  TRY(oat_note_effects(ctx, settings, knots, "fit"));
+  TRY(oat_note_effects(ctx, data, settings, knots, "fit"));
   TRY(oat_take_threads(ctx, (int)settings->threads));
   const oat_fit_request request = {data, settings, knots, monitor, user, text, NULL, false};
   TRY(oat_fit(ctx, &request, out));
@@ -50,6 +50,6 @@ oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oa
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(oat_check_problem(ctx, data, settings, out));
   PASS_ON(oat_take_threads(ctx, (int)settings->threads));
-  PASS_ON(oat_note_effects(ctx, settings, knots, "objective"));
+  PASS_ON(oat_note_effects(ctx, data, settings, knots, "objective"));
   return oat_evaluate(ctx, data, settings, knots, with_gradient, out);
 }

@@ -42,7 +42,7 @@ oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp
   OAT_NEED_CONTEXT(ctx);
   TRY(oat_check_problem(ctx, data, settings, data));
   TRY(oat_settings_text(ctx, settings, &text));
-  TRY(oat_note_effects(ctx, settings, knots, "cv"));
+  TRY(oat_note_effects(ctx, data, settings, knots, "cv"));
   oatgp_settings own = *settings;
   own.checkpoint = "";
   own.resume = "";

@@ -43,6 +43,7 @@ static oat_columns columns_of(const oatgp_model *model, const oatgp_settings *se
       .d = model->d,
       .names = model->names,
       .positions = positions,
+      .levels = model->levels,
       .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
       .header = model->number[OAT_NUMBER_HEADER] != 0,
       .target = typed ? settings->target : model->text[OAT_TEXT_TARGET],

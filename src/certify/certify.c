@@ -230,6 +230,7 @@ static oatgp_status open_system(run *f, const oat_factors *factors) {
                                     .block = BLOCK,
                                     .memory = oat_memory_for(settings, true),
                                     .where = {settings->device, (int)settings->threads},
+                                    .kernel = oat_kernel_size_of(f->request->model->kernel),
                                     .system = true};
   f->system = (oat_system){
       .sparse = oat_model_sparse(f->request->model), .lb = factors->lb, .ask = ask, .asker = f, .traces = settings->determinant != 0};

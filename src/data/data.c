@@ -25,6 +25,7 @@ void oatgp_data_free(oatgp_data *data) {
   free(data->own_y);
   free(data->weight);
   free(data->noise);
+  oat_levels_free_list(data->levels, data->d);
   free_names(data->names, data->d);
   free(data->target);
   free(data->weight_name);
@@ -286,4 +287,53 @@ oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data,
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_set_noise_variance needs data that are not NULL");
   return set_column(ctx, data, variance, &noise_rule, &data->noise);
+}
+
+/* ---- categories ----------------------------------------------------------------------------------------------------- */
+
+size_t oatgp_data_level_count(const oatgp_data *data, size_t input) {
+  const oat_levels *levels = data != NULL && input < data->d ? oat_data_levels(data, input) : NULL;
+  return levels != NULL ? levels->count : 0;
+}
+
+const char *oatgp_data_level(const oatgp_data *data, size_t input, size_t level) {
+  return level < oatgp_data_level_count(data, input) ? data->levels[input].name[level] : NULL;
+}
+
+static oatgp_status check_codes(oatgp_context *ctx, const oatgp_data *data, size_t input, size_t count) {
+  const oat_column x = oat_data_input(data, input);
+  for (size_t i = 0; i < data->n; i++) {
+    const double code = x.a[i * x.step];
+    REFUSE_IF(!(code >= 0 && code < (double)count && code == floor(code)), ctx, OATGP_DATA,
+              "input '%s' of row %zu is %g, which is none of the codes 0 to %zu of its levels", data->names[input], i + 1, code, count - 1);
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status take_levels(oatgp_context *ctx, size_t count, const char *const *names, oat_levels *levels) {
+  for (size_t i = 0; i < count; i++) {
+    size_t code = 0;
+    PASS_ON(check_name(ctx, names[i], "level", i + 1));
+    PASS_ON(oat_levels_take(ctx, levels, names[i], strlen(names[i]), &code));
+    REFUSE_IF(code != i, ctx, OATGP_ARGUMENT, "the level '%s' is given twice; levels must differ", oat_show_text(names[i]).text);
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oatgp_data_set_levels(oatgp_context *ctx, oatgp_data *data, size_t input, size_t count, const char *const *levels) {
+  OAT_NEED_CONTEXT(ctx);
+  oat_levels own = {0};
+  oatgp_status status = OATGP_OK;
+  REFUSE_IF(data == NULL || levels == NULL || count == 0 || count > OAT_MOST_LEVELS, ctx, OATGP_ARGUMENT,
+            "oatgp_data_set_levels needs data and 1 to %d levels, which are not NULL", OAT_MOST_LEVELS);
+  REFUSE_IF(input >= data->d, ctx, OATGP_ARGUMENT, "input %zu is asked for, but the data have %zu, numbered from 0", input, data->d);
+  TRY(check_codes(ctx, data, input, count));
+  TRY(take_levels(ctx, count, levels, &own));
+  TRY(data->levels == NULL ? oat_new(ctx, data->d, sizeof *data->levels, &data->levels) : OATGP_OK);
+  oat_levels_clear(&data->levels[input]);
+  data->levels[input] = own;
+  return OATGP_OK;
+done:
+  oat_levels_clear(&own);
+  return status;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "util/context.h"
+#include "data/levels.h"
 
 struct oatgp_data {
   size_t n, d;
@@ -17,6 +17,8 @@ struct oatgp_data {
   double *weight;                 /* n, or NULL: noise variance tau^2 / weight */
   double *noise;                  /* n, or NULL: noise variance tau^2 + noise */
   char **names;                   /* d input names */
+  oat_levels *levels;             /* d: of inputs that are categories, whose values are codes; NULL if none is */
+  bool told;                      /* whoever read them tells of levels that the model has not seen */
   char *target;                   /* its name, or NULL */
   char *weight_name, *noise_name; /* names of those columns, or NULL */
   bool header;                    /* names come from a header line (or oatgp_data_set_names) */
@@ -40,6 +42,11 @@ static inline oat_column oat_data_input(const oatgp_data *data, size_t input) {
 /* The values of a column, as oatgp_data_columns counts them. */
 oat_column oat_data_column(const oatgp_data *data, size_t column);
 
+/* The levels of an input, NULL if it holds numbers. */
+static inline const oat_levels *oat_data_levels(const oatgp_data *data, size_t input) {
+  return data->levels != NULL && data->levels[input].count > 0 ? &data->levels[input] : NULL;
+}
+
 /* Inputs of their own for n rows and d inputs, all 0. */
 oatgp_status oat_data_own_inputs(oatgp_context *ctx, oatgp_data *data);
 
@@ -58,6 +65,7 @@ typedef struct oat_columns {
   const char *weight_name, *noise_name; /* NULL or "": none; their absence in the file is a note */
   size_t target_position;               /* their columns in the file that the positions are from, from 1, or 0: only the name counts */
   size_t weight_position, noise_position;
+  const oat_levels *levels; /* of inputs that are categories; NULL if none is */
 } oat_columns;
 
 #endif

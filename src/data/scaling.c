@@ -105,6 +105,7 @@ void oat_describe(size_t n, oat_column x, int threads, oat_description *out) {
 
 void oat_scaling_clear(oat_scaling *scaling) {
   free(scaling->column);
+  free(scaling->category);
   double *const arrays[] = {scaling->centre, scaling->scale, scaling->middle, scaling->spread, scaling->lowest, scaling->highest};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     free(arrays[i]);
@@ -115,6 +116,7 @@ void oat_scaling_clear(oat_scaling *scaling) {
 static oatgp_status allocate(oatgp_context *ctx, size_t d, oat_scaling *scaling) {
   double **const arrays[] = {&scaling->centre, &scaling->scale, &scaling->middle, &scaling->spread, &scaling->lowest, &scaling->highest};
   PASS_ON(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
+  PASS_ON(oat_new(ctx, d, sizeof *scaling->category, &scaling->category));
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     PASS_ON(oat_new_matrix(ctx, d, 1, arrays[i]));
   }
@@ -128,9 +130,12 @@ static bool add_input(oatgp_context *ctx, const oatgp_data *data, size_t j, bool
   if (x.lowest == x.highest || !(x.sd > 0)) {
     return false;
   }
+  const bool category = oat_data_levels(data, j) != NULL;
+  standardise = standardise && !category;
   const size_t at = scaling->d++;
   const double centre = standardise ? x.mean : 0, scale = standardise ? x.sd : 1;
   scaling->column[at] = j;
+  scaling->category[at] = category;
   scaling->centre[at] = centre;
   scaling->scale[at] = scale;
   scaling->middle[at] = standardise ? 0 : x.mean;
@@ -160,11 +165,16 @@ done:
   return status;
 }
 
-void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, const oatgp_data *data, oat_span rows, double *out) {
+void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, double *const *recode, const oatgp_data *data, oat_span rows,
+                       double *out) {
   for (size_t j = 0; j < scaling->d; j++) {
     const oat_column x = oat_data_input(data, column != NULL ? column[j] : j);
     const double centre = scaling->centre[j], scale = scaling->scale[j];
-    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+    const double *codes = recode != NULL ? recode[j] : NULL;
+    for (size_t i = rows.first; codes != NULL && i < rows.first + rows.count; i++) {
+      out[i + j * data->n] = codes[(size_t)x.a[i * x.step]];
+    }
+    for (size_t i = rows.first; codes == NULL && i < rows.first + rows.count; i++) {
       out[i + j * data->n] = (x.a[i * x.step] - centre) / scale;
     }
   }

@@ -1,4 +1,5 @@
 /* Rows of data as data: some of them, or those of two together. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -21,6 +22,7 @@ static oatgp_status make_like(oatgp_context *ctx, const oatgp_data *like, size_t
   for (size_t j = 0; j < like->d; j++) {
     TRY(oat_copy_text(ctx, like->names[j], &data->names[j]));
   }
+  TRY(oat_levels_copy_list(ctx, like->levels, like->d, &data->levels));
   TRY(oat_copy_text(ctx, like->target, &data->target));
   TRY(oat_copy_text(ctx, like->weight_name, &data->weight_name));
   TRY(oat_copy_text(ctx, like->noise_name, &data->noise_name));
@@ -99,6 +101,34 @@ static bool same_columns(const oatgp_data *first, const oatgp_data *second) {
          (first->noise == NULL) == (second->noise == NULL);
 }
 
+/* The last rows of `both` have codes of the second one's levels: they get those of both. */
+static oatgp_status join_input(oatgp_context *ctx, const oatgp_data *second, size_t input, oatgp_data *both) {
+  const oat_levels *from = &second->levels[input];
+  oatgp_status status = OATGP_OK;
+  size_t *to = NULL;
+  TRY(oat_new(ctx, from->count, sizeof *to, &to));
+  for (size_t i = 0; i < from->count; i++) {
+    TRY(oat_levels_take(ctx, &both->levels[input], from->name[i], strlen(from->name[i]), &to[i]));
+  }
+  double *x = both->own_x + (input + 1) * both->n - second->n;
+  for (size_t i = 0; i < second->n; i++) {
+    x[i] = (double)to[(size_t)x[i]];
+  }
+done:
+  free(to);
+  return status;
+}
+
+static oatgp_status join_levels(oatgp_context *ctx, const oatgp_data *second, oatgp_data *both) {
+  for (size_t j = 0; j < both->d; j++) {
+    const bool category = oat_data_levels(both, j) != NULL;
+    REFUSE_IF(category != (oat_data_levels(second, j) != NULL), ctx, OATGP_DATA,
+              "data cannot be joined: input '%s' is a category in one and holds numbers in the other", both->names[j]);
+    PASS_ON(category ? join_input(ctx, second, j, both) : OATGP_OK);
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
   oatgp_data *both = NULL;
@@ -113,6 +143,11 @@ oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const 
   PASS_ON(make_like(ctx, first, first->n + second->n, &both));
   copy_all(ctx, (moving){first, first->n, NULL, 0, both});
   copy_all(ctx, (moving){second, second->n, NULL, first->n, both});
+  const oatgp_status status = join_levels(ctx, second, both);
+  if (status != OATGP_OK) {
+    oatgp_data_free(both);
+    return status;
+  }
   *out = both;
   return OATGP_OK;
 }

@@ -30,11 +30,12 @@ typedef struct oat_device_config {
   int64_t memory;    /* bytes that may be spent on keeping what was made for the rows */
   size_t neighbours; /* most earlier rows that a row is predicted from beside the knots; 0: none, and less memory */
   oat_where where;
-  bool fits;     /* will be asked for sums, gradients and gains, too: else it needs less memory */
-  size_t of;     /* for a device that is kept: 0, or the number of the model that the rows belong to, and no other rows */
-  bool predicts; /* with neighbours: will be asked for points_from_rows, and for nothing else */
-  bool exact;    /* will be asked for exact_sums: keeps an n x n matrix */
-  bool system;   /* will be asked for system_open */
+  bool fits;              /* will be asked for sums, gradients and gains, too: else it needs less memory */
+  oat_kernel_size kernel; /* of the covariances that operations will be given */
+  size_t of;              /* for a device that is kept: 0, or the number of the model that the rows belong to, and no other rows */
+  bool predicts;          /* with neighbours: will be asked for points_from_rows, and for nothing else */
+  bool exact;             /* will be asked for exact_sums: keeps an n x n matrix */
+  bool system;            /* will be asked for system_open */
 } oat_device_config;
 
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
@@ -95,13 +96,14 @@ typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
   double *s;                  /* k x k: sum dv_i v_i^T; not collapsed only */
-  double dg, dn;              /* sum dg_i; sum dn_i tau^2 noise_scale_i; not collapsed only */
+  double dg, dn;              /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
+                                 noise_scale_i; not collapsed only */
   double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
 } oat_gradient_sums;
 
-/* The same for k knots in d dimensions, with all parts. */
-size_t oat_gradient_sums_count(size_t k, size_t d);
-oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d);
+/* The same for k knots in d dimensions, with all parts; `theta` is oat_theta_most. */
+size_t oat_gradient_sums_count(size_t theta, size_t k, size_t d);
+oat_gradient_sums oat_gradient_sums_over(double *block, size_t theta, size_t k, size_t d);
 
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate
  * that the knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block
@@ -164,7 +166,7 @@ typedef struct oat_exact_sums {
 /* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
 typedef struct oat_exact_gradient {
   oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
-  double signal;              /* sum dF/dS_ij (K + J)_ij */
+  double signal;              /* sum dF/dS_ij (K + J)_ij; 0 for a tree, which has all of it in `kernel` */
   double noise;               /* sum dF/dS_ii noise_scale_i */
 } oat_exact_gradient;
 

@@ -61,7 +61,8 @@ static bool is_kept(const oatgp_context *ctx, const char *name, const size_t *ke
 }
 
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out) {
-  const size_t key[OAT_KEPT_KEY] = {config->max_knots, config->block, (size_t)config->where.threads, config->neighbours, config->of};
+  const size_t key[OAT_KEPT_KEY] = {config->max_knots, config->block,       (size_t)config->where.threads, config->neighbours,
+                                    config->of,        config->kernel.work, config->kernel.parameters};
   if (is_kept(ctx, config->where.device, key)) {
     *out = ctx->kept.object;
     return config->of != 0 ? OATGP_OK : (*out)->table->load(ctx, *out, rows);

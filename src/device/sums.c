@@ -11,11 +11,11 @@ oat_sums oat_sums_over(double *block, size_t k, size_t p) {
   return sums;
 }
 
-size_t oat_gradient_sums_count(size_t k, size_t d) { return oat_theta_most(d) + k * d + k * k; }
+size_t oat_gradient_sums_count(size_t theta, size_t k, size_t d) { return theta + k * d + k * k; }
 
-oat_gradient_sums oat_gradient_sums_over(double *block, size_t k, size_t d) {
-  oat_gradient_sums sums = {.count = oat_gradient_sums_count(k, d), .kernel = {.theta = block}};
-  sums.kernel.z = block + oat_theta_most(d);
+oat_gradient_sums oat_gradient_sums_over(double *block, size_t theta, size_t k, size_t d) {
+  oat_gradient_sums sums = {.count = oat_gradient_sums_count(theta, k, d), .kernel = {.theta = block}};
+  sums.kernel.z = block + theta;
   sums.s = sums.kernel.z + k * d;
   return sums;
 }

@@ -50,6 +50,22 @@ void oat_fingerprint(const oatgp_data *data, int threads, char *text) {
 
 /* ---- the model ------------------------------------------------------------------------------------------------------- */
 
+/* Those of the data or, of a model that was fitted on from, its own and then those of the data that are new. */
+static oatgp_status copy_levels(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
+  bool any = false;
+  if (setup->from != NULL) {
+    return oat_model_levels_with(ctx, setup->from, setup->data, &model->levels);
+  }
+  for (size_t j = 0; j < model->d; j++) {
+    any = any || setup->scaling.category[j];
+  }
+  PASS_ON(any ? oat_new(ctx, model->d, sizeof *model->levels, &model->levels) : OATGP_OK);
+  for (size_t j = 0; any && j < model->d; j++) {
+    PASS_ON(oat_levels_copy(ctx, &setup->data->levels[setup->scaling.column[j]], &model->levels[j]));
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
   const oatgp_data *data = setup->data;
   const oatgp_settings *settings = setup->settings;
@@ -57,7 +73,7 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   char fingerprint[OAT_FINGERPRINT];
   oat_fingerprint(data, ctx->at_work, fingerprint);
   const char *const texts[OAT_TEXTS] = {
-      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = setup->kernel->name,
+      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = model->kernel->name,
       [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
       [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
       [OAT_TEXT_NOISE] = data->noise_name,
@@ -68,6 +84,7 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   for (size_t j = 0; j < model->d; j++) {
     TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
   }
+  TRY(copy_levels(ctx, setup, model));
   if (data->positions != NULL) {
     model->positions = oat_take_doubles(&model->memory, model->d, 1);
     TRY(model->memory.status);
@@ -149,7 +166,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
   TRY(oat_new(ctx, 1, sizeof *model, &model));
   model->approx = setup->approx;
-  model->kernel = setup->kernel;
+  TRY(oat_setup_copy_kernel(ctx, setup, &model->kernel));
   model->d = setup->scaling.d;
   model->k = setup->approx->sparse ? setup->k : oat_rows_total(setup->rows);
   model->p = oat_rows_basis(setup->rows);

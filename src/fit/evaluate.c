@@ -45,6 +45,27 @@ done:
   return status;
 }
 
+/* The parameters of an expression, with names behind them in the same memory, since the kernel goes. */
+static oatgp_status describe_expression(oatgp_context *ctx, const oat_setup *setup, const oat_gradient *gradient, oatgp_evaluation *out) {
+  const oat_expression *expression = setup->kernel->expression;
+  const oat_units units = {setup->y_scale, setup->scaling.d, setup->scaling.scale};
+  size_t bytes = expression->parameters * sizeof *out->parameters;
+  for (size_t i = 0; i < expression->parameters; i++) {
+    bytes += strlen(expression->parameter[i].is.name) + 1;
+  }
+  PASS_ON(oat_new(ctx, bytes, 1, &out->parameters));
+  PASS_ON(oat_new_matrix(ctx, expression->parameters, 1, &out->d_log_parameters));
+  oat_expression_show(expression, setup->start.theta, &units, out->parameters);
+  out->parameter_count = expression->parameters;
+  char *name = (char *)(out->parameters + expression->parameters);
+  for (size_t i = 0; i < expression->parameters; i++) {
+    out->parameters[i].name = strcpy(name, out->parameters[i].name);
+    name += strlen(name) + 1;
+    out->d_log_parameters[i] = gradient->theta != NULL ? gradient->theta[OAT_LENGTHSCALE + i] : 0;
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                           int with_gradient, oatgp_evaluation *out) {
   oat_setup setup = {0};
@@ -68,6 +89,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   }
   TRY(oat_objective_settle(ctx, objective, &setup.start, &value, with_gradient ? &gradient : NULL));
   TRY(describe(ctx, &setup, objective, &gradient, &result));
+  TRY(setup.kernel->expression != NULL ? describe_expression(ctx, &setup, &gradient, &result) : OATGP_OK);
   result.objective = oat_setup_objective_value(&setup, value);
   *out = result;
   result = (oatgp_evaluation){0};
@@ -84,6 +106,8 @@ void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
     free(evaluation->lengthscales);
     free(evaluation->d_log_lengthscales);
     free(evaluation->d_knots);
+    free(evaluation->parameters);
+    free(evaluation->d_log_parameters);
     *evaluation = (oatgp_evaluation){0};
   }
 }

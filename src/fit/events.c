@@ -80,13 +80,25 @@ done:
 
 /* ---- the monitor ------------------------------------------------------------------------------------------------------ */
 
-static oat_theta_fields named(const oat_fit_run *f, const double *theta) {
-  return oat_theta_named(f->setup.kernel, f->setup.scaling.d, theta, f->setup.y_scale);
+/* The event's parameters at theta. */
+static void put_parameters(const oat_fit_run *f, const double *theta, oatgp_event *event) {
+  const oat_theta_fields at = oat_theta_named(f->setup.kernel, f->setup.scaling.d, theta, f->setup.y_scale);
+  const oat_expression *expression = f->setup.kernel->expression;
+  event->sigma = at.sigma;
+  event->tau = at.tau;
+  event->shape = at.shape;
+  event->lengthscale_count = at.lengthscale_count;
+  event->lengthscales = at.lengthscales;
+  if (expression != NULL) {
+    const oat_units units = {f->setup.y_scale, f->setup.scaling.d, f->setup.scaling.scale};
+    oat_expression_show(expression, theta, &units, f->parameters);
+    event->parameter_count = expression->parameters;
+    event->parameters = f->parameters;
+  }
 }
 
 static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_event_kind kind) {
-  const oat_theta_fields at = named(f, s->optim != NULL ? s->trial.theta : s->point.theta);
-  return (oatgp_event){
+  oatgp_event event = {
       .kind = kind,
       .restart = (int64_t)f->restart,
       .iteration = (int64_t)counted(s, s->state.iterations, OAT_ITERATIONS),
@@ -96,17 +108,14 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
       .best = oat_setup_objective_value(&f->setup, best_now(f)),
       .gradient = s->derivative,
       .seconds = oat_fit_seconds(f),
-      .sigma = at.sigma,
-      .tau = at.tau,
-      .shape = at.shape,
-      .lengthscale_count = at.lengthscale_count,
-      .lengthscales = at.lengthscales,
       .knots = s->objective->config.approx->sparse ? s->state.k : 0,
       .inputs = f->setup.scaling.d,
       .rows = oat_rows_total(f->setup.rows),
       .neighbours = s->objective->config.neighbours,
       .max_knots = f->setup.strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
   };
+  put_parameters(f, s->optim != NULL ? s->trial.theta : s->point.theta, &event);
+  return event;
 }
 
 static bool tell(const oat_fit_run *f, const oatgp_event *event) {
@@ -127,15 +136,11 @@ static bool tell_knots(oat_fit_run *f, oatgp_event_kind kind) {
 
 void oat_fit_tell_end(oat_fit_run *f) {
   oatgp_event event = basic_event(f, &f->search, OATGP_EVENT_END);
-  const oat_theta_fields at = named(f, f->best.point.theta);
   event.iteration = (int64_t)f->iterations;
   event.evaluations = (int64_t)f->evaluations;
   event.rejected = (int64_t)f->rejected;
   event.objective = event.best = oat_setup_objective_value(&f->setup, f->best.value);
-  event.sigma = at.sigma;
-  event.tau = at.tau;
-  event.shape = at.shape;
-  event.lengthscales = at.lengthscales;
+  put_parameters(f, f->best.point.theta, &event);
   event.knots = f->setup.approx->sparse && !f->best.exact ? f->best.k : 0;
   event.neighbours = f->best.neighbours > 0 ? f->best.neighbours : event.neighbours;
   event.stop = oatgp_stop_word(f->best.stop);

@@ -43,7 +43,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
   const oatgp_settings *s = f->setup.settings;
   return (oat_search_settings){
       .max_knots = f->setup.capacity,
-      .move = f->setup.approx->sparse && f->setup.kernel->profile->smooth,
+      .move = f->setup.approx->sparse && oat_kernel_is_smooth(f->setup.kernel),
       .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
       .finish = f->setup.strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
   };
@@ -62,6 +62,7 @@ static oatgp_status make_search(oat_fit_run *f) {
   f->start = (oat_point){oat_take_doubles(memory, theta, 1), oat_take_doubles(memory, setup->capacity, d)};
   f->best.point = (oat_point){oat_take_doubles(memory, theta, 1), oat_take_doubles(memory, setup->capacity, d)};
   f->positions = oat_take_doubles(memory, setup->capacity, d);
+  f->parameters = oat_take(memory, oat_theta_count(setup->kernel, d), sizeof *f->parameters);
   s->none_free = oat_take(memory, theta, sizeof *s->none_free);
   s->ctx = f->ctx;
   s->objective = f->objective;
@@ -239,7 +240,8 @@ static oatgp_status take_neighbours(oat_fit_run *f) {
  * With a factor that only just went through, the jitter may have to be raised again. */
 static oatgp_status call_rounding_noise(oat_fit_run *f) {
   double *theta = f->best.point.theta, *jitter = &f->objective->config.jitter, value;
-  if (f->setup.free[OAT_TAU] && oat_rows_plain_noise(f->setup.rows) && f->setup.from == NULL) {
+  if (f->setup.free[OAT_TAU] && oat_rows_plain_noise(f->setup.rows) && f->setup.from == NULL &&
+      f->setup.kernel->expression == NULL) { /* of an expression the diagonal varies, and the model keeps the jitter */
     theta[OAT_TAU] = hypot(theta[OAT_TAU], sqrt(*jitter) * theta[OAT_SIGMA]);
     *jitter = 0;
   }

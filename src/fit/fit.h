@@ -55,6 +55,7 @@ typedef struct oat_fit_run {
   oat_best best;
   oat_trail trail;
   double *positions;                 /* scratch for events */
+  oatgp_parameter *parameters;       /* the same, for an expression */
   char fingerprint[OAT_FINGERPRINT]; /* of the data; made for the first checkpoint */
 } oat_fit_run;
 

@@ -19,10 +19,48 @@ static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_
   const bool constant = strcmp(text, "fit") == 0, linear = strcmp(text, "linear") == 0;
   setup->p = linear ? 1 + setup->scaling.d : constant ? 1 : 0;
   setup->mean = data_mean;
+  for (size_t j = 0; linear && j < setup->scaling.d; j++) {
+    REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT, "a linear mean has no slope in the category '%s': use --mean fit",
+              setup->data->names[setup->scaling.column[j]]);
+  }
   if (constant || linear || strcmp(text, "mean") == 0 || oat_is_number(text, strlen(text), &setup->mean)) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT, "mean '%s' is neither a number nor one of mean, fit, linear", text);
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+
+/* The names of the inputs that are not constant; `names` has room for all. */
+static oat_names kept_names(const oat_setup *setup, const char **names) {
+  for (size_t j = 0; j < setup->scaling.d; j++) {
+    names[j] = setup->data->names[setup->scaling.column[j]];
+  }
+  return (oat_names){setup->scaling.d, names, setup->scaling.category};
+}
+
+/* Reads the kernel of the settings. */
+static oatgp_status read_kernel(oatgp_context *ctx, oat_setup *setup) {
+  const char **names = oat_take(&setup->memory, setup->scaling.d, sizeof *names);
+  PASS_ON(setup->memory.status);
+  const oat_names inputs = kept_names(setup, names);
+  PASS_ON(oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel));
+  if (setup->kernel->expression != NULL && oat_kernel_find(setup->settings->kernel) != NULL) {
+    oat_say(ctx, OATGP_NOTE, "with categories, kernel %s is %s: each level has its own curve, as like to the others as the data say",
+            setup->settings->kernel, setup->kernel->name);
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_setup_copy_kernel(oatgp_context *ctx, const oat_setup *setup, const oat_kernel **out) {
+  const char **names = NULL;
+  oatgp_status status;
+  TRY(oat_new(ctx, setup->scaling.d, sizeof *names, &names));
+  const oat_names inputs = kept_names(setup, names);
+  TRY(oat_kernel_copy(ctx, setup->kernel, &inputs, out));
+done:
+  free(names);
+  return status;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -51,7 +89,8 @@ static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oat_target target = {setup->mean, setup->y_scale};
-  return oat_rows_from_data(ctx, setup->data, &setup->scaling, setup->scaling.column, &target, setup->p, &setup->rows);
+  const oat_seen_as as = {&setup->scaling, setup->scaling.column, setup->recode, &target, setup->p};
+  return oat_rows_from_data(ctx, setup->data, &as, &setup->rows);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -64,7 +103,7 @@ const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   if (!setup->approx->sparse) {
     return asked->automatic && setup->from == NULL ? asked : oat_strategy_find("fixed");
   }
-  return asked->automatic && given ? oat_strategy_find(setup->kernel->profile->smooth ? "simultaneous" : "fixed") : asked;
+  return asked->automatic && given ? oat_strategy_find(oat_kernel_is_smooth(setup->kernel) ? "simultaneous" : "fixed") : asked;
 }
 
 size_t oat_setup_neighbours(const oat_setup *setup) {
@@ -116,11 +155,11 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   oat_description y;
   *setup = (oat_setup){.memory = {.ctx = ctx}, .data = data, .settings = settings, .knots = knots};
   setup->approx = oat_approx_find(settings->approx);
-  setup->kernel = oat_kernel_find(settings->kernel);
-  setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
+  TRY(read_kernel(ctx, setup));
+  setup->strategy = oat_setup_strategy(setup);
   oat_describe(data->n, (oat_column){data->y, 1}, ctx->at_work, &y);
   TRY(read_mean(ctx, setup, y.mean));
   const double spread = target_spread(data->n, &y, setup->mean);
@@ -145,6 +184,7 @@ static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_se
   TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
   oat_model_copy_scaling(&model->scaling, &setup->scaling);
   TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(oat_model_recode(ctx, model, setup->data, setup->scaling.column, &setup->recode));
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));
 done:
@@ -230,7 +270,7 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
 }
 
 oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) {
-  if (!setup->approx->sparse || setup->kernel->profile->smooth) {
+  if (!setup->approx->sparse || oat_kernel_is_smooth(setup->kernel)) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT,
@@ -244,6 +284,8 @@ double oat_setup_objective_value(const oat_setup *setup, double scaled) {
 }
 
 void oat_setup_clear(oat_setup *setup) {
+  oat_model_recode_free(setup->recode, setup->scaling.d);
+  oat_kernel_release(setup->from == NULL ? setup->kernel : NULL);
   oat_scaling_clear(&setup->scaling);
   oat_rows_free(setup->rows);
   oat_scratch_free(&setup->memory);

@@ -14,11 +14,12 @@ typedef struct oat_setup {
   const oatgp_data *data; /* borrowed */
   const oatgp_settings *settings;
   const oat_approx *approx;
-  const oat_kernel *kernel;
+  const oat_kernel *kernel; /* its own, or that of `from` */
   oat_scaling scaling;
-  size_t p;       /* columns of the mean's basis: none; 1; or 1 and the inputs */
-  double mean;    /* subtracted from y before anything is estimated */
-  double y_scale; /* power of two */
+  double **recode; /* of a model that the fit goes on from: what becomes of the codes of categories, else NULL */
+  size_t p;        /* columns of the mean's basis: none; 1; or 1 and the inputs */
+  double mean;     /* subtracted from y before anything is estimated */
+  double y_scale;  /* power of two */
   oat_rows *rows;
   double *low, *high; /* d: box of the knots */
   bool *free;         /* as many as theta */
@@ -42,6 +43,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
 const struct oat_strategy *oat_setup_strategy(const oat_setup *setup);
 /* The rows, copied, in the order that neighbours need. */
 oatgp_status oat_setup_ordered(oatgp_context *ctx, const oat_setup *setup, oat_rows **out);
+/* The kernel with the names that the inputs have in the data. The caller releases it. */
+oatgp_status oat_setup_copy_kernel(oatgp_context *ctx, const oat_setup *setup, const oat_kernel **out);
 /* Neighbours of each row beside the knots. */
 size_t oat_setup_neighbours(const oat_setup *setup);
 /* Those of a point that is predicted. */
@@ -67,6 +70,12 @@ oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup);
 void oat_start_widen(oat_setup *setup);
 /* As many knots as the start has, drawn anew as the settings say. */
 oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found);
+
+/* What settings say of parameters by themselves: where they start, and which are free (all that the kernel uses, but for those that `fix`
+ * names). */
+oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup);
+oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup);
+oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup);
 
 /* A setting that is a number, spaces around it allowed. */
 bool oat_is_number(const char *text, size_t length, double *value);

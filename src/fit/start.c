@@ -6,90 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/season.h"
 #include "text/number.h"
+#include "text/shown.h"
 #include "knots/init.h"
 #include "knots/strategy.h"
 
-static void trim(const char **text, size_t *length) {
-  while (*length > 0 && **text == ' ') {
-    ++*text;
-    --*length;
-  }
-  while (*length > 0 && (*text)[*length - 1] == ' ') {
-    --*length;
-  }
-}
-
-bool oat_is_number(const char *text, size_t length, double *value) {
-  trim(&text, &length);
-  return oat_read_number(text, length, value) == OAT_NUMBER;
-}
-
-/* The part of a list separated by commas that follows *part, the first one after NULL; false at the end. */
-static bool next_part(const char *list, const char **part, size_t *length) {
-  if (*part == NULL ? *list == '\0' : (*part)[*length] == '\0') {
-    return false;
-  }
-  *part = *part == NULL ? list : *part + *length + 1;
-  *length = strcspn(*part, ",");
-  return true;
-}
-
 static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d); }
-
-/* One value for all, or one for each. */
-static oatgp_status read_lengthscales(oatgp_context *ctx, oat_setup *setup) {
-  const size_t wanted = theta_count(setup) - OAT_LENGTHSCALE;
-  double value, *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
-  const char *part = NULL;
-  size_t length, count = 0;
-  while (next_part(setup->settings->lengthscale, &part, &length)) {
-    if (!oat_is_number(part, length, &value) || !(value > 0)) {
-      return oat_fail(ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
-    }
-    if (count < wanted) {
-      lengthscale[count] = value;
-    }
-    count++;
-  }
-  if (count > 1 && count != wanted) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%zu lengthscales were given, but kernel %s with %zu inputs has %zu: give that many, or one",
-                    count, setup->kernel->name, setup->scaling.d, wanted);
-  }
-  for (size_t j = 1; count == 1 && j < wanted; j++) {
-    lengthscale[j] = lengthscale[0];
-  }
-  return OATGP_OK;
-}
-
-/* The names of the parameters, each once, with commas between them. */
-static void list_names(const oat_setup *setup, size_t size, char *text) {
-  const char *last = "";
-  size_t used = 0;
-  text[0] = '\0';
-  for (size_t i = 0; i < theta_count(setup) && used < size; i++) {
-    const char *name = oat_parameter_at(setup->kernel, i).name;
-    if (strcmp(name, last) != 0) {
-      used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name);
-      last = name;
-    }
-  }
-}
-
-static oatgp_status read_fixed(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
-  bool found = false;
-  trim(&part, &length);
-  for (size_t i = 0; i < theta_count(setup); i++) {
-    const char *name = oat_parameter_at(setup->kernel, i).name;
-    if (strlen(name) == length && strncmp(name, part, length) == 0) {
-      setup->free[i] = false;
-      found = true;
-    }
-  }
-  char names[100];
-  list_names(setup, sizeof names, names);
-  return found ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "fix: '%.*s' is none of %s", (int)length, part, names);
-}
 
 typedef struct knot_spec {
   oatgp_status (*place)(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found);
@@ -122,30 +45,66 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
   return OATGP_OK;
 }
 
+/* About k(x, x) of a leaf at a row: 1, but for those of products, which grow with the inputs. */
+static double leaf_size(const oat_setup *setup, const oat_leaf *leaf) {
+  const oat_scaling *scaling = &setup->scaling;
+  double square = 0;
+  for (size_t i = 0; i < leaf->inputs; i++) {
+    const double size = hypot(scaling->middle[leaf->input[i]], scaling->spread[leaf->input[i]]);
+    square += size * size;
+  }
+  if (leaf->kind == OAT_LEAF_polynomial) {
+    return pow(setup->start.theta[OAT_LENGTHSCALE + leaf->parameter] + square, leaf->degree);
+  }
+  return leaf->kind == OAT_LEAF_linear ? square : 1;
+}
+
+/* The same of a node without its sigmas; the terms of a sum are made to be 1. */
+static double node_size(const oat_setup *setup, size_t at) {
+  const oat_node *node = &setup->kernel->expression->node[at];
+  switch (node->kind) {
+    case OAT_NODE_LEAF:
+      return leaf_size(setup, &setup->kernel->expression->leaf[node->leaf]);
+    case OAT_NODE_PRODUCT:
+      return node_size(setup, node->left) * node_size(setup, node->right);
+    case OAT_NODE_POWER:
+      return pow(node_size(setup, node->left), node->power);
+    default:
+      return 1;
+  }
+}
+
+/* So that all terms begin as large as they are meant to, whatever the inputs are; `beside`: the size of the factors beside the node. */
+static void temper(oat_setup *setup, size_t at, double beside) {
+  const oat_node *node = &setup->kernel->expression->node[at];
+  const bool product = node->kind == OAT_NODE_PRODUCT;
+  if (node->sigma != OAT_NO_PLACE) {
+    const double size = sqrt(node_size(setup, at) * beside);
+    setup->start.theta[OAT_LENGTHSCALE + node->sigma] /= isfinite(size) && size > 0 ? size : 1;
+  } else if (node->kind != OAT_NODE_LEAF) {
+    temper(setup, node->left, product ? beside * node_size(setup, node->right) : beside);
+    if (node->kind != OAT_NODE_POWER) {
+      temper(setup, node->right, product ? beside * node_size(setup, node->left) : beside);
+    }
+  }
+}
+
 /* By the settings that have the parameters' names, where they say something; lengthscales are a list of numbers. */
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
   for (size_t i = 0; i < theta_count(setup); i++) {
     const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
-    const double given = oat_setting_real(setup->settings, parameter.name);
+    const bool own = parameter.used || setup->kernel->expression == NULL;
+    const double given = own ? oat_setting_real(setup->settings, parameter.name) : 0;
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
-    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(&parameter, &units);
+    setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
   }
-  return read_lengthscales(ctx, setup);
-}
-
-/* All parameters that the kernel uses are free, but for those that `fix` names. */
-static oatgp_status set_freedom(oatgp_context *ctx, oat_setup *setup) {
-  const char *part = NULL;
-  size_t length;
-  oatgp_status status = OATGP_OK;
-  for (size_t i = 0; i < theta_count(setup); i++) {
-    setup->free[i] = oat_parameter_at(setup->kernel, i).used;
+  if (setup->kernel->expression != NULL) {
+    temper(setup, setup->kernel->expression->nodes - 1, 1);
   }
-  while (status == OATGP_OK && next_part(setup->settings->fix, &part, &length)) {
-    status = read_fixed(ctx, setup, part, length);
-  }
-  return status;
+  PASS_ON(oat_season_start(ctx, setup));
+  PASS_ON(oat_given_parameters(ctx, setup));
+  return setup->kernel->expression == NULL ? oat_given_lengthscales(ctx, setup) : OATGP_OK;
 }
 
 static void make_box(oat_setup *setup) {
@@ -163,7 +122,7 @@ oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, siz
     return status;
   }
   const oat_where where = {setup->settings->device, (int)setup->settings->threads};
-  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, where};
+  const oat_knot_start start = {setup->rows, setup->k, setup->scaling.spread, setup->scaling.category, where};
   return spec.place(ctx, &start, &setup->rng, z, found);
 }
 
@@ -192,6 +151,21 @@ done:
   return status;
 }
 
+/* The levels of the knots are those of the data, with the same codes. */
+static oatgp_status check_levels(oatgp_context *ctx, const oat_setup *setup) {
+  for (size_t j = 0; j < setup->data->d; j++) {
+    const oat_levels *has = oat_data_levels(setup->knots, j), *known = oat_data_levels(setup->data, j);
+    REFUSE_IF(has == NULL && known != NULL, ctx, OATGP_DATA, "input '%s' is a category, but the knots have numbers for it",
+              setup->data->names[j]);
+    for (size_t i = 0; has != NULL && i < has->count; i++) {
+      const size_t code = known != NULL ? oat_levels_find(known, has->name[i], strlen(has->name[i])) : OAT_NO_LEVEL;
+      REFUSE_IF(code != i, ctx, OATGP_DATA, "the knots have the level '%s' of input '%s', which the data do not have in its place",
+                oat_show_text(has->name[i]).text, setup->data->names[j]);
+    }
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
   const oatgp_data *knots = setup->knots;
   const oat_scaling *scaling = &setup->scaling;
@@ -203,8 +177,9 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
   if (setup->start.z == NULL) {
     return setup->memory.status;
   }
+  PASS_ON(check_levels(ctx, setup));
   if (!setup->settings->knots_scaled) {
-    oat_scaling_apply(scaling, scaling->column, knots, (oat_span){0, knots->n}, setup->start.z);
+    oat_scaling_apply(scaling, scaling->column, NULL, knots, (oat_span){0, knots->n}, setup->start.z);
     return OATGP_OK;
   }
   for (size_t j = 0; j < scaling->d; j++) {
@@ -265,7 +240,7 @@ oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
   setup->low = oat_take_doubles(&setup->memory, d, 1);
   setup->high = oat_take_doubles(&setup->memory, d, 1);
   TRY(setup->memory.status);
-  TRY(set_freedom(ctx, setup));
+  TRY(oat_given_freedom(ctx, setup));
   make_box(setup);
 done:
   return status;

@@ -62,8 +62,14 @@ static void chain_fingerprint(const oatgp_model *model, const oatgp_data *data, 
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
 }
 
+/* What the model takes over, with the memory. */
+typedef struct oat_news {
+  char *fingerprint;
+  oat_levels *levels;
+} oat_news;
+
 /* Nothing can fail any more. The leave-one-out scores and whatever else may be unknown was about the rows of the fit. */
-static void take_over(oatgp_model *model, double n, const oat_objective *objective, double value, char *fingerprint) {
+static void take_over(oatgp_model *model, double n, const oat_objective *objective, double value, const oat_news *news) {
   const size_t k = model->k;
   double *number = model->number;
   const oat_factors *factors = &objective->factors;
@@ -77,13 +83,16 @@ static void take_over(oatgp_model *model, double n, const oat_objective *objecti
     number[i] = NAN;
   }
   free(model->text[OAT_TEXT_FINGERPRINT]);
-  model->text[OAT_TEXT_FINGERPRINT] = fingerprint;
+  model->text[OAT_TEXT_FINGERPRINT] = news->fingerprint;
+  oat_levels_free_list(model->levels, model->d);
+  model->levels = news->levels;
 }
 
 oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
   oat_rows *rows = NULL;
   oat_objective *objective = NULL;
-  char text[OAT_FINGERPRINT], *fingerprint = NULL;
+  char text[OAT_FINGERPRINT];
+  oat_news news = {0};
   double value = NAN;
   oatgp_status status = OATGP_OK;
   if (!model->approx->sparse) {
@@ -100,11 +109,15 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
     TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
   }
   chain_fingerprint(model, data, ctx->at_work, text);
-  TRY(oat_copy_text(ctx, text, &fingerprint));
+  TRY(oat_copy_text(ctx, text, &news.fingerprint));
+  TRY(oat_model_levels_with(ctx, model, data, &news.levels));
   TRY(model->neighbours > 0 ? oat_model_keep_rows(ctx, model, rows) : OATGP_OK);
-  take_over(model, n, objective, value, fingerprint);
+  take_over(model, n, objective, value, &news);
+  news = (oat_news){0};
   TRY(oat_model_finish(ctx, model));
 done:
+  free(news.fingerprint);
+  oat_levels_free_list(news.levels, model->d);
   oat_objective_free(objective);
   oat_rows_free(rows);
   return status;
@@ -133,7 +146,7 @@ static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *
 /* What the model is comes from the model, how it is improved from the caller. */
 static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
   const double *number = model->number;
-  const bool moves = model->kernel->profile->smooth && (merged->refine || oat_strategy_find(merged->select)->moves);
+  const bool moves = oat_kernel_is_smooth(model->kernel) && (merged->refine || oat_strategy_find(merged->select)->moves);
   merged->approx = model->approx->name;
   merged->kernel = model->kernel->name;
   merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;

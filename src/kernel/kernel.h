@@ -1,13 +1,15 @@
-/* Covariance functions k(x, z) = sigma^2 phi(s), s = sum_j ((x_j - z_j) / l_j)^2.
+/* Covariance functions: those of the list, k(x, z) = sigma^2 phi(s), s = sum_j ((x_j - z_j) / l_j)^2, and expressions (expression.h).
  *
- * A kernel is one file that gives the profile phi and its derivatives over an array of s, and ends with its const
- * table; oatgp_kernels.def lists the files. Everything else (distances, lengthscales, knots) is shared, in stationary.c. */
+ * A kernel of the list is one file that gives the profile phi and its derivatives over an array of s, and ends with its const
+ * table; oatgp_kernels.def lists the files. Everything else (distances, lengthscales, knots) is shared, in stationary.c.
+ * An expression is a tree of leaves (leaf.h), which tree.c goes through. */
 #ifndef OAT_KERNEL_H
 #define OAT_KERNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernel/expression.h"
 #include "kernel/parameters.h"
 
 /* The parameters of a profile. */
@@ -32,41 +34,78 @@ typedef struct oat_profile {
   void (*slopes)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);
 } oat_profile;
 
-/* Names of kernels that a device can copy: the places of the list. */
+/* Names of kernels that a device can copy: the places of the list, and behind them that of all expressions. */
 typedef enum oat_kernel_id {
 #define OATGP_KERNEL(name) OAT_KERNEL_##name,
 #define OATGP_KERNEL_ARD(name) OAT_KERNEL_##name##_ard,
 #include "oatgp_kernels.def"
-  OAT_KERNELS
+  OAT_KERNELS,
+  OAT_KERNEL_EXPRESSION = OAT_KERNELS
 } oat_kernel_id;
 
 /* What is known of a kernel without its parameters. */
 typedef struct oat_kernel {
   oat_kernel_id id;
   const char *name;
-  bool ard; /* a lengthscale for each input */
-  const oat_profile *profile;
+  bool ard;                         /* a lengthscale for each input */
+  const oat_profile *profile;       /* of a kernel of the list, else NULL */
+  const oat_expression *expression; /* or NULL */
 } oat_kernel;
+
+/* A kernel that is an expression; its name is the expression's text. The expression is borrowed. */
+oat_kernel oat_kernel_of_expression(const oat_expression *expression);
+/* Differentiable where two points meet, so that knots can be moved by their gradient. */
+bool oat_kernel_is_smooth(const oat_kernel *kernel);
+/* Has the one parameter `shape`. */
+bool oat_kernel_has_shape(const oat_kernel *kernel);
+/* The standard deviation of the function, about: sigma, or the root of the sum of the terms' squares. */
+double oat_kernel_amplitude(const oat_kernel *kernel, const double *theta);
+
+/* What the memory for a kernel depends on; all 0 for those of the list. */
+typedef struct oat_kernel_size {
+  size_t work, parameters;
+} oat_kernel_size;
+
+oat_kernel_size oat_kernel_size_of(const oat_kernel *kernel);
+
+/* The most that theta has for d inputs. */
+static inline size_t oat_theta_most(oat_kernel_size size, size_t d) {
+  return OAT_LENGTHSCALE + (size.parameters > d ? size.parameters : d);
+}
 
 /* For kernels whose slopes come with k at no cost: the profile from them. */
 typedef void (*oat_slopes_fn)(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape);
 void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, const double *s, double *k);
 
-const oat_kernel *oat_kernel_find(const char *name); /* NULL if there is none */
+/* The kernel of a text: one of the list, or an expression of the inputs. Where some are categories, one of the list stands for the product
+ * of its leaf over all numbers and a categorical leaf for each category. The same with other names of the inputs. */
+oatgp_status oat_kernel_read(oatgp_context *ctx, const char *text, const oat_names *inputs, const oat_kernel **out);
+oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out);
+void oat_kernel_release(const oat_kernel *kernel); /* that was read or copied; NULL is fine */
+
+const oat_kernel *oat_kernel_find(const char *name); /* of the list; NULL if there is none */
 const oat_kernel *oat_kernel_at(size_t index);       /* NULL past the end */
 
-/* A kernel with its parameters: a value that a device can copy, with the oat_theta_count numbers of theta behind it. */
+/* A kernel with its parameters: a value that a device can copy, with the oat_theta_count numbers of theta behind it and, for a tree, its
+ * nodes and leaves, which are arrays. An expression that is one leaf of the list over all inputs, such as se(), is that kernel, with its
+ * parameters in other places. */
 typedef struct oat_covariance {
-  oat_kernel_id id;
+  oat_kernel_id id; /* OAT_KERNEL_EXPRESSION: a tree */
   size_t d;
-  const double *theta; /* parameters.h has its places */
-  bool among;          /* the points on both sides are of one set, so that some may almost meet: differences are formed first */
+  const double *theta;              /* parameters.h has its places */
+  size_t sigma, shape, lengthscale; /* the places of a kernel that is no tree */
+  bool among; /* the points on both sides are of one set, so that some may almost meet: differences are formed first */
+  const oat_expression *expression; /* or NULL */
 } oat_covariance;
 
 /* The covariance at theta, which is borrowed. */
-static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){.id = kernel->id, .d = d, .theta = theta};
-}
+oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta);
+
+/* Whether it goes through the nodes of an expression. */
+static inline bool oat_covariance_is_tree(const oat_covariance *cov) { return cov->id == OAT_KERNEL_EXPRESSION; }
+
+/* The kernel again. */
+oat_kernel oat_covariance_kernel(const oat_covariance *cov);
 
 /* Points, column-major: coordinate j of point i is a[i + j * ld]. */
 typedef struct oat_points {
@@ -76,26 +115,32 @@ typedef struct oat_points {
 
 /* Sums that the adjoint adds to. */
 typedef struct oat_kernel_gradient {
-  double *theta; /* derivatives in the logarithms, in the places of theta; nothing is added for sigma and tau */
+  double *theta; /* derivatives in the logarithms, in the places of theta; nothing is added for tau, and for sigma of what is no tree */
   double *z;     /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
 
-/* The lengthscale of an input. */
+/* The lengthscale of an input; of an expression the shortest that a leaf has for it, or infinite. That of periodic is where it is like a
+ * squared exponential, near 0: period lengthscale / (2 pi), of cosine period / (2 pi). */
 double oat_kernel_lengthscale(const oat_covariance *cov, size_t input);
 /* prior[i] = k(x_i, x_i). */
 void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior);
+/* Of a tree: adds sum g_i d k(x_i, x_i), gradient->z laid out as x. For other kernels nothing is added: the derivative in log sigma is 2 sum
+ * g_i k(x_i, x_i), and all others are 0. */
+void oat_kernel_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient);
 /* A share of the prior variance: share times the mean of k(z, z) over the points, for jitters and thresholds. */
 double oat_kernel_share(const oat_covariance *cov, oat_points z, double share);
 
 /* Doubles of scratch that the functions below need for so many points x and z. */
-static inline size_t oat_kernel_work(size_t n, size_t m, size_t d) { return n * (d + 5) + m * (2 * d + 1) + 4 * d; }
+static inline size_t oat_kernel_work(oat_kernel_size size, size_t n, size_t m, size_t d) {
+  return n * (d + 5) + m * (2 * d + 1) + 4 * d + size.work;
+}
 
 /* k[i + c * ld] = k(x_i, z_c), x.n rows. O(x.n z.n d). */
 void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ld, double *work);
-/* Also slope[i + c * ld] = sigma^2 phi'(s), for the adjoint. */
+/* Also slope[i + c * ld] = sigma^2 phi'(s), for the adjoint. (That of a tree finds what it needs again: slope stays as it is.) */
 void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work);
 /* Adds sum_ic g_ic d k(x_i, z_c) / d(lengthscales, shape, z_c) for a given g (x.n x z.n) and the slopes from above; g is destroyed. (The
- * derivative in log sigma is 2 sum g k.) x is taken as fixed: for a symmetric matrix K(Z, Z) with symmetric g the derivative in Z is twice
+ * derivative in log sigma is 2 sum g k; of a tree those in the logarithms of its terms' sigmas are added, too.) x is taken as fixed: for a symmetric matrix K(Z, Z) with symmetric g the derivative in Z is twice
  * what is added here. O(x.n z.n d). */
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient);
@@ -110,9 +155,11 @@ typedef struct oat_pair_values {
   double *k, *slope, *d_shape; /* oat_pairs each */
 } oat_pair_values;
 
-/* `work` has oat_pairs and d doubles. O(n^2 d). */
+/* Doubles of scratch for both. */
+static inline size_t oat_pairs_work(oat_kernel_size size, size_t n, size_t d) { return oat_pairs(n) + 3 * d + size.work; }
+/* O(n^2 d). */
 void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work);
-/* Adds sum g d k / d(lengthscales, shape) over the pairs, whose slopes are known; g is destroyed. `work` has 3 d doubles. */
+/* Adds sum g d k / d(lengthscales, shape) over the pairs, whose slopes are known; g is destroyed. */
 void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values, double *work,
                               oat_kernel_gradient *gradient);
 
@@ -122,7 +169,7 @@ typedef struct oat_kernel_team {
   double *work; /* oat_kernel_team_work doubles */
 } oat_kernel_team;
 
-size_t oat_kernel_team_work(size_t n, size_t d, int threads);
+size_t oat_kernel_team_work(oat_kernel_size size, size_t n, size_t d, int threads);
 /* The two functions above with x = z, by panels of columns: the same bits for any number of threads. z.n is the leading
  * dimension of k, slope and g. */
 void oat_kernel_square_slopes(const oat_covariance *cov, oat_points z, double *k, double *slope, const oat_kernel_team *team);

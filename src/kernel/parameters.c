@@ -12,14 +12,41 @@ static const oat_parameter kinds[] = {
     [OAT_LENGTHSCALE] = {"lengthscale", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true},
 };
 
-size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return OAT_LENGTHSCALE + (kernel->ard ? d : 1); }
+size_t oat_theta_count(const oat_kernel *kernel, size_t d) {
+  return OAT_LENGTHSCALE + (kernel->expression != NULL ? kernel->expression->parameters : kernel->ard ? d : 1);
+}
+
+/* Of an expression; it has its sigmas and shapes among its own. */
+static oat_parameter own_parameter(const oat_expression *expression, size_t place) {
+  if (place >= OAT_LENGTHSCALE) {
+    return expression->parameter[place - OAT_LENGTHSCALE].is;
+  }
+  oat_parameter parameter = kinds[place];
+  parameter.used = place == OAT_TAU;
+  parameter.unit = parameter.used ? parameter.unit : OAT_UNIT_NONE;
+  return parameter;
+}
 
 oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t place) {
+  if (kernel->expression != NULL) {
+    return own_parameter(kernel->expression, place);
+  }
   oat_parameter parameter = kinds[place < OAT_LENGTHSCALE ? place : OAT_LENGTHSCALE];
   parameter.used = place != OAT_SHAPE || kernel->profile->has_shape;
   parameter.input = place >= OAT_LENGTHSCALE && kernel->ard ? place - OAT_LENGTHSCALE : OAT_ALL_INPUTS;
   return parameter;
 }
+
+static bool is_own(const oat_kernel *kernel, size_t place, oat_quantity quantity) {
+  return kernel->expression != NULL && place >= OAT_LENGTHSCALE &&
+         kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity == quantity;
+}
+
+bool oat_parameter_is_sigma(const oat_kernel *kernel, size_t place) {
+  return kernel->expression != NULL ? is_own(kernel, place, OAT_IS_SIGMA) : place == OAT_SIGMA;
+}
+
+bool oat_parameter_is_period(const oat_kernel *kernel, size_t place) { return is_own(kernel, place, OAT_IS_PERIOD); }
 
 static double mean_spread(const oat_units *units) {
   double sum = 0;
@@ -36,15 +63,22 @@ double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units
   return parameter->input == OAT_ALL_INPUTS ? mean_spread(units) : units->input[parameter->input];
 }
 
-double oat_parameter_start(const oat_parameter *parameter, const oat_units *units) {
-  const double unit = oat_parameter_unit(parameter, units);
-  if (parameter->unit != OAT_UNIT_INPUT) {
-    return parameter->unit == OAT_UNIT_TARGET ? unit / sqrt(2) : 1;
+double oat_parameter_start(const oat_kernel *kernel, size_t place, const oat_units *units) {
+  const oat_parameter parameter = oat_parameter_at(kernel, place);
+  const double unit = oat_parameter_unit(&parameter, units);
+  if (kernel->expression != NULL && place >= OAT_LENGTHSCALE) {
+    return kernel->expression->parameter[place - OAT_LENGTHSCALE].start * unit;
+  }
+  if (parameter.unit != OAT_UNIT_INPUT) {
+    return parameter.unit == OAT_UNIT_TARGET ? unit / sqrt(2) : 1;
   }
   return sqrt((double)units->d) * unit;
 }
 
 oat_theta_fields oat_theta_named(const oat_kernel *kernel, size_t d, const double *theta, double unit) {
+  if (kernel->expression != NULL) {
+    return (oat_theta_fields){NAN, theta[OAT_TAU] * unit, NAN, 0, theta + OAT_LENGTHSCALE};
+  }
   return (oat_theta_fields){theta[OAT_SIGMA] * unit, theta[OAT_TAU] * unit, theta[OAT_SHAPE], oat_theta_count(kernel, d) - OAT_LENGTHSCALE,
                             theta + OAT_LENGTHSCALE};
 }

@@ -8,7 +8,8 @@
 
 struct oat_kernel;
 
-/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. */
+/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. An expression has its parameters there, in their order,
+ * and 1 in the places of sigma and shape, which it does not use. */
 enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
 
 /* What a parameter is measured in. */
@@ -31,16 +32,19 @@ typedef struct oat_units {
   const double *input; /* d */
 } oat_units;
 
-/* Length of theta, and the most that it is for any kernel. */
+/* Length of theta. */
 size_t oat_theta_count(const struct oat_kernel *kernel, size_t d);
-static inline size_t oat_theta_most(size_t d) { return OAT_LENGTHSCALE + d; }
 /* What is in a place of theta. */
 oat_parameter oat_parameter_at(const struct oat_kernel *kernel, size_t place);
+/* Whether it is the standard deviation of the function, or of a term. */
+bool oat_parameter_is_sigma(const struct oat_kernel *kernel, size_t place);
+/* Whether it is a period. */
+bool oat_parameter_is_period(const struct oat_kernel *kernel, size_t place);
 /* The parameter's unit as a number: the spread of the target, of its input, or the mean of all inputs' spreads. */
 double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units);
 /* Where a fit starts that is told nothing: half of the target's variance is noise, and the rows are about a lengthscale
  * apart. */
-double oat_parameter_start(const oat_parameter *parameter, const oat_units *units);
+double oat_parameter_start(const struct oat_kernel *kernel, size_t place, const oat_units *units);
 
 /* theta, or derivatives in its logarithms, by name, as the public structs have it. */
 typedef struct oat_theta_fields {
@@ -49,7 +53,7 @@ typedef struct oat_theta_fields {
   const double *lengthscales; /* in theta */
 } oat_theta_fields;
 
-/* What is measured in the target's unit is multiplied by `unit`. */
+/* What is measured in the target's unit is multiplied by `unit`. An expression has tau alone: oat_expression_show has the others. */
 oat_theta_fields oat_theta_named(const struct oat_kernel *kernel, size_t d, const double *theta, double unit);
 
 #endif

@@ -13,21 +13,21 @@ typedef struct job {
   double *g; /* the adjoint, with the slopes that were found before */
   const double *slopes;
   const oat_kernel_team *team;
-  size_t workers, stride;        /* of the team's work: of the kernel, and the derivatives in theta of each lane */
-  oat_kernel_gradient *gradient; /* or NULL */
+  size_t workers, stride, thetas; /* of the team's work: of the kernel, and the derivatives in theta of each lane */
+  oat_kernel_gradient *gradient;  /* or NULL */
 } job;
 
 static size_t panels_of(size_t n) { return (n + PANEL - 1) / PANEL; }
 
 static size_t workers_for(size_t n, int threads) { return oat_workers_for(oat_lanes_for(panels_of(n)), threads); }
 
-size_t oat_kernel_team_work(size_t n, size_t d, int threads) {
-  return workers_for(n, threads) * oat_kernel_work(n, PANEL, d) + oat_lanes_for(panels_of(n)) * oat_theta_most(d);
+size_t oat_kernel_team_work(oat_kernel_size size, size_t n, size_t d, int threads) {
+  return workers_for(n, threads) * oat_kernel_work(size, n, PANEL, d) + oat_lanes_for(panels_of(n)) * oat_theta_most(size, d);
 }
 
 static double *work_of(const job *j) { return j->team->work + oat_worker() * j->stride; }
 
-static double *theta_of(const job *j, size_t lane) { return j->team->work + j->workers * j->stride + lane * oat_theta_most(j->cov->d); }
+static double *theta_of(const job *j, size_t lane) { return j->team->work + j->workers * j->stride + lane * j->thetas; }
 
 static oat_points panel_of(const job *j, size_t item) {
   const size_t first = item * PANEL, left = j->z.n - first;
@@ -46,7 +46,7 @@ static void add_panel(void *self, size_t lane, size_t item) {
   const size_t n = j->z.n, first = item * PANEL * n;
   double *theta = theta_of(j, lane), *z = j->gradient->z != NULL ? j->gradient->z + item * PANEL : NULL;
   if (item == lane) {
-    memset(theta, 0, oat_theta_most(j->cov->d) * sizeof *theta);
+    memset(theta, 0, j->thetas * sizeof *theta);
   }
   oat_kernel_gradient part = {theta, z};
   oat_kernel_cross_adjoint(j->cov, j->z, panel_of(j, item), j->g + first, j->slopes + first, n, work_of(j), &part);
@@ -54,8 +54,11 @@ static void add_panel(void *self, size_t lane, size_t item) {
 
 static size_t run(job *j, void (*item)(void *self, size_t lane, size_t item)) {
   const size_t n = j->z.n, panels = panels_of(n), lanes = oat_lanes_for(panels);
+  const oat_kernel kernel = oat_covariance_kernel(j->cov);
+  const oat_kernel_size size = oat_kernel_size_of(&kernel);
   j->workers = workers_for(n, j->team->threads);
-  j->stride = oat_kernel_work(n, PANEL, j->cov->d);
+  j->stride = oat_kernel_work(size, n, PANEL, j->cov->d);
+  j->thetas = oat_theta_most(size, j->cov->d);
   oat_loop_run(&(oat_loop){.items = panels,
                            .lanes = lanes,
                            .workers = j->workers,
@@ -73,7 +76,8 @@ void oat_kernel_square_slopes(const oat_covariance *cov, oat_points z, double *k
 void oat_kernel_square_adjoint(const oat_covariance *cov, oat_points z, double *g, const double *slope, const oat_kernel_team *team,
                                oat_kernel_gradient *gradient) {
   job j = {.cov = cov, .z = z, .g = g, .slopes = slope, .team = team, .gradient = gradient};
-  const size_t lanes = run(&j, add_panel), count = oat_theta_count(oat_kernel_at(cov->id), cov->d);
+  const oat_kernel kernel = oat_covariance_kernel(cov);
+  const size_t lanes = run(&j, add_panel), count = oat_theta_count(&kernel, cov->d);
   for (size_t lane = 0; lane < lanes; lane++) {
     for (size_t i = 0; i < count; i++) {
       gradient->theta[i] += theta_of(&j, lane)[i];

@@ -85,6 +85,53 @@ void oat_log1p(size_t n, double a, const double *x, double *y) {
   }
 }
 
+/* sin^2(pi r) and sin(pi r) cos(pi r): r less the nearest integer has at most half a turn, and what is beyond a quarter is taken
+ * from the other end, where sine and cosine change places. Both are their series there. */
+typedef struct wave {
+  double square, mixed;
+} wave;
+
+static inline wave wave_one(double r) {
+  const double rounder = 0x1.8p52, turns = (r + rounder) - rounder, left = r - turns;
+  const double rest = fabs(left) > 0.5 ? 0 : left; /* beyond 2^51 turns no digit of the rest is known */
+  const double size = fabs(rest), quarter = size > 0.25 ? 0.5 - size : size, y = OAT_PI * quarter, y2 = y * y;
+  double sine = 1.0 / 355687428096000;
+  sine = sine * y2 - 1.0 / 1307674368000;
+  sine = sine * y2 + 1.0 / 6227020800;
+  sine = sine * y2 - 1.0 / 39916800;
+  sine = sine * y2 + 1.0 / 362880;
+  sine = sine * y2 - 1.0 / 5040;
+  sine = sine * y2 + 1.0 / 120;
+  sine = sine * y2 - 1.0 / 6;
+  sine = (sine * y2) * y + y;
+  double cosine = 1.0 / 20922789888000;
+  cosine = cosine * y2 - 1.0 / 87178291200;
+  cosine = cosine * y2 + 1.0 / 479001600;
+  cosine = cosine * y2 - 1.0 / 3628800;
+  cosine = cosine * y2 + 1.0 / 40320;
+  cosine = cosine * y2 - 1.0 / 720;
+  cosine = cosine * y2 + 1.0 / 24;
+  cosine = cosine * y2 - 0.5;
+  cosine = cosine * y2 + 1;
+  const double longer = size > 0.25 ? cosine : sine;
+  return (wave){longer * longer, rest < 0 ? -sine * cosine : sine * cosine};
+}
+
+OAT_CLONES
+void oat_waves(size_t n, double a, const double *x, double z, double *square, double *mixed) {
+  if (mixed == NULL) {
+    for (size_t i = 0; i < n; i++) {
+      square[i] = wave_one(a * (x[i] - z)).square;
+    }
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const wave at = wave_one(a * (x[i] - z));
+    square[i] = at.square;
+    mixed[i] = at.mixed;
+  }
+}
+
 /* One input of a set of points, the coordinate of the other point in it, and its weight. */
 typedef struct axis {
   const double *x;
@@ -278,6 +325,23 @@ void oat_multiply_each(size_t n, const double *w, double *y) {
   for (size_t i = 0; i < n; i++) {
     y[i] *= w[i];
   }
+}
+
+OAT_CLONES
+void oat_product(size_t n, double a, const double *x, const double *y, double *p) {
+  for (size_t i = 0; i < n; i++) {
+    p[i] = a * x[i] * y[i];
+  }
+}
+
+OAT_CLONES
+double oat_sum(size_t n, const double *x) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    sum += x[i];
+  }
+  return sum;
 }
 
 OAT_CLONES

@@ -14,6 +14,11 @@ void oat_exp_twice(size_t n, double a, double b, double c, const double *x, doub
 /* y_i = log(1 + a x_i) for a x_i >= 0, within 3 ulp; y may be x. NaN stays NaN. */
 void oat_log1p(size_t n, double a, const double *x, double *y);
 
+#define OAT_PI 3.141592653589793238463
+/* For r = a (x_i - z): square_i = sin^2(pi r) and, unless mixed is NULL, mixed_i = sin(pi r) cos(pi r). Within 2 ulp of 1 of those of the
+ * rounded r, and the same for r and r + 1. None of them is x. */
+void oat_waves(size_t n, double a, const double *x, double z, double *square, double *mixed);
+
 /* Points x (input j at x + j * ldx) and one other point z (input j at z[j * ldz]); w are weights of the d inputs, or one for all, or NULL
  * for 1. */
 typedef struct oat_axes {
@@ -52,6 +57,10 @@ void oat_scaled_copy(size_t n, double a, const double *x, double *y);
 void oat_add_scaled(size_t n, double a, const double *x, double *y);
 /* y_i *= w_i */
 void oat_multiply_each(size_t n, const double *w, double *y);
+/* p_i = a x_i y_i */
+void oat_product(size_t n, double a, const double *x, const double *y, double *p);
+/* sum x_i */
+double oat_sum(size_t n, const double *x);
 
 /* Which of the instruction sets that the loops were compiled for they use here. */
 const char *oat_simd_name(void);

@@ -116,7 +116,7 @@ done:
 
 /* What the exact GP of all rows has found, in words. */
 static void tell_choice(const oat_search *s, const oat_optimum *found) {
-  const double ratio = s->point.theta[OAT_SIGMA] / s->point.theta[OAT_TAU];
+  const double ratio = oat_kernel_amplitude(s->mapping.kernel, s->point.theta) / s->point.theta[OAT_TAU];
   if (ratio > LARGEST_RATIO && !oat_rows_known_noise(s->objective->config.rows)) {
     oat_say(s->ctx, OATGP_WARNING,
             "sigma is %.1e times tau, so that rounding limits the optimisation: the log evidence may be a few nats below its maximum; if "

@@ -58,7 +58,8 @@ done:
 
 oatgp_status oat_knots_greedy(oat_search *s, size_t k) {
   const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->point.theta);
-  const oat_device_config config = {.max_knots = 1, .block = BLOCK, .where = s->objective->config.where};
+  const oat_device_config config = {
+      .max_knots = 1, .block = BLOCK, .where = s->objective->config.where, .kernel = oat_kernel_size_of(s->mapping.kernel)};
   oat_rows *sample = NULL;
   oat_device *device = NULL;
   oat_pivots *pivots = NULL;

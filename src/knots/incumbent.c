@@ -59,6 +59,15 @@ void oat_incumbent_forget(oat_search *s) {
 
 /* ---- nothing but noise ------------------------------------------------------------------------------------------- */
 
+/* Whether the function may become nothing: all its sigmas are free. */
+static bool may_vanish(const oat_mapping *mapping) {
+  bool free = true;
+  for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
+    free = free && (mapping->free[i] || !oat_parameter_is_sigma(mapping->kernel, i));
+  }
+  return free;
+}
+
 /* Whether a constant with noise can be the result; then its objective, which is also about what the rows left out have,
  * is *value. */
 static bool has_constant(const oat_search *s, double *value) {
@@ -66,8 +75,8 @@ static bool has_constant(const oat_search *s, double *value) {
   const oat_rows *rows = s->objective->config.rows;
   double tau;
   *value = oat_rows_constant(rows, &tau);
-  return s->given->guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && mapping->free[OAT_SIGMA] &&
-         mapping->free[OAT_TAU] && tau > 0;
+  return s->given->guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && may_vanish(mapping) && mapping->free[OAT_TAU] &&
+         tau > 0;
 }
 
 /* Chance gives CHANCE nats for sigma and for each input that is used. */
@@ -79,7 +88,11 @@ bool oat_incumbent_is_chance(const oat_search *s, const oat_optimum *found) {
 /* The parameters of a constant with noise, which are then held. */
 static void become_constant(oat_search *s) {
   oat_rows_constant(s->objective->config.rows, &s->point.theta[OAT_TAU]);
-  s->point.theta[OAT_SIGMA] = NOISE_SIGMA * s->point.theta[OAT_TAU];
+  for (size_t i = 0; i < oat_theta_count(s->mapping.kernel, s->mapping.d); i++) {
+    if (oat_parameter_is_sigma(s->mapping.kernel, i)) {
+      s->point.theta[i] = NOISE_SIGMA * s->point.theta[OAT_TAU];
+    }
+  }
   s->state.held = true;
 }
 

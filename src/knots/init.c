@@ -116,6 +116,22 @@ done:
   return status;
 }
 
+/* A mean of codes is no code: a centre gets those of the row that is nearest to it, and whose centre it is. */
+static oatgp_status take_codes(const bool *category, clusters *c) {
+  size_t *nearest = oat_take(&c->memory, c->k, sizeof *nearest);
+  PASS_ON(c->memory.status);
+  for (size_t i = 0; i < c->n; i++) {
+    size_t *best = &nearest[c->nearest.which[i]];
+    *best = *best == 0 || c->nearest.distance[i] < c->nearest.distance[*best - 1] ? i + 1 : *best;
+  }
+  for (size_t m = 0; m < c->k; m++) {
+    for (size_t j = 0; nearest[m] > 0 && j < c->d; j++) {
+      c->centre[m + j * c->k] = category[j] ? c->x[nearest[m] - 1 + j * c->n] : c->centre[m + j * c->k];
+    }
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, oat_rng *rng, double *z, size_t *found) {
   clusters c = {0};
   oatgp_status status = OATGP_OK;
@@ -129,6 +145,7 @@ oatgp_status oat_knots_kmeans(oatgp_context *ctx, const oat_knot_start *start, o
     c.nearest.before = 0;
     TRY(c.device->table->nearest(c.device, &c.nearest));
   }
+  TRY(start->category != NULL ? take_codes(start->category, &c) : OATGP_OK);
   for (size_t j = 0; j < c.d; j++) {
     for (size_t m = 0; m < *found; m++) {
       z[m + j * start->k] = c.centre[m + j * c.k] * start->spread[j];

@@ -10,6 +10,7 @@ typedef struct oat_knot_start {
   const oat_rows *rows;
   size_t k;             /* knots wanted */
   const double *spread; /* d: of the inputs */
+  const bool *category; /* d: a category, of which a knot has the code of a row; NULL: none is */
   oat_where where;
 } oat_knot_start;
 

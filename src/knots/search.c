@@ -200,7 +200,7 @@ static double share_at(const oat_search *s, const double *theta, size_t input) {
   const oat_covariance now = oat_covariance_at(s->mapping.kernel, s->mapping.d, theta);
   const oat_covariance then = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->near);
   const double ratio = oat_kernel_lengthscale(&then, input) / oat_kernel_lengthscale(&now, input);
-  return s->share[input] * ratio * ratio;
+  return s->share[input] > 0 ? s->share[input] * ratio * ratio : 0; /* an input of no leaf has no lengthscale */
 }
 
 /* How much of these distances is due to other inputs at theta than where the neighbours were found: 0 to 1. What all

@@ -18,8 +18,11 @@ enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = O
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
-/* What the starts of the race multiply the given one's free parameters by. */
-static const struct handicap { double lengthscale, tau; } handicaps[] = {{1, 1}, {1, 0.1}, {0.25, 0.3}, {4, 0.3}, {0.5, 0.003}};
+/* What the starts of the race multiply the given one's free parameters by. A season has overtones, so that its period may be twice what the
+ * highest peak of the data says. */
+static const struct handicap {
+  double lengthscale, tau, period;
+} handicaps[] = {{1, 1, 1}, {1, 0.1, 1}, {0.25, 0.3, 1}, {4, 0.3, 2}, {0.5, 0.003, 0.5}};
 enum { STARTS = sizeof handicaps / sizeof *handicaps };
 
 static void handicap_start(const oat_search *s, const struct handicap *by, double *theta) {
@@ -28,7 +31,7 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
   theta[OAT_TAU] *= s->mapping.free[OAT_TAU] ? by->tau : 1;
   for (size_t i = 0; i < count; i++) {
     const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, i).unit == OAT_UNIT_INPUT;
-    theta[i] *= stretched ? by->lengthscale : 1;
+    theta[i] *= !stretched ? 1 : oat_parameter_is_period(s->mapping.kernel, i) ? by->period : by->lengthscale;
   }
 }
 
@@ -57,9 +60,10 @@ static bool revive(const oat_search *s, double *theta) {
 
 double oat_subset_used(const oat_search *s, const double *theta) {
   const oat_mapping *mapping = &s->mapping;
-  double used = 1;
+  double used = 0;
   for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
-    used += oat_parameter_at(mapping->kernel, i).unit == OAT_UNIT_INPUT && theta[i] < longest_of(mapping, i);
+    const bool stretches = oat_parameter_at(mapping->kernel, i).unit == OAT_UNIT_INPUT;
+    used += oat_parameter_is_sigma(mapping->kernel, i) || (stretches && theta[i] < longest_of(mapping, i));
   }
   return used;
 }
@@ -131,7 +135,7 @@ static oatgp_status run_heats(oat_search *s, const oat_rows *a, oat_trial *field
   const double constant = oat_rows_constant(a, NULL);
   if (!oat_search_halted(s) && highest(field) < constant && s->mapping.free[OAT_TAU]) { /* too little noise: as much as signal */
     handicap_start(s, &handicaps[0], field[0].theta);
-    field[0].theta[OAT_TAU] = field[0].theta[OAT_SIGMA];
+    field[0].theta[OAT_TAU] = oat_kernel_amplitude(s->mapping.kernel, field[0].theta);
     all[0] = oat_attempt_new(s, a, HEAT_ITERATIONS, &field[0]);
     TRY(oat_attempts_run(s, all, 1));
   }

@@ -107,6 +107,37 @@ static oatgp_status add_names(oatgp_context *ctx, oat_tensors *file, const oatgp
   return status;
 }
 
+/* [null,["a","b"]]: the levels of each input, null where it holds numbers. Models without a category have no such text. */
+static cJSON *levels_array(const oat_levels *levels) {
+  cJSON *array = levels->count > 0 ? cJSON_CreateArray() : cJSON_CreateNull();
+  bool complete = array != NULL;
+  for (size_t i = 0; complete && i < levels->count; i++) {
+    cJSON *name = cJSON_CreateString(levels->name[i]);
+    complete = name != NULL && cJSON_AddItemToArray(array, name);
+  }
+  if (!complete) {
+    cJSON_Delete(array);
+  }
+  return complete ? array : NULL;
+}
+
+static oatgp_status add_levels(oatgp_context *ctx, oat_tensors *file, const oatgp_model *model) {
+  cJSON *array = model->levels != NULL ? cJSON_CreateArray() : NULL;
+  bool complete = array != NULL;
+  if (model->levels == NULL) {
+    return OATGP_OK;
+  }
+  for (size_t j = 0; complete && j < model->d; j++) {
+    cJSON *levels = levels_array(&model->levels[j]);
+    complete = levels != NULL && cJSON_AddItemToArray(array, levels);
+  }
+  char *text = complete ? cJSON_PrintUnformatted(array) : NULL;
+  cJSON_Delete(array);
+  const oatgp_status status = text != NULL ? oat_tensors_set(ctx, file, "levels", text) : oat_no_memory(ctx, model->d);
+  cJSON_free(text);
+  return status;
+}
+
 static oatgp_status fill_file(oatgp_context *ctx, const oatgp_model *model, oat_tensors *file) {
   part parts[MAX_PARTS];
   const size_t count = list_parts(model, NULL, parts);
@@ -117,6 +148,7 @@ static oatgp_status fill_file(oatgp_context *ctx, const oatgp_model *model, oat_
     TRY(oat_tensors_set(ctx, file, text_keys[i], model->text[i]));
   }
   TRY(add_names(ctx, file, model));
+  TRY(add_levels(ctx, file, model));
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     if (i < OAT_NUMBER_OPTIONAL || isfinite(model->number[i])) {
       TRY(oat_tensors_add(ctx, file, number_names[i], 1, 0, &model->number[i]));
@@ -163,6 +195,12 @@ static oatgp_status check_format(oatgp_context *ctx, const oat_tensors *file) {
   return OATGP_OK;
 }
 
+static oatgp_status unknown(oatgp_context *ctx, const oat_tensors *file, const oatgp_model *model) {
+  const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
+  return oat_fail(ctx, OATGP_FORMAT, "%s has the model '%s' with kernel '%s', which this oatgp does not know", file->path,
+                  approx != NULL ? approx : "", kernel != NULL ? kernel : "");
+}
+
 static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < OAT_TEXTS; i++) {
@@ -170,12 +208,42 @@ static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatg
   }
   const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
   model->approx = approx != NULL ? oat_approx_find(approx) : NULL;
-  model->kernel = kernel != NULL ? oat_kernel_find(kernel) : NULL;
-  if (model->approx == NULL || model->kernel == NULL) {
-    status = oat_fail(ctx, OATGP_FORMAT, "%s has the model '%s' with kernel '%s', which this oatgp does not know", file->path,
-                      approx != NULL ? approx : "", kernel != NULL ? kernel : "");
+  if (model->approx == NULL || kernel == NULL) {
+    status = unknown(ctx, file, model);
   }
 done:
+  return status;
+}
+
+/* Which inputs have levels. Whether these are right is for read_levels to see. */
+static void find_categories(const oat_tensors *file, size_t count, bool *category) {
+  const char *text = oat_tensors_text(file, "levels");
+  cJSON *all = text != NULL ? cJSON_Parse(text) : NULL;
+  const cJSON *levels = all != NULL ? all->child : NULL;
+  for (size_t j = 0; j < count && levels != NULL; j++, levels = levels->next) {
+    category[j] = cJSON_IsArray(levels);
+  }
+  cJSON_Delete(all);
+}
+
+/* The kernel, which may name inputs. It is written in one way only. */
+static oatgp_status read_kernel(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
+  const char *text = model->text[OAT_TEXT_KERNEL], **name = NULL;
+  bool *category = NULL;
+  size_t count = 0;
+  oatgp_status status;
+  TRY(oat_new(ctx, (size_t)cJSON_GetArraySize(names), sizeof *name, &name));
+  for (const cJSON *item = names->child; item != NULL; item = item->next) {
+    TRY(cJSON_IsString(item) ? OATGP_OK : wrong(ctx, file, "its input names are no texts"));
+    name[count++] = item->valuestring;
+  }
+  TRY(oat_new(ctx, count, sizeof *category, &category));
+  find_categories(file, count, category);
+  status = oat_kernel_read(ctx, text, &(oat_names){count, name, category}, &model->kernel);
+  TRY(status == OATGP_ARGUMENT || (status == OATGP_OK && strcmp(model->kernel->name, text) != 0) ? unknown(ctx, file, model) : status);
+done:
+  free(category);
+  free(name);
   return status;
 }
 
@@ -264,18 +332,58 @@ static oatgp_status read_sizes(oatgp_context *ctx, const oat_tensors *file, cons
   return OATGP_OK;
 }
 
-static oatgp_status read_names(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oatgp_model *model) {
+static oatgp_status read_names(oatgp_context *ctx, const cJSON *names, oatgp_model *model) {
   const cJSON *name = names->child; /* a list: taking items by their numbers would go through it for each */
   for (size_t j = 0; j < model->d; j++, name = name->next) {
-    if (!cJSON_IsString(name)) {
-      return wrong(ctx, file, "its input names are no texts");
-    }
     const oatgp_status status = oat_copy_text_utf8(ctx, name->valuestring, &model->names[j]);
     if (status != OATGP_OK) {
       return status;
     }
   }
   return OATGP_OK;
+}
+
+/* The levels of one input. They are what a category has: at least one, and no two the same. */
+static oatgp_status read_input_levels(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oat_levels *levels) {
+  const cJSON *name = NULL;
+  size_t code = 0, count = 0;
+  if (cJSON_IsNull(names)) {
+    return OATGP_OK;
+  }
+  if (!cJSON_IsArray(names) || names->child == NULL) {
+    return wrong(ctx, file, "the levels of an input are no list");
+  }
+  cJSON_ArrayForEach(name, names) {
+    if (!cJSON_IsString(name)) {
+      return wrong(ctx, file, "its levels are no texts");
+    }
+    PASS_ON(oat_levels_take(ctx, levels, name->valuestring, strlen(name->valuestring), &code));
+    if (code != count++) {
+      return wrong(ctx, file, "it has a level twice, or too many of them");
+    }
+  }
+  return OATGP_OK;
+}
+
+static oatgp_status read_levels(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
+  const char *text = oat_tensors_text(file, "levels");
+  cJSON *all = text != NULL ? cJSON_Parse(text) : NULL;
+  oatgp_status status = OATGP_OK;
+  if (text == NULL) {
+    return OATGP_OK;
+  }
+  if (!cJSON_IsArray(all) || (size_t)cJSON_GetArraySize(all) != model->d) {
+    TRY(wrong(ctx, file, "its levels are not those of its inputs"));
+  }
+  TRY(oat_new(ctx, model->d, sizeof *model->levels, &model->levels));
+  const cJSON *names = all->child;
+  for (size_t j = 0; j < model->d; j++, names = names->next) {
+    TRY(read_input_levels(ctx, file, names, &model->levels[j]));
+    model->scaling.category[j] = model->levels[j].count > 0;
+  }
+done:
+  cJSON_Delete(all);
+  return status;
 }
 
 /* Before any memory is asked for: the file has the part, in this size, and all its numbers are finite. */
@@ -406,11 +514,13 @@ static oatgp_status read_model(oatgp_context *ctx, const oat_tensors *file, oatg
   if (!cJSON_IsArray(names)) {
     TRY(wrong(ctx, file, "it has no list of inputs"));
   }
+  TRY(read_kernel(ctx, file, names, model));
   TRY(read_sizes(ctx, file, names, model));
   TRY(check_parts(ctx, file, model));
   TRY(model->approx->sparse ? OATGP_OK : check_full(ctx, file, model->k));
   TRY(read_parts(ctx, file, model));
-  TRY(read_names(ctx, file, names, model));
+  TRY(read_names(ctx, names, model));
+  TRY(read_levels(ctx, file, model));
   TRY(check_values(ctx, file, model));
   TRY(check_order(ctx, file, model));
   TRY(oat_model_finish(ctx, model));

@@ -56,9 +56,19 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .upper = number[OAT_NUMBER_UPPER],
       .neighbours = model->neighbours,
       .predict_neighbours = model->near,
+      .parameter_count = model->parameters != NULL ? model->kernel->expression->parameters : 0,
+      .parameters = model->parameters,
   };
 }
 
 const char *oatgp_model_input_name(const oatgp_model *model, size_t input) {
   return model != NULL && input < model->d ? model->names[input] : NULL;
+}
+
+size_t oatgp_model_level_count(const oatgp_model *model, size_t input) {
+  return model != NULL && model->levels != NULL && input < model->d ? model->levels[input].count : 0;
+}
+
+const char *oatgp_model_level(const oatgp_model *model, size_t input, size_t level) {
+  return level < oatgp_model_level_count(model, input) ? model->levels[input].name[level] : NULL;
 }

@@ -22,11 +22,13 @@ void oatgp_model_free(oatgp_model *model) {
   for (size_t j = 0; model->names != NULL && j < model->d; j++) {
     free(model->names[j]);
   }
+  oat_levels_free_list(model->levels, model->d);
   oat_scaling_clear(&model->scaling);
   free_rows(model);
   free(model->kept.x);
   free(model->history);
   free(model->selection);
+  oat_kernel_release(model->kernel);
   oat_scratch_free(&model->memory);
   free(model);
 }
@@ -35,6 +37,7 @@ oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling
   oatgp_status status = OATGP_OK;
   scaling->d = d;
   TRY(oat_new(ctx, d, sizeof *scaling->column, &scaling->column));
+  TRY(oat_new(ctx, d, sizeof *scaling->category, &scaling->category));
   TRY(oat_new_matrix(ctx, d, 1, &scaling->centre));
   TRY(oat_new_matrix(ctx, d, 1, &scaling->scale));
   TRY(oat_new_matrix(ctx, d, 1, &scaling->middle));
@@ -82,6 +85,9 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   model->c = oat_take_doubles(memory, k, 1);
   model->coefficient = oat_take_doubles(memory, p, 1);
   model->slopes = p > 1 ? oat_take_doubles(memory, d, 1) : NULL;
+  if (model->kernel->expression != NULL) {
+    model->parameters = oat_take(memory, model->kernel->expression->parameters, sizeof *model->parameters);
+  }
   if (model->approx->sparse) {
     model->lb = oat_take_doubles(memory, k, k);
     model->sums_count = oat_sums_count(k, p);
@@ -96,6 +102,7 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
 
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
   const size_t bytes = from->d * sizeof(double);
+  memcpy(to->category, from->category, from->d * sizeof *from->category);
   memcpy(to->centre, from->centre, bytes);
   memcpy(to->scale, from->scale, bytes);
   memcpy(to->middle, from->middle, bytes);
@@ -116,7 +123,7 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
 
 /* L L^T = K and the diagonal in c, by a device with the model's rows. */
 static oatgp_status factorise_rows(oatgp_context *ctx, oatgp_model *model, const oat_covariance *cov, size_t *pivot) {
-  const oat_device_config config = {.where = oat_where_of(ctx)};
+  const oat_device_config config = {.where = oat_where_of(ctx), .kernel = oat_kernel_size_of(model->kernel)};
   oat_rows *rows = NULL;
   oat_device *device = NULL;
   oatgp_status status = OATGP_OK;
@@ -169,10 +176,19 @@ done:
   return status;
 }
 
-oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
+/* Slopes and parameters, for the user. */
+static void translate(oatgp_model *model) {
+  const oat_units units = {model->number[OAT_NUMBER_Y_SCALE], model->d, model->scaling.scale};
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
   }
+  if (model->parameters != NULL) {
+    oat_expression_show(model->kernel->expression, model->theta, &units, model->parameters);
+  }
+}
+
+oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
+  translate(model);
   return !model->approx->sparse ? factorise_full(ctx, model) : model->neighbours > 0 ? take_rows(ctx, model) : OATGP_OK;
 }
 

@@ -86,12 +86,13 @@ enum {
 struct oatgp_model {
   oat_scratch memory; /* of all but the texts, the names among them, and the two records of the fit */
   const oat_approx *approx;
-  const oat_kernel *kernel;
-  char *text[OAT_TEXTS]; /* may be NULL */
+  const oat_kernel *kernel; /* its own */
+  char *text[OAT_TEXTS];    /* may be NULL */
   double number[OAT_NUMBERS];
   size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
   oat_scaling scaling; /* of d inputs; column is 0, 1, .. */
   char **names;        /* d */
+  oat_levels *levels;  /* d: of the inputs that are categories; NULL if none is */
   double *positions;   /* d: columns in the training file, from 1, or NULL */
   double *theta;       /* scaled target */
   double *z;           /* k x d, scaled: knots, or all rows of the full GP */
@@ -110,7 +111,8 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
-  double *slopes; /* for the user: made by oat_model_finish */
+  double *slopes;              /* for the user: made by oat_model_finish */
+  oatgp_parameter *parameters; /* of an expression, likewise */
 };
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
@@ -131,11 +133,17 @@ oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, 
 /* A device that predicts with the model. Its block is a power of two, so that rows which come in multiples of 512 fall into the same blocks, and have the
  * same bits, wherever the data are cut. */
 static inline oat_device_config oat_model_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where};
+  return (oat_device_config){
+      .max_knots = model->k, .block = model->k < 64 ? 512 : 256, .where = where, .kernel = oat_kernel_size_of(model->kernel)};
 }
 /* The same with the rows of a model that has neighbours. */
 static inline oat_device_config oat_model_rows_device(const oatgp_model *model, oat_where where) {
-  return (oat_device_config){.max_knots = model->k, .where = where, .neighbours = model->near, .predicts = true, .of = model->mark};
+  return (oat_device_config){.max_knots = model->k,
+                             .where = where,
+                             .neighbours = model->near,
+                             .kernel = oat_kernel_size_of(model->kernel),
+                             .predicts = true,
+                             .of = model->mark};
 }
 /* The sparse model (or the full GP as one whose knots are its rows) for a device. */
 oat_sparse oat_model_sparse(const oatgp_model *model);
@@ -144,6 +152,13 @@ oat_sparse oat_model_sparse(const oatgp_model *model);
  * Which input of the data each of the model's is: by name if both were given names, and then none may be missing; else
  * in order, if the number of inputs fits. */
 oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t *column);
+/* For each of the model's inputs what becomes of the data's codes, in *out, which is NULL if they are the model's already: levels that the
+ * model does not know come after those that it knows, and are told of. Numbers where it has a category, and the other way round, are
+ * refused. */
+oatgp_status oat_model_recode(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const size_t *column, double ***out);
+void oat_model_recode_free(double **recode, size_t d); /* takes NULL too */
+/* The model's levels and, behind them, those of the data that are new; NULL if it has no category. */
+oatgp_status oat_model_levels_with(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_levels **out);
 /* The model's inputs of the data, scaled, as rows without a target. They are found as above. */
 oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out);
 /* With target (about the prior mean, in the model's unit; the estimated part of the mean is not taken off), the mean's basis and noise. The

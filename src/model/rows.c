@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tables/columns.h"
 #include "text/shown.h"
@@ -61,16 +62,123 @@ oatgp_status oat_model_match_inputs(oatgp_context *ctx, const oatgp_model *model
   return OATGP_OK;
 }
 
+/* ---- levels --------------------------------------------------------------------------------------------------------------- */
+
+/* The model's input j is in this column of the data: both are categories, or none is. */
+static oatgp_status check_kind(oatgp_context *ctx, const oatgp_model *model, size_t j, const oatgp_data *data, size_t column) {
+  const bool category = model->scaling.category[j], levels = oat_data_levels(data, column) != NULL;
+  REFUSE_IF(category && !levels, ctx, OATGP_DATA, "input '%s' is a category in the model, but the data have numbers without levels for it",
+            oat_show_text(model->names[j]).text);
+  REFUSE_IF(!category && levels, ctx, OATGP_DATA, "input '%s' holds numbers in the model, but the data have a category for it",
+            oat_show_text(model->names[j]).text);
+  return OATGP_OK;
+}
+
+/* Takes the levels of the data into those of the model; to[code] is what becomes of a code. */
+static oatgp_status join_levels(oatgp_context *ctx, const oat_levels *from, oat_levels *levels, double *to) {
+  for (size_t i = 0; i < from->count; i++) {
+    size_t code = OAT_NO_LEVEL;
+    PASS_ON(oat_levels_take(ctx, levels, from->name[i], strlen(from->name[i]), &code));
+    to[i] = (double)(code != OAT_NO_LEVEL ? code : OAT_MOST_LEVELS);
+  }
+  return OATGP_OK;
+}
+
+/* Rows whose level comes after the first `known`. */
+static size_t count_unseen(const oatgp_data *data, size_t column, const double *to, size_t known) {
+  const oat_column x = oat_data_input(data, column);
+  size_t rows = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    rows += to[(size_t)x.a[i * x.step]] >= (double)known;
+  }
+  return rows;
+}
+
+static oatgp_status recode_input(oatgp_context *ctx, const oatgp_model *model, size_t j, const oatgp_data *data, size_t column,
+                                 double **out) {
+  const oat_levels *from = oat_data_levels(data, column);
+  oat_levels levels = {0};
+  double *to = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_levels_copy(ctx, &model->levels[j], &levels));
+  TRY(oat_new_matrix(ctx, from->count, 1, &to));
+  TRY(join_levels(ctx, from, &levels, to));
+  const oat_unseen unseen = {model->names[j], &levels, model->levels[j].count, count_unseen(data, column, to, model->levels[j].count)};
+  if (unseen.rows > 0 && !data->told) {
+    oat_levels_tell(ctx, &unseen);
+  }
+  *out = to;
+  to = NULL;
+done:
+  free(to);
+  oat_levels_clear(&levels);
+  return status;
+}
+
+void oat_model_recode_free(double **recode, size_t d) {
+  for (size_t j = 0; recode != NULL && j < d; j++) {
+    free(recode[j]);
+  }
+  free(recode);
+}
+
+oatgp_status oat_model_recode(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const size_t *column, double ***out) {
+  double **recode = NULL;
+  oatgp_status status = OATGP_OK;
+  *out = NULL;
+  for (size_t j = 0; j < model->d; j++) {
+    PASS_ON(check_kind(ctx, model, j, data, column[j]));
+  }
+  if (model->levels == NULL) {
+    return OATGP_OK;
+  }
+  TRY(oat_new(ctx, model->d, sizeof *recode, &recode));
+  for (size_t j = 0; j < model->d; j++) {
+    TRY(model->scaling.category[j] ? recode_input(ctx, model, j, data, column[j], &recode[j]) : OATGP_OK);
+  }
+  *out = recode;
+  recode = NULL;
+done:
+  oat_model_recode_free(recode, model->d);
+  return status;
+}
+
+oatgp_status oat_model_levels_with(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_levels **out) {
+  oat_levels *levels = NULL;
+  size_t *column = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_levels_copy_list(ctx, model->levels, model->d, &levels));
+  TRY(oat_new(ctx, model->d, sizeof *column, &column));
+  TRY(oat_model_match_inputs(ctx, model, data, column));
+  for (size_t j = 0; levels != NULL && j < model->d; j++) {
+    const oat_levels *from = oat_data_levels(data, column[j]);
+    size_t code;
+    for (size_t i = 0; from != NULL && i < from->count; i++) {
+      TRY(oat_levels_take(ctx, &levels[j], from->name[i], strlen(from->name[i]), &code));
+    }
+  }
+  *out = levels;
+  levels = NULL;
+done:
+  free(column);
+  oat_levels_free_list(levels, model->d);
+  return status;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status make_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oat_target *target,
                               oat_rows **out) {
   size_t *column = NULL;
+  double **recode = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, model->d, sizeof *column, &column));
   TRY(oat_model_match_inputs(ctx, model, data, column));
-  TRY(oat_rows_from_data(ctx, data, &model->scaling, column, target, model->p, out));
+  TRY(oat_model_recode(ctx, model, data, column, &recode));
+  const oat_seen_as as = {&model->scaling, column, recode, target, model->p};
+  TRY(oat_rows_from_data(ctx, data, &as, out));
 done:
+  oat_model_recode_free(recode, model->d);
   free(column);
   return status;
 }

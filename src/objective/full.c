@@ -30,7 +30,8 @@ static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *c
 static oatgp_status full_open(oatgp_context *ctx, oat_objective *objective) {
   full_objective *o = own(objective);
   const size_t p = oat_rows_basis(objective->config.rows);
-  const oat_device_config device = {.where = objective->config.where, .exact = true};
+  const oat_device_config device = {
+      .where = objective->config.where, .kernel = oat_kernel_size_of(objective->config.kernel), .exact = true};
   oatgp_status status;
   TRY(check_size(ctx, &objective->config));
   objective->config.k = 0;
@@ -65,7 +66,9 @@ static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat
   oat_exact_gradient sums = {.kernel = {.theta = gradient->theta}};
   memset(gradient->theta, 0, oat_theta_count(o->base.config.kernel, exact->cov.d) * sizeof *gradient->theta);
   const oatgp_status status = o->base.device->table->exact_gradient(o->base.device, exact, &sums);
-  gradient->theta[OAT_SIGMA] = 2 * sums.signal;
+  if (!oat_covariance_is_tree(&exact->cov)) {
+    gradient->theta[exact->cov.sigma] = 2 * sums.signal;
+  }
   gradient->theta[OAT_TAU] = 2 * exact->tau * exact->tau * sums.noise;
   return status;
 }

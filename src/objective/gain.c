@@ -21,7 +21,8 @@ typedef struct bench {
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
   const size_t width = 1 + oat_rows_basis(config->rows);
-  return m * (2 * config->capacity + 2 + width) + 2 * width + oat_kernel_work(m, config->capacity, oat_rows_inputs(config->rows));
+  return m * (2 * config->capacity + 2 + width) + 2 * width +
+         oat_kernel_work(oat_kernel_size_of(config->kernel), m, config->capacity, oat_rows_inputs(config->rows));
 }
 
 static bench lay_out(const oat_objective *objective, size_t m, double *work) {

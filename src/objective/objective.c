@@ -51,7 +51,7 @@ oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *obj
       ctx, OATGP_NUMERIC,
       "the objective has no finite value at sigma %g, tau %g (scaled), jitter %g (pivot %zu); try other start values or a larger "
       "--jitter",
-      point->theta[OAT_SIGMA], point->theta[OAT_TAU], objective->config.jitter, objective->pivot);
+      oat_kernel_amplitude(objective->config.kernel, point->theta), point->theta[OAT_TAU], objective->config.jitter, objective->pivot);
 }
 
 bool oat_objective_raise_jitter(oat_objective *objective) {
@@ -75,7 +75,8 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
     return oat_fail(
         ctx, OATGP_NUMERIC,
         "the objective has no finite value%s at sigma %g, tau %g (scaled), even with jitter %g (pivot %zu); try other start values",
-        gradient != NULL ? " and gradient" : "", start->theta[OAT_SIGMA], start->theta[OAT_TAU], *jitter, objective->pivot);
+        gradient != NULL ? " and gradient" : "", oat_kernel_amplitude(objective->config.kernel, start->theta), start->theta[OAT_TAU],
+        *jitter, objective->pivot);
   }
   return status;
 }

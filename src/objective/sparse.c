@@ -22,13 +22,15 @@ static int threads_of(const oat_sparse_objective *o) { return o->base.config.whe
 /* The sums are contiguous for the number of knots that there are now. */
 static void shape_sums(oat_sparse_objective *o) {
   const oat_rows *rows = o->base.config.rows;
+  const size_t theta = oat_theta_most(oat_kernel_size_of(o->base.config.kernel), oat_rows_inputs(rows));
   o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, oat_rows_basis(rows));
-  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, o->base.config.k, oat_rows_inputs(rows));
+  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, theta, o->base.config.k, oat_rows_inputs(rows));
 }
 
 /* Takes all memory, for the capacity. */
 static oatgp_status take_all(oat_sparse_objective *o) {
   const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows);
+  const oat_kernel_size size = oat_kernel_size_of(o->base.config.kernel);
   oat_scratch *memory = &o->base.memory;
   double **const squares[] = {&o->l, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
@@ -46,9 +48,9 @@ static oatgp_status take_all(oat_sparse_objective *o) {
   o->z_grad = oat_take_doubles(memory, k, d);
   o->room = oat_take_doubles(memory, oat_triangle_room(k), 1);
   o->team.threads = threads_of(o);
-  o->team.work = oat_take_doubles(memory, oat_kernel_team_work(k, d, o->team.threads), 1);
+  o->team.work = oat_take_doubles(memory, oat_kernel_team_work(size, k, d, o->team.threads), 1);
   o->sums.vwv = oat_take_doubles(memory, oat_sums_count(k, p), 1);
-  o->gradient_sums.kernel.theta = oat_take_doubles(memory, oat_gradient_sums_count(k, d), 1);
+  o->gradient_sums.kernel.theta = oat_take_doubles(memory, oat_gradient_sums_count(oat_theta_most(size, d), k, d), 1);
   o->gls = memory->status == OATGP_OK ? oat_gls_over(gls, p) : o->gls;
   return memory->status;
 }
@@ -86,6 +88,7 @@ static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
                                     .memory = config->memory,
                                     .neighbours = config->neighbours,
                                     .where = config->where,
+                                    .kernel = oat_kernel_size_of(config->kernel),
                                     .fits = true};
   TRY(oat_device_open(ctx, &device, config->rows, &objective->device));
   objective->factors = (oat_factors){config->k, o->l, o->lb, o->c, o->coefficient, &o->sums};
@@ -263,6 +266,21 @@ static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const 
   return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
 }
 
+/* The jitter of a tree is relative to the mean of k(z, z), which has derivatives of its own. The soft one has the
+ * derivative (h / m)^2 in its part m that is relative to it. */
+static void add_jitter(const oat_sparse_objective *o, const oat_covariance *cov, oat_points z, double d_jitter,
+                       oat_kernel_gradient *total) {
+  const oat_objective_config *config = &o->base.config;
+  const double most = oat_kernel_share(cov, z, OAT_SOFT_SIGMA), tau = cov->theta[OAT_TAU];
+  const double kept = config->soft && most > 0 ? oat_soft_variance(cov, z, tau) / most : 0;
+  const double each = d_jitter * (config->jitter + OAT_SOFT_SIGMA * kept * kept) / (double)z.n;
+  double *g = o->m; /* free by now */
+  for (size_t i = 0; i < z.n; i++) {
+    g[i] = each;
+  }
+  oat_kernel_diagonal_adjoint(cov, z, g, total);
+}
+
 /* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. Returns
  * that in log sigma, of both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) =
  * -1/2 tr S, since V is free of it but for L. */
@@ -280,6 +298,9 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   oat_kernel_square_adjoint(&cov, knots_of(config, point), o->s, o->slope, &o->team, &part);
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
+  }
+  if (oat_covariance_is_tree(&cov)) {
+    add_jitter(o, &cov, knots_of(config, point), d_jitter, total);
   }
   return (jitter_slopes){scaled + slopes.log_sigma * d_jitter, slopes.log_tau * d_jitter};
 }
@@ -318,7 +339,10 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   }
   const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
   memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
-  gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg + 2 * sums.pairs;
+  if (!oat_covariance_is_tree(&sparse->cov)) {
+    gradient->theta[sparse->cov.sigma] =
+        kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg + 2 * sums.pairs;
+  }
   gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);

@@ -164,7 +164,7 @@ static void leave_full_row(const leaving *l, size_t i, const double *solved, dou
 
 static oatgp_status leave_full(leaving *l) {
   const size_t n = l->model->k, width = l->width;
-  const oat_device_config config = {.where = l->where};
+  const oat_device_config config = {.where = l->where, .kernel = oat_kernel_size_of(l->model->kernel)};
   oat_device *device = NULL;
   double *room = oat_take_doubles(&l->memory, n + 2, 1 + width);
   oatgp_status status;

@@ -229,7 +229,9 @@ oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, dou
   const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
   for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
     for (size_t j = 0; j < model->d; j++) {
-      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+      const double z = model->z[i + j * model->k];
+      const bool category = model->scaling.category[j]; /* its code may have a rounding error */
+      knots[knot_place(model, i) * model->d + j] = category ? floor(z + 0.5) : z * model->scaling.scale[j] + model->scaling.centre[j];
     }
   }
   return status;
@@ -237,7 +239,9 @@ oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, dou
 
 /* ---- jointly ----------------------------------------------------------------------------------------------------- */
 
-static size_t joint_work(const oatgp_model *model, size_t n) { return oat_kernel_work(n, n > model->k ? n : model->k, model->d); }
+static size_t joint_work(const oatgp_model *model, size_t n) {
+  return oat_kernel_work(oat_kernel_size_of(model->kernel), n, n > model->k ? n : model->k, model->d);
+}
 
 /* Refuses what would not fit, before anything is allocated: so many matrices of n x n, the rows' kernel values and
  * scratch. */
@@ -268,7 +272,7 @@ static oatgp_status join_rows(oatgp_context *ctx, const oatgp_model *model, cons
     TRY(device->table->joint_from_rows(device, &sparse, model->lb, rows, covariance));
     goto done;
   }
-  TRY(oat_device_open(ctx, &(oat_device_config){.where = oat_where_of(ctx)}, rows, &device));
+  TRY(oat_device_open(ctx, &(oat_device_config){.where = oat_where_of(ctx), .kernel = oat_kernel_size_of(model->kernel)}, rows, &device));
   TRY(device->table->joint(device, &sparse, model->lb, model->approx->residual, covariance));
 done:
   oat_device_close(device);
@@ -278,7 +282,7 @@ done:
 
 /* A covariance has the square of the target's unit, and so a smaller range. */
 static oatgp_status check_unit(oatgp_context *ctx, const oatgp_model *model) {
-  const double sigma = model->theta[OAT_SIGMA], unit = model->number[OAT_NUMBER_Y_SCALE];
+  const double sigma = oat_kernel_amplitude(model->kernel, model->theta), unit = model->number[OAT_NUMBER_Y_SCALE];
   const double prior = prior_variance(model) * unit * unit;
   if (isfinite(prior) && prior >= DBL_MIN / DBL_EPSILON) {
     return OATGP_OK;

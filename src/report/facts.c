@@ -113,6 +113,7 @@ static oatgp_status find_ranges(oat_facts *f) {
 typedef struct inputs_job {
   oat_facts *facts;
   const size_t *column; /* of the data, for each input */
+  double **recode;      /* codes of categories to those of the model, or NULL */
   double *values;       /* rows x inputs */
 } inputs_job;
 
@@ -123,9 +124,10 @@ static void take_input(void *self, size_t lane, size_t j) {
   const oat_column x = oat_data_input(f->data, job->column[j]);
   double *const values = job->values + j * f->data->n;
   double lowest = f->lowest[j], highest = f->highest[j];
+  const double *const codes = job->recode != NULL ? job->recode[j] : NULL;
   (void)lane;
   for (size_t i = 0; i < f->data->n; i++) {
-    const double value = values[i] = x.a[i * x.step];
+    const double value = values[i] = codes != NULL ? codes[(size_t)x.a[i * x.step]] : x.a[i * x.step];
     lowest = value < lowest ? value : lowest;
     highest = value > highest ? value : highest;
   }
@@ -138,7 +140,9 @@ static oatgp_status find_inputs(oat_facts *f) {
   double *const values = oat_take_doubles(&f->memory, f->data->n, f->d);
   f->input = oat_take(&f->memory, f->d, sizeof *f->input);
   PASS_ON(f->memory.status);
+  double **recode = NULL;
   PASS_ON(oat_model_match_inputs(f->ctx, f->model, f->data, column));
+  PASS_ON(oat_model_recode(f->ctx, f->model, f->data, column, &recode));
   for (size_t j = 0; j < f->d; j++) {
     f->input[j] = values + j * f->data->n;
   }
@@ -147,7 +151,8 @@ static oatgp_status find_inputs(oat_facts *f) {
                            .threads = f->ctx->at_work,
                            .flops = OAT_FLOPS_OF_MEMORY * (double)f->data->n * (double)f->d,
                            .item = take_input,
-                           .self = &(inputs_job){f, column, values}});
+                           .self = &(inputs_job){f, column, recode, values}});
+  oat_model_recode_free(recode, f->d);
   return OATGP_OK;
 }
 
@@ -213,12 +218,30 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
   return OATGP_OK;
 }
 
+/* Levels of the model, and for its categories the nearest codes that it has. */
+static oatgp_status take_levels(oatgp_context *ctx, const oatgp_model *model, oatgp_data *data) {
+  double *const x = data->own_x;
+  PASS_ON(oat_levels_copy_list(ctx, model->levels, model->d, &data->levels));
+  for (size_t j = 0; j < model->d; j++) {
+    const double most = model->scaling.category[j] ? (double)(model->levels[j].count - 1) : HUGE_VAL;
+    for (size_t i = j * data->n; model->scaling.category[j] && i < (j + 1) * data->n; i++) {
+      x[i] = fmin(fmax(floor(x[i] + 0.5), 0), most);
+    }
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out) {
   const oatgp_view view = {n, facts->d, x, NULL, 1, n};
   oatgp_data *data = NULL;
   oatgp_status status;
   TRY(oatgp_data_borrow(facts->ctx, &view, &data));
   TRY(oatgp_data_set_names(facts->ctx, data, (const char *const *)facts->model->names, NULL));
+  if (facts->model->levels != NULL) {
+    TRY(oat_data_own_inputs(facts->ctx, data));
+    memcpy(data->own_x, x, n * facts->d * sizeof *x);
+    TRY(take_levels(facts->ctx, facts->model, data));
+  }
   *out = data;
   data = NULL;
 done:

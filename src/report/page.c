@@ -136,6 +136,19 @@ static void add_work_row(page *p) {
   end_row(p);
 }
 
+static void add_parameters(page *p) {
+  const oatgp_model_info *const info = &p->f->info;
+  if (info->parameter_count == 0) {
+    add_number_row(p, "sigma", info->sigma, "standard deviation of the function");
+  }
+  for (size_t i = 0; i < info->parameter_count; i++) {
+    add(p, "<tr><th scope=\"row\">");
+    add_text(p, info->parameters[i].name);
+    oat_string_print(&p->html, "</th><td>%s</td></tr>\n", oat_number(info->parameters[i].value, 7).text);
+  }
+  add_number_row(p, "tau", info->tau, "standard deviation of the noise");
+}
+
 static void add_facts(page *p) {
   const oatgp_model_info *const info = &p->f->info;
   add(p, "<div class=\"wide\"><table class=\"facts\"><tbody>\n");
@@ -157,8 +170,7 @@ static void add_facts(page *p) {
   end_row(p);
   add_number_row(p, "objective", info->objective,
                  p->f->model->approx->trace ? "lower bound of the log evidence" : "log evidence of the model");
-  add_number_row(p, "sigma", info->sigma, "standard deviation of the function");
-  add_number_row(p, "tau", info->tau, "standard deviation of the noise");
+  add_parameters(p);
   add_work_row(p);
   oat_string_print(&p->html, "<tr><th scope=\"row\">seed</th><td>%lld</td></tr>\n", (long long)info->seed);
   add_text_row(p, "oatgp", info->version, "");

@@ -8,9 +8,7 @@
 
 typedef struct filling {
   const oatgp_data *data;
-  const oat_scaling *scaling;
-  const size_t *column;
-  const oat_target *target; /* NULL: inputs alone */
+  const oat_seen_as *as;
   const oat_rows *rows;
   size_t refused[OAT_MOST_LANES]; /* the first place of a lane, in the matrix of inputs, that a linear mean cannot have */
 } filling;
@@ -19,7 +17,7 @@ typedef struct filling {
  * be; but a linear mean has no value there. */
 static void fill_inputs(filling *f, size_t lane, oat_span rows) {
   double *x = oat_writable(f->rows, f->rows->x);
-  oat_scaling_apply(f->scaling, f->column, f->data, rows, x);
+  oat_scaling_apply(f->as->scaling, f->as->column, f->as->recode, f->data, rows, x);
   for (size_t j = 0; j < f->rows->d; j++) {
     const size_t first = j * f->rows->n + rows.first;
     for (size_t i = first; i < first + rows.count; i++) {
@@ -33,10 +31,10 @@ static void fill_inputs(filling *f, size_t lane, oat_span rows) {
 
 static void fill_targets(const filling *f, oat_span rows) {
   const size_t n = f->rows->n, end = rows.first + rows.count;
-  const double *middle = f->scaling->middle, *spread = f->scaling->spread;
+  const double *middle = f->as->scaling->middle, *spread = f->as->scaling->spread;
   double *r = oat_writable(f->rows, f->rows->r);
   for (size_t i = rows.first; r != NULL && i < end; i++) {
-    r[i] = (f->data->y[i] - f->target->mean) / f->target->scale;
+    r[i] = (f->data->y[i] - f->as->target->mean) / f->as->target->scale;
   }
   for (size_t j = 0; r != NULL && j < f->rows->p; j++) {
     for (size_t i = rows.first; i < end; i++) {
@@ -52,7 +50,7 @@ static void fill_noise(const filling *f, oat_span rows) {
     scale[i] = 1 / f->data->weight[i];
   }
   for (size_t i = rows.first; add != NULL && i < end; i++) {
-    add[i] = f->data->noise[i] / f->target->scale / f->target->scale;
+    add[i] = f->data->noise[i] / f->as->target->scale / f->as->target->scale;
   }
 }
 
@@ -60,7 +58,7 @@ static void fill_chunk(void *self, size_t lane, size_t item) {
   filling *f = self;
   const oat_span rows = oat_chunk(f->rows->n, item);
   fill_inputs(f, lane, rows);
-  if (f->target != NULL) {
+  if (f->as->target != NULL) {
     fill_targets(f, rows);
     fill_noise(f, rows);
   }
@@ -69,9 +67,9 @@ static void fill_chunk(void *self, size_t lane, size_t item) {
 static oatgp_status too_far(oatgp_context *ctx, const filling *f, size_t place) {
   const oatgp_data *data = f->data;
   const size_t row = place % data->n, j = place / data->n;
-  const oat_column input = oat_data_input(data, f->column[j]);
+  const oat_column input = oat_data_input(data, f->as->column[j]);
   return oat_fail(ctx, OATGP_DATA, "input '%s' of row %zu is %g, which is too far from the fit's values of about %g for a linear mean",
-                  data->names[f->column[j]], data->before + row + 1, input.a[row * input.step], f->scaling->centre[j]);
+                  data->names[f->as->column[j]], data->before + row + 1, input.a[row * input.step], f->as->scaling->centre[j]);
 }
 
 static oatgp_status fill(oatgp_context *ctx, filling *f) {
@@ -89,10 +87,9 @@ static oatgp_status fill(oatgp_context *ctx, filling *f) {
   return refused == SIZE_MAX ? OATGP_OK : too_far(ctx, f, refused);
 }
 
-oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column,
-                                const oat_target *target, size_t p, oat_rows **out) {
-  oat_rows shape = {.n = data->n, .d = scaling->d, .p = p};
-  if (target != NULL) {
+oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_seen_as *as, oat_rows **out) {
+  oat_rows shape = {.n = data->n, .d = as->scaling->d, .p = as->p};
+  if (as->target != NULL) {
     shape.r = data->y;
     shape.noise_scale = data->weight;
     shape.noise_add = data->noise;
@@ -100,7 +97,7 @@ oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, cons
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_rows_allocate(ctx, &shape, &rows));
-  filling f = {.data = data, .scaling = scaling, .column = column, .target = target, .rows = rows};
+  filling f = {.data = data, .as = as, .rows = rows};
   TRY(fill(ctx, &f));
   *out = rows;
   return OATGP_OK;

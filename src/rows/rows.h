@@ -29,11 +29,18 @@ typedef struct oat_target {
   double mean, scale;
 } oat_target;
 
-/* From data, with input column[j] of the data as input j of the scaling. p is 0; 1: a constant; or 1 + d: linear.
- * Without a target there are inputs alone. A finite input may leave the range of a number when it is scaled: it is then
+/* How rows see data. */
+typedef struct oat_seen_as {
+  const oat_scaling *scaling;
+  const size_t *column;     /* input j of the scaling is input column[j] of the data */
+  double *const *recode;    /* for each input, what becomes of a category's codes, or NULL: they stay; NULL if all do */
+  const oat_target *target; /* NULL: inputs alone */
+  size_t p;                 /* of the mean's basis: 0; 1: a constant; or 1 + d: linear */
+} oat_seen_as;
+
+/* From data. A finite input may leave the range of a number when it is scaled: it is then
  * as far away as a number can be; with a linear mean that is an error. */
-oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_scaling *scaling, const size_t *column,
-                                const oat_target *target, size_t p, oat_rows **out);
+oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, const oat_seen_as *as, oat_rows **out);
 /* Points (d inputs, without gaps: ld = n) as rows without a target; borrowed. */
 oatgp_status oat_rows_from_points(oatgp_context *ctx, oat_points points, size_t d, oat_rows **out);
 /* The rows with these numbers, copied. */

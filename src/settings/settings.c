@@ -49,6 +49,8 @@ static const row rows[] = {
 #define OATGP_FLAG(name, value, verbs, help) ROW(name, OATGP_TYPE_FLAG, (value) ? "yes" : "no", 0, 1, NULL, verbs, NULL, help)
 #define OATGP_CHOICE(name, value, choices, verbs, help) ROW(name, OATGP_TYPE_CHOICE, value, 0, 0, choices, verbs, "WORD", help)
 #define OATGP_TEXT(name, value, verbs, argument, help) ROW(name, OATGP_TYPE_TEXT, value, 0, 0, NULL, verbs, argument, help)
+#define OATGP_EXPRESSION(name, value, choices, verbs, argument, help) \
+  ROW(name, OATGP_TYPE_TEXT, value, 0, 0, choices, verbs, argument, help)
 #define OATGP_COMMAND_FLAG(name, verbs, help) COMMAND_ROW(name, OATGP_TYPE_FLAG, "no", verbs, NULL, help)
 #define OATGP_COMMAND_TEXT(name, value, verbs, argument, help) COMMAND_ROW(name, OATGP_TYPE_TEXT, value, verbs, argument, help)
 #include "oatgp_settings.def"
@@ -239,12 +241,16 @@ static oatgp_status refuse_range(oatgp_context *ctx, const given *g) {
   return oat_fail(ctx, OATGP_ARGUMENT, "%s is %s but must be from %.16g to %.16g", g->name, g->value, s->lowest, s->highest);
 }
 
-/* A text without choices may be any. */
+/* A text without choices may be any. One with choices is an expression if it is more than a word, and is then read when the inputs are
+ * known. */
 static oatgp_status check_choice(oatgp_context *ctx, const given *g) {
   const char *const choices = g->row->setting.choices;
-  REFUSE_IF(choices != NULL && !parse_choice(g->value, choices), ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s", g->name, g->value,
-            choices);
-  return OATGP_OK;
+  const bool expression = g->row->setting.type == OATGP_TYPE_TEXT;
+  if (choices == NULL || parse_choice(g->value, choices) || (expression && strpbrk(g->value, "(+*^") != NULL)) {
+    return OATGP_OK;
+  }
+  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be one of %s%s", g->name, g->value, choices,
+                  expression ? ", or an expression such as 'se(x1) + linear(x2)'" : "");
 }
 
 static bool in_range(const oatgp_setting *s, double value) {

@@ -1,4 +1,4 @@
-/* From a table to data: text columns are left out, rows with missing values are dropped, columns become a matrix. */
+/* From a table to data: text columns become categories or are left out, rows with missing values are dropped, columns become a matrix. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,44 +14,125 @@ static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
   const oat_layout *layout = table->layout;
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *series = &table->series[k];
-    REFUSE_IF(series->content == OAT_CONTENT_UNSEEN && !layout->unnamed[series->column], ctx, OATGP_DATA,
+    REFUSE_IF(series->content == OAT_CONTENT_UNSEEN && (series->asked || !layout->unnamed[series->column]), ctx, OATGP_DATA,
               "'%s': column '%s' has no value in any row; fill it in, or leave it out with --inputs", layout->file,
               oat_show_text(layout->names[series->column]).text);
   }
   return OATGP_OK;
 }
 
+/* ---- categories ---------------------------------------------------------------------------------------------------- */
+
 /* A column of text with some numbers in it is no plain case. */
 static void warn_of_mixture(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_doubt *doubt) {
-  oat_say(ctx, OATGP_WARNING,
-          "'%s': column '%s' is taken as text and not used: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
+  oat_say(ctx, OATGP_WARNING, "'%s': column '%s' is taken as text: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
           table->layout->file, oat_show_text(table->layout->names[series->column]).text, doubt->texts, doubt->texts + doubt->numbers,
           doubt->text.text, table->layout->unit, doubt->place);
 }
 
-/* Takes the columns without numbers out of the table, and says so. */
-static void leave_out_text(oatgp_context *ctx, oat_table *table) {
-  oat_list list = {{0}, 0, 0, 0};
-  size_t kept = 0, left_out = 0;
+static size_t count_values(const oat_table *table, const oat_series *series) {
+  size_t values = 0;
+  for (size_t i = 0; i < table->rows; i++) {
+    values += isnan(series->values[i]) ? 0 : 1;
+  }
+  return values;
+}
+
+/* Whether nearly every row has a text of its own, so that the column says which row it is and not of which kind. */
+static bool names_rows(const oat_table *table, size_t k) {
+  const oat_series *series = &table->series[k];
+  return !series->asked && (series->crowded || 2 * table->levels[k].count > count_values(table, series));
+}
+
+/* Levels in their order, and the values with their codes. */
+static oatgp_status sort_levels(oatgp_context *ctx, const oat_table *table, size_t k) {
+  double *values = table->series[k].values;
+  size_t *to = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, table->levels[k].count, sizeof *to, &to));
+  TRY(oat_levels_sort(ctx, &table->levels[k], to));
+  for (size_t i = 0; i < table->rows; i++) {
+    values[i] = isnan(values[i]) ? NAN : (double)to[(size_t)values[i]];
+  }
+done:
+  free(to);
+  return status;
+}
+
+/* Puts series k in the place `kept`, which is not behind it. */
+static void keep_series(oat_table *table, size_t k, size_t kept) {
+  const oat_levels levels = table->levels[k];
+  table->levels[k] = (oat_levels){0};
+  oat_levels_clear(&table->levels[kept]);
+  table->series[kept] = table->series[k];
+  table->levels[kept] = levels;
+}
+
+/* What becomes of the columns, for a sentence each. */
+typedef struct fates {
+  oat_list categories, names, empty;
+  size_t n_categories, n_names, n_empty;
+} fates;
+
+static bool leaves_out(oatgp_context *ctx, const oat_table *table, size_t k, fates *told) {
+  const oat_series *series = &table->series[k];
+  const char *name = table->layout->names[series->column];
+  const bool words = series->content == OAT_CONTENT_WORDS, named = words && names_rows(table, k);
+  if (words && table->doubts[k].numbers > 0) {
+    warn_of_mixture(ctx, table, series, &table->doubts[k]);
+  }
+  if (named) {
+    oat_list_add(&told->names, name);
+    told->n_names++;
+  } else if (series->content == OAT_CONTENT_UNSEEN) {
+    oat_list_add(&told->empty, name);
+    told->n_empty++;
+  } else if (words) {
+    oat_list_add_levels(&told->categories, name, table->levels[k].count);
+    told->n_categories++;
+  }
+  return named || series->content == OAT_CONTENT_UNSEEN;
+}
+
+static void tell_of_fates(oatgp_context *ctx, const oat_table *table, fates *told) {
+  const oat_layout *layout = table->layout;
+  if (told->n_empty > 0) {
+    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns have no value and are not used: %s", layout->file, told->n_empty, layout->columns,
+            oat_list_end(&told->empty));
+  }
+  if (told->n_names > 0) {
+    oat_say(ctx, OATGP_NOTE,
+            "'%s': %zu of %zu columns have a text of its own in nearly every row and are not used: %s; --factors makes them categories",
+            layout->file, told->n_names, layout->columns, oat_list_end(&told->names));
+  }
+  if (told->n_categories > 0) {
+    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns are categories: %s", layout->file, told->n_categories, layout->columns,
+            oat_list_end(&told->categories));
+  }
+}
+
+/* Leaves out the columns without a value and texts that name rows, and brings levels into their order. */
+static oatgp_status settle_categories(oatgp_context *ctx, oat_table *table) {
+  fates told = {0};
+  size_t kept = 0;
+  if (table->like) { /* nothing is left out, and levels have their codes */
+    return OATGP_OK;
+  }
   for (size_t k = 0; k < table->count; k++) {
     oat_series *series = &table->series[k];
-    if (series->content == OAT_CONTENT_NUMBERS) {
-      table->series[kept++] = *series;
+    if (leaves_out(ctx, table, k, &told)) {
+      free(series->values);
+      series->values = NULL;
       continue;
     }
-    free(series->values);
-    if (table->doubts[k].numbers > 0) {
-      warn_of_mixture(ctx, table, series, &table->doubts[k]);
-    } else {
-      oat_list_add(&list, table->layout->names[series->column]);
-      left_out++;
-    }
+    const bool category = series->content == OAT_CONTENT_WORDS;
+    PASS_ON(category && !table->drop && series->first_missing > 0 ? oat_table_missing(ctx, table, series) : OATGP_OK);
+    PASS_ON(category ? sort_levels(ctx, table, k) : OATGP_OK);
+    keep_series(table, k, kept++);
   }
   table->count = kept;
-  if (left_out > 0) {
-    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns hold no numbers and are not used: %s", table->layout->file, left_out,
-            table->layout->columns, oat_list_end(&list));
-  }
+  tell_of_fates(ctx, table, &told);
+  return OATGP_OK;
 }
 
 static size_t count_inputs(const oat_table *table) {
@@ -86,11 +167,13 @@ static oatgp_status check_names(oatgp_context *ctx, const oat_table *table) {
 oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_read) {
   const oat_layout *layout = table->layout;
   REFUSE_IF(rows_read == 0, ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
-  PASS_ON(table->looking ? oat_table_settle(ctx, table, rows_read) : OATGP_OK);
+  const bool looking = table->looking;
+  PASS_ON(looking ? oat_table_settle(ctx, table, rows_read) : OATGP_OK);
+  PASS_ON(looking ? oat_table_recall(ctx, table) : OATGP_OK);
   PASS_ON(check_values(ctx, table));
-  leave_out_text(ctx, table);
+  PASS_ON(settle_categories(ctx, table));
   REFUSE_IF(count_inputs(table) == 0, ctx, OATGP_DATA,
-            "'%s' has no input column: no column of numbers is left (columns are separated by commas, tabs or semicolons, "
+            "'%s' has no input column: no column of numbers or categories is left (columns are separated by commas, tabs or semicolons, "
             "decimals have a point)",
             layout->file);
   return table->names != NULL ? OATGP_OK : check_names(ctx, table);
@@ -139,9 +222,31 @@ oatgp_status oat_table_drop(oatgp_context *ctx, oat_table *table) {
   return OATGP_OK;
 }
 
+/* How many of the first rows have a level that is not among the first so many. */
+static size_t count_unseen(const oat_series *series, size_t rows, size_t known) {
+  size_t unseen = 0;
+  for (size_t i = 0; i < rows; i++) {
+    unseen += series->values[i] >= (double)known;
+  }
+  return unseen;
+}
+
+void oat_table_tell_unseen(oatgp_context *ctx, const oat_table *table) {
+  for (size_t k = 0; k < table->count; k++) {
+    if (table->series[k].unseen > 0) {
+      const oat_unseen unseen = {table->names[k], &table->levels[k], table->known[k].count, table->series[k].unseen};
+      oat_levels_tell(ctx, &unseen);
+    }
+  }
+}
+
 /* Moves the first values of a column to their place in the data; the others move up. A column that is used up is freed at once, so
  * that each thread has no more than one column in memory twice. */
 static void take_values(const oat_table *table, oat_series *series, size_t rows) {
+  const size_t input = (size_t)(series - table->series);
+  if (series->role == OAT_INPUT && series->content == OAT_CONTENT_WORDS && table->known != NULL) {
+    series->unseen += count_unseen(series, rows, table->known[input].count);
+  }
   memcpy(series->place, series->values, rows * sizeof *series->values);
   if (rows == table->rows) {
     free(series->values);
@@ -157,6 +262,7 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
   oat_series *series = &table->series[k];
   const char *name = table->layout->names[series->column];
   if (series->role == OAT_INPUT) {
+    PASS_ON(data->levels != NULL ? oat_levels_copy(ctx, &table->levels[k], &data->levels[j]) : OATGP_OK);
     series->place = data->own_x + j * data->n;
     data->positions[j] = series->column + 1;
     return oat_copy_text(ctx, table->names != NULL ? table->names[j] : name, &data->names[j]);
@@ -170,6 +276,14 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
   return status == OATGP_OK ? oat_copy_text(ctx, name, names[series->role]) : status;
 }
 
+static bool has_categories(const oat_table *table) {
+  bool has = false;
+  for (size_t k = 0; k < table->count; k++) {
+    has = has || table->series[k].content == OAT_CONTENT_WORDS;
+  }
+  return has;
+}
+
 static oatgp_status make_room(oatgp_context *ctx, const oat_table *table, oatgp_data *data) {
   size_t j = 0;
   data->header = table->layout->header;
@@ -178,6 +292,8 @@ static oatgp_status make_room(oatgp_context *ctx, const oat_table *table, oatgp_
   data->d = count_inputs(table);
   PASS_ON(oat_new(ctx, data->d, sizeof *data->positions, &data->positions));
   PASS_ON(oat_data_own_inputs(ctx, data));
+  PASS_ON(has_categories(table) ? oat_new(ctx, data->d, sizeof *data->levels, &data->levels) : OATGP_OK);
+  data->told = table->known != NULL;
   for (size_t k = 0; k < table->count; k++) {
     PASS_ON(place_series(ctx, table, k, j, data));
     j += table->series[k].role == OAT_INPUT;

@@ -194,6 +194,9 @@ static oatgp_status append(oatgp_context *ctx, const oat_csv *csv, oat_table *ta
     csv->part[i].first = table->rows + rows;
     rows += csv->part[i].rows;
   }
+  for (size_t i = 0; i < count; i++) {
+    PASS_ON(oat_part_recode(ctx, &csv->part[i], table));
+  }
   PASS_ON(oat_table_reserve(ctx, table, rows));
   const int threads = count > 1 ? oat_threads_for(ctx->threads, OAT_FLOPS_OF_MEMORY * (double)rows * (double)table->count) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
@@ -220,8 +223,10 @@ oatgp_status oat_csv_more(oatgp_context *ctx, oat_csv *csv, oat_table *table, bo
   PASS_ON(split(ctx, csv, table, &count));
   read_parts(ctx, csv, count);
   REFUSE_IF(csv->part[0].status != OATGP_OK, ctx, csv->part[0].status, "%s", csv->part[0].ctx.error);
+  const bool looking = table->looking;
   const size_t before = source->begin, accepted = accept(csv, table, count);
   PASS_ON(append(ctx, csv, table, accepted));
+  PASS_ON(looking && !table->looking ? oat_table_recall(ctx, table) : OATGP_OK);
   /* The rows that decide what a column holds are counted from the first, so they are read by one. */
   csv->width = table->looking || accepted < count ? 1 : wider(csv);
   *more = source->begin < source->end || !source->at_end;

@@ -15,6 +15,7 @@ typedef struct oat_part {
   const char *stop;        /* records that begin before this are its records */
   const size_t *series_of; /* for each column of the file, the number of its series or OAT_NOT_USED */
   oat_table table;         /* a copy, whose series have no values of their own */
+  oat_levels *levels;      /* of each series that holds words, as far as this part has met them */
   double *block;           /* rows x table.count, row by row */
   size_t capacity;         /* of the block, in values */
   size_t rows, first;      /* first: the place of its first row in the table, once that is known */
@@ -32,6 +33,8 @@ void oat_part_read(oat_part *part);
 bool oat_part_has_learnt(const oat_part *part, const oat_table *table);
 /* Tells the table what it has learnt; `lines` is what its line numbers are short of. */
 void oat_part_tell(const oat_part *part, size_t lines, oat_table *table);
+/* Makes codes of the table's levels out of its own. */
+oatgp_status oat_part_recode(oatgp_context *ctx, oat_part *part, oat_table *table);
 /* Copies its rows to their place in the table, which has room for them. */
 void oat_part_copy(const oat_part *part, const oat_table *table);
 void oat_part_free(oat_part *part); /* takes {0} too */

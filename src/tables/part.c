@@ -8,16 +8,19 @@
 
 #include "util/memory.h"
 
-enum { SHOWN_BYTES = 64 }; /* more than a sentence shows of a cell */
-
 oatgp_status oat_part_begin(oatgp_context *ctx, oat_part *part, const oat_table *table) {
   oat_series *series = part->table.series;
   if (series == NULL) {
+    PASS_ON(oat_new(ctx, table->count, sizeof *part->levels, &part->levels));
     PASS_ON(oat_new(ctx, table->count, sizeof *series, &series));
+  }
+  for (size_t k = 0; k < table->count; k++) {
+    oat_levels_clear(&part->levels[k]);
   }
   memcpy(series, table->series, table->count * sizeof *series);
   part->table = *table;
   part->table.series = series;
+  part->table.levels = part->levels;
   part->rows = 0;
   part->status = OATGP_OK;
   part->cut_off = false;
@@ -26,6 +29,7 @@ oatgp_status oat_part_begin(oatgp_context *ctx, oat_part *part, const oat_table 
 
 void oat_part_free(oat_part *part) {
   oat_records_free(&part->records);
+  oat_levels_free_list(part->levels, part->table.count);
   free(part->table.series);
   free(part->block);
   *part = (oat_part){0};
@@ -60,6 +64,28 @@ static const char *take_cell(const oat_series *series, const char *at, const cha
   return after != NULL && oat_series_takes(series, *slot) ? after : NULL;
 }
 
+/* Past a cell whose level's code goes into the slot. NULL if it is missing or needs more care. */
+static char *take_word(oat_part *part, size_t k, char *at, double *slot) {
+  char *after = skip_cell(part->records.form, at);
+  char *text = at, *end = after;
+  while (after != NULL && text < end && *text == ' ') {
+    text++;
+  }
+  while (after != NULL && end > text && end[-1] == ' ') {
+    end--;
+  }
+  if (after == NULL || text == end) {
+    return NULL;
+  }
+  if (*text == '"') {
+    text++;
+    end = after - 1;
+  }
+  const size_t code = oat_levels_find(&part->levels[k], text, (size_t)(end - text));
+  *slot = (double)code;
+  return code != OAT_NO_LEVEL ? after : NULL;
+}
+
 /* Past the end of a line. NULL if it cannot be seen from here whether it is one. */
 static char *plain_line_end(const oat_source *source, char *at) {
   const char *end = source->window + source->end;
@@ -74,7 +100,7 @@ static char *plain_line_end(const oat_source *source, char *at) {
 }
 
 /* The end of the record at `at` if it is plain and has a value for each number column; else NULL. */
-static char *plain_record(const oat_part *part, double *row) {
+static char *plain_record(oat_part *part, double *row) {
   const oat_source *source = part->records.source;
   const oat_form *form = part->records.form;
   const size_t columns = part->table.layout->columns;
@@ -83,7 +109,9 @@ static char *plain_record(const oat_part *part, double *row) {
   for (size_t c = 0; c < columns; c++) {
     const size_t k = part->series_of[c];
     const oat_series *series = &part->table.series[k != OAT_NOT_USED ? k : 0];
-    if (k == OAT_NOT_USED || series->content == OAT_CONTENT_WORDS) {
+    if (k != OAT_NOT_USED && series->content == OAT_CONTENT_WORDS && !series->crowded) {
+      at = take_word(part, k, at, &row[k]);
+    } else if (k == OAT_NOT_USED || series->content == OAT_CONTENT_WORDS) {
       at = columns > 1 ? skip_cell(form, at) : NULL; /* alone it could be a blank line */
     } else if (series->content == OAT_CONTENT_UNSEEN && series->first_missing > 0 && form->ends_cell[(unsigned char)*at]) {
       row[k] = NAN;
@@ -100,16 +128,27 @@ static char *plain_record(const oat_part *part, double *row) {
 
 /* ---- any record ---------------------------------------------------------------------------------------------------- */
 
+/* A cell with doubled quotes, which is no number. */
+static oatgp_status put_escaped(oat_part *part, oat_series *series, oat_entry *entry, const oat_cell *cell) {
+  char *plain = NULL;
+  PASS_ON(oat_new(&part->ctx, cell->length, 1, &plain));
+  entry->kind = OAT_TEXT;
+  entry->cell = (oat_piece){plain, oat_cell_unescape(cell, cell->length, plain)};
+  const oatgp_status status = oat_table_put(&part->ctx, &part->table, series, entry);
+  free(plain);
+  return status;
+}
+
 static oatgp_status put_cell(oat_part *part, oat_series *series, double *slot) {
   const oat_cell *cell = &part->records.cells[series->column];
-  char plain[SHOWN_BYTES];
-  oat_entry entry = {.slot = slot, .place = oat_records_line_of(&part->records, cell), .cell = {cell->text, cell->length}};
+  oat_entry entry = {.slot = slot,
+                     .place = oat_records_line_of(&part->records, cell),
+                     .row = part->table.rows + part->rows - 1,
+                     .cell = {cell->text, cell->length}};
   if (cell->escaped) {
-    entry.kind = OAT_TEXT; /* no number has a quote in it */
-    entry.cell = (oat_piece){plain, oat_cell_unescape(cell, sizeof plain, plain)};
-  } else {
-    entry.kind = oat_read_number(cell->text, cell->length, &entry.value);
+    return put_escaped(part, series, &entry, cell);
   }
+  entry.kind = oat_read_number(cell->text, cell->length, &entry.value);
   return oat_table_put(&part->ctx, &part->table, series, &entry);
 }
 
@@ -121,8 +160,7 @@ static oatgp_status put_record(oat_part *part, double *row) {
             records->count, records->count == 1 ? "" : "s", layout->columns, oat_form_delimiters(records->form));
   part->rows++;
   for (size_t k = 0; k < part->table.count; k++) {
-    oat_series *series = &part->table.series[k];
-    PASS_ON(series->content != OAT_CONTENT_WORDS ? put_cell(part, series, &row[k]) : OATGP_OK);
+    PASS_ON(put_cell(part, &part->table.series[k], &row[k]));
   }
   return OATGP_OK;
 }
@@ -175,15 +213,49 @@ void oat_part_tell(const oat_part *part, size_t lines, oat_table *table) {
     const oat_series *learnt = &part->table.series[k];
     oat_series *series = &table->series[k];
     series->content = learnt->content;
+    series->crowded = series->crowded || learnt->crowded;
     if (series->first_missing == 0 && learnt->first_missing > 0) {
       series->first_missing = learnt->first_missing + lines;
     }
   }
 }
 
+/* The codes of one column. to[code of the part's level] is that of the table's. The rows in which the column was open have none. */
+static void recode(const oat_part *part, size_t k, const double *to) {
+  const size_t open = part->table.doubts[k].place > 0 && part->first < OAT_LOOK_ROWS ? OAT_LOOK_ROWS - part->first : 0;
+  for (size_t i = open; i < part->rows; i++) {
+    double *value = &part->block[k + i * part->table.count];
+    *value = isnan(*value) ? NAN : to[(size_t)*value];
+  }
+}
+
+static oatgp_status recode_series(oatgp_context *ctx, oat_part *part, oat_table *table, size_t k) {
+  const oat_levels *own = &part->levels[k];
+  oatgp_status status = OATGP_OK;
+  double *to = NULL;
+  TRY(oat_new(ctx, own->count, sizeof *to, &to));
+  for (size_t i = 0; i < own->count; i++) {
+    oat_series *series = &table->series[k];
+    const oat_entry entry = {.slot = &to[i], .kind = OAT_TEXT, .cell = {own->name[i], strlen(own->name[i])}};
+    TRY(oat_table_put(ctx, table, series, &entry));
+  }
+  recode(part, k, to);
+done:
+  free(to);
+  return status;
+}
+
+oatgp_status oat_part_recode(oatgp_context *ctx, oat_part *part, oat_table *table) {
+  for (size_t k = 0; k < table->count; k++) {
+    const bool codes = table->series[k].content == OAT_CONTENT_WORDS && !table->series[k].crowded && part->levels[k].count > 0;
+    PASS_ON(codes ? recode_series(ctx, part, table, k) : OATGP_OK);
+  }
+  return OATGP_OK;
+}
+
 void oat_part_copy(const oat_part *part, const oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
-    if (table->series[k].content == OAT_CONTENT_WORDS || part->rows == 0) { /* without rows there may be no memory for them */
+    if (part->rows == 0) { /* there may be no memory for them */
       continue;
     }
     const double *from = part->block + k;

@@ -58,6 +58,14 @@ static oatgp_status read_on(oatgp_context *ctx, oat_reader *reader) {
   return reader->more ? OATGP_OK : finish(ctx, reader);
 }
 
+/* When all rows are given out. */
+static void tell_once(oatgp_context *ctx, oat_reader *reader) {
+  if (!reader->more && reader->table.rows == 0 && !reader->told) {
+    reader->told = true;
+    oat_table_tell_unseen(ctx, &reader->table);
+  }
+}
+
 oatgp_status oat_reader_next(oatgp_context *ctx, oat_reader *reader, size_t rows, oatgp_data **out) {
   oat_table *table = &reader->table;
   oat_plain plain;
@@ -75,6 +83,7 @@ oatgp_status oat_reader_next(oatgp_context *ctx, oat_reader *reader, size_t rows
       reader->reported = table->dropped;
     }
     *out = data;
+    tell_once(ctx, reader);
   }
   oat_plain_end(&plain);
   return status;
@@ -110,7 +119,11 @@ oatgp_status oatgp_data_read_like(oatgp_context *ctx, const char *path, const oa
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_arguments(ctx, path, settings, out));
   REFUSE_IF(like == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_read_like needs data to be like, which are not NULL");
-  const oat_columns wanted = {
-      .d = like->d, .names = like->names, .positions = like->positions, .columns = like->columns, .header = like->header};
+  const oat_columns wanted = {.d = like->d,
+                              .names = like->names,
+                              .positions = like->positions,
+                              .columns = like->columns,
+                              .header = like->header,
+                              .levels = like->levels};
   return read_file(ctx, path, &wanted, settings, out);
 }

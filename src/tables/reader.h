@@ -13,6 +13,7 @@ typedef struct oat_reader {
   oat_layout layout;
   oat_table table;
   bool settled;    /* every column is known to be one of numbers, so that rows can be dropped before the file ends */
+  bool told;       /* of levels that the model has not seen */
   bool more;       /* the file goes on behind the rows of the table */
   size_t rows;     /* read, with those that were dropped */
   size_t reported; /* dropped rows that data have been told of */

@@ -11,10 +11,16 @@ static bool is_given(const char *text) { return text != NULL && text[0] != '\0';
 
 /* ---- by settings -------------------------------------------------------------------------------------------------- */
 
+/* What the user or a model asks for, and where only numbers will do. */
+static oatgp_status use_numbers(oatgp_context *ctx, oat_table *table, size_t column, oat_role role) {
+  const oat_series as = {.role = role, .content = OAT_CONTENT_NUMBERS, .asked = true};
+  return oat_table_use(ctx, table, column, &as);
+}
+
 static oatgp_status use_typed(oatgp_context *ctx, oat_table *table, oat_role role, const char *what, const char *typed) {
   size_t column = 0;
-  const oatgp_status status = oat_layout_require(ctx, table->layout, what, typed, &column);
-  return status != OATGP_OK ? status : oat_table_use(ctx, table, column, role, true);
+  PASS_ON(oat_layout_require(ctx, table->layout, what, typed, &column));
+  return use_numbers(ctx, table, column, role);
 }
 
 /* Cuts the next piece off a list with commas, without the blanks around it. */
@@ -33,22 +39,46 @@ static char *next_piece(char **rest) {
   return piece;
 }
 
-static oatgp_status use_list(oatgp_context *ctx, oat_table *table, const char *inputs) {
+/* Hands each column of a list, `what` in the settings, to `use`. */
+static oatgp_status each_listed(oatgp_context *ctx, oat_table *table, const char *what, const char *list,
+                                oatgp_status (*use)(oatgp_context *ctx, oat_table *table, size_t column)) {
   char *copy = NULL;
-  oatgp_status status = oat_copy_text(ctx, inputs, &copy);
+  oatgp_status status = is_given(list) ? oat_copy_text(ctx, list, &copy) : OATGP_OK;
   for (char *rest = copy; status == OATGP_OK && rest != NULL;) {
     const char *piece = next_piece(&rest);
+    size_t column = 0;
     status = piece[0] != '\0'
-                 ? use_typed(ctx, table, OAT_INPUT, "inputs", piece)
-                 : oat_fail(ctx, OATGP_ARGUMENT, "inputs '%s' has an empty name between its commas", oat_show_text(inputs).text);
+                 ? oat_layout_require(ctx, table->layout, what, piece, &column)
+                 : oat_fail(ctx, OATGP_ARGUMENT, "%s '%s' has an empty name between its commas", what, oat_show_text(list).text);
+    status = status == OATGP_OK ? use(ctx, table, column) : status;
   }
   free(copy);
   return status;
 }
 
+static oatgp_status use_input(oatgp_context *ctx, oat_table *table, size_t column) {
+  const oat_series as = {.role = OAT_INPUT, .content = OAT_CONTENT_OPEN, .asked = true};
+  return oat_table_use(ctx, table, column, &as);
+}
+
+/* A column that is an input already becomes a category. */
+static oatgp_status use_factor(oatgp_context *ctx, oat_table *table, size_t column) {
+  const oat_series as = {.role = OAT_INPUT, .content = OAT_CONTENT_WORDS, .asked = true};
+  for (size_t k = 0; k < table->count; k++) {
+    oat_series *series = &table->series[k];
+    if (series->column == column && series->role == OAT_INPUT) {
+      series->content = OAT_CONTENT_WORDS;
+      series->asked = true;
+      return OATGP_OK;
+    }
+  }
+  return oat_table_use(ctx, table, column, &as);
+}
+
 static oatgp_status use_others(oatgp_context *ctx, oat_table *table) {
+  const oat_series as = {.role = OAT_INPUT, .content = OAT_CONTENT_OPEN};
   for (size_t k = 0; k < table->layout->columns; k++) {
-    PASS_ON(table->used[k] ? OATGP_OK : oat_table_use(ctx, table, k, OAT_INPUT, false));
+    PASS_ON(table->used[k] ? OATGP_OK : oat_table_use(ctx, table, k, &as));
   }
   return OATGP_OK;
 }
@@ -66,7 +96,8 @@ oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *se
       PASS_ON(use_typed(ctx, table, single[k].role, single[k].what, single[k].typed));
     }
   }
-  return is_given(settings->inputs) ? use_list(ctx, table, settings->inputs) : use_others(ctx, table);
+  PASS_ON(is_given(settings->inputs) ? each_listed(ctx, table, "inputs", settings->inputs, use_input) : use_others(ctx, table));
+  return each_listed(ctx, table, "factors", settings->factors, use_factor);
 }
 
 /* ---- like earlier data -------------------------------------------------------------------------------------------- */
@@ -80,12 +111,20 @@ static bool all_named(const oat_layout *layout, const oat_columns *wanted) {
   return all;
 }
 
+/* Input j of those wanted. */
+static oatgp_status use_wanted(oatgp_context *ctx, const oat_columns *wanted, size_t j, size_t column, oat_table *table) {
+  const bool category = wanted->levels != NULL && wanted->levels[j].count > 0;
+  const oat_series as = {.role = OAT_INPUT, .content = category ? OAT_CONTENT_WORDS : OAT_CONTENT_NUMBERS, .asked = true};
+  PASS_ON(category ? oat_levels_copy(ctx, &wanted->levels[j], &table->levels[table->count]) : OATGP_OK);
+  return oat_table_use(ctx, table, column, &as);
+}
+
 static oatgp_status use_by_name(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
   for (size_t j = 0; j < wanted->d; j++) {
     size_t column = 0;
     const size_t found = oat_layout_find(table->layout, wanted->names[j], &column);
     PASS_ON(found == 1 ? OATGP_OK : oat_layout_not_one(ctx, table->layout, "inputs", wanted->names[j], found));
-    PASS_ON(oat_table_use(ctx, table, column, OAT_INPUT, true));
+    PASS_ON(use_wanted(ctx, wanted, j, column, table));
   }
   return OATGP_OK;
 }
@@ -93,7 +132,7 @@ static oatgp_status use_by_name(oatgp_context *ctx, const oat_columns *wanted, o
 /* Input j is the column positions[j], from 1, or column j + 1 when positions is NULL. */
 static oatgp_status use_by_place(oatgp_context *ctx, const oat_columns *wanted, const size_t *positions, oat_table *table) {
   for (size_t j = 0; j < wanted->d; j++) {
-    PASS_ON(oat_table_use(ctx, table, positions != NULL ? positions[j] - 1 : j, OAT_INPUT, true));
+    PASS_ON(use_wanted(ctx, wanted, j, positions != NULL ? positions[j] - 1 : j, table));
   }
   return OATGP_OK;
 }
@@ -168,14 +207,13 @@ static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oa
                   : OATGP_OK;
   }
   if (is_placed(layout, wanted, wanted->target_position)) {
-    return oat_table_use(ctx, table, wanted->target_position - 1, OAT_TARGET, true);
+    return use_numbers(ctx, table, wanted->target_position - 1, OAT_TARGET);
   }
   const size_t found = oat_layout_look_up(layout, wanted->target, &column);
   if (found == 0 && !needed) {
     return OATGP_OK;
   }
-  return found == 1 ? oat_table_use(ctx, table, column, OAT_TARGET, true)
-                    : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
+  return found == 1 ? use_numbers(ctx, table, column, OAT_TARGET) : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
 }
 
 /* A column that each row's noise comes from; predictions can do without, as the row's noise is then that of the model. */
@@ -183,7 +221,7 @@ static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role 
   const char *what = role == OAT_WEIGHT ? "weights" : "noise variance";
   size_t column = 0;
   if (is_given(name) && place > 0) {
-    return oat_table_use(ctx, table, place - 1, role, true);
+    return use_numbers(ctx, table, place - 1, role);
   }
   const bool has_room = table->layout->columns > table->count; /* else names like V2 mean other columns than in training */
   const size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
@@ -192,12 +230,14 @@ static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role 
             what);
   }
   return found == 0   ? OATGP_OK
-         : found == 1 ? oat_table_use(ctx, table, column, role, true)
+         : found == 1 ? use_numbers(ctx, table, column, role)
                       : oat_layout_not_one(ctx, table->layout, what, name, found);
 }
 
 oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
   table->names = wanted->names;
+  table->like = true;
+  table->known = wanted->levels;
   PASS_ON(use_inputs(ctx, wanted, table));
   PASS_ON(use_target(ctx, wanted, table));
   const size_t weight = is_placed(table->layout, wanted, wanted->weight_position) ? wanted->weight_position : 0;

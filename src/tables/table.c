@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/memory.h"
 
@@ -14,6 +15,7 @@ oatgp_status oat_table_open(oatgp_context *ctx, const oat_layout *layout, oat_ta
   table->layout = layout;
   PASS_ON(oat_new(ctx, layout->columns, sizeof *table->series, &table->series));
   PASS_ON(oat_new(ctx, layout->columns, sizeof *table->used, &table->used));
+  PASS_ON(oat_new(ctx, layout->columns, sizeof *table->levels, &table->levels));
   return oat_new(ctx, layout->columns, sizeof *table->doubts, &table->doubts);
 }
 
@@ -21,6 +23,11 @@ void oat_table_free(oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
     free(table->series[k].values);
   }
+  for (size_t c = 0; table->doubts != NULL && c < table->layout->columns; c++) {
+    oat_levels_clear(&table->doubts[c].levels);
+    free(table->doubts[c].code);
+  }
+  oat_levels_free_list(table->levels, table->layout != NULL ? table->layout->columns : 0);
   free(table->series);
   free(table->used);
   free(table->doubts);
@@ -36,13 +43,15 @@ static oatgp_status used_twice(oatgp_context *ctx, const oat_table *table, size_
                   oat_show_text(table->layout->names[column]).text, role_names[table->series[k].role], role_names[role]);
 }
 
-oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, oat_role role, bool asked) {
+oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, const oat_series *as) {
   if (table->used[column]) {
-    return used_twice(ctx, table, column, role);
+    return used_twice(ctx, table, column, as->role);
   }
+  oat_series *series = &table->series[table->count++];
   table->used[column] = 1;
-  table->series[table->count++] = (oat_series){.column = column, .role = role, .content = asked ? OAT_CONTENT_NUMBERS : OAT_CONTENT_OPEN};
-  table->looking = table->looking || !asked;
+  *series = *as;
+  series->column = column;
+  table->looking = table->looking || as->content == OAT_CONTENT_OPEN;
   return OATGP_OK;
 }
 
@@ -74,10 +83,12 @@ static oatgp_status bad_cell(oatgp_context *ctx, const oat_table *table, const o
 
 static const char *problem_of(oat_kind kind) { return kind == OAT_TEXT ? "is not a number" : "is infinite or too large"; }
 
-static oatgp_status missing_cell(oatgp_context *ctx, const oat_table *table, const oat_series *series) {
+oatgp_status oat_table_missing(oatgp_context *ctx, const oat_table *table, const oat_series *series) {
   const oat_layout *layout = table->layout;
-  return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': the value is missing; fill it in, or drop such rows with --missing drop",
-                  layout->file, layout->unit, series->first_missing, oat_show_text(layout->names[series->column]).text);
+  const bool may_leave_out = series->content == OAT_CONTENT_WORDS && !series->asked;
+  return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': the value is missing; fill it in, or drop such rows with --missing drop%s",
+                  layout->file, layout->unit, series->first_missing, oat_show_text(layout->names[series->column]).text,
+                  may_leave_out ? ", or leave the column out with --inputs" : "");
 }
 
 static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
@@ -86,7 +97,7 @@ static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_
   }
   *entry->slot = NAN;
   const bool wrong = series->content == OAT_CONTENT_NUMBERS && !table->drop;
-  return wrong ? missing_cell(ctx, table, series) : OATGP_OK;
+  return wrong ? oat_table_missing(ctx, table, series) : OATGP_OK;
 }
 
 static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
@@ -100,10 +111,81 @@ static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_s
   return OATGP_OK;
 }
 
+/* ---- categories ---------------------------------------------------------------------------------------------------- */
+
+/* A number as a level: 7 and 7.0 are the same. */
+static size_t write_level(double value, char *out, size_t room) {
+  int length = snprintf(out, room, "%.15g", value == 0 ? 0 : value);
+  if (strtod(out, NULL) != value) {
+    length = snprintf(out, room, "%.17g", value);
+  }
+  return (size_t)length;
+}
+
+/* *slot <- the code of the cell's level. */
+static oatgp_status take_level(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  const bool number = entry->kind == OAT_NUMBER || entry->cell.text == NULL;
+  char plain[OAT_LONGEST_NUMBER + 8];
+  const oat_piece text = number ? (oat_piece){plain, write_level(entry->value, plain, sizeof plain)} : entry->cell;
+  size_t code = OAT_NO_LEVEL;
+  PASS_ON(oat_levels_take(ctx, &table->levels[series - table->series], text.text, text.length, &code));
+  REFUSE_IF(code == OAT_NO_LEVEL && series->asked, ctx, OATGP_DATA,
+            "'%s': column '%s' has more than %d different values, too many for a category; leave it out of the inputs", table->layout->file,
+            oat_show_text(table->layout->names[series->column]).text, OAT_MOST_LEVELS);
+  series->crowded = series->crowded || code == OAT_NO_LEVEL;
+  *entry->slot = (double)(series->crowded ? 0 : code);
+  return OATGP_OK;
+}
+
+/* A missing text in a column that may yet be left out is an error only if it is not. */
+static oatgp_status put_level(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  if (entry->kind != OAT_MISSING) {
+    return series->crowded ? OATGP_OK : take_level(ctx, table, series, entry);
+  }
+  series->first_missing = series->first_missing > 0 ? series->first_missing : entry->place;
+  *entry->slot = NAN;
+  return series->asked && !table->drop ? oat_table_missing(ctx, table, series) : OATGP_OK;
+}
+
+/* Row i of the first rows of series k, whose value is in its slot if it is a number. */
+static oatgp_status recall_level(oatgp_context *ctx, oat_table *table, size_t k, size_t i) {
+  oat_series *series = &table->series[k];
+  const oat_doubt *doubt = &table->doubts[k];
+  const size_t code = doubt->code != NULL ? doubt->code[i] : 0;
+  oat_entry entry = {.slot = &series->values[i], .kind = OAT_TEXT, .value = series->values[i]};
+  if (code == 0 && isnan(entry.value)) {
+    return OATGP_OK;
+  }
+  if (code > 0) {
+    entry.cell = (oat_piece){doubt->levels.name[code - 1], strlen(doubt->levels.name[code - 1])};
+  }
+  return take_level(ctx, table, series, &entry);
+}
+
+oatgp_status oat_table_recall(oatgp_context *ctx, oat_table *table) {
+  const size_t rows = table->rows < OAT_LOOK_ROWS ? table->rows : OAT_LOOK_ROWS;
+  for (size_t k = 0; k < table->count; k++) {
+    const bool open_before = table->doubts[k].place > 0;
+    for (size_t i = 0; table->series[k].content == OAT_CONTENT_WORDS && open_before && i < rows; i++) {
+      PASS_ON(recall_level(ctx, table, k, i));
+    }
+  }
+  return OATGP_OK;
+}
+
 /* ---- what a column holds ----------------------------------------------------------------------------------------- */
 
+/* Keeps a text that may turn out to be the level of a category. */
+static oatgp_status keep_text(oatgp_context *ctx, oat_doubt *doubt, const oat_entry *entry) {
+  size_t code = 0;
+  PASS_ON(doubt->code == NULL ? oat_new(ctx, OAT_LOOK_ROWS, sizeof *doubt->code, &doubt->code) : OATGP_OK);
+  PASS_ON(oat_levels_take(ctx, &doubt->levels, entry->cell.text, entry->cell.length, &code));
+  doubt->code[entry->row] = 1 + code;
+  return OATGP_OK;
+}
+
 /* A cell of a column that is still being looked at: what is wrong with it is kept for later. */
-static void put_open(const oat_table *table, oat_series *series, const oat_entry *entry) {
+static oatgp_status put_open(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
   oat_doubt *doubt = &table->doubts[series - table->series];
   *entry->slot = entry->kind == OAT_NUMBER ? entry->value : NAN;
   doubt->missing += entry->kind == OAT_MISSING;
@@ -116,6 +198,8 @@ static void put_open(const oat_table *table, oat_series *series, const oat_entry
     doubt->kind = entry->kind;
     doubt->text = show_entry(entry);
   }
+  const bool is_text = entry->kind == OAT_TEXT || entry->kind == OAT_INFINITE;
+  return is_text && entry->cell.text != NULL ? keep_text(ctx, doubt, entry) : OATGP_OK;
 }
 
 /* Where the column has its first wrong cell, or SIZE_MAX. */
@@ -147,30 +231,30 @@ oatgp_status oat_table_settle(oatgp_context *ctx, oat_table *table, size_t rows)
   const oat_series *series = &table->series[wrong];
   const oat_doubt *doubt = &table->doubts[wrong];
   return first == doubt->place ? bad_text(ctx, table, series, first, &doubt->text, problem_of(doubt->kind))
-                               : missing_cell(ctx, table, series);
+                               : oat_table_missing(ctx, table, series);
 }
 
 /* The first rows had no value: the first that comes decides. Values missing before it count only now. */
 static oatgp_status settle_content(oatgp_context *ctx, const oat_table *table, oat_series *series, oat_kind kind) {
   series->content = kind == OAT_TEXT ? OAT_CONTENT_WORDS : OAT_CONTENT_NUMBERS;
   const bool wrong = series->content == OAT_CONTENT_NUMBERS && series->first_missing > 0 && !table->drop;
-  return wrong ? missing_cell(ctx, table, series) : OATGP_OK;
+  return wrong ? oat_table_missing(ctx, table, series) : OATGP_OK;
 }
 
 oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
-  if (series->content == OAT_CONTENT_WORDS || series->content == OAT_CONTENT_OPEN) {
-    if (series->content == OAT_CONTENT_OPEN) {
-      put_open(table, series, entry);
-    }
-    return OATGP_OK;
+  if (series->content == OAT_CONTENT_OPEN) {
+    return put_open(ctx, table, series, entry);
+  }
+  if (series->content == OAT_CONTENT_WORDS) {
+    return put_level(ctx, table, series, entry);
   }
   if (entry->kind == OAT_MISSING) {
     return put_missing(ctx, table, series, entry);
   }
   if (series->content == OAT_CONTENT_UNSEEN) {
-    const oatgp_status status = settle_content(ctx, table, series, entry->kind);
-    if (status != OATGP_OK || series->content == OAT_CONTENT_WORDS) {
-      return status;
+    PASS_ON(settle_content(ctx, table, series, entry->kind));
+    if (series->content == OAT_CONTENT_WORDS) {
+      return put_level(ctx, table, series, entry);
     }
   }
   if (entry->kind == OAT_TEXT || entry->kind == OAT_INFINITE) {
@@ -182,9 +266,7 @@ oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_serie
 oatgp_status oat_table_reserve(oatgp_context *ctx, oat_table *table, size_t rows) {
   for (size_t k = 0; k < table->count; k++) {
     oat_series *series = &table->series[k];
-    if (series->content != OAT_CONTENT_WORDS) {
-      PASS_ON(oat_grow(ctx, table->rows + rows, sizeof *series->values, &series->capacity, &series->values));
-    }
+    PASS_ON(oat_grow(ctx, table->rows + rows, sizeof *series->values, &series->capacity, &series->values));
   }
   return OATGP_OK;
 }

@@ -77,6 +77,12 @@ void oat_list_add_column(oat_list *list, const char *name, size_t number) {
   add(list, name, behind);
 }
 
+void oat_list_add_levels(oat_list *list, const char *name, size_t levels) {
+  char behind[40];
+  snprintf(behind, sizeof behind, " (%zu level%s)", levels, levels == 1 ? "" : "s");
+  add(list, name, behind);
+}
+
 const char *oat_list_end(oat_list *list) {
   if (list->left_out > 0) {
     snprintf(list->text + list->length, sizeof list->text - list->length, " and %zu more", list->left_out);

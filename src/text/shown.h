@@ -25,6 +25,8 @@ typedef struct oat_list {
 void oat_list_add(oat_list *list, const char *name);
 /* The same with its number behind it: 'a' (column 3). */
 void oat_list_add_column(oat_list *list, const char *name, size_t number);
+/* The same with a number of levels: 'a' (3 levels). */
+void oat_list_add_levels(oat_list *list, const char *name, size_t levels);
 /* To be called once, when all names are in. */
 const char *oat_list_end(oat_list *list);
 

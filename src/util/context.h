@@ -11,7 +11,7 @@
 #endif
 
 /* Something that calls with this context share, so that it is not made again for each; freed with the context. */
-enum { OAT_KEPT_KEY = 5 };
+enum { OAT_KEPT_KEY = 7 };
 typedef struct oat_kept {
   void *object; /* or NULL */
   void (*close)(void *object);

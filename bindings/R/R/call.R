@@ -60,7 +60,8 @@ fail <- function(sentence, status = "argument", call = NULL) {
 # Settings whose names are those of columns or are about files; data frames have their own ways.
 file_settings <- c("target", "inputs", "weights", "noise_variance", "header", "missing")
 
-# A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas. Names that are none are the
+# A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas, and
+# parameters may have names. Names that are none are the
 # library's to refuse; those of another verb would have no effect.
 as_settings <- function(settings, verb, call = NULL) {
   if (length(settings) == 0) {
@@ -80,6 +81,9 @@ as_settings <- function(settings, verb, call = NULL) {
   others <- setdiff(intersect(names, settings_table()$name), oatgp_settings(verb)$name)
   if (length(others) > 0) {
     fail(sprintf("the setting '%s' has no effect here; oatgp_settings(\"%s\") lists those that have", others[1], verb), call = call)
+  }
+  if (!is.null(names(settings$parameters)) && is.numeric(settings$parameters)) {
+    settings$parameters <- sprintf("%s=%.17g", names(settings$parameters), settings$parameters)
   }
   preset_first(vapply(settings, setting_text, "", call = call))
 }

@@ -2,9 +2,13 @@
 
 coef.oatgp <- function(object, ...) {
   info <- model_info(object)
-  lengthscales <- info$lengthscales
-  names(lengthscales) <- if (endsWith(info$kernel, "-ard")) paste0("lengthscale.", info$inputs) else "lengthscale"
-  values <- c(sigma = info$sigma, lengthscales, tau = info$tau)
+  if (length(info$parameters) > 0) {
+    values <- c(info$parameters, tau = info$tau)
+  } else {
+    lengthscales <- info$lengthscales
+    names(lengthscales) <- if (endsWith(info$kernel, "-ard")) paste0("lengthscale.", info$inputs) else "lengthscale"
+    values <- c(sigma = info$sigma, lengthscales, tau = info$tau)
+  }
   if (info$has_shape) {
     values <- c(values, shape = info$shape)
   }
@@ -27,11 +31,25 @@ formula.oatgp <- function(x, ...) {
   if (is.null(x$terms)) fail("this model was not made by a formula", call = sys.call()) else stats::formula(x$terms)
 }
 
+# Names with commas between them, without blanks; a comma in parentheses belongs to a name.
+split_names <- function(text) {
+  letters <- strsplit(gsub(" ", "", text, fixed = TRUE), "")[[1]]
+  depth <- cumsum((letters == "(") - (letters == ")"))
+  letters[letters == "," & depth == 0] <- "\n"
+  strsplit(paste(letters, collapse = ""), "\n", fixed = TRUE)[[1]]
+}
+
 # Parameters that the fit has chosen; knots are no parameters of the model, they only approximate it.
 parameter_count <- function(info) {
   fixed <- sub("^fix = ", "", grep("^fix = ", strsplit(info$settings, "\n", fixed = TRUE)[[1]], value = TRUE))
-  fixed <- unlist(strsplit(fixed, "[ ,]+"))
+  fixed <- split_names(fixed)
   free <- c(sigma = 1, lengthscale = length(info$lengthscales), tau = 1, shape = info$has_shape)
+  if (length(info$parameters) > 0) {
+    # a parameter is fixed by its name or by the word for what it is, such as the lengthscale of se(x).lengthscale
+    names <- names(info$parameters)
+    kinds <- sub("^.*[.]([a-z]+)([(].*)?$", "\\1", names)
+    free <- c(tau = 1, stats::setNames(as.numeric(!kinds %in% fixed), gsub(" ", "", names, fixed = TRUE)))
+  }
   mean <- if (info$mean_kind == "linear") 1 + info$d else if (info$mean_kind %in% c("fit", "mean")) 1 else 0
   sum(free[!names(free) %in% fixed]) + mean
 }
@@ -79,7 +97,8 @@ print_call <- function(call) {
 print.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   info <- model_info(x)
   print_call(x$call)
-  cat("Gaussian process: ", model_words(info), "\n\nCoefficients (lengthscales of standardised inputs):\n", sep = "")
+  units <- if (length(info$parameters) > 0) "in the data's units" else "lengthscales of standardised inputs"
+  cat("Gaussian process: ", model_words(info), "\n\nCoefficients (", units, "):\n", sep = "")
   print(format(coef.oatgp(x), digits = digits), quote = FALSE)
   cat("\nObjective:", format(info$objective, digits = digits + 3L), "\n\n")
   invisible(x)
@@ -87,8 +106,11 @@ print.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 
 summary.oatgp <- function(object, ...) {
   info <- model_info(object)
-  lengthscales <- rep_len(info$lengthscales, info$d)
-  inputs <- data.frame(lengthscale = lengthscales, in_units = lengthscales * info$input_scale, row.names = info$inputs)
+  inputs <- NULL
+  if (length(info$parameters) == 0) {
+    lengthscales <- rep_len(info$lengthscales, info$d)
+    inputs <- data.frame(lengthscale = lengthscales, in_units = lengthscales * info$input_scale, row.names = info$inputs)
+  }
   residuals <- if (is.null(object$rows)) NULL else residuals.oatgp(object)
   structure(list(call = object$call, info = info, coefficients = coef.oatgp(object), inputs = inputs, residuals = residuals,
                  logLik = logLik.oatgp(object), sigma = info$tau), class = "summary.oatgp")
@@ -104,12 +126,18 @@ print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), .
     names(quantiles) <- c("Min", "1Q", "Median", "3Q", "Max")
     print(zapsmall(quantiles, digits + 1L), digits = digits)
   }
-  cat("\nInputs, the smaller the lengthscale the stronger the effect:\n")
-  inputs <- x$inputs
-  names(inputs) <- c("lengthscale", "in its units")
-  print(inputs, digits = digits)
   number <- function(value) format(value, digits = digits)
-  cat("\nsd of the function (sigma): ", number(info$sigma), "\nsd of the noise (tau):      ", number(info$tau),
+  if (is.null(x$inputs)) {
+    cat("\nParameters of the kernel, in the data's units:\n")
+    print(data.frame(value = info$parameters), digits = digits)
+  } else {
+    cat("\nInputs, the smaller the lengthscale the stronger the effect:\n")
+    inputs <- x$inputs
+    names(inputs) <- c("lengthscale", "in its units")
+    print(inputs, digits = digits)
+    cat("\nsd of the function (sigma): ", number(info$sigma), sep = "")
+  }
+  cat("\nsd of the noise (tau):      ", number(info$tau),
       "\nprior mean:                 ", number(info$mean), " (", info$mean_kind, ")\n", sep = "")
   if (!is.na(info$loo_rmse)) {
     cat("Leave-one-out: RMSE ", number(info$loo_rmse), ", mean NLP ", number(info$loo_mean_nlp), ", ",

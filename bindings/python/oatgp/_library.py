@@ -221,7 +221,8 @@ class Progress:
 
 _EVENTS = {value: name[len("OATGP_EVENT_") :].lower() for name, value in vars(abi).items() if name.startswith("OATGP_EVENT_")}
 _OF_KNOTS = ("candidates", "predicted", "gain")
-_COUNTS = ("lengthscale_count", "added", "inputs", "max_knots")
+_COUNTS = ("lengthscale_count", "added", "inputs", "max_knots", "parameter_count")
+_OF_NAMED_KERNELS = ("sigma", "shape", "lengthscales")
 _NUMBERS = [
     field[0]
     for field in abi.oatgp_event._fields_
@@ -229,11 +230,19 @@ _NUMBERS = [
 ]
 
 
+def named_parameters(holder: Any) -> Dict[str, float]:
+    """The parameters of an expression, which events, evaluations and models have, in their order."""
+    return {decode(parameter.name): parameter.value for parameter in holder.parameters[: holder.parameter_count]}
+
+
 def _event_dict(event: Any) -> Dict[str, Any]:
     """An event with the keys of a line of the command's --trace."""
     found: Dict[str, Any] = {"event": _EVENTS[event.kind]}
     found.update({name: getattr(event, name) for name in _NUMBERS})
     found["lengthscales"] = event.lengthscales[: event.lengthscale_count]
+    if event.parameter_count:
+        found = {name: value for name, value in found.items() if name not in _OF_NAMED_KERNELS}
+        found["parameters"] = named_parameters(event)
     found["stop"] = event.stop.decode() if event.stop else None
     if event.positions:
         found.update({name: getattr(event, name) for name in _OF_KNOTS})
@@ -394,6 +403,8 @@ class SettingsStruct:
         if name not in TABLE or verb.encode() not in TABLE[name].verbs.split(b","):
             nearest = lib.oatgp_setting_nearest(name.encode(), verb.encode())
             raise TypeError(f"{verb} has no setting '{name}'; the nearest name is '{nearest.contents.name.decode()}'")
+        if name == "parameters" and isinstance(value, Mapping):
+            value = [f"{key}={_as_text(number)}" for key, number in value.items()]
         text = _as_text(value).encode()
         self._texts.append(text)
         with Call() as call:

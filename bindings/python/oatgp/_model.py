@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _abi as abi
 from ._data import ROWS_AT_A_TIME, Data, Table, as_table, counted_from, in_parts, is_path, refuse_masked
-from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt, copy_array, decode, end_interrupted, lib
+from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt, copy_array, decode, end_interrupted, lib, named_parameters
 from ._plot import SVG
 from ._plot import plot as draw_axes
 from ._plot import svg as draw_svg
@@ -90,7 +90,8 @@ def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
         del settings["knots"]
         table = as_table(knots)
         places = table.find_inputs(like.inputs)
-        return Data(table.take(places), names=like.inputs if len(places) == len(like.inputs) else None)
+        factors = [place for place, name in zip(places, like.inputs) if name in like.levels]
+        return Data(table.take(places, factors=factors), names=like.inputs if len(places) == len(like.inputs) else None)
     if not any(mark in os.fspath(knots) for mark in "./"):
         return None
     text, handle, struct = os.fspath(knots), Handle("data"), SettingsStruct("fit", _pick(settings, OF_READING))
@@ -196,7 +197,8 @@ def cv(
 
 
 def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpack[Settings]) -> Evaluation:
-    """The objective at the parameters ``sigma``, ``tau``, ``lengthscale``, ``shape`` and the knots ``knots``.
+    """The objective at the parameters ``sigma``, ``tau``, ``lengthscale``, ``shape`` (of an expression: ``parameters``, ``tau``) and the knots
+    ``knots``.
 
     >>> objective([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0], approx="full", sigma=1, tau=0.5, lengthscale=1).objective  # doctest: +ELLIPSIS
     -3.5...
@@ -212,8 +214,10 @@ def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpa
     if gradient:
         slopes = {"sigma": found.d_log_sigma, "tau": found.d_log_tau, "shape": found.d_log_shape}
         slopes["lengthscales"] = copy_array(found.d_log_lengthscales, (found.lengthscale_count,))
+        if found.parameter_count:
+            slopes = {"parameters": copy_array(found.d_log_parameters, (found.parameter_count,)), "tau": found.d_log_tau}
         slopes["knots"] = copy_array(found.d_knots, (found.knots, found.inputs)) if found.d_knots else None
-    evaluation = Evaluation(found.objective, found.sigma, found.tau, found.shape, found.mean, found.jitter, lengthscales, slopes)
+    evaluation = Evaluation(found.objective, found.sigma, found.tau, found.shape, found.mean, found.jitter, lengthscales, slopes, named_parameters(found))
     lib.oatgp_evaluation_clear(ctypes.byref(found))
     return evaluation
 
@@ -375,8 +379,14 @@ class Model:
         return int(self._info().predict_neighbours)
 
     @property
+    def parameters(self) -> Dict[str, float]:
+        """Of a kernel that is an expression (docs/kernels.md): its parameters by name, in their order and in the data's units.
+        The kernels that have a name have ``sigma``, ``lengthscales`` and ``shape`` instead, and this is empty."""
+        return named_parameters(self._info())
+
+    @property
     def sigma(self) -> float:
-        """Standard deviation of the function, in units of the target."""
+        """Standard deviation of the function, in units of the target; nan for an expression."""
         return float(self._info().sigma)
 
     @property
@@ -504,11 +514,21 @@ class Model:
                 return
             yield Data._of(part)
 
+    def _levels(self) -> List[List[str]]:
+        counts = [lib.oatgp_model_level_count(self._handle, j) for j in range(len(self.inputs))]
+        return [[decode(lib.oatgp_model_level(self._handle, j, i)) for i in range(count)] for j, count in enumerate(counts)]
+
+    @property
+    def levels(self) -> Dict[str, List[str]]:
+        """The levels of the inputs that are categories."""
+        return {name: levels for name, levels in zip(self.inputs, self._levels()) if levels}
+
     def _cut(self, X: Any, y: Any, known: Mapping[str, Any], at_a_time: int) -> Iterator[Data]:
         """A table's rows some at a time: the inputs, by name if they have names, and the columns that are known. Others are not used."""
         table, target = as_table(X), known.get("target") if y is None else None
         weights, noise_variance, inputs = known.get("weights"), known.get("noise_variance"), self.inputs
         places = table.find_inputs(inputs, (target, weights, noise_variance))
+        factors = [place for place, levels in zip(places, self._levels()) if levels]
         names = inputs if len(places) == len(inputs) else None  # of another number the library says what is wrong
         if isinstance(table.values, np.ma.MaskedArray):
             refuse_masked(table.values[:, places], "the inputs")
@@ -521,7 +541,8 @@ class Model:
         for rows in in_parts(table.rows, at_a_time):
             cut: Dict[str, Any] = {role: column[rows] for role, column in columns.items() if column is not None}
             try:
-                part = Data(Table(table.take(places, rows).values, names), target=name, **cut)
+                taken = table.take(places, rows, factors)
+                part = Data(Table(taken.values, names, taken.levels), target=name, **cut)
             except ValueError as error:
                 raise counted_from(rows.start, error) from None
             yield part
@@ -731,6 +752,13 @@ class Model:
 
     # ---- shown --------------------------------------------------------------------------------------------------------
 
+    def _shown_parameters(self) -> Dict[str, str]:
+        info = self._info()
+        if info.parameter_count:
+            return {**{name: f"{value:.5g}" for name, value in self.parameters.items()}, "tau": f"{info.tau:.5g}"}
+        lengthscales = ", ".join(f"{value:.4g}" for value in self.lengthscales)
+        return {"sigma, tau": f"{info.sigma:.5g}, {info.tau:.5g}", "lengthscales": lengthscales}
+
     def _summary(self) -> Dict[str, str]:
         info = self._info()
         scores = self.loo_scores
@@ -740,8 +768,7 @@ class Model:
             "inputs": ", ".join(self.inputs),
             "knots": f"{info.knots} ({self.select})" + (f", and {info.neighbours} neighbours of each row" if info.neighbours else ""),
             "objective": f"{info.objective:.6g}",
-            "sigma, tau": f"{info.sigma:.5g}, {info.tau:.5g}",
-            "lengthscales": ", ".join(f"{value:.4g}" for value in self.lengthscales),
+            **self._shown_parameters(),
             "fit": f"{info.evaluations} evaluations, {info.seconds:.3g} s; ended: {self.stop}",
         }
         if not math.isnan(scores["rmse"]):

@@ -112,7 +112,8 @@ def _objective(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
 
 def _relevance(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
     if len(model.lengthscales) != len(model.inputs):
-        raise ValueError(f"kernel {model.kernel} has one lengthscale for all inputs, and so no relevance of each")
+        why = "is an expression" if model.parameters else "has one lengthscale for all inputs"
+        raise ValueError(f"kernel {model.kernel} {why}, and so has no relevance of each")
     order = np.argsort(model.lengthscales)[::-1]
     axes.barh([model.inputs[j] for j in order], 1 / model.lengthscales[order])
     axes.set(xlabel="1 / lengthscale, standardised inputs", title="Relevance of the inputs")

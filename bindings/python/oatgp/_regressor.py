@@ -39,8 +39,9 @@ _DOC = """Gaussian-process regression that chooses its own knots.
         The model itself: save, certify, leave-one-out and more.
     knots_ : array of shape (n_knots_, d), n_knots_ : int
         The knots, in the data's units. Inputs that were constant have no column (see ``model_.inputs``).
-    kernel_ : str; sigma_, tau_ : float; lengthscales_ : array
-        Covariance, standard deviations of function and noise, and lengthscales in units of the standardised inputs.
+    kernel_ : str; sigma_, tau_ : float; lengthscales_ : array; parameters_ : dict
+        Covariance, standard deviations of function and noise, and lengthscales in units of the standardised inputs; of an expression
+        its parameters by name.
     elbo_ : float
         The objective; of vfe, the lower bound of the log evidence.
     log_evidence_bounds_ : (float, float)
@@ -180,6 +181,10 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
     @property
     def tau_(self) -> float:
         return self._fitted().tau
+
+    @property
+    def parameters_(self) -> Dict[str, float]:
+        return self._fitted().parameters
 
     @property
     def lengthscales_(self) -> Array:

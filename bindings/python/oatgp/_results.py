@@ -83,3 +83,4 @@ class Evaluation:
     jitter: float
     lengthscales: Array
     gradient: Optional[Dict[str, Any]]  #: d/d log sigma ("sigma"), ... and d/d knots (in scaled units), or None
+    parameters: Dict[str, float]  #: of a kernel that is an expression, by name; empty for others

@@ -45,7 +45,7 @@ def test_users_types_are_checked(tmp_path):
     pytest.importorskip("mypy")
     lines = [
         "import oatgp",
-        'oatgp.fit([1.0], [1.0], kernel="spline")',
+        'oatgp.fit([1.0], [1.0], approx="spline")',
         'oatgp.fit([1.0], [1.0], kernl="se")',
         "oatgp.OATGPRegressor(knots=5)",
         'oatgp.fit([1.0], [1.0], jitter="auto")',

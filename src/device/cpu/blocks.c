@@ -41,7 +41,8 @@ static size_t choose_block(const oat_cpu *cpu, size_t n) {
 
 /* Doubles of a lane's sums. */
 static size_t choose_stride(const oat_cpu *cpu) {
-  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p), slopes = oat_gradient_sums_count(k, cpu->rows->d);
+  const size_t k = cpu->config.max_knots, sums = oat_sums_count(k, cpu->rows->p),
+               slopes = oat_gradient_sums_count(oat_cpu_thetas(cpu), k, cpu->rows->d);
   const size_t fits = !cpu->config.fits ? 0 : sums > slopes ? sums : slopes, system = cpu->config.system ? cpu->rows->n + k : 0;
   return fits > system ? fits : system;
 }
@@ -94,7 +95,7 @@ static void take_worker(oat_cpu *cpu, oat_cpu_worker *l) {
   const size_t k = cpu->config.max_knots, tile = cpu->config.system ? cpu->block : 0, wide = k > tile ? k : tile;
   const size_t widest = wide > OAT_CPU_PANEL ? wide : OAT_CPU_PANEL;
   l->v = oat_take_doubles(&cpu->memory, cpu->block, wide);
-  l->work = oat_take_doubles(&cpu->memory, oat_kernel_work(cpu->block, widest, cpu->rows->d), 1);
+  l->work = oat_take_doubles(&cpu->memory, oat_kernel_work(cpu->config.kernel, cpu->block, widest, cpu->rows->d), 1);
   for (int i = 0; i < OAT_CPU_ROW_VECTORS; i++) {
     l->row[i] = oat_take_doubles(&cpu->memory, cpu->block, 1);
   }

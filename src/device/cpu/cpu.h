@@ -86,6 +86,9 @@ static inline oat_cpu *oat_cpu_of(oat_device *device) { return (oat_cpu *)device
 
 static inline oat_cpu_worker *oat_cpu_own(const oat_cpu *cpu) { return &cpu->worker[oat_worker()]; }
 
+/* The most that theta has. */
+static inline size_t oat_cpu_thetas(const oat_cpu *cpu) { return oat_theta_most(cpu->config.kernel, cpu->rows->d); }
+
 static inline double *oat_cpu_sums_of(const oat_cpu *cpu, size_t lane) { return cpu->sums + lane % cpu->slots * cpu->stride; }
 
 /* What a loop over blocks is for, where that is all. */

@@ -48,7 +48,7 @@ static tile tile_at(const oat_rows *rows, size_t item) {
 
 static size_t workers_of(const oat_cpu *cpu) { return oat_workers_for(oat_lanes_for(tiles_of(cpu->rows->n)), cpu->config.where.threads); }
 
-static size_t work_of_tile(const oat_cpu *cpu) { return oat_kernel_work(ROWS, COLUMNS, cpu->rows->d); }
+static size_t work_of_tile(const oat_cpu *cpu) { return oat_kernel_work(cpu->config.kernel, ROWS, COLUMNS, cpu->rows->d); }
 
 /* A loop over the tiles; returns its lanes. */
 static size_t run_tiles(const oat_cpu *cpu, void (*item)(void *self, size_t lane, size_t item), void *self) {
@@ -81,7 +81,7 @@ static place place_of(const oat_cpu *cpu) {
 
 /* Sums of a lane: derivatives in theta and in the signal; or the density of rows left out, and what it is made in. */
 static size_t sums_size(const oat_cpu *cpu) {
-  const size_t slopes = oat_theta_most(cpu->rows->d) + 1, density = 1 + cpu->rows->p;
+  const size_t slopes = oat_cpu_thetas(cpu) + 1, density = 1 + cpu->rows->p;
   return slopes > density ? slopes : density;
 }
 
@@ -206,7 +206,7 @@ typedef struct slopes {
 static void add_tile(void *self, size_t lane, size_t item) {
   const slopes *g = self;
   const oat_cpu *cpu = g->cpu;
-  const size_t count = oat_theta_most(cpu->rows->d);
+  const size_t count = oat_cpu_thetas(cpu);
   const tile at = tile_at(cpu->rows, item);
   const place own = place_of(cpu);
   oat_kernel_gradient sums = {.theta = sums_of(cpu, lane)};
@@ -214,13 +214,16 @@ static void add_tile(void *self, size_t lane, size_t item) {
     memset(sums.theta, 0, (count + 1) * sizeof *sums.theta);
   }
   fill_panel(cpu, &at, own.panel);
-  oat_kernel_cross_slopes(&g->cov, at.x, at.z, own.cross, own.slope, at.x.n, own.work);
-  sums.theta[count] += oat_dot(at.x.n * at.z.n, own.panel, own.cross);
+  if (!oat_covariance_is_tree(&g->cov)) { /* which needs neither the slopes nor the signal */
+    oat_kernel_cross_slopes(&g->cov, at.x, at.z, own.cross, own.slope, at.x.n, own.work);
+    sums.theta[count] += oat_dot(at.x.n * at.z.n, own.panel, own.cross);
+  }
   oat_kernel_cross_adjoint(&g->cov, at.x, at.z, own.panel, own.slope, at.x.n, own.work, &sums);
 }
 
 static void add_tiles(const oat_cpu *cpu, const oat_covariance *cov, oat_exact_gradient *out) {
-  const size_t most = oat_theta_most(cpu->rows->d), count = oat_theta_count(oat_kernel_at(cov->id), cpu->rows->d);
+  const oat_kernel kernel = oat_covariance_kernel(cov);
+  const size_t most = oat_cpu_thetas(cpu), count = oat_theta_count(&kernel, cpu->rows->d);
   slopes g = {cpu, among_rows(cov)};
   const size_t lanes = run_tiles(cpu, add_tile, &g);
   for (size_t lane = 0; lane < lanes; lane++) {
@@ -242,7 +245,14 @@ static void add_diagonal(const oat_cpu *cpu, const oat_exact *exact, oat_exact_g
     out->noise += slope * oat_block_noise_scale(&all, i);
     sum += slope;
   }
-  out->signal += exact->jitter * oat_kernel_share(&exact->cov, all.x, 1) * sum;
+  if (!oat_covariance_is_tree(&exact->cov)) {
+    out->signal += exact->jitter * oat_kernel_share(&exact->cov, all.x, 1) * sum;
+    return;
+  }
+  for (size_t i = 0; i < all.n; i++) {
+    e->c[i] = exact->jitter * sum / (double)all.n;
+  }
+  oat_kernel_diagonal_adjoint(&exact->cov, all.x, e->c, &out->kernel);
 }
 
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out) {

@@ -94,10 +94,24 @@ static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view 
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
 }
 
+/* What goes through k(x, x) of a tree; collapsed, dg_i = -w_i / 2 with the trace penalised, and else 0. */
+static void add_prior(const job *j, size_t lane, const oat_row_block *b) {
+  const oat_cpu_worker *l = oat_cpu_own(j->cpu);
+  double *dg = l->row[4];
+  if (!oat_covariance_is_tree(&j->sparse->cov) || (j->adjoint->collapsed && !j->sparse->trace)) {
+    return;
+  }
+  if (j->adjoint->collapsed) {
+    oat_scaled_copy(b->n, -0.5, l->row[1], dg);
+  }
+  oat_kernel_gradient only = {.theta = j->own[lane].kernel.theta};
+  oat_kernel_diagonal_adjoint(&j->sparse->cov, b->x, dg, &only);
+}
+
 /* Empty sums in the memory of a lane, with the shape of those that are asked for. */
 static oat_gradient_sums sums_of(const job *j, size_t lane) {
   double *base = oat_cpu_sums_of(j->cpu, lane);
-  oat_gradient_sums own = oat_gradient_sums_over(base, j->sparse->k, j->cpu->rows->d);
+  oat_gradient_sums own = oat_gradient_sums_over(base, oat_cpu_thetas(j->cpu), j->sparse->k, j->cpu->rows->d);
   memset(base, 0, j->out->count * sizeof *base);
   own.kernel.z = j->out->kernel.z != NULL ? own.kernel.z : NULL;
   return own;
@@ -116,6 +130,7 @@ static void add_block(void *self, size_t lane, size_t item) {
   } else {
     general_block(j, lane, &b, t);
   }
+  add_prior(j, lane, &b.rows);
   oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, oat_sparse_knots(j->sparse), t.a, b.slope, t.ld, l->work, &j->own[lane].kernel);
 }
 

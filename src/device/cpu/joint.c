@@ -111,7 +111,7 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
   job j = {.cpu = cpu, .sparse = sparse, .among = sparse->cov, .v = {oat_take_doubles(&memory, n, k), n, k, n}, .covariance = covariance};
   oatgp_status status;
   j.among.among = true;
-  j.stride = oat_kernel_work(SIDE, SIDE > k ? SIDE : k, cpu->rows->d);
+  j.stride = oat_kernel_work(cpu->config.kernel, SIDE, SIDE > k ? SIDE : k, cpu->rows->d);
   j.work = oat_take_doubles(&memory, workers_of(n, threads), j.stride);
   double *prior = oat_take_doubles(&memory, n, 1);
   TRY(memory.status);

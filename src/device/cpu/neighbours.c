@@ -36,11 +36,11 @@ static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
                           pairs,
                           pairs,
                           pairs,
-                          pairs + 3 * d,
+                          oat_pairs_work(cpu->config.kernel, m + 1, d),
                           m,
                           k,
                           other ? OAT_NEAR_POINTS * k : 0,
-                          other ? oat_kernel_work(OAT_NEAR_POINTS, k, d) : 0};
+                          other ? oat_kernel_work(cpu->config.kernel, OAT_NEAR_POINTS, k, d) : 0};
   size_t used = 0;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     *parts[i] = memory != NULL ? memory + used : NULL;
@@ -72,7 +72,7 @@ static void take_rows(oat_cpu *cpu) {
   if (cpu->config.fits) {
     near->a = oat_take_doubles(memory, n, k);
     near->z = oat_take_doubles(memory, n, most);
-    near->theta = oat_take_doubles(memory, oat_theta_most(cpu->rows->d), OAT_MOST_LANES);
+    near->theta = oat_take_doubles(memory, oat_cpu_thetas(cpu), OAT_MOST_LANES);
     near->factor = bytes <= (double)cpu->config.memory ? oat_take_doubles(memory, n, most * most) : NULL;
   }
 }

@@ -124,7 +124,7 @@ static void gather_block(void *self, size_t lane, size_t item) {
   if (item == lane) {
     memset(oat_cpu_sums_of(j->cpu, lane), 0, j->out->count * sizeof(double));
   }
-  oat_gradient_sums sums = oat_gradient_sums_over(oat_cpu_sums_of(j->cpu, lane), k, j->cpu->rows->d);
+  oat_gradient_sums sums = oat_gradient_sums_over(oat_cpu_sums_of(j->cpu, lane), oat_cpu_thetas(j->cpu), k, j->cpu->rows->d);
   sums.kernel.z = j->out->kernel.z != NULL ? sums.kernel.z : NULL;
   for (size_t i = 0; i < rows.n; i++) {
     gather(j, rows.first + i, dv.a + i * k);
@@ -135,7 +135,9 @@ static void gather_block(void *self, size_t lane, size_t item) {
   const oat_const_view v = {j->cpu->near.v + rows.first * k, k, rows.n, k};
   oat_gemm(1, oat_as_const(dv), OAT_PLAIN, v, OAT_TRANSPOSED, 1, oat_square(sums.s, k));
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
-  oat_kernel_cross_slopes(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), dv.a, worker->slope, rows.n, worker->work);
+  if (!oat_covariance_is_tree(&j->sparse->cov)) { /* which needs no slopes */
+    oat_kernel_cross_slopes(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), dv.a, worker->slope, rows.n, worker->work);
+  }
   oat_kernel_cross_adjoint(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), t.a, worker->slope, t.ld, worker->work, &sums.kernel);
 }
 
@@ -145,7 +147,8 @@ static void join_gradient(void *self, size_t first, size_t count) {
 }
 
 oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
-  const size_t theta = oat_theta_most(cpu->rows->d);
+  const oat_kernel kernel = oat_covariance_kernel(&sparse->cov);
+  const size_t theta = oat_cpu_thetas(cpu), count = oat_theta_count(&kernel, sparse->cov.d);
   oat_near_job j = oat_near_job_of(cpu, sparse);
   j.adjoint = adjoint;
   j.out = out;
@@ -162,7 +165,7 @@ oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, 
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
     out->dn += j.own[lane].dn;
     out->pairs += j.own[lane].pairs;
-    for (size_t i = 0; i < oat_theta_count(oat_kernel_at(sparse->cov.id), sparse->cov.d); i++) {
+    for (size_t i = 0; i < count; i++) {
       out->kernel.theta[i] += j.own[lane].kernel.theta[i];
     }
   }

@@ -150,7 +150,7 @@ oatgp_status oat_cpu_joint_from_rows(oat_device *device, const oat_sparse *spars
   const oat_point_weights weights = {oat_take(&memory, n * m, sizeof(uint32_t)), oat_take_doubles(&memory, n, m),
                                      oat_take_doubles(&memory, n, k)};
   joint_job j = {oat_near_job_of(cpu, sparse), points, &weights, covariance};
-  j.stride = 2 * side_room(&j) + most * most + most * SIDE + SIDE * SIDE + oat_kernel_work(most, most, points->d);
+  j.stride = 2 * side_room(&j) + most * most + most * SIDE + SIDE * SIDE + oat_kernel_work(cpu->config.kernel, most, most, points->d);
   j.room = oat_take_doubles(&memory, j.stride, cpu->workers);
   oatgp_status status;
   TRY(memory.status);

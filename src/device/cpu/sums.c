@@ -8,10 +8,14 @@ static oat_sums sums_of(const oat_cpu_job *j, size_t lane) {
   return oat_sums_over(oat_cpu_sums_of(j->cpu, lane), j->sparse->k, j->cpu->rows->p);
 }
 
-/* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. */
+/* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. Where k(x, x) varies, OAT_G_OVER_N is the sum of w_i
+ * k(x_i, x_i) until the end. */
 static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, double *scalar) {
   const double *w = oat_cpu_own(j->cpu)->row[1];
   oat_cpu_weights(j->cpu, j->sparse, b);
+  if (oat_covariance_is_tree(&j->sparse->cov)) {
+    scalar[OAT_G_OVER_N] += oat_sum_products(b->n, w, oat_cpu_prior(j->cpu, j->sparse, b));
+  }
   if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which add up */
     scalar[OAT_SUM_W] += (double)b->n * w[0];
     scalar[OAT_LOG_LAMBDA] -= (double)b->n * log(w[0]);
@@ -23,15 +27,17 @@ static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, doub
   }
 }
 
-/* For alpha = 0, at the end: sum g_i / n_i = k(x, x) sum w_i - trace of sum w_i v_i v_i^T, never negative but for
- * rounding. All kernels are stationary: k(x, x) is the same for all rows. */
+/* For alpha = 0, at the end: sum g_i / n_i = sum w_i k(x_i, x_i) - trace of sum w_i v_i v_i^T, never negative but for
+ * rounding. For the kernels of the list k(x, x) is the same for all rows. */
 static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
-  const double prior = oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1);
   double *scalar = sums->scalar, trace = 0;
+  const double whole = oat_covariance_is_tree(&sparse->cov)
+                           ? scalar[OAT_G_OVER_N]
+                           : oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1) * scalar[OAT_SUM_W];
   for (size_t i = 0; i < sparse->k; i++) {
     trace += sums->vwv[i * (sparse->k + 1)];
   }
-  scalar[OAT_G_OVER_N] = fmax(prior * scalar[OAT_SUM_W] - trace, 0);
+  scalar[OAT_G_OVER_N] = fmax(whole - trace, 0);
   scalar[OAT_PENALTY] = sparse->trace ? -0.5 * scalar[OAT_G_OVER_N] : 0;
 }
 

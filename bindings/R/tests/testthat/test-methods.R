@@ -1,3 +1,20 @@
+test_that("a kernel that is an expression names its parameters", {
+  kernel <- "se(lstat) + linear(rm) * matern52(lstat)"
+  fit <- quick(kernel = kernel, parameters = c("se(lstat).lengthscale" = 4, tau = 3), fix = c("se(lstat).lengthscale", "tau"))
+  expect_identical(oatgp:::model_info(fit)$kernel, kernel)
+  expect_named(coef(fit), c("se(lstat).sigma", "se(lstat).lengthscale", "(linear(rm) * matern52(lstat)).sigma",
+                            "matern52(lstat).lengthscale", "tau", "mean"))
+  expect_equal(coef(fit)[["se(lstat).lengthscale"]], 4)
+  expect_equal(coef(fit)[["tau"]], 3)
+  expect_identical(attr(logLik(fit), "df"), 4)
+  expect_identical(attr(logLik(quick(kernel = kernel, fix = "lengthscale")), "df"), 4)
+  expect_identical(attr(logLik(quick(kernel = "se(lstat, rm)", fix = "se(lstat, rm).lengthscale(rm)")), "df"), 4)
+  expect_output(print(fit), "Coefficients (in the data's units):", fixed = TRUE)
+  expect_output(print(summary(fit)), "matern52(lstat).lengthscale", fixed = TRUE)
+  expect_error(quick(kernel = "se(lstat) + linear(age)"), "there is no input 'age'", class = "oatgp_argument")
+  expect_true(all(is.finite(predict(fit, boston[1:3, ]))))
+})
+
 test_that("predictions have the shapes of predict.lm", {
   fit <- quick()
   like <- lm(medv ~ lstat + rm, boston)

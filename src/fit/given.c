@@ -1,0 +1,203 @@
+/* What the settings say of parameters by themselves: lengthscales, the parameters of an expression, and those that stay. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/setup.h"
+#include "text/number.h"
+
+static void trim(const char **text, size_t *length) {
+  while (*length > 0 && **text == ' ') {
+    ++*text;
+    --*length;
+  }
+  while (*length > 0 && (*text)[*length - 1] == ' ') {
+    --*length;
+  }
+}
+
+bool oat_is_number(const char *text, size_t length, double *value) {
+  trim(&text, &length);
+  return oat_read_number(text, length, value) == OAT_NUMBER;
+}
+
+/* Bytes before the first of these characters that is in no parentheses and no quotes. */
+static size_t span_before(const char *text, size_t length, char stop) {
+  size_t depth = 0, i = 0;
+  bool quoted = false;
+  for (; i < length && (quoted || depth > 0 || text[i] != stop); i++) {
+    quoted = quoted != (text[i] == '"');
+    depth += !quoted && text[i] == '(';
+    depth -= !quoted && depth > 0 && text[i] == ')';
+  }
+  return i;
+}
+
+/* The part of a list separated by commas that follows *part, the first one after NULL; false at the end. */
+static bool next_part(const char *list, const char **part, size_t *length) {
+  if (*part == NULL ? *list == '\0' : (*part)[*length] == '\0') {
+    return false;
+  }
+  *part = *part == NULL ? list : *part + *length + 1;
+  *length = span_before(*part, strlen(*part), ',');
+  return true;
+}
+
+static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup->kernel, setup->scaling.d); }
+
+/* One value for all, or one for each. */
+oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup) {
+  const size_t wanted = theta_count(setup) - OAT_LENGTHSCALE;
+  double value, *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
+  const char *part = NULL;
+  size_t length, count = 0;
+  while (next_part(setup->settings->lengthscale, &part, &length)) {
+    if (!oat_is_number(part, length, &value) || !(value > 0)) {
+      return oat_fail(ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
+    }
+    if (count < wanted) {
+      lengthscale[count] = value;
+    }
+    count++;
+  }
+  if (count > 1 && count != wanted) {
+    return oat_fail(ctx, OATGP_ARGUMENT, "%zu lengthscales were given, but kernel %s with %zu inputs has %zu: give that many, or one",
+                    count, setup->kernel->name, setup->scaling.d, wanted);
+  }
+  for (size_t j = 1; count == 1 && j < wanted; j++) {
+    lengthscale[j] = lengthscale[0];
+  }
+  return OATGP_OK;
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------------- */
+
+enum { LONGEST_LIST = 480 };
+
+/* The names of the parameters that the kernel has, each once, with commas between them, as far as there is room. */
+static void list_names(const oat_setup *setup, char *text) {
+  const char *last = "";
+  size_t used = 0;
+  text[0] = '\0';
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    const oat_parameter parameter = oat_parameter_at(setup->kernel, i);
+    const bool own = setup->kernel->expression == NULL || parameter.used;
+    if (own && strcmp(parameter.name, last) != 0 && used + strlen(parameter.name) + sizeof ", ..." < LONGEST_LIST) {
+      used += (size_t)snprintf(text + used, LONGEST_LIST - used, "%s%s", used > 0 ? ", " : "", parameter.name);
+      last = parameter.name;
+    } else if (own && strcmp(parameter.name, last) != 0) {
+      snprintf(text + used, LONGEST_LIST - used, ", ...");
+      return;
+    }
+  }
+}
+
+static oatgp_status none_of(oatgp_context *ctx, const oat_setup *setup, const char *setting, const char *part, size_t length) {
+  char names[LONGEST_LIST];
+  list_names(setup, names);
+  return oat_fail(ctx, OATGP_ARGUMENT, "%s: '%.*s' is none of %s", setting, (int)length, part, names);
+}
+
+/* The place in theta of a parameter of an expression, tau among them, or OAT_NO_PLACE. */
+static oatgp_status find_place(oatgp_context *ctx, const oat_setup *setup, const char *part, size_t length, size_t *place) {
+  char *name = NULL;
+  PASS_ON(oat_new(ctx, length + 1, 1, &name));
+  memcpy(name, part, length);
+  const size_t found = oat_expression_find(setup->kernel->expression, name);
+  *place = strcmp(name, "tau") == 0 ? (size_t)OAT_TAU : found != OAT_NO_PLACE ? OAT_LENGTHSCALE + found : OAT_NO_PLACE;
+  free(name);
+  return OATGP_OK;
+}
+
+/* ---- parameters of an expression ---------------------------------------------------------------------------------------- */
+
+/* Sets one, which is given in the data's units. */
+static oatgp_status set_parameter(oatgp_context *ctx, oat_setup *setup, size_t place, const char *text, size_t length) {
+  const oat_units units = {setup->y_scale, setup->scaling.d, setup->scaling.scale};
+  const oat_parameter parameter = oat_parameter_at(setup->kernel, place);
+  double value = 0;
+  REFUSE_IF(!oat_is_number(text, length, &value) || !(value > 0), ctx, OATGP_ARGUMENT, "parameters: '%.*s' for %s is not a positive number",
+            (int)length, text, parameter.name);
+  setup->start.theta[place] = value / oat_parameter_unit(&parameter, &units);
+  return OATGP_OK;
+}
+
+/* NAME=P */
+static oatgp_status set_named(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length, size_t equals) {
+  const char *name = part;
+  size_t place = OAT_NO_PLACE, of_name = equals;
+  trim(&name, &of_name);
+  PASS_ON(find_place(ctx, setup, name, of_name, &place));
+  if (place == OAT_NO_PLACE) {
+    return none_of(ctx, setup, "parameters", name, of_name);
+  }
+  return set_parameter(ctx, setup, place, part + equals + 1, length - equals - 1);
+}
+
+oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup) {
+  const oat_expression *expression = setup->kernel->expression;
+  const char *part = NULL, *list = setup->settings->parameters;
+  size_t length, count = 0;
+  REFUSE_IF(expression == NULL && *list != '\0', ctx, OATGP_ARGUMENT,
+            "parameters are those of an expression; kernel %s has sigma, lengthscale, tau and shape as settings of their own",
+            setup->kernel->name);
+  while (expression != NULL && next_part(list, &part, &length)) {
+    const size_t equals = span_before(part, length, '=');
+    if (equals < length) {
+      PASS_ON(set_named(ctx, setup, part, length, equals));
+    } else if (count < expression->parameters) {
+      PASS_ON(set_parameter(ctx, setup, OAT_LENGTHSCALE + count, part, length));
+    }
+    count += equals == length;
+  }
+  char names[LONGEST_LIST];
+  list_names(setup, names);
+  REFUSE_IF(count > 0 && count != expression->parameters, ctx, OATGP_ARGUMENT,
+            "parameters: %zu values were given, and the kernel has %zu parameters: %s", count, expression->parameters,
+            names + strlen("tau, "));
+  return OATGP_OK;
+}
+
+/* ---- parameters that stay ----------------------------------------------------------------------------------------------- */
+
+static bool is_word(const char *word, const char *part, size_t length) {
+  return strlen(word) == length && strncmp(word, part, length) == 0;
+}
+
+/* A word for what it is, such as sigma, stands for all of the kind. */
+static bool is_of_kind(const oat_kernel *kernel, size_t place, const char *part, size_t length) {
+  const oat_parameter parameter = oat_parameter_at(kernel, place);
+  if (kernel->expression == NULL || place < OAT_LENGTHSCALE) {
+    return (parameter.used || kernel->expression == NULL) && is_word(parameter.name, part, length);
+  }
+  return is_word(oat_quantity_name(kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity), part, length);
+}
+
+static oatgp_status fix(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
+  bool found = false;
+  size_t place = OAT_NO_PLACE;
+  trim(&part, &length);
+  if (setup->kernel->expression != NULL) {
+    PASS_ON(find_place(ctx, setup, part, length, &place));
+  }
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    if (i == place || is_of_kind(setup->kernel, i, part, length)) {
+      setup->free[i] = false;
+      found = true;
+    }
+  }
+  return found ? OATGP_OK : none_of(ctx, setup, "fix", part, length);
+}
+
+oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup) {
+  const char *part = NULL;
+  size_t length;
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    setup->free[i] = oat_parameter_at(setup->kernel, i).used;
+  }
+  while (status == OATGP_OK && next_part(setup->settings->fix, &part, &length)) {
+    status = fix(ctx, setup, part, length);
+  }
+  return status;
+}

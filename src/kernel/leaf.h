@@ -1,0 +1,65 @@
+/* What a leaf of a kernel expression computes. A kind of leaf is one file that ends with its table (the stationary ones share one);
+ * oatgp_leaves.def lists them, and tree.c makes sums, products and powers of them. */
+#ifndef OAT_LEAF_H
+#define OAT_LEAF_H
+
+#include "kernel/expression.h"
+#include "kernel/kernel.h"
+
+/* A leaf between n points x (input j at x + j * ldx) and one point z (input j at z[j * ldz]), times `scale`. */
+typedef struct oat_leaf_at {
+  const oat_leaf *leaf;
+  const double *parameter; /* its own */
+  const double *weight;    /* 1 / parameter^2 */
+  double scale;
+  size_t n;
+  const double *x;
+  size_t ldx;
+  const double *z;
+  size_t ldz;
+} oat_leaf_at;
+
+enum { OAT_LEAF_KEPT = 2, OAT_LEAF_ROOM = 2 };
+
+/* What the adjoint needs: made with the values, and room. */
+typedef struct oat_leaf_desk {
+  double *kept[OAT_LEAF_KEPT]; /* n each */
+  double *room[OAT_LEAF_ROOM]; /* n each, for one call */
+  double *moments;             /* two for each input */
+} oat_leaf_desk;
+
+/* Sums that the adjoint adds to. */
+typedef struct oat_leaf_gradient {
+  double *parameter; /* in the logarithms of its own parameters */
+  double *z;         /* input j at z[j * ldz], or NULL if it is not wanted */
+  size_t ldz;
+} oat_leaf_gradient;
+
+typedef struct oat_leaf_table {
+  bool smooth; /* differentiable where two points meet, so that knots can be moved by their gradient */
+  bool varies; /* k(x, x) is not the same for all points; else it is 1 */
+  /* the formula of the list, without the scale, for tests; x and z are points with inputs ldx and ldz apart */
+  long double (*formula)(const oat_leaf_at *at, size_t row);
+  /* k_i, and what is kept where desk->kept[0] is not NULL */
+  void (*values)(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k);
+  /* adds sum g_i dk_i, from the values and what was kept */
+  void (*adjoint)(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient);
+  /* where it varies: k(x_i, x_i), with what its adjoint needs in `kept`; and that, whose gradient->z is laid out as x */
+  void (*diagonal)(const oat_leaf_at *at, double *k, double *kept);
+  void (*diagonal_adjoint)(const oat_leaf_at *at, const double *kept, const double *g, oat_leaf_gradient *gradient);
+  const oat_profile *profile; /* of a stationary leaf, which has a lengthscale for each input behind its shape; else NULL */
+} oat_leaf_table;
+
+const oat_leaf_table *oat_leaf_of(oat_leaf_kind kind);
+
+/* Between point `row` of x and z. */
+static inline long double oat_leaf_product(const oat_leaf_at *at, size_t row) {
+  long double sum = 0;
+  for (size_t j = 0; j < at->leaf->inputs; j++) {
+    const size_t input = at->leaf->input[j];
+    sum += (long double)at->x[row + input * at->ldx] * at->z[input * at->ldz];
+  }
+  return sum;
+}
+
+#endif

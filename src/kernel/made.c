@@ -1,0 +1,98 @@
+/* Kernels by their text: those of the list are there, those that are expressions are made, and live in the expression's memory. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/kernel.h"
+#include "util/memory.h"
+
+static oatgp_status kernel_of(oat_expression *expression, const oat_kernel **out) {
+  oat_kernel *kernel = oat_take(&expression->memory, 1, sizeof *kernel);
+  const oatgp_status status = expression->memory.status;
+  if (kernel == NULL) {
+    oat_expression_free(expression);
+    return status;
+  }
+  *kernel = oat_kernel_of_expression(expression);
+  *out = kernel;
+  return OATGP_OK;
+}
+
+/* In quotes, since any name can be. Returns the bytes written. */
+static size_t quote_name(const char *name, char *out) {
+  char *at = out;
+  *at++ = '"';
+  for (; *name != '\0'; name++) {
+    *at++ = *name;
+    if (*name == '"') {
+      *at++ = '"';
+    }
+  }
+  *at++ = '"';
+  return (size_t)(at - out);
+}
+
+static size_t count_categories(const oat_names *inputs) {
+  size_t categories = 0;
+  for (size_t j = 0; inputs->category != NULL && j < inputs->count; j++) {
+    categories += inputs->category[j] ? 1 : 0;
+  }
+  return categories;
+}
+
+/* The leaf of a kernel of the list over all numbers, times a leaf for each category. The list has leaves' names but for one. */
+static oatgp_status with_categories(oatgp_context *ctx, const char *name, const oat_names *inputs, char **out) {
+  const size_t length = strcmp(name, "exponential") == 0 ? 0 : strcspn(name, "-"), numbers = inputs->count - count_categories(inputs);
+  size_t room = sizeof "matern12()" + length, at = 0;
+  for (size_t j = 0; j < inputs->count; j++) {
+    room += sizeof " * categorical(\"\")" + 2 * strlen(inputs->name[j]);
+  }
+  PASS_ON(oat_new(ctx, room, 1, out));
+  if (numbers > 0) {
+    at = (size_t)snprintf(*out, room, length > 0 ? "%.*s()" : "matern12()", (int)length, name);
+  }
+  for (size_t j = 0; j < inputs->count; j++) {
+    if (inputs->category[j]) {
+      at += (size_t)snprintf(*out + at, room - at, "%scategorical(", at > 0 ? " * " : "");
+      at += quote_name(inputs->name[j], *out + at);
+      at += (size_t)snprintf(*out + at, room - at, ")");
+    }
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_kernel_read(oatgp_context *ctx, const char *text, const oat_names *inputs, const oat_kernel **out) {
+  oat_expression *expression = NULL;
+  char *own = NULL;
+  oatgp_status status = OATGP_OK;
+  *out = oat_kernel_find(text);
+  if (*out != NULL && count_categories(inputs) == 0) {
+    return OATGP_OK;
+  }
+  TRY(*out != NULL ? with_categories(ctx, text, inputs, &own) : OATGP_OK);
+  *out = NULL;
+  TRY(oat_expression_read(ctx, own != NULL ? own : text, inputs, &expression));
+  TRY(kernel_of(expression, out));
+done:
+  free(own);
+  return status;
+}
+
+oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out) {
+  oat_expression *expression = NULL;
+  *out = kernel;
+  if (kernel->expression == NULL) {
+    return OATGP_OK;
+  }
+  *out = NULL;
+  PASS_ON(oat_expression_copy(ctx, kernel->expression, inputs, &expression));
+  return kernel_of(expression, out);
+}
+
+void oat_kernel_release(const oat_kernel *kernel) {
+  if (kernel != NULL && kernel->expression != NULL) {
+    oat_expression *expression = NULL;
+    memcpy(&expression, &kernel->expression, sizeof expression); /* it was made here, and is ours to free */
+    oat_expression_free(expression);
+  }
+}
