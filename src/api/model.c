@@ -105,7 +105,7 @@ oatgp_status oatgp_predict_effects(oatgp_context *ctx, const oatgp_model *model,
                                    const oatgp_effect_values *out) {
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, out));
-  return oat_predict_effects(ctx, model, data, over, out);
+  return oat_predict_effects(ctx, model, &(oat_effects_of){data, over, 0, model->effect_count}, out);
 }
 
 oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,

@@ -217,27 +217,24 @@ static void share_out(size_t count, double *share) {
   }
 }
 
-oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *over,
-                                 const oatgp_effect_values *out) {
+oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oat_effects_of *of, const oatgp_effect_values *out) {
   const oat_expression *expression = model->kernel->expression;
   work w = {.ctx = ctx, .memory = {.ctx = ctx}, .model = model};
-  size_t node[OAT_MOST_LEAVES];
+  size_t node[OAT_MOST_LEAVES] = {0};
   oatgp_status status;
   REFUSE_IF(model->neighbours > 0, ctx, OATGP_DATA,
             "effects need a model of knots alone, and this one has neighbours: fit again with neighbours 0 or, where the fit chooses, with "
             "max_knots");
-  TRY(prepare(&w, data, over));
+  TRY(prepare(&w, of->data, of->over));
   w.few.cov = w.sparse.cov;
-  if (expression == NULL) {
-    TRY(find_effect(&w, data, 0, out));
-  } else {
+  if (expression != NULL) {
     oat_expression_summands(expression, node);
   }
-  for (size_t a = 0; expression != NULL && a < model->effect_count; a++) {
-    TRY(find_part(&w, node[a], data, a, out));
+  for (size_t a = 0; a < of->count; a++) {
+    TRY(expression != NULL ? find_part(&w, node[of->first + a], of->data, a, out) : find_effect(&w, of->data, a, out));
   }
   if (out->share != NULL) {
-    share_out(model->effect_count, out->share);
+    share_out(of->count, out->share);
   }
 done:
   oat_rows_free(w.rows);

@@ -11,8 +11,13 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples);
-oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *over,
-                                 const oatgp_effect_values *out);
+/* Which effects, and where: from `first` on `count` of them. */
+typedef struct oat_effects_of {
+  const oatgp_data *data, *over; /* over: NULL for data */
+  size_t first, count;
+} oat_effects_of;
+
+oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oat_effects_of *of, const oatgp_effect_values *out);
 /* weights <- L^-T LB^-T c, without LB for the full GP: the mean is k(x, Z) . weights. */
 void oat_predict_weights(const oatgp_model *model, int threads, double *weights);
 /* Refuses the first of the rows' values that is not finite. */
