@@ -129,7 +129,7 @@ def test_effects(boston, pyplot, tmp_path, command):
     assert axes.get_xlabel() == "lstat" and axes.get_ylabel() == "se(lstat)"
     found = model.effects(X)
     np.testing.assert_allclose(sorted(axes.lines[0].get_ydata()), sorted(found.mean["se(lstat)"]))
-    assert model.plot("effects", X, y, input="linear(rm) * se(lstat)").get_ylabel() == "linear(rm) * se(lstat)"
+    assert model.plot("effects", X, y, input="linear(rm) * se(lstat)#2").get_ylabel() == "linear(rm) * se(lstat)#2"
     assert model.plot("effects", X, y).get_ylabel() == max(found.share, key=found.share.get)
     for wrong, sentence in (("se(z)", "there is no effect 'se\\(z\\)'; there are se\\(lstat\\)"), ("constant", "looks at no input")):
         with pytest.raises(ValueError, match=sentence):
