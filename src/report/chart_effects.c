@@ -82,15 +82,18 @@ static double *sorted(view *v, size_t input) {
 
 static double quantile(const oat_facts *f, const double *in_order, double p) { return in_order[(size_t)(p * (double)(f->data->n - 1))]; }
 
-/* The period of a summand that is a season or a wave alone, in the data's units, or 0. */
+/* The period of a leaf that is a season or a wave, in the data's units, else 0. */
+static double period_of_leaf(const oat_facts *f, const oat_leaf *leaf) {
+  return leaf->kind == OAT_LEAF_periodic || leaf->kind == OAT_LEAF_cosine ? f->model->parameters[leaf->parameter].value : 0;
+}
+
+/* The same of a summand that is such a leaf alone. */
 static double period_of(const view *v) {
   const oat_expression *e = v->f->model->kernel->expression;
   size_t node[OAT_MOST_LEAVES];
   oat_expression_summands(e, node);
   const oat_node *root = &e->node[node[v->effect - v->f->model->effects]];
-  const oat_leaf *leaf = root->kind == OAT_NODE_LEAF ? &e->leaf[root->leaf] : NULL;
-  return leaf != NULL && (leaf->kind == OAT_LEAF_periodic || leaf->kind == OAT_LEAF_cosine) ? v->f->model->parameters[leaf->parameter].value
-                                                                                            : 0;
+  return root->kind == OAT_NODE_LEAF ? period_of_leaf(v->f, &e->leaf[root->leaf]) : 0;
 }
 
 /* The range of its numbers; of what repeats itself more often, the last periods. */
@@ -99,11 +102,17 @@ static double lowest_of(const view *v) {
   return shown > 0 && v->f->highest[v->along] - shown > low ? v->f->highest[v->along] - shown : low;
 }
 
-/* So many values that a wave is drawn round. */
+/* So many values that a wave is drawn round, however smooth it is within its period. */
 static size_t count_values(const view *v) {
-  const oat_covariance cov = oat_model_sparse(v->f->model).cov;
-  const double length = oat_kernel_lengthscale(&cov, v->along) * v->f->model->scaling.scale[v->along];
-  const double wanted = 6 * (v->f->highest[v->along] - lowest_of(v)) / length;
+  const oat_facts *const f = v->f;
+  const oat_expression *e = f->model->kernel->expression;
+  const oat_covariance cov = oat_model_sparse(f->model).cov;
+  double length = oat_kernel_lengthscale(&cov, v->along) * f->model->scaling.scale[v->along];
+  for (size_t i = 0; i < e->leaves; i++) {
+    const double period = period_of_leaf(f, &e->leaf[i]);
+    length = period > 0 && e->leaf[i].input[0] == v->along ? fmin(length, period / 4) : length;
+  }
+  const double wanted = 6 * (f->highest[v->along] - lowest_of(v)) / length;
   return wanted > MOST_VALUES ? MOST_VALUES : wanted > FEW_VALUES ? (size_t)wanted : FEW_VALUES;
 }
 

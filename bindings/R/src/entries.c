@@ -172,9 +172,9 @@ static oatgp_status effects_work(job *j, SEXP *value) {
   SET_VECTOR_ELT(list, 4, Rf_allocVector(STRSXP, count));
   SET_VECTOR_ELT(list, 5, Rf_allocVector(VECSXP, count));
   name_effects(model, count, VECTOR_ELT(list, 4), VECTOR_ELT(list, 5));
-  return oatgp_predict_effects(j->ctx, model, j->data, j->knots,
-                               &(oatgp_effect_values){REAL(VECTOR_ELT(list, 0)), REAL(VECTOR_ELT(list, 1)), REAL(VECTOR_ELT(list, 2)),
-                                                      REAL(VECTOR_ELT(list, 3))});
+  return oatgp_predict_effects(
+      j->ctx, model, j->data, j->knots,
+      &(oatgp_effect_values){REAL(VECTOR_ELT(list, 0)), REAL(VECTOR_ELT(list, 1)), REAL(VECTOR_ELT(list, 2)), REAL(VECTOR_ELT(list, 3))});
 }
 
 SEXP entry_effects(SEXP model, SEXP frame, SEXP over, SEXP settings) {
