@@ -54,7 +54,7 @@ test_that("terms are drawn", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_identical(plot(fit, which = "terms"), fit)
-  expect_identical(oatgp:::panels(fit, "terms"), 2)
+  expect_equal(oatgp:::panels(fit, "terms"), 2)
 })
 
 test_that("predictions have the shapes of predict.lm", {
