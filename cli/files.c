@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-enum { MOST_FILES = CLI_MOST_POSITIONALS + 11, LONGEST_PATH = 4096 };
+enum { MOST_FILES = CLI_MOST_POSITIONALS + 12, LONGEST_PATH = 4096 };
 
 typedef struct file {
   const char *role; /* as the user knows it: "DATA", "--trace" */
@@ -28,7 +28,7 @@ static size_t list_files(const cli *c, file files[MOST_FILES]) {
       {"-o", c->options.output, true},          {"--trace", c->options.trace, true},     {"--checkpoint", c->settings.checkpoint, true},
       {"--cov", c->options.cov, true},          {"--knots", c->options.knots, true}, /* of info */
       {"--knots", cli_knots_file(c), false},    {"--config", c->options.config, false},  {"--data", c->options.data, false},
-      {"--against", c->options.against, false}, {"--resume", c->settings.resume, false},
+      {"--against", c->options.against, false}, {"--resume", c->settings.resume, false}, {"--over", c->options.over, false},
   };
   size_t count = 0;
   files[count++] = (file){"standard output", "-", true};

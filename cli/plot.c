@@ -125,9 +125,10 @@ const cli_verb cli_plot = {
     .details =
         "KIND is one of: observed (against predicted), residuals, calibration (coverage of intervals of every probability, and the "
         "histogram "
-        "of the probability integral transform), partial (the prediction as each input changes), objective (against the number of knots, "
+        "of the probability integral transform), partial (the prediction as each input changes), effects (of the summands of a covariance "
+        "that is a sum), objective (against the number of knots, "
         "with every kept and dropped one), knots (on the fit, on a map of its uncertainty, or among the rows), relevance (of the inputs), "
-        "evidence (bounds of the exact one). The first four need DATA, with the target. Without -o the figure is printed in letters; '-o "
+        "evidence (bounds of the exact one). The first five need DATA, with the target. Without -o the figure is printed in letters; '-o "
         "-' "
         "prints SVG. PNG and PDF are made by rsvg-convert, if that is installed.",
     .example =

@@ -21,10 +21,11 @@ enum column { MEAN, SD_LATENT, SD, LOWER, UPPER };
 
 /* The table that is written, column after column in one block. */
 typedef struct table {
-  size_t rows, capacity, fixed, samples, columns;
+  size_t rows, capacity, fixed, parts, samples, columns; /* parts: effects */
   double *block;
   double **values;
   char (*sample_names)[NAME_SIZE];
+  char **part_names;
   const char **names;
 } table;
 
@@ -42,7 +43,9 @@ typedef struct work {
   oatgp_stream *stream;
   oatgp_csv *csv; /* NULL before the first row and where only JSON is wanted */
   table t;
-  size_t rows; /* done */
+  oatgp_data *over;       /* rows of --over, or NULL */
+  double *centre, *share; /* for each effect */
+  size_t rows;            /* done */
 } work;
 
 static oatgp_status read_wishes(cli *c, wishes *out) {
@@ -59,28 +62,64 @@ static oatgp_status read_wishes(cli *c, wishes *out) {
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
-static oatgp_status make_table(cli *c, size_t samples, table *t) {
+/* How many of the columns are of effects: means, and then standard deviations. */
+static size_t part_columns(const cli *c, const table *t) { return t->parts * (c->options.mean_only ? 1 : 2); }
+
+static oatgp_status name_parts(cli *c, const oatgp_model *model, table *t) {
+  oatgp_status status;
+  oatgp_effect effect;
+  t->part_names = cli_new(c, part_columns(c, t), sizeof *t->part_names, &status);
+  for (size_t j = 0; status == OATGP_OK && j < part_columns(c, t); j++) {
+    oatgp_effect_at(model, j % t->parts, &effect);
+    const size_t room = sizeof "mean_" + strlen(effect.name);
+    t->part_names[j] = cli_new(c, room, 1, &status);
+    if (status == OATGP_OK) {
+      snprintf(t->part_names[j], room, "%s_%s", j < t->parts ? "mean" : "sd", effect.name);
+      t->names[t->fixed + j] = t->part_names[j];
+    }
+  }
+  return status;
+}
+
+static size_t count_parts(const oatgp_model *model) {
+  oatgp_effect effect;
+  size_t count = 0;
+  while (oatgp_effect_at(model, count, &effect)) {
+    count++;
+  }
+  return count;
+}
+
+static oatgp_status make_table(cli *c, const oatgp_model *model, size_t samples, table *t) {
   static const char *const fixed[FIXED_COLUMNS] = {"mean", "sd_latent", "sd", "lower", "upper"};
   oatgp_status status;
   *t = (table){.fixed = c->options.mean_only ? 1 : FIXED_COLUMNS, .samples = samples};
-  t->columns = t->fixed + samples;
+  t->parts = c->options.parts ? count_parts(model) : 0;
+  const size_t before = t->fixed + part_columns(c, t);
+  t->columns = before + samples;
   t->values = cli_new(c, t->columns, sizeof *t->values, &status);
   TRY(status);
   t->names = cli_new(c, t->columns, sizeof *t->names, &status);
   TRY(status);
   t->sample_names = cli_new(c, samples, sizeof *t->sample_names, &status);
   TRY(status);
-  for (size_t j = 0; j < t->columns; j++) {
-    t->names[j] = j < t->fixed ? fixed[j] : t->sample_names[j - t->fixed];
+  TRY(name_parts(c, model, t));
+  for (size_t j = 0; j < t->fixed; j++) {
+    t->names[j] = fixed[j];
   }
   for (size_t j = 0; j < samples; j++) {
     snprintf(t->sample_names[j], NAME_SIZE, "sample%zu", j + 1);
+    t->names[before + j] = t->sample_names[j];
   }
 done:
   return status;
 }
 
-static void free_table(table *t) {
+static void free_table(const cli *c, table *t) {
+  for (size_t j = 0; t->part_names != NULL && j < part_columns(c, t); j++) {
+    free(t->part_names[j]);
+  }
+  free(t->part_names);
   free(t->block);
   free(t->values);
   free(t->names);
@@ -118,6 +157,16 @@ static oatgp_status fill_interval(work *w) {
   return OATGP_OK;
 }
 
+static oatgp_status fill_parts(work *w, const oatgp_data *data) {
+  table *t = &w->t;
+  double **v = t->values + t->fixed;
+  if (t->parts == 0) {
+    return OATGP_OK;
+  }
+  const oatgp_effect_values out = {v[0], w->c->options.mean_only ? NULL : v[t->parts], w->centre, w->share};
+  return oatgp_predict_effects(w->c->ctx, w->model, data, w->over, &out);
+}
+
 static oatgp_status fill_table(work *w, const oatgp_data *data) {
   cli *c = w->c;
   table *t = &w->t;
@@ -130,8 +179,9 @@ static oatgp_status fill_table(work *w, const oatgp_data *data) {
     TRY(oatgp_predict_sd(c->ctx, w->model, data, &(oatgp_prediction_sd){v[MEAN], v[SD_LATENT], v[SD]}));
     TRY(fill_interval(w));
   }
+  TRY(fill_parts(w, data));
   if (t->samples > 0) {
-    TRY(oatgp_predict_samples(c->ctx, w->model, data, t->samples, (uint64_t)c->settings.seed, v[t->fixed]));
+    TRY(oatgp_predict_samples(c->ctx, w->model, data, t->samples, (uint64_t)c->settings.seed, v[t->columns - t->samples]));
   }
 done:
   return status;
@@ -172,6 +222,20 @@ done:
   return status;
 }
 
+/* "parts": for each effect the average that was taken off, and its share of the variance. */
+static void add_parts(const work *w, cli_json *json) {
+  cli_json parts = cli_json_begin();
+  oatgp_effect effect;
+  for (size_t a = 0; a < w->t.parts; a++) {
+    cli_json one = cli_json_begin();
+    oatgp_effect_at(w->model, a, &effect);
+    cli_json_number(&one, "centre", w->centre[a]);
+    cli_json_number(&one, "share", w->share[a]);
+    cli_json_object(&parts, effect.name, &one);
+  }
+  cli_json_object(json, "parts", &parts);
+}
+
 static oatgp_status print_json(const work *w) {
   cli *c = w->c;
   const table *t = &w->t;
@@ -185,6 +249,9 @@ static oatgp_status print_json(const work *w) {
   }
   if (*c->options.cov != '\0') {
     cli_json_text(&json, "cov", c->options.cov);
+  }
+  if (w->t.parts > 0) {
+    add_parts(w, &json);
   }
   return cli_json_end(c, &json, stdout, true);
 }
@@ -203,7 +270,9 @@ done:
   return status;
 }
 
-static bool needs_all_rows(const work *w) { return w->t.samples > 0 || *w->c->options.cov != '\0' || !wants_csv(w->c); }
+static bool needs_all_rows(const work *w) {
+  return w->t.samples > 0 || *w->c->options.cov != '\0' || !wants_csv(w->c) || (w->t.parts > 0 && w->over == NULL);
+}
 
 static oatgp_status predict_stream(work *w) {
   const size_t rows = needs_all_rows(w) ? SIZE_MAX : ROWS_AT_A_TIME;
@@ -228,13 +297,32 @@ static void end_by_signal(cli *c) {
   raise(cli_signals_caught());
 }
 
+/* Rows of --over, and room for what is said of each effect. */
+static oatgp_status prepare_parts(work *w) {
+  cli *c = w->c;
+  oatgp_status status;
+  w->centre = cli_new(c, w->t.parts, sizeof *w->centre, &status);
+  TRY(status);
+  w->share = cli_new(c, w->t.parts, sizeof *w->share, &status);
+  TRY(status);
+  if (*c->options.over != '\0') {
+    TRY(oatgp_data_read_for(c->ctx, c->options.over, w->model, &c->settings, -1, &w->over));
+  }
+done:
+  return status;
+}
+
 static oatgp_status run(cli *c) {
   oatgp_status status;
   work w = {.c = c};
   TRY(read_wishes(c, &w.wanted));
+  if (*c->options.over != '\0' && !c->options.parts) {
+    return cli_usage_error(c, "--over is of use with --parts alone");
+  }
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &w.model));
   TRY(oatgp_stream_open(c->ctx, c->positionals[1], w.model, &c->settings, -1, &w.stream));
-  TRY(make_table(c, w.wanted.samples, &w.t));
+  TRY(make_table(c, w.model, w.wanted.samples, &w.t));
+  TRY(prepare_parts(&w));
   cli_signals_catch(0);
   cli_progress_rows(c, 0, NAN);
   if (wants_csv(c) && !to_file(c) && isatty(STDOUT_FILENO) == 1) {
@@ -249,7 +337,10 @@ static oatgp_status run(cli *c) {
   TRY(closed);
   TRY(c->options.json ? print_json(&w) : OATGP_OK);
 done:
-  free_table(&w.t);
+  free_table(c, &w.t);
+  free(w.centre);
+  free(w.share);
+  oatgp_data_free(w.over);
   oatgp_stream_free(w.stream);
   oatgp_model_free(w.model);
   return status;
@@ -264,9 +355,12 @@ const cli_verb cli_predict = {
         "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
         "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
         "in its order. Rows are read, predicted and written some at a time, so that DATA may be larger than the memory (but not with "
-        "--samples, --cov, or --json without -o). A file appears when it is complete; an interrupted run leaves none.",
+        "--samples, --cov, --parts without --over, or --json without -o). With --parts, mean_PART and sd_PART are the effects of a "
+        "covariance that is a sum: the posterior of each summand less its average over rows. They and one level add up to the mean. A file "
+        "appears when it is complete; an interrupted run leaves none.",
     .example =
         "  oatgp predict model.oatgp new.csv -o predictions.csv\n"
-        "  oatgp predict model.oatgp new.csv --interval 0.9 --latent --samples 20 --seed 7 > draws.csv",
+        "  oatgp predict model.oatgp new.csv --interval 0.9 --latent --samples 20 --seed 7 > draws.csv\n"
+        "  oatgp predict sum.oatgp new.csv --parts --over train.csv -o effects.csv",
     .run = run,
 };

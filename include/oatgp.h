@@ -384,6 +384,28 @@ OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
                                              uint64_t seed, double *samples);
 
+/* ---- effects: the summands of a kernel that is a sum ------------------------------------------------------------- */
+
+/* One of them. A kernel that is no sum has one effect, which is all of it. Everything belongs to the model. */
+typedef struct oatgp_effect {
+  const char *name;     /* as the kernel's text has it: "se(time)", "periodic(time) * se(time)" */
+  size_t input_count;   /* the inputs that it looks at, as numbers of the model's inputs */
+  const size_t *inputs; /* input_count */
+} oatgp_effect;
+OATGP_API int oatgp_effect_at(const oatgp_model *model, size_t index, oatgp_effect *out); /* 0 past the end */
+
+/* Posterior of the effects at n rows; each array may be NULL. An effect is centred: it is the summand less its average over some rows, and
+ * its sd is that of this difference. The prediction is the prior mean, all centres and all effects added up. */
+typedef struct oatgp_effect_values {
+  double *mean, *sd; /* n for each effect, one effect after the other */
+  double *centre;    /* for each effect: the average that was taken off */
+  double *share;     /* for each effect: the variance of its mean over the rows of the average, as a share of the sum over all effects */
+} oatgp_effect_values;
+/* Averages are over the rows of `over`; NULL: those of data. Of more than 2000 rows, every so many of them stand for all in the sd of the
+ * average. O(rows x knots^2) for each effect. A model with neighbours is refused. */
+OATGP_API oatgp_status oatgp_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *over,
+                                             const oatgp_effect_values *out);
+
 typedef struct oatgp_scores {
   size_t n;
   double rmse, srmse;    /* srmse = rmse / sd(y of these rows); NaN for fewer than two rows or a constant y */

@@ -268,6 +268,7 @@ static oatgp_status predict_script(world *w) {
   oatgp_status status = OATGP_OK;
   for (size_t m = 0; m < LENGTH(models); m++) {
     TRY(oatgp_predict(ctx, models[m], w->data, &out));
+    TRY(oatgp_predict_effects(ctx, models[m], w->data, w->data, &(oatgp_effect_values){.mean = room, .sd = room + ROWS}));
     TRY(oatgp_predict_covariance(ctx, models[m], w->data, room));
     TRY(oatgp_predict_samples(ctx, models[m], w->data, DRAWS, 1, room));
     TRY(oatgp_score(ctx, models[m], w->data, w->full, &scores));

@@ -647,7 +647,32 @@ says out "              se(a).lengthscale                0.7" "lists them"
 works "info --json of it" info sum.oatgp --json
 near "$(json 'se(a).lengthscale')" 0.7 1e-12 "the file has them"
 works "predict with it" predict sum.oatgp train.csv -o sum.csv
+works "its parts" predict sum.oatgp train.csv --parts -o parts.csv
+check "their columns" test "$(head -1 parts.csv)" = \
+  "mean,sd_latent,sd,lower,upper,mean_se(a),mean_linear(b) * matern52(a),sd_se(a),sd_linear(b) * matern52(a)"
+check "the rest is as without them" sh -c 'cut -d, -f1-5 parts.csv | cmp -s - sum.csv'
+check "parts have mean 0, and with a level they are the mean" awk -F, 'NR == 2 { level = $1 - $6 - $7 }
+  NR > 1 { a += $6; b += $7; d = $1 - $6 - $7 - level; if (d * d > 1e-18 || !($8 > 0) || !($9 > 0)) exit 1 }
+  END { exit !(a * a < 1e-18 && b * b < 1e-18) }' parts.csv
+works "parts over other rows" predict sum.oatgp test.csv --parts --over train.csv --mean-only
+check "have means alone" test "$(head -1 out)" = "mean,mean_se(a),mean_linear(b) * matern52(a)"
+head -4 train.csv >few.csv
+works "parts of a few rows over all" predict sum.oatgp few.csv --parts --over train.csv
+cp out few-parts.csv
+check "are those of all" sh -c 'head -4 parts.csv | paste -d, - few-parts.csv | awk -F, "NR > 1 { d = \$6 - \$15; e = \$8 - \$17
+  if (d * d + e * e > 1e-16) exit 1 }"'
+works "parts as JSON" predict sum.oatgp train.csv --parts --json
+check "JSON of parts is valid" valid_json out
+has_keys "has each with its share" "mean_se(a)" parts "se(a)" centre share
+works "plot effects" plot effects sum.oatgp train.csv -o effects.svg
+says effects.svg ">se(a)<" "has the names of the parts"
+says help.plot "effects" "plot --help has effects"
+refuses 1 "there is no figure 'effects' of this model: effects are the summands" plot effects m.oatgp train.csv -o x.svg
+refuses 1 "effects need a model of knots alone, and this one has neighbours" predict near.oatgp test.csv --parts
+refuses 2 "--over is of use with --parts alone" predict sum.oatgp test.csv --over train.csv
+refuses 2 "would overwrite --over 'train.csv'" predict sum.oatgp test.csv --parts --over train.csv -o train.csv
 works "its report" report sum.oatgp train.csv -o sum.html
+says sum.html "Effect of se(a)" "shows the parts"
 says sum.html "<tr><th scope=\"row\">(linear(b) * matern52(a)).sigma</th>" "names them, too"
 works "objective of it" objective train.csv --target y --inputs a,b --kernel "$sum" --parameters 1,0.7,0.5,2 --tau 0.3 --knots 4 \
   --gradient --json

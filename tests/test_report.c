@@ -111,9 +111,15 @@ typedef struct sort {
 
 static void every_figure_of_every_sort_of_model(void **state) {
   static const sort sorts[] = {
-      {1, "vfe", "se-ard", "oat-gain", " relevance partial evidence "}, {2, "vfe", "se-ard", "simultaneous", " evidence "},
-      {2, "full", "se", "simultaneous", " relevance evidence "},        {4, "fitc", "matern52-ard", "simultaneous", " evidence "},
-      {4, "full", "matern32-ard", "simultaneous", " knots evidence "},
+      {1, "vfe", "se-ard", "oat-gain", " relevance partial effects evidence "},
+      {2, "vfe", "se-ard", "simultaneous", " effects evidence "},
+      {2, "full", "se", "simultaneous", " relevance effects evidence "},
+      {4, "fitc", "matern52-ard", "simultaneous", " effects evidence "},
+      {4, "full", "matern32-ard", "simultaneous", " knots effects evidence "},
+      {2, "vfe", "se(x1) + linear(x2)", "simultaneous", " relevance evidence "},
+      {1, "full", "se(x1) + periodic(x1)", "simultaneous", " relevance partial evidence "},
+      {4, "dtc", "se(x1, x2, x4) + constant + se(x3) * linear(x1)", "simultaneous", " relevance evidence "},
+      {2, "vfe", "se(x1) * se(x2)", "simultaneous", " relevance effects evidence "},
   };
   scratch *s = *state;
   s->settings.knots = "6";
@@ -147,7 +153,7 @@ static void every_figure_of_every_sort_of_model(void **state) {
   }
 }
 
-/* Two inputs with long names, and bounds of the evidence: a model that has every figure. */
+/* Two inputs with long names, and bounds of the evidence: a model that has every figure but that of a sum. */
 static oatgp_model *with_all_figures(scratch *s, oatgp_data *data) {
   static const char *const names[] = {"an input of many letters", "the other"};
   oatgp_certificate certificate;
@@ -181,7 +187,7 @@ static void rows_at_the_ends_of_all_numbers(void **state) {
     oatgp_model *model = must_fit(s, data, NULL);
     oatgp_figure figure;
     for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-      if (strcmp(figure.name, "evidence") != 0 &&
+      if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "effects") != 0 &&
           (d > 1 || (strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0))) {
         expect_svg(s, model, far, figure.name);
       }
@@ -337,7 +343,7 @@ static void every_figure_in_letters(void **state) {
   oatgp_model *model = with_all_figures(s, data);
   oatgp_figure figure;
   for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-    for (size_t width = 24; width <= 78; width += 54) {
+    for (size_t width = 24; width <= 78 && strcmp(figure.name, "effects") != 0; width += 54) {
       size_t size = 0;
       must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = width, .height = 12}));
       char *const text = read_bytes_back(s, &size);
@@ -348,6 +354,47 @@ static void every_figure_in_letters(void **state) {
       free(text);
     }
   }
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* A curve for each summand of numbers, a point and a bar for each level, a series for each level beside numbers; a season shows two
+ * periods, and what looks at no input nothing. */
+static void effects_of_a_sum(void **state) {
+  scratch *s = *state;
+  enum { N = 60 };
+  static const char *const names[] = {"time", "kind"}, *const levels[] = {"low", "mid", "top"};
+  double x[2 * N], y[N];
+  size_t size = 0;
+  for (size_t i = 0; i < N; i++) {
+    x[2 * i] = 0.2 * (double)i;
+    x[2 * i + 1] = (double)(i * 7 % 3);
+    y[i] = sin(6.2831853 * x[2 * i]) + 0.3 * x[2 * i] * x[2 * i + 1] + x[2 * i + 1] + 0.01 * (double)(i * i % 7);
+  }
+  oatgp_data *data = make_data(s, N, 2, x, y);
+  must(s, oatgp_data_set_names(s->ctx, data, names, "sales"));
+  must(s, oatgp_data_set_levels(s->ctx, data, 1, LENGTH(levels), levels));
+  s->settings.kernel = "periodic(time) + categorical(kind) + linear(time) * categorical(kind) + constant";
+  s->settings.parameters = "periodic(time).period=1";
+  s->settings.fix = "period";
+  s->settings.approx = "full";
+  s->settings.max_iter = 20;
+  oatgp_model *model = must_fit(s, data, NULL);
+  must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "effects", .path = s->path}));
+  char *text = read_bytes_back(s, &size);
+  assert_int_equal(count(text, "What periodic(time) adds to sales: "), 1);
+  assert_int_equal(count(text, "What constant adds"), 0);
+  assert_int_equal(count(text, "the last 2 periods are shown"), 1);
+  assert_int_equal(count(text, ">kind = low<"), 1);
+  assert_int_equal(count(text, ">kind = top<"), 1);
+  assert_int_equal(count(text, "drawn for some values of kind"), 1);
+  assert_int_equal(count(text, ">mid<"), 1);
+  free(text);
+  must(s, oatgp_report(s->ctx, model, data, NULL, s->path));
+  text = read_bytes_back(s, &size);
+  assert_int_equal(count(text, "<h3>Effect of categorical(kind)</h3>"), 1);
+  assert_int_equal(count(text, "<h2 id=\"effects\">What the inputs do</h2>"), 1);
+  free(text);
   oatgp_model_free(model);
   oatgp_data_free(data);
 }
@@ -666,6 +713,7 @@ int main(void) {
       WITH_SCRATCH(the_history_of_an_updated_model),
       WITH_SCRATCH(figures_in_letters),
       WITH_SCRATCH(every_figure_in_letters),
+      WITH_SCRATCH(effects_of_a_sum),
       WITH_SCRATCH(the_page_has_it_all),
       WITH_SCRATCH(new_rows_and_other_locales),
       WITH_SCRATCH(borrowed_rows),

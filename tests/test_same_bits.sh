@@ -84,6 +84,7 @@ uses() {
   does "$m-loo" loo "$m.oatgp" "$d" -o "$m-loo.csv" --json
   does "$m-certify" certify "$m.oatgp" "$d" --exact --json
   does "$m-report" report "$m.oatgp" "$d" -o "$m-report.html"
+  does "$m-parts" predict "$m.oatgp" ../new.csv --parts --over "$d"
   does "$m-partial" plot partial "$m.oatgp" "$d" -o "$m-partial.svg"
   if [ "$m" != full ]; then
     does "$m-update" update "$m.oatgp" ../new.csv -o "$m-updated.oatgp"

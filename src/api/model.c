@@ -93,6 +93,21 @@ oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model,
   return oat_predict_samples(ctx, model, data, count, seed, samples);
 }
 
+int oatgp_effect_at(const oatgp_model *model, size_t index, oatgp_effect *out) {
+  if (model == NULL || out == NULL || index >= model->effect_count) {
+    return 0;
+  }
+  *out = model->effects[index];
+  return 1;
+}
+
+oatgp_status oatgp_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *over,
+                                   const oatgp_effect_values *out) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, out));
+  return oat_predict_effects(ctx, model, &(oat_effects_of){data, over, 0, model->effect_count}, out);
+}
+
 oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                          oatgp_scores *out) {
   OAT_NEED_CONTEXT(ctx);

@@ -386,6 +386,77 @@ done:
   return status;
 }
 
+/* ---- summands --------------------------------------------------------------------------------------------------------------------------- */
+
+size_t oat_expression_summands(const oat_expression *e, size_t node[OAT_MOST_LEAVES]) {
+  size_t count = 1, at = e->nodes - 1;
+  while (e->node[at].kind == OAT_NODE_SUM) {
+    at = e->node[at].left;
+    count++;
+  }
+  at = e->nodes - 1;
+  for (size_t i = count; i-- > 1; at = e->node[at].left) {
+    node[i] = e->node[at].right;
+  }
+  node[0] = at;
+  return count;
+}
+
+static bool has_right(const oat_node *node) { return node->kind == OAT_NODE_SUM || node->kind == OAT_NODE_PRODUCT; }
+
+/* used <- the nodes that `root` is made of; returns how many they are. */
+static size_t find_below(const oat_expression *e, size_t root, bool *used) {
+  size_t count = 0;
+  used[root] = true;
+  for (size_t i = root + 1; i-- > 0;) {
+    const oat_node *node = &e->node[i];
+    if (used[i] && node->kind != OAT_NODE_LEAF) {
+      used[node->left] = true;
+    }
+    if (used[i] && has_right(node)) {
+      used[node->right] = true;
+    }
+    count += used[i] ? 1 : 0;
+  }
+  return count;
+}
+
+oatgp_status oat_expression_of_node(oatgp_context *ctx, const oat_expression *e, size_t root, oat_expression **out) {
+  bool used[OAT_MOST_NODES] = {false};
+  size_t place[OAT_MOST_NODES] = {0};
+  oat_expression *part = NULL;
+  PASS_ON(oat_new(ctx, 1, sizeof *part, &part));
+  *part = *e;
+  part->memory = (oat_scratch){.ctx = ctx};
+  part->node = oat_take(&part->memory, find_below(e, root, used), sizeof *part->node);
+  if (part->node == NULL) {
+    const oatgp_status status = part->memory.status;
+    oat_expression_free(part);
+    return status;
+  }
+  part->nodes = 0;
+  for (size_t i = 0; i <= root; i++) {
+    if (used[i]) {
+      oat_node *node = &part->node[place[i] = part->nodes++];
+      *node = e->node[i];
+      node->left = node->kind != OAT_NODE_LEAF ? place[node->left] : 0;
+      node->right = has_right(node) ? place[node->right] : 0;
+    }
+  }
+  *out = part;
+  return OATGP_OK;
+}
+
+void oat_expression_inputs(const oat_expression *e, size_t d, bool *used) {
+  memset(used, 0, d * sizeof *used);
+  for (size_t i = 0; i < e->nodes; i++) {
+    const oat_leaf *leaf = e->node[i].kind == OAT_NODE_LEAF ? &e->leaf[e->node[i].leaf] : NULL;
+    for (size_t j = 0; leaf != NULL && j < leaf->inputs; j++) {
+      used[leaf->input[j]] = true;
+    }
+  }
+}
+
 void oat_expression_free(oat_expression *expression) {
   if (expression != NULL) {
     oat_scratch_free(&expression->memory);

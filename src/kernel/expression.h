@@ -89,6 +89,13 @@ const char *oat_quantity_name(oat_quantity quantity); /* "lengthscale" */
 size_t oat_leaf_parameters(const oat_leaf *leaf);
 /* The part of the text that a node stands for, such as a summand, with the leaves' labels. The caller frees it. */
 oatgp_status oat_expression_part(oatgp_context *ctx, const oat_expression *expression, size_t node, char **out);
+/* The summands of the whole, from left to right: their nodes into `node`. Returns how many there are, 1 if it is no sum. */
+size_t oat_expression_summands(const oat_expression *expression, size_t node[OAT_MOST_LEAVES]);
+/* The part that a node stands for as an expression of the same parameters: leaves and parameters are borrowed, and theta is that of the
+ * whole. */
+oatgp_status oat_expression_of_node(oatgp_context *ctx, const oat_expression *expression, size_t node, oat_expression **out);
+/* used <- for each of the d inputs, whether a leaf of the expression looks at it. */
+void oat_expression_inputs(const oat_expression *expression, size_t d, bool *used);
 /* The place of the parameter with this name, or OAT_NO_PLACE. Blanks outside of quotes do not matter. */
 size_t oat_expression_find(const oat_expression *expression, const char *name);
 

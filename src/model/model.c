@@ -74,6 +74,53 @@ oatgp_status oat_model_keep_rows(oatgp_context *ctx, oatgp_model *model, const o
   return OATGP_OK;
 }
 
+static void take_effect_inputs(oat_scratch *memory, size_t d, const bool *used, oatgp_effect *effect) {
+  size_t *const inputs = oat_take(memory, d, sizeof *inputs);
+  effect->inputs = inputs;
+  for (size_t j = 0; inputs != NULL && j < d; j++) {
+    if (used == NULL || used[j]) {
+      inputs[effect->input_count++] = j;
+    }
+  }
+}
+
+/* Name and inputs of a summand of an expression. */
+static oatgp_status name_effect(oatgp_model *model, size_t node, bool *used, oatgp_effect *effect) {
+  const oat_expression *whole = model->kernel->expression;
+  oat_scratch *memory = &model->memory;
+  oat_expression *part = NULL;
+  char *name = NULL;
+  oatgp_status status;
+  TRY(oat_expression_of_node(memory->ctx, whole, node, &part));
+  TRY(oat_expression_part(memory->ctx, whole, node, &name));
+  oat_expression_inputs(part, model->d, used);
+  effect->name = oat_take_text(memory, name);
+  take_effect_inputs(memory, model->d, used, effect);
+  TRY(memory->status);
+done:
+  oat_expression_free(part);
+  free(name);
+  return status;
+}
+
+/* The summands of the kernel, for the user. */
+static oatgp_status name_effects(oatgp_model *model) {
+  const oat_expression *expression = model->kernel->expression;
+  size_t node[OAT_MOST_LEAVES];
+  model->effect_count = expression != NULL ? oat_expression_summands(expression, node) : 1;
+  model->effects = oat_take(&model->memory, model->effect_count, sizeof *model->effects);
+  bool *const used = oat_take(&model->memory, model->d, sizeof *used);
+  PASS_ON(model->memory.status);
+  if (expression == NULL) {
+    model->effects[0].name = model->kernel->name;
+    take_effect_inputs(&model->memory, model->d, NULL, &model->effects[0]);
+  }
+  for (size_t i = 0; expression != NULL && i < model->effect_count; i++) {
+    PASS_ON(name_effect(model, node[i], used, &model->effects[i]));
+  }
+  return model->memory.status;
+}
+
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   const size_t d = model->d, k = model->k, p = model->p;
   oat_scratch *memory = &model->memory;
@@ -97,7 +144,7 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
     model->r = oat_take_doubles(memory, k, 1);
     model->noise = oat_take_doubles(memory, k, 1);
   }
-  return memory->status;
+  return memory->status == OATGP_OK ? name_effects(model) : memory->status;
 }
 
 void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {

@@ -111,6 +111,8 @@ struct oatgp_model {
   size_t history_count;
   double *selection; /* selection_count x (OAT_SELECTION_WIDTH + d): every knot that was proposed, kept or dropped */
   size_t selection_count;
+  size_t effect_count;         /* the summands of the kernel */
+  oatgp_effect *effects;       /* for the user */
   double *slopes;              /* for the user: made by oat_model_finish */
   oatgp_parameter *parameters; /* of an expression, likewise */
 };

@@ -84,8 +84,7 @@ done:
   return status;
 }
 
-/* Refuses the first of n values that is not finite. */
-static oatgp_status check_finite(oatgp_context *ctx, const oatgp_data *data, const double *values, const char *what) {
+oatgp_status oat_predict_check(oatgp_context *ctx, const oatgp_data *data, const double *values, const char *what) {
   for (size_t i = 0; i < data->n; i++) {
     if (!isfinite(values[i])) {
       return oat_fail(ctx, OATGP_NUMERIC,
@@ -96,8 +95,7 @@ static oatgp_status check_finite(oatgp_context *ctx, const oatgp_data *data, con
   return OATGP_OK;
 }
 
-/* weights <- L^-T LB^-T c, without LB for the full GP. */
-static void mean_weights(const oatgp_model *model, int threads, double *weights) {
+void oat_predict_weights(const oatgp_model *model, int threads, double *weights) {
   const oat_view view = {weights, model->k, 1, model->k};
   memcpy(weights, model->c, model->k * sizeof *weights);
   if (model->approx->sparse) {
@@ -119,10 +117,10 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
   TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(oat_new_matrix(ctx, model->k, 1, &weights));
   TRY(load(ctx, model, rows, &device));
-  mean_weights(model, oat_where_of(ctx).threads, weights);
+  oat_predict_weights(model, oat_where_of(ctx).threads, weights);
   TRY(oat_model_prior_mean(ctx, model, rows, mean));
   TRY(device->table->means(device, &sparse, weights, model->number[OAT_NUMBER_Y_SCALE], mean));
-  TRY(check_finite(ctx, data, mean, "mean"));
+  TRY(oat_predict_check(ctx, data, mean, "mean"));
 done:
   oat_rows_free(rows);
   free(weights);
@@ -180,8 +178,8 @@ static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, c
   TRY(memory.status);
   TRY(oat_model_inputs(ctx, model, data, &rows));
   TRY(predict_points(ctx, model, rows, mean, variance));
-  TRY(check_finite(ctx, data, mean, "mean"));
-  TRY(check_finite(ctx, data, variance, "variance"));
+  TRY(oat_predict_check(ctx, data, mean, "mean"));
+  TRY(oat_predict_check(ctx, data, variance, "variance"));
   oat_loop loop = oat_chunks(data->n, 5 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = hand_over;
   loop.self = &(handing_over){model, data, mean, variance, out};

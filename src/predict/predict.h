@@ -11,6 +11,17 @@ oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, cons
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples);
+/* Which effects, and where: from `first` on `count` of them. */
+typedef struct oat_effects_of {
+  const oatgp_data *data, *over; /* over: NULL for data */
+  size_t first, count;
+} oat_effects_of;
+
+oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oat_effects_of *of, const oatgp_effect_values *out);
+/* weights <- L^-T LB^-T c, without LB for the full GP: the mean is k(x, Z) . weights. */
+void oat_predict_weights(const oatgp_model *model, int threads, double *weights);
+/* Refuses the first of the rows' values that is not finite. */
+oatgp_status oat_predict_check(oatgp_context *ctx, const oatgp_data *data, const double *values, const char *what);
 /* The knots of a sparse model in the order that the user sees, in the data's units, and the posterior of f there: into
  * whichever of these is not NULL. */
 oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, double *knots, double *mean, double *sd);

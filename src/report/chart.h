@@ -23,7 +23,7 @@ typedef struct oat_chart {
 } oat_chart;
 
 extern const oat_chart oat_chart_objective, oat_chart_knots, oat_chart_relevance, oat_chart_observed, oat_chart_residuals,
-    oat_chart_calibration, oat_chart_partial, oat_chart_evidence;
+    oat_chart_calibration, oat_chart_partial, oat_chart_effects, oat_chart_evidence;
 
 const oat_chart *oat_chart_at(size_t index); /* NULL past the end */
 

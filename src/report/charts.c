@@ -8,8 +8,9 @@
 
 #include "data/data.h"
 
-static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration, &oat_chart_objective,
-                                          &oat_chart_knots,    &oat_chart_relevance, &oat_chart_partial,     &oat_chart_evidence};
+static const oat_chart *const charts[] = {&oat_chart_observed,  &oat_chart_residuals, &oat_chart_calibration,
+                                          &oat_chart_objective, &oat_chart_knots,     &oat_chart_relevance,
+                                          &oat_chart_partial,   &oat_chart_effects,   &oat_chart_evidence};
 
 const oat_chart *oat_chart_at(size_t index) { return index < sizeof charts / sizeof *charts ? charts[index] : NULL; }
 

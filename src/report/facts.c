@@ -186,6 +186,17 @@ static oatgp_status choose_shown(oat_facts *f) {
   return OATGP_OK;
 }
 
+static oatgp_status share_effects(oat_facts *f) {
+  const size_t count = f->model->effect_count;
+  if (count < 2 || f->model->neighbours > 0) {
+    return OATGP_OK;
+  }
+  f->effect_share = oat_take_doubles(&f->memory, count, 1);
+  PASS_ON(f->memory.status);
+  return oat_predict_effects(f->ctx, f->model, &(oat_effects_of){f->data, NULL, 0, count},
+                             &(oatgp_effect_values){.share = f->effect_share});
+}
+
 static oatgp_status look_at_rows(oat_facts *f) {
   const size_t n = f->data->n;
   if (f->data->y != NULL) {
@@ -199,6 +210,7 @@ static oatgp_status look_at_rows(oat_facts *f) {
     PASS_ON(predict_rows(f));
     PASS_ON(rank(f->ctx, n, f->nlp, f->n_worst, f->worst));
   }
+  PASS_ON(share_effects(f));
   return choose_shown(f);
 }
 

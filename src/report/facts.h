@@ -24,6 +24,7 @@ typedef struct oat_facts {
   double *mean, *sd, *residual, *nlp;      /* n each, of an observation; residual over sd. NULL without a target */
   bool left_out;                           /* the rows are those of the fit, each predicted without itself */
   oatgp_scores scores;                     /* with a target */
+  double *effect_share;                    /* of each summand of the kernel; NULL if there is one, or there are neighbours */
   size_t n_shown, n_worst, *shown, *worst; /* rows that are drawn; rows by falling nlp (with a target) */
 } oat_facts;
 

@@ -345,6 +345,8 @@ static void add_head(page *p) {
   add(p, "</style>\n</head>\n<body>\n");
 }
 
+static bool has_summands(const oat_facts *f) { return oat_chart_effects.panels(f) > 0; }
+
 static void add_summary(page *p) {
   const oat_facts *const f = p->f;
   const double sd = f->scores.rmse / f->scores.srmse; /* none for one row or a target that is the same in all */
@@ -362,6 +364,7 @@ static void add_summary(page *p) {
   add(p, "</ul>\n<nav aria-label=\"Parts\">");
   add(p, f->d == 1 ? "<a href=\"#knots\">The fit</a><a href=\"#scores\">How well it predicts</a>"
                    : "<a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a><a href=\"#knots\">Knots</a>");
+  add(p, f->d == 1 && has_summands(f) ? "<a href=\"#effects\">What it is made of</a>" : "");
   add(p,
       "<a href=\"#worst\">Rows predicted worst</a><a href=\"#fitted\">What was fitted</a></nav>\n</header>\n"
       "<main id=\"report\">\n");
@@ -375,10 +378,15 @@ static void add_end(page *p) {
   add(p, "</script>\n</body>\n</html>\n");
 }
 
+/* The summands where the kernel is a sum. With one input the fit says the rest. */
 static oatgp_status add_effects(page *p) {
-  static const oat_chart *const charts[] = {&oat_chart_relevance, &oat_chart_partial};
-  add_heading(p, "effects", "What the inputs do");
-  return add_figures(p, sizeof charts / sizeof *charts, charts);
+  static const oat_chart *const charts[] = {&oat_chart_effects, &oat_chart_relevance, &oat_chart_partial};
+  const size_t first = has_summands(p->f) ? 0 : 1, end = p->f->d == 1 ? 1 : sizeof charts / sizeof *charts;
+  if (first == end) {
+    return OATGP_OK;
+  }
+  add_heading(p, "effects", p->f->d == 1 ? "What it is made of" : "What the inputs do");
+  return add_figures(p, end - first, charts + first);
 }
 
 /* With one input the knots stand on the fit, which shows all there is to see of the input. */
@@ -393,7 +401,7 @@ static oatgp_status fill(page *p) {
   add_summary(p);
   PASS_ON(p->f->d == 1 ? add_knots(p) : OATGP_OK);
   PASS_ON(add_predictions(p));
-  PASS_ON(p->f->d == 1 ? OATGP_OK : add_effects(p));
+  PASS_ON(add_effects(p));
   PASS_ON(p->f->d == 1 ? OATGP_OK : add_knots(p));
   add_worst(p);
   add_fitted(p);

@@ -1,6 +1,6 @@
 # Plots with R's own graphics.
 
-plot_names <- c("effects", "residuals", "qq", "history")
+plot_names <- c("effects", "terms", "residuals", "qq", "history")
 
 plot.oatgp <- function(x, which = c("effects", "residuals"), level = 0.95, ask = NULL, ...) {
   which <- match.arg(which, plot_names, several.ok = TRUE)
@@ -11,7 +11,7 @@ plot.oatgp <- function(x, which = c("effects", "residuals"), level = 0.95, ask =
     before <- graphics::par(ask = TRUE)
     on.exit(graphics::par(before))
   }
-  draw <- list(effects = plot_effects, residuals = plot_residuals, qq = plot_qq, history = plot_history)
+  draw <- list(effects = plot_effects, terms = plot_terms, residuals = plot_residuals, qq = plot_qq, history = plot_history)
   for (name in which) {
     draw[[name]](x, level = level, ...)
   }
@@ -23,7 +23,7 @@ grDevices_interactive <- function() {
 }
 
 panels <- function(x, which) {
-  sum(ifelse(which == "effects", model_info(x)$d, 1))
+  sum(ifelse(which == "effects", model_info(x)$d, ifelse(which == "terms", sum(lengths(model_terms(x)) > 0), 1)))
 }
 
 # Where the other inputs are held: the medians of the rows, or the centre that the model knows.
@@ -77,6 +77,36 @@ plot_effects <- function(object, level, ...) {
     if (info$knots > 0) {
       graphics::rug(knots.oatgp(object)[[j]], col = "#D55E00", lwd = 1.5, quiet = TRUE)
     }
+  }
+}
+
+# The inputs of each term, by its name.
+model_terms <- function(object) {
+  found <- effect_rows(object, own_rows(object)$x[1, , drop = FALSE])
+  stats::setNames(found$inputs, found$name)
+}
+
+# The posterior of each term less its average, as plot() does for gam(): along the first of its inputs, the others held at their medians.
+plot_terms <- function(object, level, ...) {
+  info <- model_info(object)
+  rows <- own_rows(object, sys.call())
+  z <- stats::qnorm((1 + level) / 2)
+  at <- middle(object, info)
+  terms <- model_terms(object)
+  for (a in which(lengths(terms) > 0)) {
+    j <- terms[[a]][1]
+    grid <- seq(min(rows$x[, j]), max(rows$x[, j]), length.out = 201)
+    inputs <- matrix(at, 201, info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
+    inputs[, j] <- grid
+    found <- effect_rows(object, inputs)
+    mean <- found$mean[, a]
+    half <- z * found$sd[, a]
+    ours <- list(type = "n", ylim = range(mean - half, mean + half), xlab = info$inputs[j], ylab = names(terms)[a])
+    draw_points(plot, list(grid, mean), ours, list(...))
+    band(grid, mean - half, mean + half, "grey75")
+    graphics::abline(h = 0, lty = 2, col = "grey35")
+    graphics::lines(grid, mean, lwd = 2, col = "#0072B2")
+    graphics::rug(rows$x[, j], col = "grey35", quiet = TRUE)
   }
 }
 

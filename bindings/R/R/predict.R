@@ -15,10 +15,39 @@ predict_rows <- function(object, frame, threads = NULL, call = NULL) {
   result
 }
 
+# The effects at rows without NA: the summands of the covariance, less their averages over the rows of the fit or, where the model does not hold
+# them, over these.
+effect_rows <- function(object, x, threads = NULL, call = NULL) {
+  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
+  over <- if (is.null(object$rows)) NULL else list(x = object$rows$x)
+  receive(.Call(C_entry_effects, object$model, list(x = x), over, settings), call)
+}
+
+# As predict() does for lm() and gam() with type = "terms": a column for each term, and what they are to be added to as an attribute.
+predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
+  x <- rows$x
+  complete <- which(rowSums(is.na(x)) == 0)
+  if (length(complete) == 0) {
+    fail("there is no row without NA, and so no term", "data", call)
+  }
+  found <- effect_rows(object, x[complete, , drop = FALSE], threads, call)
+  spread <- function(values) {
+    all <- matrix(NA_real_, nrow(x), ncol(values), dimnames = list(rownames(x), found$name))
+    all[complete, ] <- values
+    stats::napredict(omitted, all)
+  }
+  level <- predict_rows(object, rows, threads, call)[complete, "mean"] - rowSums(found$mean)
+  linear <- !is.null(model_info(object)$slopes)
+  fit <- structure(spread(found$mean), constant = if (linear) level else mean(level), share = stats::setNames(found$share, found$name))
+  if (se.fit) list(fit = fit, se.fit = spread(found$sd), residual.scale = sigma.oatgp(object)) else fit
+}
+
 predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", "confidence", "prediction"), level = 0.95,
-                          cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL, ...) {
+                          cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL, type = c("response", "terms"),
+                          ...) {
   call <- sys.call()
   interval <- match.arg(interval)
+  type <- match.arg(type)
   if (...length() > 0) {
     fail(sprintf("predict() has no argument '%s'", names(list(...))[1]), call = call)
   }
@@ -35,6 +64,12 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     kept <- setdiff(seq_len(NROW(newdata)), omitted)
     noise <- lapply(noise, function(values) if (length(values) == NROW(newdata)) values[kept] else values)
     rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call, levels = new$levels)
+  }
+  if (type == "terms") {
+    if (interval != "none" || cov) {
+      fail("terms have neither interval nor cov: use se.fit", call = call)
+    }
+    return(predict_terms(object, rows, se.fit, omitted, threads, call))
   }
   values <- predict_rows(object, rows, threads, call)
   pad <- function(v) stats::napredict(omitted, v)

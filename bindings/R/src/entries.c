@@ -132,6 +132,56 @@ SEXP entry_predict(SEXP model, SEXP frame, SEXP settings) {
   return run_job(&j, predict_work);
 }
 
+static int count_effects(const oatgp_model *model) {
+  oatgp_effect effect;
+  int count = 0;
+  while (oatgp_effect_at(model, (size_t)count, &effect)) {
+    count++;
+  }
+  return count;
+}
+
+/* Their names, and the numbers of their inputs, from 1. */
+static void name_effects(const oatgp_model *model, int count, SEXP names, SEXP inputs) {
+  oatgp_effect effect;
+  for (int a = 0; a < count; a++) {
+    oatgp_effect_at(model, (size_t)a, &effect);
+    SET_STRING_ELT(names, a, Rf_mkCharCE(effect.name, CE_UTF8));
+    SET_VECTOR_ELT(inputs, a, Rf_allocVector(INTSXP, (R_xlen_t)effect.input_count));
+    for (size_t j = 0; j < effect.input_count; j++) {
+      INTEGER(VECTOR_ELT(inputs, a))[j] = (int)effect.inputs[j] + 1;
+    }
+  }
+}
+
+/* model, frame, frame of the rows that averages are over or NULL, settings. The other rows are in the place of knots, which there are none of. */
+static oatgp_status effects_work(job *j, SEXP *value) {
+  static const char *const names[] = {"mean", "sd", "centre", "share", "name", "inputs"};
+  const oatgp_model *model = NULL;
+  NEED(settings_from_texts(j, j->argument[3]));
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  if (j->argument[2] != R_NilValue) {
+    NEED(data_from_frame(j, j->argument[2], &j->knots));
+  }
+  const int n = (int)oatgp_data_rows(j->data), count = count_effects(model);
+  SEXP list = *value = PROTECT(named_list(6, names));
+  for (int i = 0; i < 4; i++) {
+    SET_VECTOR_ELT(list, i, i < 2 ? Rf_allocMatrix(REALSXP, n, count) : Rf_allocVector(REALSXP, count));
+  }
+  SET_VECTOR_ELT(list, 4, Rf_allocVector(STRSXP, count));
+  SET_VECTOR_ELT(list, 5, Rf_allocVector(VECSXP, count));
+  name_effects(model, count, VECTOR_ELT(list, 4), VECTOR_ELT(list, 5));
+  return oatgp_predict_effects(
+      j->ctx, model, j->data, j->knots,
+      &(oatgp_effect_values){REAL(VECTOR_ELT(list, 0)), REAL(VECTOR_ELT(list, 1)), REAL(VECTOR_ELT(list, 2)), REAL(VECTOR_ELT(list, 3))});
+}
+
+SEXP entry_effects(SEXP model, SEXP frame, SEXP over, SEXP settings) {
+  job j = {.argument = {model, frame, over, settings}};
+  return run_job(&j, effects_work);
+}
+
 static oatgp_status covariance_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
   NEED(model_behind(j, j->argument[0], &model));

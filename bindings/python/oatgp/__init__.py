@@ -17,7 +17,7 @@ from ._data import Data
 from ._library import Interrupted, OatgpWarning, lib
 from ._model import Model, cv, fit, objective
 from ._plot import SVG, figures
-from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores
+from ._results import Certificate, Effects, Evaluation, HeldOut, Prediction, Scores
 
 if TYPE_CHECKING:
     from ._regressor import OATGPRegressor as OATGPRegressor
@@ -27,6 +27,7 @@ __version__: str = lib.oatgp_version().decode()
 __all__ = [
     "Certificate",
     "Data",
+    "Effects",
     "Evaluation",
     "HeldOut",
     "Interrupted",

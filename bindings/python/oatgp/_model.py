@@ -18,7 +18,7 @@ from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt,
 from ._plot import SVG
 from ._plot import plot as draw_axes
 from ._plot import svg as draw_svg
-from ._results import Certificate, Evaluation, HeldOut, Prediction, Scores, from_struct
+from ._results import Certificate, Effects, Evaluation, HeldOut, Prediction, Scores, from_struct
 from ._settings import OF_FILES, OF_READING, OF_ROWS
 
 if TYPE_CHECKING:
@@ -587,6 +587,38 @@ class Model:
                 call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
         return _join(found)
 
+    def _effect_list(self) -> List[Tuple[str, List[int]]]:
+        """Name and inputs of each summand of the covariance."""
+        effect = abi.oatgp_effect()
+        found: List[Tuple[str, List[int]]] = []
+        while lib.oatgp_effect_at(self._handle, len(found), ctypes.byref(effect)):
+            found.append((decode(effect.name), [effect.inputs[j] for j in range(effect.input_count)]))
+        return found
+
+    def effects(self, X: Any, over: Any = None, *, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Effects:
+        """Posterior of each summand of a covariance that is a sum, as ``oatgp predict --parts`` writes it.
+
+        Parameters
+        ----------
+        X : array, data frame, Arrow table, path or Data
+            Rows, as for ``predict``.
+        over : the same, optional
+            Rows over which each effect has mean 0, such as those of the fit (default: X).
+        **reading
+            Of files: ``header`` and ``missing``.
+        """
+        (data,) = self._parts(X, threads, reading, sys.maxsize)
+        (others,) = [None] if over is None else self._parts(over, threads, reading, sys.maxsize)
+        names = [name for name, _ in self._effect_list()]
+        n, count = len(data), len(names)
+        mean, sd, centre, share = np.empty((count, n)), np.empty((count, n)), np.empty(count), np.empty(count)
+        room = abi.oatgp_effect_values(*(address(values) for values in (mean, sd, centre, share)))
+        with Call(threads=threads) as call:
+            call("oatgp_predict_effects", self._handle, data.handle, _handle_of(others), ctypes.byref(room))
+        return Effects(
+            dict(zip(names, mean)), dict(zip(names, sd)), dict(zip(names, map(float, centre))), dict(zip(names, map(float, share)))
+        )
+
     def covariance(self, X: Any, **reading: Unpack[OfReading]) -> Array:
         """Joint covariance of the function at the rows."""
         (data,) = self._parts(X, 1, reading, sys.maxsize)
@@ -728,16 +760,17 @@ class Model:
 
         Parameters
         ----------
-        figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance"}
+        figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance", "effects"}
             Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of
-            intervals, the objective during the fit, relevance of the inputs.
+            intervals, the objective during the fit, relevance of the inputs, one effect of a covariance that is a sum.
         X, y, **rows
-            Rows; observed, residuals and calibration need them. Rows of the fit are predicted without themselves; those of a fit with
+            Rows; observed, residuals, calibration and effects need them. Rows of the fit are predicted without themselves; those of a fit with
             ``weights`` or ``noise_variance`` need them here, too.
         ax : matplotlib axes, optional
             Where to draw.
         input : str, optional
-            For ``partial``: the input (default: the most relevant).
+            For ``partial``: the input (default: the most relevant). For ``effects``: the name of the summand (default: that with the largest
+            share of the variance).
         """
         data = None if X is None else self._rows(X, y, rows, need_target=False)
         axes = draw_axes(self, figure, data, ax, input)

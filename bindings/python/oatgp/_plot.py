@@ -164,6 +164,29 @@ def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None
     axes.legend()
 
 
+def _effects(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
+    """One summand at the rows, along the first of its inputs; of one input, a curve."""
+    if data is None:
+        raise ValueError("effects need rows")
+    found, rows, inputs = model.effects(data), _inputs(model, data), dict(model._effect_list())
+    name = max(found.share, key=lambda effect: found.share[effect]) if chosen is None else chosen
+    if name not in inputs:
+        raise ValueError(f"there is no effect '{name}'; there are {', '.join(inputs)}")
+    if not inputs[name]:
+        raise ValueError(f"the effect '{name}' looks at no input")
+    j = inputs[name][0]
+    order = np.argsort(rows[:, j], kind="stable")
+    at, mean, half = rows[order, j], found.mean[name][order], 1.96 * found.sd[name][order]
+    if len(inputs[name]) == 1:
+        axes.fill_between(at, mean - half, mean + half, color="C0", alpha=0.3, label="95 % band")
+        axes.plot(at, mean, label="effect")
+    else:
+        axes.errorbar(at, mean, half, fmt="o", markersize=2.5, elinewidth=0.5, alpha=0.6, label="effect at the rows")
+    axes.axhline(0, color="grey", linewidth=1, linestyle="--")
+    axes.set(xlabel=model.inputs[j], ylabel=name, title=f"Effect of {name}, {100 * found.share[name]:.3g} % of the variance of all")
+    axes.legend()
+
+
 def _knots(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
     """One input: on the fit. More: among the rows, for the two most relevant inputs."""
     if len(model.inputs) == 1:
@@ -188,6 +211,7 @@ _DRAWERS: Dict[str, Callable[[Any, Model, Optional[Data], Any], None]] = {
     "relevance": _relevance,
     "partial": _partial,
     "knots": _knots,
+    "effects": _effects,
 }
 
 

@@ -15,6 +15,7 @@ from ._settings import NAMES, PARAMETERS, Keywords
 
 if TYPE_CHECKING:
     from ._library import Array
+    from ._results import Effects
 
 _DOC = """Gaussian-process regression that chooses its own knots.
 
@@ -151,6 +152,10 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
             noise = 0.0 if latent else self.model_.tau**2
             found.append(self.model_.covariance(rows) + noise * np.eye(len(full.mean)))
         return tuple(found if interval is None else [*found, full.lower, full.upper])
+
+    def effects(self, X: Any, over: Any = None) -> Effects:
+        """The effects at the rows, for a kernel that is a sum: ``Model.effects``."""
+        return self.model_.effects(self._inputs(X), None if over is None else self._inputs(over), threads=self.threads)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, latent: bool = False) -> Array:
         """Joint draws at the rows, one a column: observations, or with ``latent=True`` the function."""

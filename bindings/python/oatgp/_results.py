@@ -27,6 +27,17 @@ class Prediction(NamedTuple):
     upper: Array
 
 
+class Effects(NamedTuple):
+    """The summands of the model's covariance, by their names: ``pandas.DataFrame(effects.mean)`` has a column for each.
+
+    An effect is centred: its average over rows is taken off. The prediction is the prior mean, all centres and all effects added up."""
+
+    mean: Dict[str, Array]
+    sd: Dict[str, Array]  #: of the centred effect
+    centre: Dict[str, float]  #: the average that was taken off
+    share: Dict[str, float]  #: of the variance of all effects
+
+
 @dataclass(frozen=True)
 class Scores:
     """How well rows are predicted."""

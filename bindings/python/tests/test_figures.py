@@ -122,6 +122,24 @@ def test_svg_is_the_command_s(command, model, tmp_path):
         assert command("plot", figure, tmp_path / "model", BOSTON, "--quiet", "-o", "-") == model.svg(figure, BOSTON)
 
 
+def test_effects(boston, pyplot, tmp_path, command):
+    model = oatgp.fit(BOSTON, target="medv", kernel="se(lstat) + linear(rm) * se(lstat) + constant", knots=10, max_iter=20)
+    X, y = boston
+    axes = model.plot("effects", X, y, input="se(lstat)")
+    assert axes.get_xlabel() == "lstat" and axes.get_ylabel() == "se(lstat)"
+    found = model.effects(X)
+    np.testing.assert_allclose(sorted(axes.lines[0].get_ydata()), sorted(found.mean["se(lstat)"]))
+    assert model.plot("effects", X, y, input="linear(rm) * se(lstat)#2").get_ylabel() == "linear(rm) * se(lstat)#2"
+    assert model.plot("effects", X, y).get_ylabel() == max(found.share, key=found.share.get)
+    for wrong, sentence in (("se(z)", "there is no effect 'se\\(z\\)'; there are se\\(lstat\\)"), ("constant", "looks at no input")):
+        with pytest.raises(ValueError, match=sentence):
+            model.plot("effects", X, y, input=wrong)
+    with pytest.raises(ValueError, match="effects need rows"):
+        model.plot("effects")
+    model.save(tmp_path / "model")
+    assert command("plot", "effects", tmp_path / "model", BOSTON, "--quiet", "-o", "-") == model.svg("effects", BOSTON)
+
+
 def test_without_matplotlib(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('no matplotlib here')")
     fit = f"oatgp.fit({str(BOSTON)!r}, target='medv', knots=3, max_iter=2, select='simultaneous')"

@@ -1,6 +1,7 @@
 """Fits and models: data of every kind, errors, interruption, threads and children."""
 
 import copy
+import json
 import os
 import pickle
 import signal
@@ -1023,6 +1024,30 @@ def test_events_of_an_expression_have_the_keys_of_the_trace(waves):
     events = []
     oatgp.fit(*waves, kernel=SUM, progress=events.append, **FEW)
     assert all(list(event["parameters"]) == NAMES and "sigma" not in event and "lengthscales" not in event for event in events)
+
+
+def test_effects_are_the_command_s(command, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    model = oatgp.fit(BOSTON, target="medv", kernel="se(lstat) + linear(rm) + se(ptratio, rm)", knots=10, max_iter=10)
+    model.save(tmp_path / "model")
+    frame = pandas.read_csv(BOSTON)
+    found, few = model.effects(BOSTON), model.effects(frame[:7], over=frame)
+    written = json.loads(command("predict", tmp_path / "model", BOSTON, "--parts", "--json"))
+    names = ["se(lstat)", "linear(rm)", "se(ptratio, rm)"]
+    assert list(found.mean) == list(found.sd) == list(found.centre) == list(found.share) == list(written["parts"]) == names
+    for name in names:
+        assert found.mean[name].tolist() == written[f"mean_{name}"] and found.sd[name].tolist() == written[f"sd_{name}"]
+        assert {"centre": found.centre[name], "share": found.share[name]} == written["parts"][name]
+        np.testing.assert_allclose(few.mean[name], found.mean[name][:7], atol=1e-10)
+        np.testing.assert_allclose(few.sd[name], found.sd[name][:7], rtol=1e-6)
+        assert abs(found.mean[name].mean()) < 1e-12
+    assert abs(sum(found.share.values()) - 1) < 1e-12
+    table = pandas.DataFrame(found.mean)
+    level = model.predict_mean(frame) - table.sum(axis=1).to_numpy()
+    np.testing.assert_allclose(level, level[0], rtol=1e-12)
+    near = oatgp.fit(frame, target="medv", kernel="se(lstat) + se(rm)", approx="fitc", neighbours=5, knots=5, max_iter=2)
+    with pytest.raises(ValueError, match="effects need a model of knots alone"):
+        near.effects(frame)
 
 
 def test_a_wrong_expression_has_a_caret(waves):

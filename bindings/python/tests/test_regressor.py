@@ -213,3 +213,11 @@ def test_without_scikit_learn(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
     assert "pip install 'oatgp[sklearn]'" in done.stdout
+
+
+def test_effects(waves):
+    X, y = waves
+    X = np.column_stack([X, np.cos(3 * X)])
+    regressor = OATGPRegressor(kernel="se(x1) + linear(x2)", **FEW).fit(X, y)
+    found = regressor.effects(X[:20], over=X)
+    assert found.mean["linear(x2)"].tolist() == regressor.model_.effects(X[:20], over=X).mean["linear(x2)"].tolist()

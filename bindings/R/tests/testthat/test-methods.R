@@ -15,6 +15,48 @@ test_that("a kernel that is an expression names its parameters", {
   expect_true(all(is.finite(predict(fit, boston[1:3, ]))))
 })
 
+test_that("terms are the summands of the covariance", {
+  fit <- quick(kernel = "se(lstat) + linear(rm)")
+  terms <- predict(fit, type = "terms", se.fit = TRUE)
+  expect_identical(colnames(terms$fit), c("se(lstat)", "linear(rm)"))
+  expect_equal(unname(colMeans(terms$fit)), c(0, 0), tolerance = 1e-12)
+  expect_equal(rowSums(terms$fit) + attr(terms$fit, "constant"), predict(fit), tolerance = 1e-10)
+  expect_true(all(terms$se.fit > 0))
+  expect_equal(sum(attr(terms$fit, "share")), 1)
+  # new rows have the averages of the fit taken off; a row with NA has none
+  some <- boston[c(3, 1), ]
+  some$rm[2] <- NA
+  new <- predict(fit, some, type = "terms")
+  expect_equal(unname(new[1, ]), unname(terms$fit[3, ]), tolerance = 1e-8)
+  expect_true(all(is.na(new[2, ])))
+  expect_error(predict(fit, type = "terms", interval = "confidence"), "neither interval nor cov")
+  line <- predict(quick(kernel = "se(lstat) + se(rm)", mean = "linear"), type = "terms")
+  expect_length(attr(line, "constant"), nrow(boston))
+  one <- predict(quick(), type = "terms")
+  expect_identical(ncol(one), 1L)
+  expect_error(predict(oatgp(medv ~ lstat + rm, data = boston, kernel = "se(lstat) + se(rm)", approx = "fitc", neighbours = 5, knots = 5,
+                             max_iter = 2), type = "terms"), "effects need a model of knots alone")
+  # the same numbers as by the command
+  oatgp <- command()
+  folder <- tempfile("terms")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  oatgp_save(fit, file.path(folder, "fit.oatgp"))
+  write.csv(boston, file.path(folder, "boston.csv"), row.names = FALSE)
+  out <- system2(oatgp, c("predict", file.path(folder, "fit.oatgp"), file.path(folder, "boston.csv"), "--parts", "--quiet"), stdout = TRUE)
+  written <- read.csv(text = out, check.names = FALSE)
+  expect_equal(written[["mean_se(lstat)"]], unname(terms$fit[, 1]), tolerance = 1e-9)
+  expect_equal(written[["sd_linear(rm)"]], unname(terms$se.fit[, 2]), tolerance = 1e-9)
+})
+
+test_that("terms are drawn", {
+  fit <- quick(kernel = "se(lstat) + linear(rm) * se(lstat) + constant")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot(fit, which = "terms"), fit)
+  expect_equal(oatgp:::panels(fit, "terms"), 2)
+})
+
 test_that("predictions have the shapes of predict.lm", {
   fit <- quick()
   like <- lm(medv ~ lstat + rm, boston)
