@@ -3,6 +3,7 @@
 #include "data/data.h"
 #include "predict/predict.h"
 #include "report/chart.h"
+#include "text/shown.h"
 #include "util/rng.h"
 
 enum { VALUES = 33, MOST_ROWS = 64, MOST_LINES = 12, MOST_INPUTS = 24 };
@@ -91,7 +92,7 @@ static void tell_levels(const oat_facts *f, size_t input, oat_string *out) {
   enum { SHOWN = 12 };
   const size_t count = oatgp_model_level_count(f->model, input);
   for (size_t i = 0; i < count && i < SHOWN; i++) {
-    oat_string_print(out, "%s%zu %s", i > 0 ? ", " : " Its levels: ", i, oatgp_model_level(f->model, input, i));
+    oat_string_print(out, "%s%zu %s", i > 0 ? ", " : " Its levels: ", i, oat_show_text(oatgp_model_level(f->model, input, i)).text);
   }
   oat_string_add(out, count > SHOWN ? " and so on." : count > 0 ? "." : "");
 }
