@@ -82,11 +82,13 @@ plot_effects <- function(object, level, ...) {
 
 # The inputs of each term, by its name.
 model_terms <- function(object) {
-  found <- effect_rows(object, own_rows(object)$x[1, , drop = FALSE])
+  rows <- own_rows(object)
+  found <- effect_rows(object, rows$x[1, , drop = FALSE], rows$levels)
   stats::setNames(found$inputs, found$name)
 }
 
-# The posterior of each term less its average, as plot() does for gam(): along the first of its inputs, the others held at their medians.
+# The posterior of each term less its average, as plot() does for gam(): along the first of its inputs, the others held at their medians. A
+# category has a point and a bar for each level.
 plot_terms <- function(object, level, ...) {
   info <- model_info(object)
   rows <- own_rows(object, sys.call())
@@ -95,18 +97,25 @@ plot_terms <- function(object, level, ...) {
   terms <- model_terms(object)
   for (a in which(lengths(terms) > 0)) {
     j <- terms[[a]][1]
-    grid <- seq(min(rows$x[, j]), max(rows$x[, j]), length.out = 201)
-    inputs <- matrix(at, 201, info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
+    category <- is_level(info)[j]
+    grid <- if (category) seq_along(info$levels[[j]]) - 1 else seq(min(rows$x[, j]), max(rows$x[, j]), length.out = 201)
+    inputs <- matrix(at, length(grid), info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
     inputs[, j] <- grid
     found <- effect_rows(object, inputs)
     mean <- found$mean[, a]
     half <- z * found$sd[, a]
     ours <- list(type = "n", ylim = range(mean - half, mean + half), xlab = info$inputs[j], ylab = names(terms)[a])
-    draw_points(plot, list(grid, mean), ours, list(...))
-    band(grid, mean - half, mean + half, "grey75")
+    draw_points(plot, list(grid, mean), c(ours, if (category) list(xaxt = "n")), list(...))
+    if (category) {
+      graphics::axis(1, grid, info$levels[[j]])
+      graphics::segments(grid, mean - half, grid, mean + half, lwd = 2, col = "grey75")
+      graphics::points(grid, mean, pch = 16, col = "#0072B2")
+    } else {
+      band(grid, mean - half, mean + half, "grey75")
+      graphics::lines(grid, mean, lwd = 2, col = "#0072B2")
+      graphics::rug(rows$x[, j], col = "grey35", quiet = TRUE)
+    }
     graphics::abline(h = 0, lty = 2, col = "grey35")
-    graphics::lines(grid, mean, lwd = 2, col = "#0072B2")
-    graphics::rug(rows$x[, j], col = "grey35", quiet = TRUE)
   }
 }
 

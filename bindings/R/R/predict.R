@@ -17,10 +17,11 @@ predict_rows <- function(object, frame, threads = NULL, call = NULL) {
 
 # The effects at rows without NA: the summands of the covariance, less their averages over the rows of the fit or, where the model does not hold
 # them, over these.
-effect_rows <- function(object, x, threads = NULL, call = NULL) {
+effect_rows <- function(object, x, levels = NULL, threads = NULL, call = NULL) {
   settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
-  over <- if (is.null(object$rows)) NULL else list(x = object$rows$x)
-  receive(.Call(C_entry_effects, object$model, list(x = x), over, settings), call)
+  with_levels <- function(x, levels) list(x = x, levels = if (is.null(levels)) model_levels(object) else levels)
+  over <- if (is.null(object$rows)) NULL else with_levels(object$rows$x, object$rows$levels)
+  receive(.Call(C_entry_effects, object$model, with_levels(x, levels), over, settings), call)
 }
 
 # As predict() does for lm() and gam() with type = "terms": a column for each term, and what they are to be added to as an attribute.
@@ -30,7 +31,7 @@ predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
   if (length(complete) == 0) {
     fail("there is no row without NA, and so no term", "data", call)
   }
-  found <- effect_rows(object, x[complete, , drop = FALSE], threads, call)
+  found <- effect_rows(object, x[complete, , drop = FALSE], rows$levels, threads, call)
   spread <- function(values) {
     all <- matrix(NA_real_, nrow(x), ncol(values), dimnames = list(rownames(x), found$name))
     all[complete, ] <- values

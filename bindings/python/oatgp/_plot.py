@@ -177,7 +177,10 @@ def _effects(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None
     j = inputs[name][0]
     order = np.argsort(rows[:, j], kind="stable")
     at, mean, half = rows[order, j], found.mean[name][order], 1.96 * found.sd[name][order]
-    if len(inputs[name]) == 1:
+    levels = data.levels.get(model.inputs[j])
+    if levels:
+        axes.set_xticks(range(len(levels)), levels)
+    if len(inputs[name]) == 1 and not levels:
         axes.fill_between(at, mean - half, mean + half, color="C0", alpha=0.3, label="95 % band")
         axes.plot(at, mean, label="effect")
     else:

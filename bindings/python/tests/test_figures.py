@@ -140,6 +140,15 @@ def test_effects(boston, pyplot, tmp_path, command):
     assert command("plot", "effects", tmp_path / "model", BOSTON, "--quiet", "-o", "-") == model.svg("effects", BOSTON)
 
 
+def test_the_effect_of_a_category(pyplot):
+    time, kind = np.linspace(0, 6, 60), np.array(["low", "mid", "top"])[np.arange(60) % 3]
+    data = oatgp.Data({"time": time, "kind": kind}, np.sin(time) + np.arange(60) % 3)
+    model = oatgp.fit(data, kernel="se(time) + categorical(kind)", knots=8, max_iter=5)
+    axes = model.plot("effects", data, input="categorical(kind)")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["low", "mid", "top"]
+    assert len(np.unique(axes.lines[0].get_ydata().round(9))) == 3
+
+
 def test_without_matplotlib(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('no matplotlib here')")
     fit = f"oatgp.fit({str(BOSTON)!r}, target='medv', knots=3, max_iter=2, select='simultaneous')"

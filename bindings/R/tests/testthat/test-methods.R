@@ -55,6 +55,13 @@ test_that("terms are drawn", {
   on.exit(grDevices::dev.off())
   expect_identical(plot(fit, which = "terms"), fit)
   expect_equal(oatgp:::panels(fit, "terms"), 2)
+  data <- wavy()
+  data$kind <- c("low", "mid", "top")[1 + seq_len(60) %% 3]
+  fit <- oatgp(y ~ a + kind, data = data, kernel = "se(a) + categorical(kind)", knots = 8, max_iter = 5)
+  expect_identical(plot(fit, which = "terms"), fit)
+  terms <- predict(fit, data[1:6, ], type = "terms")
+  expect_equal(unname(terms), unname(predict(fit, type = "terms")[1:6, ]), tolerance = 1e-8, ignore_attr = TRUE)
+  expect_equal(unname(terms[1:3, 2]), unname(terms[4:6, 2]))
 })
 
 test_that("predictions have the shapes of predict.lm", {
