@@ -409,6 +409,7 @@ static void leaves_of_the_list(void **state) {
 /* Any number of threads gives the same bits. */
 static void threads(void **state) {
   (void)state;
+  oat_threads_always();
   static const char *const names[] = {"vfe", "fitc", "full"};
   static const int counts[] = {2, 5};
   for (size_t t = LENGTH(leaves) - 1; t < trees(3); t++) {
@@ -477,16 +478,10 @@ static void golden(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(values),
-                                     cmocka_unit_test(diagonals_and_pairs),
-                                     cmocka_unit_test(lengthscales),
-                                     cmocka_unit_test(adjoints),
-                                     cmocka_unit_test(models),
-                                     cmocka_unit_test(knots_are_the_data),
-                                     cmocka_unit_test(threads),
-                                     cmocka_unit_test(golden),
-                                     cmocka_unit_test(leaves_of_the_list)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(values), cmocka_unit_test(diagonals_and_pairs), cmocka_unit_test(lengthscales), cmocka_unit_test(adjoints),
+      cmocka_unit_test(models), cmocka_unit_test(knots_are_the_data),  cmocka_unit_test(golden),       cmocka_unit_test(leaves_of_the_list),
+      cmocka_unit_test(threads)};
   oat_set_blas_threads(1);
-  oat_threads_always();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
