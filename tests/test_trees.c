@@ -103,7 +103,7 @@ static void values(void **state) {
   (void)state;
   static const size_t sizes[][2] = {{1, 1}, {7, 3}, {300, 2}, {520, 1}};
   double worst = 0;
-  for (size_t t = 0; t < trees(300); t++) {
+  for (size_t t = 0; t < trees(100); t++) {
     tree *one = tree_at(t, false);
     for (size_t s = 0; s < LENGTH(sizes); s++) {
       const double error = check_values(one, sizes[s][0], sizes[s][1], s % 2 == 0 ? 1.5 : 8);
@@ -123,7 +123,7 @@ static void diagonals_and_pairs(void **state) {
   enum { N = 37 };
   double *x = random_points(5, N * INPUTS, 2), prior[N], pairs[N * (N + 1) / 2];
   const oat_points xs = {x, N, N};
-  for (size_t t = 0; t < trees(100); t++) {
+  for (size_t t = 0; t < trees(30); t++) {
     tree *one = tree_at(t, false);
     double *work = new_doubles(oat_pairs_work(oat_kernel_size_of(&one->kernel), N, INPUTS));
     real *exact = dense_cross(&one->cov, xs, xs), sum = 0, size = 0;
@@ -252,7 +252,7 @@ static double check_adjoint(const sum_of *s) {
 static void adjoints(void **state) {
   (void)state;
   double worst = 0;
-  for (size_t t = 0; t < trees(100); t++) {
+  for (size_t t = 0; t < trees(25); t++) {
     sum_of s = {.tree = tree_at(t, true), .x_values = random_points(t, N * INPUTS, 1.5), .z_values = random_points(t + 1, M * INPUTS, 1.5)};
     s.g = random_points(t + 2, N * N, 1);
     s.tree->cov.id = OAT_KERNEL_EXPRESSION; /* one leaf, too */
@@ -327,7 +327,7 @@ static void models(void **state) {
   static const char *const names[] = {"vfe", "fitc", "full", "dtc", "pep", "fitc"};
   oatgp_context *ctx = oatgp_context_create();
   double worst = 0;
-  for (size_t t = 0; t < trees(60); t++) {
+  for (size_t t = 0; t < trees(30); t++) {
     tree *one = tree_at(t, true);
     for (size_t m = t % 2; m < LENGTH(names); m += 2) {
       problem p = problem_of(one, 23, 5, 11 + t);
@@ -353,7 +353,7 @@ static void models(void **state) {
 static void knots_are_the_data(void **state) {
   (void)state;
   double worst = 0;
-  for (size_t t = 0; t < trees(100); t++) {
+  for (size_t t = 0; t < trees(60); t++) {
     tree *one = tree_at(t, true);
     problem p = problem_of(one, 12, 12, 40 + t);
     memcpy(p.z, p.x, p.n * INPUTS * sizeof *p.z);
@@ -409,6 +409,7 @@ static void leaves_of_the_list(void **state) {
 /* Any number of threads gives the same bits. */
 static void threads(void **state) {
   (void)state;
+  oat_threads_always();
   static const char *const names[] = {"vfe", "fitc", "full"};
   static const int counts[] = {2, 5};
   for (size_t t = LENGTH(leaves) - 1; t < trees(3); t++) {
@@ -477,16 +478,10 @@ static void golden(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(values),
-                                     cmocka_unit_test(diagonals_and_pairs),
-                                     cmocka_unit_test(lengthscales),
-                                     cmocka_unit_test(adjoints),
-                                     cmocka_unit_test(models),
-                                     cmocka_unit_test(knots_are_the_data),
-                                     cmocka_unit_test(threads),
-                                     cmocka_unit_test(golden),
-                                     cmocka_unit_test(leaves_of_the_list)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(values), cmocka_unit_test(diagonals_and_pairs), cmocka_unit_test(lengthscales), cmocka_unit_test(adjoints),
+      cmocka_unit_test(models), cmocka_unit_test(knots_are_the_data),  cmocka_unit_test(golden),       cmocka_unit_test(leaves_of_the_list),
+      cmocka_unit_test(threads)};
   oat_set_blas_threads(1);
-  oat_threads_always();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
