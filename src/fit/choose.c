@@ -3,7 +3,8 @@
  * The candidates, in this order: se-ard, matern52-ard and matern32-ard; of several inputs a sum of a curve for each, and that with the best
  * of the three beside it; of one input a trend and a season. Categories multiply each, as they do a kernel by name. Each is the exact GP of
  * the same rows, at most MOST_ROWS of them, with the parameters that an automatic fit finds. A candidate takes the place of the best before
- * it if the mean log density of the rows left out is higher by more than ERRORS standard errors of the difference, and by more than LEAST. */
+ * it if the mean log density of the rows left out is higher by more than LEAST, by more than ERRORS standard errors of the difference, and
+ * all in all by more than a nat for each parameter that it has more: those were found with the rows that are left out. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ typedef struct choosing {
   form best, joint;
   double *nlp, *best_nlp; /* of the rows */
   double mean[FORMS];     /* of those, NaN where there is none */
-  char *name[FORMS];      /* the kernels, as models have them */
+  double parameters[FORMS];
+  char *name[FORMS]; /* the kernels, as models have them */
 } choosing;
 
 /* ---- texts ---------------------------------------------------------------------------------------------------------- */
@@ -188,6 +190,12 @@ static oatgp_status take_rows(choosing *c) {
   return oatgp_data_select(c->ctx, data, n, row, &c->some);
 }
 
+/* Of the covariance, the noise aside. */
+static double count_parameters(const oatgp_model *model) {
+  const oat_expression *expression = model->kernel->expression;
+  return expression != NULL ? (double)expression->parameters : 1 + (double)model->d;
+}
+
 /* Fits it and predicts each row without itself. Sets no mean where the time is over before it has been fitted. */
 static oatgp_status fit_candidate(choosing *c, form of, const char *text) {
   const oat_fit_request request = {
@@ -203,6 +211,7 @@ static oatgp_status fit_candidate(choosing *c, form of, const char *text) {
   }
   TRY(oat_loo_report(&c->quiet, model, c->some, &(oatgp_held_out_sd){.nlp = c->nlp}, &scores));
   c->mean[of] = scores.mean_nlp;
+  c->parameters[of] = count_parameters(model);
   c->name[of] = oat_take_text(&c->memory, model->kernel->name);
   TRY(c->memory.status);
 done:
@@ -220,7 +229,8 @@ static bool is_better(const choosing *c, form of) {
     const double apart = c->best_nlp[i] - c->nlp[i] - gain;
     square += apart * apart;
   }
-  return gain > fmax(LEAST, ERRORS * sqrt(square / n / fmax(n - 1, 1)));
+  const double more = fmax(c->parameters[of] - c->parameters[c->best], 0) / n;
+  return gain > fmax(LEAST, more) && gain > ERRORS * sqrt(square / n / fmax(n - 1, 1));
 }
 
 static void take(choosing *c, form of) {
