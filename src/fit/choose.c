@@ -144,7 +144,9 @@ done:
 static int watch(void *self, const oatgp_event *event) {
   choosing *c = self;
   const oat_fit_request *request = c->request;
-  if (event->kind == OATGP_EVENT_SUBSET && request->monitor != NULL && request->monitor(request->user, event) != 0) {
+  oatgp_event told = *event;
+  told.seconds = oat_seconds() - c->began;
+  if (event->kind == OATGP_EVENT_SUBSET && request->monitor != NULL && request->monitor(request->user, &told) != 0) {
     c->stopped = true;
   }
   return c->stopped;
@@ -166,6 +168,7 @@ static void set_up(choosing *c) {
   own->device = given->device;
   own->approx = "full";
   own->obj_tol = TOLERANCE;
+  own->max_iter = OAT_SUBSET_ITERATIONS;
   c->quiet = *c->ctx;
   c->quiet.message = NULL;
   c->quiet.kept = (oat_kept){0};
