@@ -4,7 +4,8 @@
  *
  * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
- * Usage: floor [--json] [--quick] [--only N,K,D] [--what WHAT] [--threads T]. A line is printed when it has been measured. */
+ * Usage: floor [--json] [--quick] [--only N,K,D] [--what WHAT] [--threads T] [--kernel KERNEL]. A line is printed when it has been
+ * measured. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,10 +46,11 @@ static const what whats[] = {{"value", subject_value, true},
 typedef struct options {
   bool json;
   size_t least_rounds;
-  double seconds;   /* that a line takes, if the least number of rounds does not take longer */
-  shape only;       /* n is 0: all */
-  const char *what; /* or NULL */
-  int threads;      /* or 0 */
+  double seconds;     /* that a line takes, if the least number of rounds does not take longer */
+  shape only;         /* n is 0: all */
+  const char *what;   /* or NULL */
+  const char *kernel; /* or NULL: those of the models; such as "se(x1) + se(x2)" */
+  int threads;        /* or 0 */
 } options;
 
 static bool read_value(options *o, const char *name, const char *value) {
@@ -56,6 +58,10 @@ static bool read_value(options *o, const char *name, const char *value) {
   if (strcmp(name, "--only") == 0) {
     shape *s = &o->only;
     return sscanf(value, "%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &rest) == 3 && s->d > 0 && s->k > 0 && s->k <= s->n;
+  }
+  if (strcmp(name, "--kernel") == 0) {
+    o->kernel = value;
+    return true;
   }
   if (strcmp(name, "--threads") == 0) {
     return sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0;
@@ -181,10 +187,11 @@ static bool has_all_models(shape s) {
 }
 
 static void measure_shape(shape s, const options *o) {
-  for (size_t i = 0; i < LENGTH(models) && (i == 0 || has_all_models(s)); i++) {
+  for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && has_all_models(s))); i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
-      const subject_choice choice = {s, models[i].approx, models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j]};
+      const subject_choice choice = {s, models[i].approx, o->kernel != NULL ? o->kernel : models[i].kernel,
+                                     o->threads > 0 ? o->threads : thread_counts[j]};
       measure_model(&choice, i == 0, o);
     }
   }
@@ -193,7 +200,8 @@ static void measure_shape(shape s, const options *o) {
 int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
-    fprintf(stderr, "usage: floor [--json] [--quick] [--only N,K,D] [--what value|value+gradient|gains|predict] [--threads T]\n");
+    fprintf(stderr,
+            "usage: floor [--json] [--quick] [--only N,K,D] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL]\n");
     return 2;
   }
   if (!o.json) {

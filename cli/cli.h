@@ -89,6 +89,17 @@ void cli_print_failure(cli *c, oatgp_status status);
 /* Flushes standard output; a full disk is a failure with a sentence, a reader that went away one without. */
 oatgp_status cli_finish_output(cli *c, oatgp_status status);
 /* A zeroed array, or NULL with the failure printed and *status set. */
+/* Writes a table of columns as CSV. level(of, column, i) is the text of a code of a column, NULL past the end: of numbers there is none. */
+typedef struct cli_table {
+  const char *path;
+  size_t rows, columns;
+  const char *const *names;
+  const double *const *values;
+  const char *(*level)(const void *of, size_t column, size_t level);
+  const void *of;
+} cli_table;
+oatgp_status cli_write_table(cli *c, const cli_table *table);
+
 void *cli_new(cli *c, size_t count, size_t size, oatgp_status *status);
 
 /* ---- options.c, config.c ---- */

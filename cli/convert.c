@@ -11,6 +11,8 @@ static const char *option_of(const char *role) {
 
 static bool to_csv(const cli *c) { return cli_has_ending(c->options.output, ".csv"); }
 
+static const char *level_of(const void *of, size_t column, size_t level) { return oatgp_data_level(of, column, level); }
+
 /* All columns, with their names. */
 static oatgp_status write_csv(cli *c, const oatgp_data *data) {
   const size_t rows = oatgp_data_rows(data), columns = oatgp_data_columns(data);
@@ -28,7 +30,7 @@ static oatgp_status write_csv(cli *c, const oatgp_data *data) {
     values[k] = block + k * rows;
     TRY(oatgp_data_copy_column(c->ctx, data, k, block + k * rows));
   }
-  TRY(oatgp_write_csv(c->ctx, c->options.output, rows, columns, names, values));
+  TRY(cli_write_table(c, &(cli_table){c->options.output, rows, columns, names, values, level_of, data}));
 done:
   free(block);
   free(names);
@@ -52,18 +54,31 @@ static oatgp_status print_json(cli *c, const oatgp_data *data) {
   return cli_json_end(c, &json, stdout, true);
 }
 
+/* Numbers that are categories must be named. */
+static void print_factors(const oatgp_data *data) {
+  const char *before = " --factors ";
+  for (size_t k = 0; k < oatgp_data_inputs(data); k++) {
+    if (oatgp_data_level_count(data, k) > 0) {
+      printf("%s%zu", before, k + 1);
+      before = ",";
+    }
+  }
+}
+
 /* Which column is which, and how to fit what was written. */
 static void print_columns(const cli *c, const oatgp_data *data) {
   const size_t inputs = oatgp_data_inputs(data), columns = oatgp_data_columns(data);
   printf("%s: %zu rows\n", c->options.output, oatgp_data_rows(data));
   for (size_t k = 0; k < columns; k++) {
-    printf("%s%-5zu%-16s%s\n", to_csv(c) ? "" : "V", k + 1, oatgp_data_column_role(data, k), oatgp_data_column_name(data, k));
+    const char *role = oatgp_data_level_count(data, k) > 0 ? "category" : oatgp_data_column_role(data, k);
+    printf("%s%-5zu%-16s%s\n", to_csv(c) ? "" : "V", k + 1, role, oatgp_data_column_name(data, k));
   }
   if (columns > inputs) {
     printf("to fit it: oatgp fit %s", c->options.output);
     for (size_t k = inputs; k < columns; k++) {
       printf(" %s %zu", option_of(oatgp_data_column_role(data, k)), k + 1);
     }
+    print_factors(data);
     printf(" -o MODEL\n");
   }
 }
@@ -93,7 +108,8 @@ const cli_verb cli_convert = {
     .usage = "-o FILE.npy|FILE.csv [--target COL] [OPTIONS]",
     .details =
         "DATA is what fit reads. FILE.npy has the same rows, with the inputs first, then the target, the weights and the noise "
-        "variances, as far as they are asked for; without --target every number column is an input. The columns of an .npy file have no "
+        "variances, as far as they are asked for; without --target every column is an input that fit would use. Categories become the "
+        "numbers of their levels in FILE.npy. The columns of an .npy file have no "
         "names: they are called V1, V2, .. and chosen by number. A model of FILE.npy has the numbers of a model of DATA, bit for bit, but "
         "those names; predict with it from files in the same order of columns. FILE.csv has the same columns under their names.",
     .example =

@@ -41,6 +41,8 @@ static void free_table(knot_table *t) {
   free(t->values);
 }
 
+static const char *level_of(const void *of, size_t column, size_t level) { return oatgp_model_level(of, column, level); }
+
 static oatgp_status write_knots(cli *c, const oatgp_model *model) {
   oatgp_status status;
   knot_table t = {0};
@@ -53,7 +55,7 @@ static oatgp_status write_knots(cli *c, const oatgp_model *model) {
   for (size_t i = 0; i < t.rows * t.inputs; i++) {
     t.columns[(i % t.inputs) * t.rows + i / t.inputs] = t.knots[i];
   }
-  TRY(oatgp_write_csv(c->ctx, c->options.knots, t.rows, t.inputs + 2, t.names, t.values));
+  TRY(cli_write_table(c, &(cli_table){c->options.knots, t.rows, t.inputs + 2, t.names, t.values, level_of, model}));
 done:
   free_table(&t);
   return status;

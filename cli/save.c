@@ -74,3 +74,39 @@ oatgp_status cli_save_model(cli *c, oatgp_model *model) {
 done:
   return status;
 }
+
+/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+
+static oatgp_status set_levels(cli *c, const cli_table *table, oatgp_csv *csv, size_t column) {
+  const char **levels = NULL;
+  size_t count = 0;
+  oatgp_status status = OATGP_OK;
+  while (table->level(table->of, column, count) != NULL) {
+    count++;
+  }
+  if (count == 0) {
+    return OATGP_OK;
+  }
+  levels = cli_new(c, count, sizeof *levels, &status);
+  TRY(status);
+  for (size_t i = 0; i < count; i++) {
+    levels[i] = table->level(table->of, column, i);
+  }
+  TRY(oatgp_csv_set_levels(c->ctx, csv, column, count, levels));
+done:
+  free(levels);
+  return status;
+}
+
+oatgp_status cli_write_table(cli *c, const cli_table *table) {
+  oatgp_csv *csv = NULL;
+  oatgp_status status;
+  TRY(oatgp_csv_open(c->ctx, table->path, table->columns, table->names, &csv));
+  for (size_t k = 0; k < table->columns; k++) {
+    TRY(set_levels(c, table, csv, k));
+  }
+  TRY(oatgp_csv_append(c->ctx, csv, table->rows, table->values));
+done:;
+  const oatgp_status closed = oatgp_csv_close(c->ctx, csv, status == OATGP_OK);
+  return status == OATGP_OK ? closed : status;
+}

@@ -209,6 +209,8 @@ OATGP_API oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, siz
  * whatever happens. */
 typedef struct oatgp_csv oatgp_csv;
 OATGP_API oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names, oatgp_csv **out);
+/* Before the first rows: the values of this column, numbered from 0, are codes of levels, and are written as their texts. */
+OATGP_API oatgp_status oatgp_csv_set_levels(oatgp_context *ctx, oatgp_csv *csv, size_t column, size_t count, const char *const *levels);
 OATGP_API oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, const double *const *values);
 OATGP_API oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int keep);
 

@@ -432,6 +432,19 @@ static void evaluating(void **state) {
   }
 }
 
+/* Kernels that are expressions are made, copied and named. */
+static void expressions(void **state) {
+  world *w = *state;
+  w->s->settings.kernel = "se(a) * (linear() + constant)^2 + periodic(b)";
+  w->s->settings.parameters = "se(a).lengthscale=2,tau=0.3";
+  w->s->settings.fix = "se(a).lengthscale";
+  fail_each_allocation(w, fit_script);
+  fail_each_allocation(w, evaluate_script);
+  oatgp_model_free(w->sparse);
+  w->sparse = must_fit(w->s, w->data, NULL);
+  fail_each_allocation(w, bytes_script);
+}
+
 static void saving_and_loading(void **state) {
   fail_each_allocation(*state, save_sparse_script);
   fail_each_allocation(*state, save_full_script);
@@ -533,6 +546,7 @@ int main(void) {
       WITH_WORLD(fitting_the_full_model),
       WITH_WORLD(fitting_with_weights),
       WITH_WORLD(evaluating),
+      WITH_WORLD(expressions),
       WITH_WORLD(saving_and_loading),
       WITH_WORLD(predicting),
       WITH_WORLD(holding_out),

@@ -5,6 +5,7 @@
 
 #include "data/levels.h"
 #include "fits.h"
+#include "kernel/kernel.h"
 
 /* ---- levels -------------------------------------------------------------------------------------------------------- */
 
@@ -305,6 +306,100 @@ static oatgp_status predict_text(scratch *s, const oatgp_model *model, const cha
   return status;
 }
 
+/* ---- the leaf ------------------------------------------------------------------------------------------------------ */
+
+/* The leaf with sigma 1.7 among n codes. */
+static void find_values(scratch *s, double lengthscale, size_t n, const double *x, double *k) {
+  const char *const name[] = {"c"};
+  const bool category[] = {true};
+  const oat_kernel *kernel = NULL;
+  must(s, oat_kernel_read(s->ctx, "categorical(c)", &(oat_names){1, name, category}, &kernel));
+  const double theta[] = {1, 1, 1, 1.7, lengthscale};
+  const oat_covariance cov = oat_covariance_at(kernel, 1, theta);
+  double *work = calloc(oat_kernel_work(oat_kernel_size_of(kernel), n, n, 1), sizeof *work);
+  assert_non_null(work);
+  oat_kernel_cross(&cov, (oat_points){x, n, n}, (oat_points){x, n, n}, k, n, work);
+  free(work);
+  oat_kernel_release(kernel);
+}
+
+/* Between codes, with rounding errors, of levels that the data have and of others. */
+static void leaf_is_its_formula(void **state) {
+  static const double x[] = {0, 1, 2, 1 + 1e-9, 2 - 1e-9, 7, 0};
+  enum { N = LENGTH(x) };
+  double k[N * N];
+  for (double l = 0.01; l < 1e4; l *= 7) {
+    find_values(*state, l, N, x, k);
+    for (size_t i = 0; i < N * N; i++) {
+      const bool same = lround(x[i % N]) == lround(x[i / N]);
+      const long double expected = (long double)1.7 * 1.7 * (same ? 1 : expl(-1 / (long double)l));
+      assert_true(fabsl(k[i] - expected) <= 1e-13L * expected);
+    }
+  }
+}
+
+/* The smallest eigenvalue is sigma^2 (1 - correlation), so that no pivot of a Cholesky factor is less. */
+static void levels_are_positive_definite(void **state) {
+  enum { L = 40 };
+  double a[L * L], x[L];
+  for (size_t i = 0; i < L; i++) {
+    x[i] = (double)i;
+  }
+  for (double l = 0.01; l <= 1e5; l *= 10) {
+    find_values(*state, l, L, x, a);
+    const double least = a[0] - a[1];
+    assert_true(least > 0);
+    for (size_t j = 0; j < L; j++) {
+      assert_true(a[j + j * L] >= 0.99 * least);
+      for (size_t i = L - 1; i > j; i--) {
+        for (size_t c = L - 1; c > j; c--) {
+          a[i + c * L] -= a[i + j * L] * a[j + c * L] / a[j + j * L];
+        }
+      }
+    }
+  }
+}
+
+static void leaf_has_its_gradient(void **state) {
+  scratch *s = *state;
+  write_curves(s);
+  s->settings.target = "y";
+  s->settings.kernel = "se(x) * categorical(group) + categorical(group)";
+  oatgp_data *data = must_read(s);
+  static const char *const approxes[] = {"full", "vfe", "fitc"};
+  for (size_t k = 0; k < LENGTH(approxes); k++) {
+    oatgp_evaluation at, up, down;
+    s->settings.approx = approxes[k];
+    s->settings.knots = k > 0 ? "random:12" : "";
+    s->settings.tau = 0.3;
+    s->settings.jitter = 1e-6;
+    double p[] = {1.1, 0.8, 0.7, 0.9, 1.3};
+    char text[256];
+    sprintf(text, "%.17g,%.17g,%.17g,%.17g,%.17g", p[0], p[1], p[2], p[3], p[4]);
+    s->settings.parameters = text;
+    must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 1, &at));
+    for (size_t i = 0; i < 5; i++) {
+      const double step = 1e-5, kept = p[i];
+      p[i] = kept * exp(step);
+      sprintf(text, "%.17g,%.17g,%.17g,%.17g,%.17g", p[0], p[1], p[2], p[3], p[4]);
+      must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &up));
+      p[i] = kept * exp(-step);
+      sprintf(text, "%.17g,%.17g,%.17g,%.17g,%.17g", p[0], p[1], p[2], p[3], p[4]);
+      must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &down));
+      const double difference = (up.objective - down.objective) / (2 * step);
+      assert_true(fabs(difference - at.d_log_parameters[i]) < 1e-5 * (1 + fabs(difference)));
+      p[i] = kept;
+      oatgp_evaluation_clear(&up);
+      oatgp_evaluation_clear(&down);
+    }
+    for (size_t i = 0; k > 0 && i < at.knots; i++) {
+      assert_true(at.d_knots[2 * i] == 0 && at.d_knots[2 * i + 1] != 0); /* of the category, and of x */
+    }
+    oatgp_evaluation_clear(&at);
+  }
+  oatgp_data_free(data);
+}
+
 static void each_level_has_its_curve(void **state) {
   scratch *s = *state;
   oatgp_model *model = fit_curves(s);
@@ -485,6 +580,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(numbers_of_npy_may_be_levels, set_up, tear_down),
       cmocka_unit_test_setup_teardown(sets_levels, set_up, tear_down),
       cmocka_unit_test_setup_teardown(joins_levels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(leaf_is_its_formula, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(levels_are_positive_definite, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(leaf_has_its_gradient, set_up, tear_down),
       cmocka_unit_test_setup_teardown(each_level_has_its_curve, set_up, tear_down),
       cmocka_unit_test_setup_teardown(new_levels_are_told_of, set_up, tear_down),
       cmocka_unit_test_setup_teardown(files_keep_levels, set_up, tear_down),

@@ -213,6 +213,40 @@ works "fit --fix" fit train.csv --target y $quick --sigma 1.25 --tau 0.125 --len
 near "$(json sigma)" 1.25 1e-12 "the fixed sigma is kept"
 near "$(json tau)" 0.125 1e-12 "the fixed tau is kept"
 works "fit with weights" fit train.csv --target y $quick --weights w --json -o weighted.oatgp
+# ---- categories ------------------------------------------------------------------------------------------------------
+
+awk 'BEGIN {
+  srand(5); print "y,group,x,code"
+  for (i = 0; i < 60; i++) {
+    x = 4 * rand() - 2; g = i % 3
+    printf "%.6f,%s,%.6f,%d\n", sin(2 * x) + 2 * (g == 1) - x * (g == 2) + 0.05 * rand(), substr("red  greenblue ", 5 * g + 1, 5), x, 10 * g
+  }
+}' >groups.csv
+works "fit uses text columns" fit groups.csv --target y --inputs x,group -o groups.oatgp
+says err "1 of 4 columns are categories: 'group' (3 levels)" "it says which columns are categories"
+says err "kernel se-ard is se() * categorical(group)" "and what the kernel is"
+says out "se() * categorical(group)" "as the model has it"
+printf 'x,group\n0.5,red\n0.5,green\n0.5,pink\n' >new.csv
+works "predict with levels" predict groups.oatgp new.csv -o -
+says err "warning: input 'group' has the level 'pink' in 1 row, which the model has not seen; it is taken as a new level" "new levels are told of"
+check "each level has its own prediction" awk -F, 'NR > 1 { mean[NR] = $1 } END { exit !(mean[3] - mean[2] > 1.8 && mean[3] - mean[2] < 2.2) }' out
+works "knots have the texts of levels" info groups.oatgp --knots -
+check "red is one of them" grep -qE '^[-0-9.e]+,red,' out
+works "score with levels" score groups.oatgp groups.csv --json
+works "loo with levels" loo groups.oatgp groups.csv --json
+works "numbers as categories" fit groups.csv --target y --inputs x --factors code --json -o codes.oatgp
+says err "1 of 4 columns are categories: 'code' (3 levels)" "those that --factors names"
+works "objective --factors" objective groups.csv --target y --inputs x --factors code --knots 4 --json
+works "cv --factors" cv groups.csv --target y --inputs x --factors code --knots 8 --max-iter 5 --folds 2 --json
+works "convert categories" convert groups.csv --target y --inputs x,group -o groups.npy
+says out "V2    category        group" "which are numbers then"
+says out "--target 3 --factors 2 -o MODEL" "and have to be named"
+works "fit converted categories" fit groups.npy --target 3 --factors 2 --json -o x.oatgp
+works "convert categories to CSV" convert groups.csv --target y --factors group --inputs x -o again.csv
+check "levels are written as texts" grep -q ',green,' again.csv
+
+# ---- fits with noise -----------------------------------------------------------------------------------------------------
+
 works "fit with noise variances" fit train.csv --target y $quick --noise-variance v --json -o noisy.oatgp
 works "fit random knots, fixed" fit train.csv --target y --inputs a,b --knots random:6 --select fixed --seed 5 --json -o x.oatgp
 check "6 knots" test "$(json knots)" = 6

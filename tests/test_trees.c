@@ -237,6 +237,7 @@ static void adjoints(void **state) {
   for (size_t t = 0; t < trees(100); t++) {
     sum_of s = {.tree = tree_at(t, true), .x_values = random_points(t, N * INPUTS, 1.5), .z_values = random_points(t + 1, M * INPUTS, 1.5)};
     s.g = random_points(t + 2, N * N, 1);
+    s.tree->cov.id = OAT_KERNEL_EXPRESSION; /* one leaf, too */
     s.x = (oat_points){s.x_values, N, N};
     s.z = (oat_points){s.z_values, M, M};
     for (s.kind = BETWEEN; s.kind < SUM_KINDS; s.kind++) {
@@ -357,6 +358,36 @@ static void knots_are_the_data(void **state) {
   print_message("vfe within %.1e nats of the full GP\n", worst);
 }
 
+/* A leaf over all inputs is the kernel of the list, to the last bit, and as fast. */
+static void leaves_of_the_list(void **state) {
+  (void)state;
+  static const char *const names[][2] = {
+      {"se()", "se-ard"}, {"matern32(x1, x2, x3)", "matern32-ard"}, {"matern52()", "matern52-ard"}, {"rq()", "rq-ard"}};
+  static const char *const approximations[] = {"vfe", "fitc", "full", "fitc"};
+  for (size_t i = 0; i < LENGTH(names) * LENGTH(approximations); i++) {
+    tree *leaf = make_tree(names[i % LENGTH(names)][0], &(oat_rng){{1, 2, 3, 4}});
+    const oat_kernel *kernel = oat_kernel_find(names[i % LENGTH(names)][1]);
+    problem p = problem_of(leaf, 60, 7, i);
+    const size_t shaped = oat_kernel_has_shape(kernel), approx = i / LENGTH(names);
+    double theta[OAT_LENGTHSCALE + INPUTS] = {p.theta[OAT_LENGTHSCALE], p.theta[OAT_TAU], shaped ? p.theta[OAT_LENGTHSCALE + 1] : 1};
+    memcpy(theta + OAT_LENGTHSCALE, p.theta + OAT_LENGTHSCALE + 1 + shaped, INPUTS * sizeof *theta);
+    const oat_rows rows = rows_of(&p, NOISE_BOTH, 1);
+    oat_objective_config config = config_of(&rows, &leaf->kernel, (variant){oat_approx_find(approximations[approx]), 0}, p.k);
+    config.neighbours = approx == 3 ? 5 : 0;
+    const outcome own = evaluate_once(&config, &(oat_point){p.theta, p.z});
+    config.kernel = kernel;
+    const outcome list = evaluate_once(&config, &(oat_point){theta, p.z});
+    assert_true(own.value == list.value);
+    assert_int_equal(own.count, list.count + 1 + shaped);
+    assert_true(own.gradient[OAT_LENGTHSCALE] == list.gradient[OAT_SIGMA] && own.gradient[OAT_TAU] == list.gradient[OAT_TAU]);
+    assert_true(!shaped || own.gradient[OAT_LENGTHSCALE + 1] == list.gradient[OAT_SHAPE]);
+    assert_memory_equal(own.gradient + OAT_LENGTHSCALE + 1 + shaped, list.gradient + OAT_LENGTHSCALE,
+                        (list.count - OAT_LENGTHSCALE) * sizeof *list.gradient);
+    free_problem(&p);
+    free_tree(leaf);
+  }
+}
+
 /* Any number of threads gives the same bits. */
 static void threads(void **state) {
   (void)state;
@@ -430,7 +461,7 @@ static void golden(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(diagonals_and_pairs), cmocka_unit_test(adjoints),
                                      cmocka_unit_test(models), cmocka_unit_test(knots_are_the_data),  cmocka_unit_test(threads),
-                                     cmocka_unit_test(golden)};
+                                     cmocka_unit_test(golden), cmocka_unit_test(leaves_of_the_list)};
   oat_set_blas_threads(1);
   oat_threads_always();
   return cmocka_run_group_tests(tests, NULL, NULL);

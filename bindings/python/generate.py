@@ -146,7 +146,7 @@ AUTO = "auto"  # the default of a number that the library chooses
 # Settings of files, which arrays do not need, and those that the estimator has under another name. Rows for a model have its inputs.
 OF_READING = ("header", "missing")
 OF_ROWS = ("target", "weights", "noise_variance", *OF_READING)
-OF_FILES = ("inputs", *OF_ROWS)
+OF_FILES = ("inputs", "factors", *OF_ROWS)
 NOT_OF_THE_ESTIMATOR = (*OF_FILES, "seed")
 
 # A text that can be given as something else, too.

@@ -96,9 +96,9 @@ typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
   double *s;                  /* k x k: sum dv_i v_i^T; not collapsed only */
-  double dg, dn; /* sum dg_i (an expression has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
+  double dg, dn;              /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
                                  noise_scale_i; not collapsed only */
-  double pairs;  /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
+  double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
 } oat_gradient_sums;
 
 /* The same for k knots in d dimensions, with all parts; `theta` is oat_theta_most. */
@@ -166,7 +166,7 @@ typedef struct oat_exact_sums {
 /* With F = log N(r; H coefficient, S) and dF/dS = 1/2 (a a^T - S^-1), a = S^-1 (r - H coefficient). */
 typedef struct oat_exact_gradient {
   oat_kernel_gradient kernel; /* of K: what is there is added to; .z is NULL */
-  double signal;              /* sum dF/dS_ij (K + J)_ij; 0 for an expression, which has all of it in `kernel` */
+  double signal;              /* sum dF/dS_ij (K + J)_ij; 0 for a tree, which has all of it in `kernel` */
   double noise;               /* sum dF/dS_ii noise_scale_i */
 } oat_exact_gradient;
 

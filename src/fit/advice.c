@@ -89,7 +89,9 @@ static oatgp_status look_for_outliers(oatgp_context *ctx, const oat_setup *setup
   for (size_t c = 0; c < columns; c++) {
     const char *name = c > 0 ? data->names[setup->scaling.column[c - 1]] : data->target != NULL ? data->target : "y";
     snprintf(what, sizeof what, "%s '%s'", c > 0 ? "input" : "target", name);
-    warn_of_outliers(ctx, what, &l.column[c], n);
+    if (c == 0 || !setup->scaling.category[c - 1]) {
+      warn_of_outliers(ctx, what, &l.column[c], n);
+    }
   }
 done:
   oat_scratch_free(&memory);
@@ -108,6 +110,19 @@ static oatgp_status look_for_repeats(oatgp_context *ctx, const oat_setup *setup,
             found.rows, sqrt(found.squares / (double)(found.rows - found.groups)) * setup->y_scale);
   }
   return status;
+}
+
+/* ---- categories that name rows ------------------------------------------------------------------------------------------- */
+
+static void look_at_levels(oatgp_context *ctx, const oat_setup *setup) {
+  for (size_t j = 0; j < setup->scaling.d; j++) {
+    const oat_levels *levels = oat_data_levels(setup->data, setup->scaling.column[j]);
+    if (levels != NULL && 2 * levels->count > setup->data->n) {
+      oat_say(ctx, OATGP_WARNING,
+              "input '%s' has %zu levels in %zu rows: little can be learnt of a level, and a new row may have a new one",
+              setup->data->names[setup->scaling.column[j]], levels->count, setup->data->n);
+    }
+  }
 }
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */
@@ -137,6 +152,7 @@ oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
     oat_say(ctx, OATGP_WARNING, "%zu inputs for %zu rows: most of what is found may be chance; give fewer with --inputs", setup->scaling.d,
             data->n);
   }
+  look_at_levels(ctx, setup);
   PASS_ON(look_for_outliers(ctx, setup, n));
   return look_for_repeats(ctx, setup, n);
 }

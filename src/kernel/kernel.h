@@ -90,20 +90,23 @@ void oat_kernel_release(const oat_kernel *kernel); /* that was read or copied; N
 const oat_kernel *oat_kernel_find(const char *name); /* of the list; NULL if there is none */
 const oat_kernel *oat_kernel_at(size_t index);       /* NULL past the end */
 
-/* A kernel with its parameters: a value that a device can copy, with the oat_theta_count numbers of theta behind it and, for an expression,
- * its nodes and leaves, which are arrays. */
+/* A kernel with its parameters: a value that a device can copy, with the oat_theta_count numbers of theta behind it and, for a tree, its
+ * nodes and leaves, which are arrays. An expression that is one leaf of the list over all inputs, such as se(), is that kernel, with its
+ * parameters in other places. */
 typedef struct oat_covariance {
-  oat_kernel_id id;
+  oat_kernel_id id; /* OAT_KERNEL_EXPRESSION: a tree */
   size_t d;
-  const double *theta; /* parameters.h has its places */
-  bool among;          /* the points on both sides are of one set, so that some may almost meet: differences are formed first */
+  const double *theta;              /* parameters.h has its places */
+  size_t sigma, shape, lengthscale; /* the places of a kernel that is no tree */
+  bool among; /* the points on both sides are of one set, so that some may almost meet: differences are formed first */
   const oat_expression *expression; /* or NULL */
 } oat_covariance;
 
 /* The covariance at theta, which is borrowed. */
-static inline oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
-  return (oat_covariance){.id = kernel->id, .d = d, .theta = theta, .expression = kernel->expression};
-}
+oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta);
+
+/* Whether it goes through the nodes of an expression. */
+static inline bool oat_covariance_is_tree(const oat_covariance *cov) { return cov->id == OAT_KERNEL_EXPRESSION; }
 
 /* The kernel again. */
 oat_kernel oat_covariance_kernel(const oat_covariance *cov);
@@ -116,7 +119,7 @@ typedef struct oat_points {
 
 /* Sums that the adjoint adds to. */
 typedef struct oat_kernel_gradient {
-  double *theta; /* derivatives in the logarithms, in the places of theta; nothing is added at OAT_SIGMA and OAT_TAU */
+  double *theta; /* derivatives in the logarithms, in the places of theta; nothing is added for tau, and for sigma of what is no tree */
   double *z;     /* laid out as the points z, or NULL if the derivative in z is not wanted */
 } oat_kernel_gradient;
 
@@ -125,8 +128,8 @@ typedef struct oat_kernel_gradient {
 double oat_kernel_lengthscale(const oat_covariance *cov, size_t input);
 /* prior[i] = k(x_i, x_i). */
 void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior);
-/* Of an expression: adds sum g_i d k(x_i, x_i), gradient->z laid out as x. For the kernels of the list nothing is added: the derivative in
- * log sigma is 2 sum g_i k(x_i, x_i), and all others are 0. */
+/* Of a tree: adds sum g_i d k(x_i, x_i), gradient->z laid out as x. For other kernels nothing is added: the derivative in log sigma is 2 sum
+ * g_i k(x_i, x_i), and all others are 0. */
 void oat_kernel_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient);
 /* A share of the prior variance: share times the mean of k(z, z) over the points, for jitters and thresholds. */
 double oat_kernel_share(const oat_covariance *cov, oat_points z, double share);
@@ -138,10 +141,10 @@ static inline size_t oat_kernel_work(oat_kernel_size size, size_t n, size_t m, s
 
 /* k[i + c * ld] = k(x_i, z_c), x.n rows. O(x.n z.n d). */
 void oat_kernel_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ld, double *work);
-/* Also slope[i + c * ld] = sigma^2 phi'(s), for the adjoint. (That of an expression finds what it needs again: slope stays as it is.) */
+/* Also slope[i + c * ld] = sigma^2 phi'(s), for the adjoint. (That of a tree finds what it needs again: slope stays as it is.) */
 void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work);
 /* Adds sum_ic g_ic d k(x_i, z_c) / d(lengthscales, shape, z_c) for a given g (x.n x z.n) and the slopes from above; g is destroyed. (The
- * derivative in log sigma is 2 sum g k; of an expression those in the logarithms of its terms' sigmas are added, too.) x is taken as fixed: for a symmetric matrix K(Z, Z) with symmetric g the derivative in Z is twice
+ * derivative in log sigma is 2 sum g k; of a tree those in the logarithms of its terms' sigmas are added, too.) x is taken as fixed: for a symmetric matrix K(Z, Z) with symmetric g the derivative in Z is twice
  * what is added here. O(x.n z.n d). */
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient);

@@ -29,6 +29,33 @@ oat_kernel oat_kernel_of_expression(const oat_expression *expression) {
   return (oat_kernel){.id = OAT_KERNEL_EXPRESSION, .name = expression->text, .ard = true, .expression = expression};
 }
 
+/* The kernel of the list that a leaf over all inputs is. */
+static oat_kernel_id id_of(const oat_leaf *leaf, size_t d) {
+  static const oat_kernel_id ids[OAT_LEAVES] = {[OAT_LEAF_se] = OAT_KERNEL_se_ard,
+                                                [OAT_LEAF_matern32] = OAT_KERNEL_matern32_ard,
+                                                [OAT_LEAF_matern52] = OAT_KERNEL_matern52_ard,
+                                                [OAT_LEAF_rq] = OAT_KERNEL_rq_ard};
+  bool all = ids[leaf->kind] != 0 && leaf->inputs == d;
+  for (size_t j = 0; all && j < d; j++) {
+    all = leaf->input[j] == j;
+  }
+  return all ? ids[leaf->kind] : OAT_KERNEL_EXPRESSION;
+}
+
+oat_covariance oat_covariance_at(const oat_kernel *kernel, size_t d, const double *theta) {
+  const oat_expression *e = kernel->expression;
+  oat_covariance cov = {kernel->id, d, theta, OAT_SIGMA, OAT_SHAPE, OAT_LENGTHSCALE, false, e};
+  if (e != NULL && e->nodes == 1 && e->node->sigma != OAT_NO_PLACE) {
+    cov.id = id_of(e->leaf, d);
+  }
+  if (e != NULL && !oat_covariance_is_tree(&cov)) {
+    cov.sigma = OAT_LENGTHSCALE + e->node->sigma;
+    cov.lengthscale = OAT_LENGTHSCALE + e->leaf->parameter;
+    cov.shape = kernels[cov.id].profile->has_shape ? cov.lengthscale++ : OAT_SHAPE;
+  }
+  return cov;
+}
+
 oat_kernel oat_covariance_kernel(const oat_covariance *cov) {
   return cov->expression != NULL ? oat_kernel_of_expression(cov->expression) : kernels[cov->id];
 }

@@ -1,4 +1,4 @@
-/* What all kernels of the list share (an expression goes to tree.c at once): scaled squared distances, and the adjoint of k = sigma^2 phi(s) in lengthscales, shape and points.
+/* What all kernels of the list share (a tree goes to tree.c at once): scaled squared distances, and the adjoint of k = sigma^2 phi(s) in lengthscales, shape and points.
  *
  * With h = g sigma^2 phi'(s):  d log l_j = -2 sum h (x_j - z_j)^2 / l_j^2,  d z_j = -2 sum h (x_j - z_j) / l_j^2.
  * Wherever the points are, no digits are lost if differences are formed first. It is faster to divide all points by the lengthscales
@@ -36,10 +36,10 @@ static bool are_among(const oat_covariance *cov, oat_points z, oat_points x) {
 static const oat_kernel *kernel_of(const oat_covariance *cov) { return oat_kernel_at(cov->id); }
 
 /* The place in theta of the lengthscale of an input. */
-static size_t lengthscale_place(const oat_covariance *cov, size_t j) { return OAT_LENGTHSCALE + (kernel_of(cov)->ard ? j : 0); }
+static size_t lengthscale_place(const oat_covariance *cov, size_t j) { return cov->lengthscale + (kernel_of(cov)->ard ? j : 0); }
 
 double oat_kernel_lengthscale(const oat_covariance *cov, size_t input) {
-  return cov->expression != NULL ? oat_tree_lengthscale(cov, input) : cov->theta[lengthscale_place(cov, input)];
+  return oat_covariance_is_tree(cov) ? oat_tree_lengthscale(cov, input) : cov->theta[lengthscale_place(cov, input)];
 }
 
 static void take_points(frame *f, const oat_covariance *cov, oat_points from, const double *middle, double *to) {
@@ -89,7 +89,7 @@ static oat_axes axes_of(const oat_covariance *cov, oat_points x, oat_points z, d
   return (oat_axes){cov->d, x.a, x.ld, z.a, z.ld, weight, !ard};
 }
 
-static double variance_of(const oat_covariance *cov) { return cov->theta[OAT_SIGMA] * cov->theta[OAT_SIGMA]; }
+static double variance_of(const oat_covariance *cov) { return cov->theta[cov->sigma] * cov->theta[cov->sigma]; }
 
 /* The profile with its parameters, looked up once for all columns. */
 typedef struct curve {
@@ -97,7 +97,7 @@ typedef struct curve {
   oat_profile_at at;
 } curve;
 
-static curve curve_of(const oat_covariance *cov) { return (curve){kernel_of(cov)->profile, {variance_of(cov), cov->theta[OAT_SHAPE]}}; }
+static curve curve_of(const oat_covariance *cov) { return (curve){kernel_of(cov)->profile, {variance_of(cov), cov->theta[cov->shape]}}; }
 
 /* k and, if wanted, the slopes, from the squared distances of one column. */
 static void fill_column(const curve *phi, size_t n, const double *s, double *k, double *slope) {
@@ -136,7 +136,7 @@ static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view
 
 void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work) {
   const oat_view all = {k, x.n, z.n, ld};
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     oat_tree_cross(cov, x, z, k, ld, work);
     return;
   }
@@ -169,7 +169,7 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
 }
 
 void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior) {
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     oat_tree_diagonal(cov, x, prior);
     return;
   }
@@ -179,17 +179,17 @@ void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior)
 }
 
 void oat_kernel_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient) {
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     oat_tree_diagonal_adjoint(cov, x, g, gradient);
   }
 }
 
 /* Of a stationary kernel no point matters. */
 double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     return share * oat_tree_mean_diagonal(cov, z);
   }
-  return share * cov->theta[OAT_SIGMA] * cov->theta[OAT_SIGMA];
+  return share * cov->theta[cov->sigma] * cov->theta[cov->sigma];
 }
 
 /* ---- its adjoint ------------------------------------------------------------------------------------------------------ */
@@ -203,7 +203,7 @@ static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, con
     axes.z = z.a + c;
     oat_distances(x.n, &axes, s);
     phi.profile->slopes(x.n, phi.at, s, k, slope, d_shape);
-    gradient->theta[OAT_SHAPE] += oat_sum_products(x.n, g + c * ld, d_shape);
+    gradient->theta[cov->shape] += oat_sum_products(x.n, g + c * ld, d_shape);
   }
 }
 
@@ -218,7 +218,7 @@ static void add_by_differences(const oat_covariance *cov, oat_points x, oat_poin
     oat_moments(x.n, &axes, h.a + c * h.ld, first, second);
     for (size_t j = 0; j < d; j++) {
       const size_t l = axes.single ? 0 : j;
-      gradient->theta[OAT_LENGTHSCALE + l] -= 2 * weight[l] * second[j];
+      gradient->theta[cov->lengthscale + l] -= 2 * weight[l] * second[j];
       if (gradient->z != NULL) {
         gradient->z[c + j * z.ld] -= 2 * weight[l] * first[j];
       }
@@ -257,7 +257,7 @@ static void add_input(const oat_covariance *cov, const frame *f, size_t j, const
 
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient) {
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     oat_tree_cross_adjoint(cov, x, z, g, ld, work, gradient);
     return;
   }
@@ -287,7 +287,7 @@ static oat_axes behind(oat_axes axes, size_t b) {
 }
 
 void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work) {
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     oat_tree_pairs(cov, x, out->k, work);
     return;
   }
@@ -307,7 +307,7 @@ void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_va
 
 void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values, double *work,
                               oat_kernel_gradient *gradient) {
-  if (cov->expression != NULL) {
+  if (oat_covariance_is_tree(cov)) {
     oat_tree_pairs_adjoint(cov, x, g, work, gradient);
     return;
   }
@@ -315,7 +315,7 @@ void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g
   double *weight = work, *first = weight + d, *second = first + d;
   const oat_axes axes = axes_of(cov, x, x, weight);
   if (kernel_of(cov)->profile->has_shape) {
-    gradient->theta[OAT_SHAPE] += oat_sum_products(oat_pairs(x.n), g, values->d_shape);
+    gradient->theta[cov->shape] += oat_sum_products(oat_pairs(x.n), g, values->d_shape);
   }
   oat_multiply_each(oat_pairs(x.n), values->slope, g);
   for (size_t b = 0; b + 1 < x.n; b++) {
@@ -323,7 +323,7 @@ void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g
     oat_moments(x.n - b, &column, g + oat_pair(x.n, b, b), first, second);
     for (size_t j = 0; j < d; j++) {
       const size_t l = axes.single ? 0 : j;
-      gradient->theta[OAT_LENGTHSCALE + l] -= 2 * weight[l] * second[j];
+      gradient->theta[cov->lengthscale + l] -= 2 * weight[l] * second[j];
     }
   }
 }

@@ -66,7 +66,9 @@ static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat
   oat_exact_gradient sums = {.kernel = {.theta = gradient->theta}};
   memset(gradient->theta, 0, oat_theta_count(o->base.config.kernel, exact->cov.d) * sizeof *gradient->theta);
   const oatgp_status status = o->base.device->table->exact_gradient(o->base.device, exact, &sums);
-  gradient->theta[OAT_SIGMA] = 2 * sums.signal;
+  if (!oat_covariance_is_tree(&exact->cov)) {
+    gradient->theta[exact->cov.sigma] = 2 * sums.signal;
+  }
   gradient->theta[OAT_TAU] = 2 * exact->tau * exact->tau * sums.noise;
   return status;
 }

@@ -266,7 +266,7 @@ static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const 
   return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
 }
 
-/* The jitter of an expression is relative to the mean of k(z, z), which has derivatives of its own. The soft one has the
+/* The jitter of a tree is relative to the mean of k(z, z), which has derivatives of its own. The soft one has the
  * derivative (h / m)^2 in its part m that is relative to it. */
 static void add_jitter(const oat_sparse_objective *o, const oat_covariance *cov, oat_points z, double d_jitter,
                        oat_kernel_gradient *total) {
@@ -299,7 +299,7 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
-  if (cov.expression != NULL) {
+  if (oat_covariance_is_tree(&cov)) {
     add_jitter(o, &cov, knots_of(config, point), d_jitter, total);
   }
   return (jitter_slopes){scaled + slopes.log_sigma * d_jitter, slopes.log_tau * d_jitter};
@@ -339,8 +339,9 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   }
   const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
   memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
-  if (sparse->cov.expression == NULL) {
-    gradient->theta[OAT_SIGMA] = kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg + 2 * sums.pairs;
+  if (!oat_covariance_is_tree(&sparse->cov)) {
+    gradient->theta[sparse->cov.sigma] =
+        kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg + 2 * sums.pairs;
   }
   gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
   if (gradient->z != NULL) {

@@ -229,7 +229,9 @@ oatgp_status oat_predict_knots(oatgp_context *ctx, const oatgp_model *model, dou
   const oatgp_status status = mean != NULL || sd != NULL ? knot_posterior(ctx, model, mean, sd) : OATGP_OK;
   for (size_t i = 0; status == OATGP_OK && knots != NULL && i < model->k; i++) {
     for (size_t j = 0; j < model->d; j++) {
-      knots[knot_place(model, i) * model->d + j] = model->z[i + j * model->k] * model->scaling.scale[j] + model->scaling.centre[j];
+      const double z = model->z[i + j * model->k];
+      const bool category = model->scaling.category[j]; /* its code may have a rounding error */
+      knots[knot_place(model, i) * model->d + j] = category ? floor(z + 0.5) : z * model->scaling.scale[j] + model->scaling.centre[j];
     }
   }
   return status;

@@ -43,7 +43,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 const oat_chart oat_chart_relevance = {
     .name = "relevance",
     .help = "relevance of the inputs: 1 / lengthscale of each",
-    .why = "one lengthscale serves all inputs; kernels whose name ends with -ard have one for each of several",
+    .why = "a kernel whose name ends with -ard has one lengthscale for each of several inputs, and this one has not",
     .names = shown,
     .panels = panels,
     .title = "Relevance of the inputs",

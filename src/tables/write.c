@@ -111,29 +111,47 @@ static int write_blocks(const oatgp_context *ctx, const block_writer *w, size_t 
 
 /* ---- CSV ---------------------------------------------------------------------------------------------------------- */
 
+/* The texts that a column of codes is written as, with their quotes. */
+typedef struct cell_texts {
+  size_t count, longest;
+  char **text;
+} cell_texts;
+
 struct oatgp_csv {
   oat_file file;
   char *path;
   size_t columns;
+  cell_texts *texts; /* for each column; of numbers it has none */
   block_writer writer;
 };
 
-/* In quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an end. */
-static void write_name(FILE *stream, const char *name) {
+/* A text as a cell, in quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an end. */
+static oatgp_status make_cell(oatgp_context *ctx, const char *name, char **out) {
   const size_t length = strlen(name);
   const bool quote = length == 0 || strpbrk(name, ",;\t\"\r\n") != NULL || name[0] == ' ' || name[length - 1] == ' ';
+  PASS_ON(oat_new(ctx, 2 * length + 3, 1, out));
+  char *to = *out;
   if (!quote) {
-    fputs(name, stream);
-    return;
+    memcpy(to, name, length);
+    return OATGP_OK;
   }
-  fputc('"', stream);
+  *to++ = '"';
   for (const char *at = name; *at != '\0'; at++) {
     if (*at == '"') {
-      fputc('"', stream);
+      *to++ = '"';
     }
-    fputc(*at, stream);
+    *to++ = *at;
   }
-  fputc('"', stream);
+  *to = '"';
+  return OATGP_OK;
+}
+
+static oatgp_status write_name(oatgp_context *ctx, FILE *stream, const char *name) {
+  char *cell = NULL;
+  PASS_ON(make_cell(ctx, name, &cell));
+  fputs(cell, stream);
+  free(cell);
+  return OATGP_OK;
 }
 
 static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *const *names) {
@@ -144,7 +162,19 @@ static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *
   return OATGP_OK;
 }
 
+static void free_texts(cell_texts *texts) {
+  for (size_t i = 0; i < texts->count; i++) {
+    free(texts->text[i]);
+  }
+  free(texts->text);
+  *texts = (cell_texts){0};
+}
+
 static void free_csv(oatgp_csv *csv) {
+  for (size_t k = 0; csv->texts != NULL && k < csv->columns; k++) {
+    free_texts(&csv->texts[k]);
+  }
+  free(csv->texts);
   free(csv->path);
   free(csv->writer.bytes);
   free(csv);
@@ -160,12 +190,17 @@ oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns
   TRY(oat_new(ctx, 1, sizeof *csv, &csv));
   TRY(oat_copy_text(ctx, path, &csv->path));
   csv->columns = columns;
+  TRY(oat_new(ctx, columns, sizeof *csv->texts, &csv->texts));
   csv->writer.flops = CELL_FLOPS / LONGEST_CELL;
   TRY(open_blocks(ctx, columns * LONGEST_CELL, &csv->writer));
   TRY(oat_file_open(ctx, path, &csv->file));
   for (size_t k = 0; k < columns; k++) {
     fputs(k > 0 ? "," : "", csv->file.stream);
-    write_name(csv->file.stream, names[k]);
+    const oatgp_status named = write_name(ctx, csv->file.stream, names[k]);
+    if (named != OATGP_OK) {
+      oatgp_csv_close(ctx, csv, 0);
+      return named;
+    }
   }
   fputc('\n', csv->file.stream);
   *out = csv;
@@ -177,18 +212,61 @@ done:
   return status;
 }
 
+static oatgp_status make_texts(oatgp_context *ctx, size_t count, const char *const *levels, cell_texts *texts) {
+  PASS_ON(oat_new(ctx, count, sizeof *texts->text, &texts->text));
+  for (; texts->count < count; texts->count++) {
+    char **text = &texts->text[texts->count];
+    PASS_ON(make_cell(ctx, levels[texts->count], text));
+    texts->longest = strlen(*text) > texts->longest ? strlen(*text) : texts->longest;
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oatgp_csv_set_levels(oatgp_context *ctx, oatgp_csv *csv, size_t column, size_t count, const char *const *levels) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(csv == NULL || levels == NULL || column >= csv->columns, ctx, OATGP_ARGUMENT,
+            "levels to write need a table, one of its columns and texts, which are not NULL");
+  cell_texts texts = {0};
+  const oatgp_status status = make_texts(ctx, count, levels, &texts);
+  if (status != OATGP_OK) {
+    free_texts(&texts);
+    return status;
+  }
+  free_texts(&csv->texts[column]);
+  csv->texts[column] = texts;
+  size_t row_bytes = csv->columns * LONGEST_CELL;
+  for (size_t k = 0; k < csv->columns; k++) {
+    row_bytes += csv->texts[k].longest;
+  }
+  free(csv->writer.bytes);
+  csv->writer.bytes = NULL;
+  return open_blocks(ctx, row_bytes, &csv->writer);
+}
+
 /* The columns of rows that are being written. */
 typedef struct csv_rows {
   size_t columns;
+  const cell_texts *texts;
   const double *const *values;
 } csv_rows;
+
+/* A code that has no text is written as a number. */
+static size_t format_cell(const cell_texts *texts, double value, char *at) {
+  if (texts->count == 0 || !(value >= 0 && value < (double)texts->count)) {
+    return oat_write_number(value, at);
+  }
+  const char *text = texts->text[(size_t)value];
+  const size_t length = strlen(text);
+  memcpy(at, text, length);
+  return length;
+}
 
 static size_t format_rows(const void *self, size_t first, size_t rows, char *text) {
   const csv_rows *r = self;
   char *at = text;
   for (size_t i = first; i < first + rows; i++) {
     for (size_t k = 0; k < r->columns; k++) {
-      at += oat_write_number(r->values[k][i], at);
+      at += format_cell(&r->texts[k], r->values[k][i], at);
       *at++ = k + 1 < r->columns ? ',' : '\n';
     }
   }
@@ -204,7 +282,7 @@ oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, c
     REFUSE_IF(values[k] == NULL && rows > 0, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values", k + 1);
   }
   TRY(oat_plain_begin(ctx, &plain));
-  const csv_rows r = {csv->columns, values};
+  const csv_rows r = {csv->columns, csv->texts, values};
   TRY(check_result(ctx, csv->path, write_blocks(ctx, &csv->writer, rows, format_rows, &r, csv->file.stream)));
 done:
   oat_plain_end(&plain);

@@ -1,4 +1,5 @@
-/* Kernel expressions. What can be read is written back, and that is read as the same tree. */
+/* Kernel expressions. What can be read is written back, and that is read as the same tree. The first byte says how many inputs there are, and
+ * whether some are categories. */
 #include "fuzz.h"
 #include "kernel/expression.h"
 
@@ -20,6 +21,7 @@ static void check_again(oatgp_context *ctx, const oat_names *inputs, const oat_e
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const columns[] = {"x", "mean temperature", "gr\303\266\303\237e", "3", "a\"b"};
+  static const bool categories[] = {false, true, false, true, true};
   static oatgp_context *ctx = NULL;
   if (size == 0) {
     return 0;
@@ -27,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (ctx == NULL) {
     ctx = oatgp_context_create();
   }
-  const oat_names inputs = {1 + *data % (sizeof columns / sizeof *columns), columns};
+  const oat_names inputs = {1 + (*data & 127) % (sizeof columns / sizeof *columns), columns, *data & 128 ? categories : NULL};
   oat_expression *e = NULL;
   char *text = calloc(size, 1);
   memcpy(text, data + 1, size - 1);

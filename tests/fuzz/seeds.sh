@@ -66,10 +66,11 @@ seed config '\000memory = 1G\nseed = 9007199254740991\ntol_knot = 1e-3\n'
 seed config '\000kernle = se\n'
 seed config '\000= 3\nno equals\n'
 
-# ---- expressions: the first byte says how many inputs there are
+# ---- expressions: the first byte says how many inputs there are, and, by its highest bit, that some are categories
 seed expression '\004periodic(x) * se(x) + linear("mean temperature")'
 seed expression '\004(se(x) + linear(x))^2 * matern52("3", "a""b") + constant'
 seed expression '\004polynomial(x, 3) + rq + cosine(x)^9 * categorical(x)'
+seed expression '\204polynomial(x, 3) + rq * categorical("mean temperature") + linear'
 seed expression '\000matern12*matern32()+((se(x)))'
 seed expression '\002se(x) + se(gr\303\266\303\237e) + se(x'
 
@@ -96,6 +97,7 @@ fit full2 --approx full --kernel exponential
 fit dic --approx dic --knots 2 --inputs a
 fit grown --select oat-gain --knots 2 --max-knots 4
 fit auto --max-knots 4
+fit sum --knots 2 --kernel 'se(a) * (linear(b) + constant) + periodic(a)'
 
 # ---- checkpoints: by their target
 OATGP_FUZZ_SEEDS=$out/checkpoint "$build/tests/fuzz/fuzz_checkpoint" >/dev/null 2>&1

@@ -1,16 +1,35 @@
-# Frames: the rows as the library wants them, a list of x, whose columns have names, y, weights, noise_variance and target.
+# Frames: the rows as the library wants them, a list of x, whose columns have names, y, weights, noise_variance, target, and levels: a list
+# with those of each column of x that is a category and holds codes.
 
-# x: a matrix, a data frame of numbers, or a vector for one input.
+is_category <- function(column) is.factor(column) || is.character(column)
+
+# The codes of a factor or of texts, from 0, and its levels: those that are known, and then new ones.
+code_category <- function(column, known = NULL) {
+  own <- levels(factor(column))
+  levels <- if (is.null(known)) own else c(known, setdiff(own, known))
+  list(codes = as.double(match(as.character(column), levels) - 1), levels = levels)
+}
+
+# A data frame as a matrix of numbers, with the levels of its categories as an attribute, which does not outlive a subset.
+code_columns <- function(x, call) {
+  category <- vapply(x, is_category, NA)
+  numeric <- vapply(x, function(column) is.numeric(column) || is.logical(column), NA)
+  if (!all(numeric | category)) {
+    fail(sprintf("the column '%s' holds neither numbers nor categories", names(x)[!numeric & !category][1]), call = call)
+  }
+  coded <- lapply(x[category], code_category)
+  rows <- row.names(x)
+  x[category] <- lapply(coded, function(column) column$codes)
+  x <- as.matrix(x)
+  rownames(x) <- rows
+  attr(x, "category_levels") <- lapply(coded, function(column) column$levels)
+  x
+}
+
+# x: a matrix, a data frame of numbers and categories, or a vector for one input.
 as_inputs <- function(x, call = NULL) {
   if (is.data.frame(x)) {
-    numeric <- vapply(x, function(column) is.numeric(column) || is.logical(column), NA)
-    if (!all(numeric)) {
-      fail(sprintf("the column '%s' is not numeric: use the formula interface, which makes columns of factors", names(x)[!numeric][1]),
-           call = call)
-    }
-    rows <- row.names(x)
-    x <- as.matrix(x)
-    rownames(x) <- rows
+    x <- code_columns(x, call)
   }
   if (is.null(dim(x)) && (is.numeric(x) || is.logical(x))) {
     x <- matrix(x, ncol = 1, dimnames = list(names(x), NULL))
@@ -58,12 +77,22 @@ match_columns <- function(x, names, what, call = NULL) {
 # A frame with the inputs that the model has: the library leaves constant ones out.
 model_columns <- function(frame, inputs) {
   if (!identical(colnames(frame$x), inputs)) {
+    frame <- frame_of(frame)
     frame$x <- frame$x[, inputs, drop = FALSE]
   }
   frame
 }
 
-make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, target = NULL, call = NULL) {
+# Takes the levels off x.
+frame_of <- function(frame) {
+  if (!is.null(attr(frame$x, "category_levels"))) {
+    frame$levels <- attr(frame$x, "category_levels")
+    attr(frame$x, "category_levels") <- NULL
+  }
+  frame
+}
+
+make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, target = NULL, call = NULL, levels = NULL) {
   column <- function(values, what) {
     if (is.null(values)) {
       return(NULL)
@@ -74,16 +103,41 @@ make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, targe
     }
     as.double(values)
   }
-  list(x = x, y = column(y, "y"), weights = column(weights, "weights"), noise_variance = column(noise_variance, "noise_variance"),
-       target = target)
+  frame_of(list(x = x, y = column(y, "y"), weights = column(weights, "weights"), noise_variance = column(noise_variance, "noise_variance"),
+                target = target, levels = levels))
 }
 
-# The columns of the model matrix; its constant is the model's own mean.
-design <- function(terms, frame, contrasts = NULL) {
-  x <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
-  made <- attr(x, "contrasts")
-  x <- x[, colnames(x) != "(Intercept)", drop = FALSE]
-  list(x = x, contrasts = made)
+# The terms that are categories by themselves: a factor or a text that is part of no other term. With contrasts they are columns of numbers.
+category_terms <- function(terms, frame, contrasts) {
+  labels <- attr(terms, "term.labels")
+  alone <- rowSums(attr(terms, "factors") != 0) == 1
+  plain <- labels %in% names(frame) & labels %in% names(alone)[alone]
+  labels[plain & vapply(labels, function(label) label %in% names(frame) && is_category(frame[[label]]), NA) & is.null(contrasts)]
+}
+
+# The columns of the model matrix, where categories are codes of their levels; its constant is the model's own mean.
+design <- function(terms, frame, contrasts = NULL, categories = category_terms(terms, frame, contrasts), known = list()) {
+  rest <- setdiff(attr(terms, "term.labels"), categories)
+  coded <- lapply(stats::setNames(nm = categories), function(name) code_category(frame[[name]], known[[name]]))
+  columns <- lapply(coded, function(column) column$codes)
+  made <- NULL
+  if (length(rest) > 0) {
+    others <- if (length(categories) == 0) terms else stats::terms(stats::reformulate(rest))
+    x <- stats::model.matrix(others, frame, contrasts.arg = contrasts)
+    made <- attr(x, "contrasts")
+    named <- c("", attr(others, "term.labels"))[attr(x, "assign") + 1]
+    for (label in rest) {
+      columns[[label]] <- x[, named == label, drop = FALSE]
+    }
+  }
+  x <- do.call(cbind, columns[attr(terms, "term.labels")])
+  list(x = if (is.null(x)) matrix(0, nrow(frame), 0) else with_names(x, frame), contrasts = made,
+       levels = lapply(coded, function(column) column$levels))
+}
+
+with_names <- function(x, frame) {
+  rownames(x) <- row.names(frame)
+  x
 }
 
 # R would take a variable that the new rows do not have from wherever the formula was written: the rows of the fit, most likely.
@@ -103,7 +157,7 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
   inputs <- model_info(object)$inputs
   if (is.null(object$terms)) {
     names <- if (is.null(object$columns) || all(inputs %in% colnames(newdata))) inputs else object$columns
-    return(model_columns(list(x = match_columns(newdata, names, "the new rows", call)), inputs))
+    return(frame_of(model_columns(list(x = match_columns(newdata, names, "the new rows", call)), inputs)))
   }
   if (is.matrix(newdata)) {
     if (is.null(colnames(newdata))) {
@@ -113,12 +167,15 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
   }
   terms <- stats::delete.response(object$terms)
   check_variables(terms, newdata, call)
-  frame <- stats::model.frame(terms, newdata, na.action = na.action, xlev = object$xlevels)
+  categories <- names(object$levels)
+  xlevels <- object$xlevels[setdiff(names(object$xlevels), categories)]
+  frame <- stats::model.frame(terms, newdata, na.action = na.action, xlev = if (length(xlevels) > 0) xlevels)
   classes <- attr(terms, "dataClasses")
   if (!is.null(classes)) {
-    stats::.checkMFClasses(classes, frame)
+    stats::.checkMFClasses(classes[setdiff(names(classes), categories)], frame)
   }
-  model_columns(list(x = design(terms, frame, object$contrasts)$x, na.action = attr(frame, "na.action")), inputs)
+  made <- design(terms, frame, object$contrasts, categories, object$levels)
+  model_columns(list(x = made$x, na.action = attr(frame, "na.action"), levels = made$levels), inputs)
 }
 
 # What an expression of the fit is for new rows; NULL unless its variables are their columns, or single values from elsewhere.
@@ -154,13 +211,19 @@ new_target <- function(object, newdata) {
 
 # New rows with their target, for update() and score().
 new_rows <- function(object, newdata, y = NULL, weights = NULL, noise_variance = NULL, call = NULL) {
-  x <- new_inputs(object, newdata, stats::na.fail, call)$x
+  new <- new_inputs(object, newdata, stats::na.fail, call)
   y <- if (is.null(y)) new_target(object, newdata) else y
   if (is.null(y)) {
     fail("y is missing: the values that belong to the new rows", call = call)
   }
   noise <- new_noise(object, newdata, weights, noise_variance, call = call)
-  make_frame(x, y, noise$weights, noise$noise_variance, call = call)
+  make_frame(new$x, y, noise$weights, noise$noise_variance, call = call, levels = new$levels)
+}
+
+# The levels that the model knows, by the names of its inputs.
+model_levels <- function(object) {
+  info <- model_info(object)
+  Filter(Negate(is.null), stats::setNames(info$levels, info$inputs))
 }
 
 # The rows of the fit, which the object keeps unless it was read from a model file or made with keep_data = FALSE.

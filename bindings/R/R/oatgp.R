@@ -26,11 +26,13 @@ oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_
   if (ncol(made$x) == 0) {
     fail("the formula has no inputs", call = call)
   }
-  rows <- make_frame(made$x, y, stats::model.weights(frame), frame[["(noise_variance)"]], deparse1(formula[[2]]), call)
+  rows <- make_frame(made$x, y, stats::model.weights(frame), frame[["(noise_variance)"]], deparse1(formula[[2]]), call,
+                     made$levels)
   object <- fit_rows(rows, list(...), call, certify, keep_data, progress)
   object$terms <- terms
   object$xlevels <- stats::.getXlevels(terms, frame)
   object$contrasts <- made$contrasts
+  object$levels <- made$levels
   object$na.action <- attr(frame, "na.action")
   end_fit(object, on_interrupt, call)
 }
@@ -166,6 +168,11 @@ join_rows <- function(old, new) {
     }
     filled <- function(rows) if (is.null(rows[[what]])) rep(missing, nrow(rows$x)) else rows[[what]]
     c(filled(old), filled(new))
+  }
+  for (name in names(new$levels)) {
+    all <- c(old$levels[[name]], setdiff(new$levels[[name]], old$levels[[name]]))
+    new$x[, name] <- match(new$levels[[name]], all)[new$x[, name] + 1] - 1
+    old$levels[[name]] <- all
   }
   old["x"] <- list(rbind(old$x, new$x))
   old["y"] <- list(c(old$y, new$y))

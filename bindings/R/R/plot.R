@@ -28,10 +28,17 @@ panels <- function(x, which) {
 
 # Where the other inputs are held: the medians of the rows, or the centre that the model knows.
 middle <- function(object, info) {
-  if (is.null(object$rows)) info$input_centre else apply(object$rows$x, 2, stats::median)
+  at <- if (is.null(object$rows)) info$input_centre else apply(object$rows$x, 2, stats::median)
+  ifelse(is_level(info), round(at), at)
 }
 
+# Which inputs are categories.
+is_level <- function(info) !vapply(info$levels, is.null, NA)
+
 input_range <- function(object, info, j) {
+  if (is_level(info)[j]) {
+    return(c(0, length(info$levels[[j]]) - 1))
+  }
   if (is.null(object$rows)) info$input_centre[j] + c(-2, 2) * info$input_scale[j] else range(object$rows$x[, j])
 }
 
@@ -53,7 +60,7 @@ plot_effects <- function(object, level, ...) {
   for (j in seq_len(info$d)) {
     grid <- seq(input_range(object, info, j)[1], input_range(object, info, j)[2], length.out = 201)
     inputs <- matrix(at, 201, info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
-    inputs[, j] <- grid
+    inputs[, j] <- if (is_level(info)[j]) round(grid) else grid
     values <- predict_rows(object, list(x = inputs))
     mean <- values[, "mean"]
     latent <- z * values[, "latent"]

@@ -6,9 +6,10 @@ predict_rows <- function(object, frame, threads = NULL, call = NULL) {
   result <- matrix(NA_real_, nrow(x), 3, dimnames = list(rownames(x), c("mean", "latent", "observation")))
   complete <- which(rowSums(is.na(x)) == 0)
   settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
+  levels <- if (is.null(frame$levels)) model_levels(object) else frame$levels
   for (first in seq(1, by = 65536, length.out = ceiling(length(complete) / 65536))) {
     part <- complete[first:min(first + 65535, length(complete))]
-    some <- list(x = x[part, , drop = FALSE], weights = frame$weights[part], noise_variance = frame$noise_variance[part])
+    some <- list(x = x[part, , drop = FALSE], weights = frame$weights[part], noise_variance = frame$noise_variance[part], levels = levels)
     result[part, ] <- receive(.Call(C_entry_predict, object$model, some, settings), call)
   }
   result
@@ -33,7 +34,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     noise <- new_noise(object, newdata, weights, noise_variance, interval == "prediction", call)
     kept <- setdiff(seq_len(NROW(newdata)), omitted)
     noise <- lapply(noise, function(values) if (length(values) == NROW(newdata)) values[kept] else values)
-    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call)
+    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call, levels = new$levels)
   }
   values <- predict_rows(object, rows, threads, call)
   pad <- function(v) stats::napredict(omitted, v)
@@ -52,16 +53,17 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     result$residual.scale <- sigma.oatgp(object)
   }
   if (cov) {
-    result$cov <- pad(t(pad(joint_covariance(object, rows$x, call))))
+    result$cov <- pad(t(pad(joint_covariance(object, rows, call))))
   }
   result
 }
 
-joint_covariance <- function(object, x, call) {
+joint_covariance <- function(object, rows, call) {
+  x <- rows$x
   result <- matrix(NA_real_, nrow(x), nrow(x), dimnames = list(rownames(x), rownames(x)))
   complete <- which(rowSums(is.na(x)) == 0)
   if (length(complete) > 0) {
-    some <- list(x = x[complete, , drop = FALSE])
+    some <- list(x = x[complete, , drop = FALSE], levels = rows$levels)
     result[complete, complete] <- receive(.Call(C_entry_covariance, object$model, some), call)
   }
   result
@@ -93,7 +95,8 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   } else {
     omitted <- NULL
     noise <- new_noise(object, newdata, weights, noise_variance, what == "response", call)
-    rows <- make_frame(new_inputs(object, newdata, stats::na.fail, call)$x, NULL, noise$weights, noise$noise_variance, call = call)
+    new <- new_inputs(object, newdata, stats::na.fail, call)
+    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call, levels = new$levels)
   }
   if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
     stats::runif(1)

@@ -51,5 +51,8 @@ predicted_columns <- function(x, newdata, interval, level, ...) {
 training_columns <- function(rows) {
   columns <- data.frame(rows$y, rows$x, check.names = FALSE)
   names(columns) <- c(rows$target, colnames(rows$x))
+  for (name in names(rows$levels)) {
+    columns[[name]] <- factor(rows$levels[[name]][columns[[name]] + 1], rows$levels[[name]])
+  }
   columns
 }

@@ -404,7 +404,8 @@ static const char *const info_names[] = {"version",
                                          "input_scale",
                                          "history",
                                          "selection",
-                                         "parameters"};
+                                         "parameters",
+                                         "levels"};
 
 /* The parameters of an expression, a vector with names; it has none for other kernels. */
 static SEXP parameter_vector(const oatgp_model_info *info) {
@@ -419,8 +420,24 @@ static SEXP parameter_vector(const oatgp_model_info *info) {
   return values;
 }
 
+/* For each input its levels; NULL if it holds numbers. */
+static SEXP level_list(const oatgp_model *model, size_t d) {
+  SEXP list = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)d));
+  for (size_t j = 0; j < d; j++) {
+    const size_t count = oatgp_model_level_count(model, j);
+    SEXP levels = count > 0 ? PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count)) : R_NilValue;
+    for (size_t i = 0; i < count; i++) {
+      SET_STRING_ELT(levels, (R_xlen_t)i, Rf_mkCharCE(oatgp_model_level(model, j, i), CE_UTF8));
+    }
+    SET_VECTOR_ELT(list, (R_xlen_t)j, levels);
+    UNPROTECT(count > 0 ? 1 : 0);
+  }
+  UNPROTECT(1);
+  return list;
+}
+
 static oatgp_status info_work(job *j, SEXP *value) {
-  const int count = sizeof info_names / sizeof *info_names, arrays = count - 8;
+  const int count = sizeof info_names / sizeof *info_names, arrays = count - 9;
   const oatgp_model *model = NULL;
   oatgp_model_info info;
   NEED(model_behind(j, j->argument[0], &model));
@@ -436,6 +453,7 @@ static oatgp_status info_work(job *j, SEXP *value) {
   SET_VECTOR_ELT(list, arrays + 5, real_matrix(info.history_count, 3, info.history));
   SET_VECTOR_ELT(list, arrays + 6, real_matrix(info.selection_count, 8 + info.d, info.selection));
   SET_VECTOR_ELT(list, arrays + 7, parameter_vector(&info));
+  SET_VECTOR_ELT(list, arrays + 8, level_list(model, info.d));
   return OATGP_OK;
 }
 

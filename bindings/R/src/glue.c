@@ -181,6 +181,28 @@ static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
   return oatgp_data_set_names(j->ctx, data, inputs, text_or_null(list_element(frame, "target")));
 }
 
+/* frame$levels is a list with a name for each column that is a category. */
+static oatgp_status set_levels(job *j, SEXP frame, oatgp_data *data) {
+  SEXP list = list_element(frame, "levels"), names = Rf_getAttrib(list, R_NamesSymbol);
+  for (size_t input = 0; input < oatgp_data_inputs(data); input++) {
+    for (R_xlen_t k = 0; k < Rf_xlength(names); k++) {
+      SEXP texts = VECTOR_ELT(list, k);
+      if (strcmp(Rf_translateCharUTF8(STRING_ELT(names, k)), oatgp_data_input_name(data, input)) != 0 || texts == R_NilValue) {
+        continue;
+      }
+      const char **levels = (const char **)R_alloc((size_t)Rf_xlength(texts), sizeof *levels);
+      for (R_xlen_t i = 0; i < Rf_xlength(texts); i++) {
+        levels[i] = Rf_translateCharUTF8(STRING_ELT(texts, i));
+      }
+      const oatgp_status status = oatgp_data_set_levels(j->ctx, data, input, (size_t)Rf_xlength(texts), levels);
+      if (status != OATGP_OK) {
+        return status;
+      }
+    }
+  }
+  return OATGP_OK;
+}
+
 /* R's own values are borrowed: the frame is an argument of the entry, and nobody changes it meanwhile. *out is the job's, so that it is freed
  * whatever happens from here on. */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
@@ -192,6 +214,9 @@ oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
   oatgp_status status = oatgp_data_borrow(j->ctx, &view, out);
   if (status == OATGP_OK) {
     status = name_columns(j, frame, *out);
+  }
+  if (status == OATGP_OK) {
+    status = set_levels(j, frame, *out);
   }
   if (status == OATGP_OK && weights != NULL) {
     status = oatgp_data_set_weights(j->ctx, *out, weights);

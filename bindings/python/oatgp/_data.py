@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Collection, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -46,12 +46,68 @@ def _is_arrow(table: Any) -> bool:
     return hasattr(table, "column_names") and hasattr(table, "num_columns")
 
 
-def _beside(columns: List[Any]) -> Any:
-    """Columns as an array, each converted once."""
+def _level(value: Any) -> str:
+    """The text of a level: 7 and 7.0 are the same, as in files."""
+    if isinstance(value, (float, np.floating)):
+        return format(value, ".15g") if float(format(value, ".15g")) == value else format(value, ".17g")
+    return str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, (float, np.floating)) and bool(value != value))
+
+
+def _of_pandas(column: Any) -> Optional[Tuple[Array, List[str]]]:
+    """Codes and levels of a column that pandas has as a category."""
+    kind = getattr(column, "cat", None)
+    if kind is None or not hasattr(kind, "codes"):
+        return None
+    return np.asarray(kind.codes, dtype=np.float64), [_level(value) for value in kind.categories]
+
+
+def _as_category(column: Any, what: str) -> Tuple[Array, List[str]]:
+    """The codes of a column, as doubles, and its levels: those of pandas in their order, else sorted."""
+    found = _of_pandas(column)
+    if found is None:
+        values = np.asarray(column.to_pylist() if hasattr(column, "to_pylist") else column, dtype=object).ravel()
+        missing = [_is_missing(value) for value in values]
+        texts = ["" if gone else _level(value) for value, gone in zip(values, missing)]
+        levels = sorted({text for text, gone in zip(texts, missing) if not gone})
+        place = {text: code for code, text in enumerate(levels)}
+        found = np.array([-1.0 if gone else place[text] for text, gone in zip(texts, missing)], dtype=np.float64), levels
+    codes, levels = found
+    if len(codes) > 0 and codes.min() < 0:
+        raise ValueError(f"{what}: the category of row {int(np.argmin(codes)) + 1} is missing; leave such rows out, or fill the values in")
+    return codes, levels
+
+
+def _is_text(column: Any) -> bool:
+    """Whether it holds texts, or what pandas calls a category. Texts that are all numbers are numbers, as in files."""
+    if _of_pandas(column) is not None or str(getattr(column, "type", "")).startswith("dictionary"):
+        return True
+    values = np.asarray(column)
+    if values.dtype.kind not in "UO" or values.size == 0:
+        return values.dtype.kind == "T"
+    if any(not isinstance(value, str) and not _is_missing(value) for value in values.ravel()):
+        return False
+    try:
+        np.asarray([value for value in values.ravel() if isinstance(value, str)], dtype=np.float64)
+    except ValueError:
+        return True
+    return False
+
+
+def _beside(columns: List[Any], names: Optional[List[str]] = None, factors: Collection[int] = ()) -> "Table":
+    """Columns as an array of doubles, each converted once. Texts, and those of the columns that are named here, become codes of levels."""
     values = np.empty((len(columns[0]) if columns else 0, len(columns)), order="F")
+    levels = {}
     for j, column in enumerate(columns):
-        values[:, j] = column
-    return values
+        what = f"column '{names[j]}'" if names else f"column {j + 1}"
+        if j in factors or _is_text(column):
+            values[:, j], levels[j] = _as_category(column, what)
+        else:
+            values[:, j] = as_doubles(column, what)
+    return Table(values, names, levels)
 
 
 #: The names of inputs that were given none: of arrays, and of files without a header.
@@ -70,6 +126,7 @@ class Table(NamedTuple):
 
     values: Any
     names: Optional[List[str]]
+    levels: Mapping[int, List[str]] = {}  # of columns that are categories, whose values are codes
 
     @property
     def width(self) -> int:
@@ -120,17 +177,22 @@ class Table(NamedTuple):
             raise ValueError(f"{inputs}, and {len(places)} columns could be inputs; {there}; give the inputs alone")
         return places
 
-    def take(self, places: List[int], rows: slice = slice(None)) -> "Table":
-        """These columns, as an array; not copied if it is one already and all columns are wanted."""
+    def take(self, places: List[int], rows: slice = slice(None), factors: Collection[int] = ()) -> "Table":
+        """These columns, as an array; not copied if it is one already and all columns are wanted. Categories are texts and the factors,
+        which are places of this table."""
         names = None if self.names is None else [self.names[j] for j in places]
+        chosen_factors = {j for j, place in enumerate(places) if place in factors}
         if _is_arrow(self.values):
-            return Table(_beside([self.values.column(j)[rows].to_numpy(zero_copy_only=False) for j in places]), names)
+            return _beside([_of_arrow(self.values.column(j)[rows]) for j in places], names, chosen_factors)
         if isinstance(self.values, list):
-            chosen = [(self.values[j], name) for j, name in zip(places, names or [])]
-            return Table(_beside([as_doubles(column, f"column '{name}'")[rows] for column, name in chosen]), names)
+            return _beside([self.values[j][rows] for j in places], names, chosen_factors)
         table = self.values.iloc if hasattr(self.values, "iloc") else self.values
         chosen = table[rows] if places == list(range(self.width)) else table[rows, places]
-        return Table(chosen if isinstance(chosen, np.ndarray) else _frame_values(chosen, names), names)
+        if not isinstance(chosen, np.ndarray):
+            return _frame_values(chosen, names, chosen_factors)
+        if chosen_factors:
+            return _beside([chosen[:, j] for j in range(len(places))], names, chosen_factors)
+        return Table(chosen, names, {j: self.levels[place] for j, place in enumerate(places) if place in self.levels})
 
     def target(self, y: Any, name: Any) -> Optional[Array]:
         """The values of y, or without it those of the column of that name or number."""
@@ -147,13 +209,18 @@ class Table(NamedTuple):
         return as_column(values, self.rows, what)
 
 
-def _frame_values(frame: Any, names: Optional[List[str]]) -> Any:
+def _of_arrow(column: Any) -> Any:
+    """Levels of a dictionary stay what they are; all else becomes an array."""
+    return column if str(column.type).startswith("dictionary") else column.to_numpy(zero_copy_only=False)
+
+
+def _frame_values(frame: Any, names: Optional[List[str]], factors: Collection[int] = ()) -> Table:
     """Of pandas or polars: as they are if they are numbers of one type, else column by column, for one that is odd to be named."""
-    values = frame.to_numpy() if len(set(map(str, frame.dtypes))) == 1 else None
+    values = frame.to_numpy() if len(set(map(str, frame.dtypes))) == 1 and not factors else None
     if values is not None and values.dtype.kind in "fiub":
-        return values
+        return Table(values, names)
     columns = [frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j] for j in range(frame.shape[1])]
-    return _beside([as_doubles(column, f"column '{name}'") for column, name in zip(columns, names or [])])
+    return _beside(columns, names, factors)
 
 
 def as_table(table: Any) -> Table:
@@ -269,6 +336,9 @@ class Data:
         Without ``y``: the column that is the target, by its name, its number (from 1) or as ``"last"``. With ``y``: its name.
     inputs : str or sequence, optional
         The columns that are inputs, as ``["a", "b"]`` or ``"a,b"`` (default: all others). The other columns may hold anything.
+        Inputs of text, and categories of pandas, are categories: each level has its own curve.
+    factors : str or sequence, optional
+        Inputs that are categories although they hold numbers.
     weights, noise_variance : array, str or int, optional
         For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or the column.
     names : sequence of str, optional
@@ -279,6 +349,8 @@ class Data:
     >>> data = Data([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0])
     >>> len(data), data.inputs
     (2, ['x1', 'x2'])
+    >>> Data({"x": [1.0, 2.0, 3.0], "group": ["b", "a", "b"]}).levels
+    {'group': ['a', 'b']}
     """
 
     def __init__(
@@ -291,12 +363,13 @@ class Data:
         weights: Any = None,
         noise_variance: Any = None,
         names: Optional[Sequence[str]] = None,
+        factors: Optional[Union[str, Sequence[Union[int, str]]]] = None,
     ) -> None:
         table = as_table(X) if names is None else _named(as_table(X), list(names))
-        if isinstance(inputs, str):
-            inputs = [name.strip() for name in inputs.split(",")]
         others = table.others((target if y is None else None, weights, noise_variance))
-        chosen = table.take(others if inputs is None else [table.find(name) for name in inputs])
+        categories = [table.find(name) for name in _listed(factors)]
+        places = others if inputs is None else [table.find(name) for name in _listed(inputs)]
+        chosen = table.take([*places, *(place for place in categories if place not in places)], factors=categories)
         self._x = as_doubles(chosen.values)
         self._y = table.target(y, target)
         if y is None and target is not None:
@@ -304,6 +377,7 @@ class Data:
         self.handle = Handle("data")
         noise = table.column(weights, "weights"), table.column(noise_variance, "noise variances")
         self._fill(*noise, chosen.names, None if target is None else str(target))
+        self._set_levels(chosen.levels)
 
     def _fill(self, weights: Optional[Array], noise: Optional[Array], names: Optional[Sequence[str]], target: Optional[str]) -> None:
         (n, d), (row_step, input_step) = self._x.shape, (step // 8 for step in self._x.strides)
@@ -319,6 +393,12 @@ class Data:
             if noise is not None:
                 call("oatgp_data_set_noise_variance", self.handle, address(noise))
 
+    def _set_levels(self, levels: Mapping[int, List[str]]) -> None:
+        with Call() as call:
+            for j, texts in levels.items():
+                encoded = (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
+                call("oatgp_data_set_levels", self.handle, j, len(texts), encoded)
+
     @classmethod
     def _of(cls, handle: Handle) -> "Data":
         data = cls.__new__(cls)
@@ -327,7 +407,7 @@ class Data:
 
     @classmethod
     def read(cls, path: Any, **settings: Unpack[Settings]) -> "Data":
-        """Reads CSV or TSV, plain or gzip, or .npy, as the command does: ``target``, ``inputs``, ``weights``, ``noise_variance``,
+        """Reads CSV or TSV, plain or gzip, or .npy, as the command does: ``target``, ``inputs``, ``factors``, ``weights``, ``noise_variance``,
         ``header``, ``missing`` and ``threads`` are its options."""
         handle, text, struct = Handle("data"), os.fspath(path), SettingsStruct("convert", settings)
         with Call(threads=int(struct.struct.threads)) as call:
@@ -342,6 +422,16 @@ class Data:
         """Names of the inputs."""
         count = lib.oatgp_data_inputs(self.handle)
         return [decode(lib.oatgp_data_input_name(self.handle, j)) for j in range(count)]
+
+    @property
+    def levels(self) -> Mapping[str, List[str]]:
+        """The levels of the inputs that are categories. Their columns of ``X`` hold codes: 0 for the first, and so on."""
+        found = {}
+        for j, name in enumerate(self.inputs):
+            count = lib.oatgp_data_level_count(self.handle, j)
+            if count > 0:
+                found[name] = [decode(lib.oatgp_data_level(self.handle, j, i)) for i in range(count)]
+        return found
 
     def _column(self, column: int) -> Array:
         values = np.empty(len(self))
@@ -364,7 +454,12 @@ class Data:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"
 
 
+def _listed(names: Optional[Union[str, Sequence[Union[int, str]]]]) -> Sequence[Union[int, str]]:
+    """Of columns: a sequence, or a text with commas."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else [] if names is None else names
+
+
 def _named(table: Table, names: List[str]) -> Table:
     if len(names) != table.width:
         raise ValueError(f"{len(names)} names for {table.width} inputs")
-    return Table(table.values, names)
+    return Table(table.values, names, table.levels)

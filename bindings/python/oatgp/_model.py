@@ -90,7 +90,8 @@ def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
         del settings["knots"]
         table = as_table(knots)
         places = table.find_inputs(like.inputs)
-        return Data(table.take(places), names=like.inputs if len(places) == len(like.inputs) else None)
+        factors = [place for place, name in zip(places, like.inputs) if name in like.levels]
+        return Data(table.take(places, factors=factors), names=like.inputs if len(places) == len(like.inputs) else None)
     if not any(mark in os.fspath(knots) for mark in "./"):
         return None
     text, handle, struct = os.fspath(knots), Handle("data"), SettingsStruct("fit", _pick(settings, OF_READING))
@@ -513,11 +514,21 @@ class Model:
                 return
             yield Data._of(part)
 
+    def _levels(self) -> List[List[str]]:
+        counts = [lib.oatgp_model_level_count(self._handle, j) for j in range(len(self.inputs))]
+        return [[decode(lib.oatgp_model_level(self._handle, j, i)) for i in range(count)] for j, count in enumerate(counts)]
+
+    @property
+    def levels(self) -> Dict[str, List[str]]:
+        """The levels of the inputs that are categories."""
+        return {name: levels for name, levels in zip(self.inputs, self._levels()) if levels}
+
     def _cut(self, X: Any, y: Any, known: Mapping[str, Any], at_a_time: int) -> Iterator[Data]:
         """A table's rows some at a time: the inputs, by name if they have names, and the columns that are known. Others are not used."""
         table, target = as_table(X), known.get("target") if y is None else None
         weights, noise_variance, inputs = known.get("weights"), known.get("noise_variance"), self.inputs
         places = table.find_inputs(inputs, (target, weights, noise_variance))
+        factors = [place for place, levels in zip(places, self._levels()) if levels]
         names = inputs if len(places) == len(inputs) else None  # of another number the library says what is wrong
         if isinstance(table.values, np.ma.MaskedArray):
             refuse_masked(table.values[:, places], "the inputs")
@@ -530,7 +541,8 @@ class Model:
         for rows in in_parts(table.rows, at_a_time):
             cut: Dict[str, Any] = {role: column[rows] for role, column in columns.items() if column is not None}
             try:
-                part = Data(Table(table.take(places, rows).values, names), target=name, **cut)
+                taken = table.take(places, rows, factors)
+                part = Data(Table(taken.values, names, taken.levels), target=name, **cut)
             except ValueError as error:
                 raise counted_from(rows.start, error) from None
             yield part

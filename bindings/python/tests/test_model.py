@@ -158,7 +158,7 @@ def test_dict_of_columns(waves):
     with pytest.raises(ValueError, match=r"column 'b' has the shape \(2,\), the first \(3,\); columns have one value for each row"):
         oatgp.Data({"a": [1, 2, 3], "b": [1, 2]})
     with pytest.raises(ValueError, match="column 'b': could not convert string to float: .*'u'.*; every value must be a number"):
-        oatgp.Data({"a": [1, 2], "b": ["u", "v"]})
+        oatgp.Data({"a": [1, 2], "b": np.array(["u", 1.5], dtype=object)})
 
 
 @pytest.mark.parametrize("make", frame_makers(), ids=lambda make: make.__module__ + "." + make.__name__)
@@ -290,7 +290,7 @@ def test_frames_of_odd_types(waves):
     days = pandas.Series(pandas.date_range("2020", periods=120))
     gaps = pandas.Series(pandas.array([1, None] * 60, dtype="Int64"))
     refused = {
-        "column 'c': could not convert string to float: 'u'; every value must be a number": {"X": frame.assign(c="u")},
+        "column 'c': could not convert string to float: 'u'; every value must be a number": {"X": frame.assign(c=[1, "u"] * 60)},
         "column 'c': dates and times are no numbers; make numbers of them, such as days": {"X": frame.assign(c=days)},
         "column 'days': dates and times are no numbers": {"X": days.to_frame("days")},
         "the inputs: dates and times are no numbers": {"X": np.arange(120).astype("m8[s]")},
@@ -1029,3 +1029,59 @@ def test_a_wrong_expression_has_a_caret(waves):
     with pytest.raises(ValueError, match="there is no input 'x3'") as found:
         oatgp.fit(*waves, kernel="se(x1) + linear(x3)")
     assert str(found.value).endswith("\n  se(x1) + linear(x3)\n                  ^")
+
+
+# ---- categories ----------------------------------------------------------------------------------------------------------
+
+
+def grouped(rows=90):
+    """Three groups, each with a curve of its own."""
+    rng = np.random.default_rng(4)
+    x, group = rng.uniform(-2, 2, rows), np.arange(rows) % 3
+    y = np.sin(2 * x) + 2 * (group == 1) - x * (group == 2) + 0.05 * rng.standard_normal(rows)
+    return {"x": x, "group": np.array(["red", "green", "blue"])[group], "code": group * 10.0}, y
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "category", "string"])
+def test_texts_are_categories(kind):
+    pandas = pytest.importorskip("pandas")
+    columns, y = grouped()
+    del columns["code"]
+    table = columns if kind == "dict" else pandas.DataFrame(columns)
+    if kind in ("category", "string"):
+        table["group"] = table["group"].astype(kind)
+    model = oatgp.fit(table, y)
+    assert model.kernel == "se() * categorical(group)"
+    assert model.levels == {"group": ["blue", "green", "red"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mean = model.predict({"group": ["green", "red", "blue", "green"], "x": [0.5] * 4}).mean
+    np.testing.assert_allclose(mean, [np.sin(1) + 2, np.sin(1), np.sin(1) - 0.5, np.sin(1) + 2], atol=0.1)
+    one = model.predict({"group": ["green"], "x": [0.5]}).mean
+    np.testing.assert_allclose(one, mean[:1], rtol=1e-9)
+
+
+def test_new_levels_are_told_of():
+    columns, y = grouped()
+    model = oatgp.fit({"x": columns["x"], "group": columns["group"]}, y)
+    with pytest.warns(oatgp.OatgpWarning, match="has the level 'pink' in 2 rows, which the model has not seen"):
+        prediction = model.predict({"group": ["pink", "red", "pink"], "x": [0.5] * 3})
+    assert prediction.mean[0] == prediction.mean[2] and prediction.sd[0] > 2 * prediction.sd[1]
+
+
+def test_numbers_may_be_categories():
+    columns, y = grouped()
+    table = {"x": columns["x"], "code": columns["code"]}
+    model = oatgp.fit(table, y, factors="code")
+    assert model.levels == {"code": ["0", "10", "20"]}
+    assert model.predict({"x": [0.5, 0.5], "code": [10, 20]}).mean[0] == pytest.approx(np.sin(1) + 2, abs=0.1)
+    array = np.column_stack([columns["x"], columns["code"]])
+    again = oatgp.fit(array, y, factors=[2])
+    np.testing.assert_allclose(again.predict(array).mean, model.predict(table).mean, rtol=1e-6)
+
+
+def test_missing_categories_are_refused():
+    columns, y = grouped(6)
+    table = {"x": columns["x"], "group": np.array(["a", None, "b", "a", "b", "a"], dtype=object)}
+    with pytest.raises(ValueError, match="column 'group': the category of row 2 is missing"):
+        oatgp.fit(table, y)

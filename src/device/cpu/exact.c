@@ -214,7 +214,7 @@ static void add_tile(void *self, size_t lane, size_t item) {
     memset(sums.theta, 0, (count + 1) * sizeof *sums.theta);
   }
   fill_panel(cpu, &at, own.panel);
-  if (g->cov.expression == NULL) { /* which needs neither the slopes nor the signal */
+  if (!oat_covariance_is_tree(&g->cov)) { /* which needs neither the slopes nor the signal */
     oat_kernel_cross_slopes(&g->cov, at.x, at.z, own.cross, own.slope, at.x.n, own.work);
     sums.theta[count] += oat_dot(at.x.n * at.z.n, own.panel, own.cross);
   }
@@ -245,7 +245,7 @@ static void add_diagonal(const oat_cpu *cpu, const oat_exact *exact, oat_exact_g
     out->noise += slope * oat_block_noise_scale(&all, i);
     sum += slope;
   }
-  if (exact->cov.expression == NULL) {
+  if (!oat_covariance_is_tree(&exact->cov)) {
     out->signal += exact->jitter * oat_kernel_share(&exact->cov, all.x, 1) * sum;
     return;
   }

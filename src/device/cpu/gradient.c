@@ -94,11 +94,11 @@ static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view 
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
 }
 
-/* What goes through k(x, x) of an expression; collapsed, dg_i = -w_i / 2 with the trace penalised, and else 0. */
+/* What goes through k(x, x) of a tree; collapsed, dg_i = -w_i / 2 with the trace penalised, and else 0. */
 static void add_prior(const job *j, size_t lane, const oat_row_block *b) {
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   double *dg = l->row[4];
-  if (j->sparse->cov.expression == NULL || (j->adjoint->collapsed && !j->sparse->trace)) {
+  if (!oat_covariance_is_tree(&j->sparse->cov) || (j->adjoint->collapsed && !j->sparse->trace)) {
     return;
   }
   if (j->adjoint->collapsed) {

@@ -135,7 +135,7 @@ static void gather_block(void *self, size_t lane, size_t item) {
   const oat_const_view v = {j->cpu->near.v + rows.first * k, k, rows.n, k};
   oat_gemm(1, oat_as_const(dv), OAT_PLAIN, v, OAT_TRANSPOSED, 1, oat_square(sums.s, k));
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
-  if (j->sparse->cov.expression == NULL) { /* which needs no slopes */
+  if (!oat_covariance_is_tree(&j->sparse->cov)) { /* which needs no slopes */
     oat_kernel_cross_slopes(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), dv.a, worker->slope, rows.n, worker->work);
   }
   oat_kernel_cross_adjoint(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), t.a, worker->slope, t.ld, worker->work, &sums.kernel);

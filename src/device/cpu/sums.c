@@ -13,7 +13,7 @@ static oat_sums sums_of(const oat_cpu_job *j, size_t lane) {
 static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, double *scalar) {
   const double *w = oat_cpu_own(j->cpu)->row[1];
   oat_cpu_weights(j->cpu, j->sparse, b);
-  if (j->sparse->cov.expression != NULL) {
+  if (oat_covariance_is_tree(&j->sparse->cov)) {
     scalar[OAT_G_OVER_N] += oat_sum_products(b->n, w, oat_cpu_prior(j->cpu, j->sparse, b));
   }
   if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which add up */
@@ -31,8 +31,9 @@ static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, doub
  * rounding. For the kernels of the list k(x, x) is the same for all rows. */
 static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
   double *scalar = sums->scalar, trace = 0;
-  const double whole = sparse->cov.expression != NULL ? scalar[OAT_G_OVER_N]
-                                                      : oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1) * scalar[OAT_SUM_W];
+  const double whole = oat_covariance_is_tree(&sparse->cov)
+                           ? scalar[OAT_G_OVER_N]
+                           : oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1) * scalar[OAT_SUM_W];
   for (size_t i = 0; i < sparse->k; i++) {
     trace += sums->vwv[i * (sparse->k + 1)];
   }

@@ -48,12 +48,13 @@ test_that("the command in the model has no data", {
   expect_output(print(fit), "oatgp(x = `<data.frame>`", fixed = TRUE)
 })
 
-test_that("factors, transformations, subset, weights and NA are as in lm", {
+test_that("transformations, subset, weights and NA are as in lm, and factors with contrasts", {
   data <- wavy(80)
   data$g <- factor(rep(c("u", "v", "w", "u"), 20))
   data$w <- rep(c(1, 4), 40)
   data$y[3] <- NA
-  fit <- oatgp(y ~ exp(a) + g, data, subset = b > 0.1, weights = w, na.action = na.exclude, knots = 8, max_iter = 5)
+  fit <- oatgp(y ~ exp(a) + g, data, subset = b > 0.1, weights = w, na.action = na.exclude, contrasts = list(g = "contr.treatment"),
+               knots = 8, max_iter = 5)
   like <- lm(y ~ exp(a) + g, data, subset = b > 0.1, weights = w, na.action = na.exclude)
   expect_identical(model_names <- oatgp:::model_info(fit)$inputs, names(coef(like))[-1])
   expect_identical(nobs(fit), nobs(like))
@@ -63,6 +64,38 @@ test_that("factors, transformations, subset, weights and NA are as in lm", {
   new <- data.frame(a = c(0, NA, 1), g = c("v", "u", "w"))
   expect_identical(unname(is.na(predict(fit, new))), c(FALSE, TRUE, FALSE))
   expect_error(predict(fit, data.frame(a = 1, g = "z")), "new level")
+})
+
+grouped <- function(n = 90) {
+  set.seed(4)
+  x <- stats::runif(n, -2, 2)
+  group <- rep(c("red", "green", "blue"), length.out = n)
+  data.frame(x = x, group = group, y = sin(2 * x) + 2 * (group == "green") - x * (group == "blue") + 0.05 * stats::rnorm(n))
+}
+
+test_that("factors and texts are categories", {
+  data <- grouped()
+  coded <- transform(data, group = factor(group, c("red", "green", "blue")))
+  new <- data.frame(group = c("green", "red", "blue"), x = 0.5)
+  truth <- sin(1) + c(2, 0, -0.5)
+  for (fit in list(oatgp(y ~ x + group, data, seed = 1), oatgp(y ~ x + group, coded, seed = 1), oatgp(data[c("x", "group")], data$y, seed = 1))) {
+    info <- oatgp:::model_info(fit)
+    expect_identical(info$inputs, c("x", "group"))
+    expect_identical(info$kernel, "se() * categorical(group)")
+    expect_equal(unname(predict(fit, new)), truth, tolerance = 0.05)
+    expect_equal(unname(predict(fit, new[1, ])), truth[1], tolerance = 0.05)
+    expect_equal(unname(fitted(fit)), unname(predict(fit, data)), tolerance = 1e-8)
+    expect_warning(wide <- predict(fit, data.frame(group = c("pink", "red"), x = 0.5), se.fit = TRUE), "'pink' in 1 row")
+    expect_gt(wide$se.fit[1], 2 * wide$se.fit[2])
+    expect_lt(loo(fit)$scores[["rmse"]], 0.2)
+    file <- tempfile(fileext = ".pdf")
+    grDevices::pdf(file)
+    plot(fit, which = "effects")
+    grDevices::dev.off()
+    unlink(file)
+  }
+  more <- suppressWarnings(update(oatgp(y ~ x + group, data, max_knots = 20, seed = 1), newdata = data.frame(x = 0.5, group = "pink", y = 3)))
+  expect_identical(oatgp:::model_levels(more)$group, c("blue", "green", "red", "pink"))
 })
 
 test_that("a constant input is left out, and nothing else changes", {
