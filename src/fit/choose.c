@@ -4,7 +4,8 @@
  * of the three beside it; of one input a trend and a season. Categories multiply each, as they do a kernel by name. Each is the exact GP of
  * the same rows, at most MOST_ROWS of them, with the parameters that an automatic fit finds. A candidate takes the place of the best before
  * it if the mean log density of the rows left out is higher by more than LEAST, by more than ERRORS standard errors of the difference, and
- * all in all by more than a nat for each parameter that it has more: those were found with the rows that are left out. */
+ * all in all by more than NATS for each parameter that it has more: those were found with the rows that are left out. A season has been
+ * looked for among about as many frequencies as there are rows, which costs it the logarithm of their number. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #define LEAST 0.005 /* nats a row */
 #define ERRORS 2.0
+#define NATS 2.0
 #define TIME_SHARE 0.5 /* of the time limit, which the choice may take */
 #define TOLERANCE 1e-3 /* nats: the objective of a candidate */
 enum { MOST_ROWS = 500, MOST_SUMMANDS = 20, LONGEST_LINE = 40 };
@@ -232,8 +234,8 @@ static bool is_better(const choosing *c, form of) {
     const double apart = c->best_nlp[i] - c->nlp[i] - gain;
     square += apart * apart;
   }
-  const double more = fmax(c->parameters[of] - c->parameters[c->best], 0) / n;
-  return gain > fmax(LEAST, more) && gain > ERRORS * sqrt(square / n / fmax(n - 1, 1));
+  const double more = fmax(NATS * (c->parameters[of] - c->parameters[c->best]), 0) + (of == SEASON ? log(n) : 0);
+  return gain > fmax(LEAST, more / n) && gain > ERRORS * sqrt(square / n / fmax(n - 1, 1));
 }
 
 static void take(choosing *c, form of) {
