@@ -130,7 +130,8 @@ OATGP_API void oatgp_settings_default(oatgp_settings *settings);
 OATGP_API oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, const char *name, const char *value);
 /* Checks every field against its range or choices. Done by every function that takes settings. */
 OATGP_API oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *settings);
-/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels have none. */
+/* 1 if a model with this kernel has the parameter ("sigma", "tau", "lengthscale", "shape"), else 0. Unknown kernels and
+ * expressions have none: theirs have names of their own (oatgp_model_info). */
 OATGP_API int oatgp_kernel_has(const char *kernel, const char *parameter);
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */

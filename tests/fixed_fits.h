@@ -2,6 +2,7 @@
 #ifndef TEST_FIXED_FITS_H
 #define TEST_FIXED_FITS_H
 
+#include "expressions.h"
 #include "fits.h"
 #include "problem.h"
 
@@ -37,21 +38,23 @@ static inline oatgp_data *problem_data(scratch *s, const problem *p, row_noise n
   return data;
 }
 
-/* Settings under which oatgp_fit only evaluates; the text of the lengthscales goes to `text`. */
+/* Settings under which oatgp_fit only evaluates; the text of the lengthscales, or of an expression's parameters, goes to `text`. */
 static inline void fix_everything(scratch *s, const oat_kernel *kernel, variant v, const problem *p, char text[256]) {
   oatgp_settings *settings = &s->settings;
+  const bool listed = kernel->expression == NULL;
   text[0] = '\0';
-  for (size_t j = 0; j < (kernel->ard ? p->d : 1); j++) {
+  for (size_t j = 0; j < oat_theta_count(kernel, p->d) - OAT_LENGTHSCALE; j++) {
     snprintf(text + strlen(text), 256 - strlen(text), "%s%.17g", j > 0 ? "," : "", p->theta[OAT_LENGTHSCALE + j]);
   }
   settings->approx = v.approx->name;
   settings->alpha = v.approx->power ? v.alpha : 0.5;
   settings->kernel = kernel->name;
-  settings->sigma = p->theta[OAT_SIGMA];
+  settings->sigma = listed ? p->theta[OAT_SIGMA] : 0;
   settings->tau = p->theta[OAT_TAU];
   settings->shape = p->theta[OAT_SHAPE];
-  settings->lengthscale = text;
-  settings->fix = "sigma,tau,lengthscale,shape";
+  settings->lengthscale = listed ? text : "";
+  settings->parameters = listed ? "" : text;
+  settings->fix = listed ? "sigma,tau,lengthscale,shape" : "";
   settings->select = "fixed";
   settings->max_iter = 0;
   settings->jitter = 1e-6;

@@ -205,6 +205,24 @@ static void every_kernel_mean_and_noise(void **state) {
   }
 }
 
+static void expressions(void **state) {
+  scratch *s = *state;
+  need_long_double();
+  for (int noise = 0; noise < NOISES; noise++) {
+    fix_everything(s, "linear() * matern52() + constant", "mean");
+    s->settings.sigma = 0;
+    s->settings.lengthscale = "";
+    s->settings.shape = 1;
+    oatgp_data *data = make_rows(s, N, noise, 13);
+    oatgp_model *model = must_fit(s, data, NULL);
+    const oatgp_certificate c = expect_converged(s, model, data);
+    assert_nats(c.elbo, info_of(model).objective, ROUNDING);
+    assert_true(c.lower > c.elbo && c.kl_at_most > 0);
+    oatgp_model_free(model);
+    oatgp_data_free(data);
+  }
+}
+
 static void stopped_early_it_holds_and_it_improves(void **state) {
   scratch *s = *state;
   static const int64_t most[] = {0, 1, 2, 5, 9, 20};
@@ -518,6 +536,7 @@ int main(void) {
   oat_threads_always();
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(every_kernel_mean_and_noise),
+      WITH_SCRATCH(expressions),
       WITH_SCRATCH(stopped_early_it_holds_and_it_improves),
       WITH_SCRATCH(every_model),
       WITH_SCRATCH(knots_on_all_rows_leave_no_gap),

@@ -192,6 +192,37 @@ static void wrong_parameters_are_refused(void **state) {
   oatgp_data_free(data);
 }
 
+/* Terms begin as large as the target is spread, whatever the numbers of their inputs. */
+static void linear_terms_start_at_the_size_of_the_target(void **state) {
+  scratch *s = *state;
+  enum { ROWS = 30 };
+  double x[2 * ROWS], y[ROWS], start[2][4];
+  for (size_t i = 0; i < ROWS; i++) {
+    x[2 * i] = 2000 + (double)i;
+    x[2 * i + 1] = 1e-3 * (double)(i % 7);
+    y[i] = (double)(i % 5);
+  }
+  oatgp_data *data = make_data(s, ROWS, 2, x, y);
+  for (int scale = 0; scale < 2; scale++) {
+    oatgp_evaluation e = {0};
+    small_settings(s);
+    s->settings.kernel = "linear() + linear(x1)^2 * linear(x2) + linear(x1) * (constant + se(x2))";
+    s->settings.scale = scale;
+    must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &e));
+    for (size_t j = 0; j < 4; j++) {
+      start[scale][j] = e.parameters[j].value;
+    }
+    oatgp_evaluation_clear(&e);
+  }
+  const double size = start[1][2], far = 2014.5, near = 0.0035; /* about the roots of the mean squares */
+  assert_near(start[1][0], size / sqrt(2), 1e-12);
+  assert_near(start[1][1], size, 1e-12);
+  assert_true(fabs(start[0][0] * far / size - 1) < 0.01);
+  assert_true(fabs(start[0][1] * far * far * near / size - 1) < 0.2);
+  assert_true(fabs(start[0][2] * far / size - 1) < 0.01 && start[0][3] == start[0][2]);
+  oatgp_data_free(data);
+}
+
 /* A trend, a season of 1.25 that is no sine, and a slower wave of 4. */
 static oatgp_data *seasons(scratch *s, size_t n) {
   double *x = calloc(n, sizeof *x), *y = calloc(n, sizeof *y);
@@ -379,6 +410,7 @@ int main(void) {
       WITH_SCRATCH(scaled_inputs_have_the_data_s_units),
       WITH_SCRATCH(fixed_parameters_stay),
       WITH_SCRATCH(wrong_parameters_are_refused),
+      WITH_SCRATCH(linear_terms_start_at_the_size_of_the_target),
       WITH_SCRATCH(periods_start_where_the_data_show_them),
       WITH_SCRATCH(files_come_back),
       WITH_SCRATCH(forged_files_are_refused),

@@ -164,6 +164,30 @@ static void dense_formulas(void **state) {
   free_problem(&p);
 }
 
+/* Of a kernel whose variance differs from point to point. */
+static void dense_formulas_of_an_expression(void **state) {
+  scratch *s = *state;
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 114);
+  oat_expression *e = read_expression("periodic(x1) * se(x2) + polynomial(x2, 2)", INPUTS);
+  const oat_kernel kernel = oat_kernel_of_expression(e);
+  double worst = 0;
+  char text[256];
+  variant v;
+  random_theta(&(oat_rng){{1, 2, 3, 4}}, e, p.theta[OAT_TAU], p.theta);
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    const oat_rows rows = rows_of(&p, (row_noise)(m % ROW_NOISES), m % 2);
+    const oat_objective_config config = config_of(&rows, &kernel, v, KNOTS);
+    fix_everything(s, &kernel, v, &p, text);
+    s->settings.mean = mean_for(rows.p);
+    worst = worse_of(worst, check_against_dense(s, &p, (row_noise)(m % ROW_NOISES), &config));
+  }
+  print_message("expression: mean, variance and covariance within %.1e of the dense formula\n", worst);
+  assert_true(worst <= 1e-9);
+  s->settings.parameters = "";
+  oat_expression_free(e);
+  free_problem(&p);
+}
+
 /* ---- knots at all rows -------------------------------------------------------------------------------------------- */
 
 /* Mean, variances and, where the model explains everything, covariance of n points. */
@@ -348,10 +372,15 @@ static void draws_have_the_same_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(golden_records),   WITH_SCRATCH(golden_neighbours),
-      WITH_SCRATCH(dense_formulas),   WITH_SCRATCH(knots_at_rows),
-      WITH_SCRATCH(parts_agree),      WITH_SCRATCH(draws),
-      WITH_SCRATCH(machine_settings), WITH_SCRATCH(draws_have_the_same_bits),
+      WITH_SCRATCH(golden_records),
+      WITH_SCRATCH(golden_neighbours),
+      WITH_SCRATCH(dense_formulas),
+      WITH_SCRATCH(dense_formulas_of_an_expression),
+      WITH_SCRATCH(knots_at_rows),
+      WITH_SCRATCH(parts_agree),
+      WITH_SCRATCH(draws),
+      WITH_SCRATCH(machine_settings),
+      WITH_SCRATCH(draws_have_the_same_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

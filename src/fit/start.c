@@ -45,6 +45,50 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
   return OATGP_OK;
 }
 
+/* About k(x, x) of a leaf at a row: 1, but for those of products, which grow with the inputs. */
+static double leaf_size(const oat_setup *setup, const oat_leaf *leaf) {
+  const oat_scaling *scaling = &setup->scaling;
+  double square = 0;
+  for (size_t i = 0; i < leaf->inputs; i++) {
+    const double size = hypot(scaling->middle[leaf->input[i]], scaling->spread[leaf->input[i]]);
+    square += size * size;
+  }
+  if (leaf->kind == OAT_LEAF_polynomial) {
+    return pow(setup->start.theta[OAT_LENGTHSCALE + leaf->parameter] + square, leaf->degree);
+  }
+  return leaf->kind == OAT_LEAF_linear ? square : 1;
+}
+
+/* The same of a node without its sigmas; the terms of a sum are made to be 1. */
+static double node_size(const oat_setup *setup, size_t at) {
+  const oat_node *node = &setup->kernel->expression->node[at];
+  switch (node->kind) {
+    case OAT_NODE_LEAF:
+      return leaf_size(setup, &setup->kernel->expression->leaf[node->leaf]);
+    case OAT_NODE_PRODUCT:
+      return node_size(setup, node->left) * node_size(setup, node->right);
+    case OAT_NODE_POWER:
+      return pow(node_size(setup, node->left), node->power);
+    default:
+      return 1;
+  }
+}
+
+/* So that all terms begin as large as they are meant to, whatever the inputs are; `beside`: the size of the factors beside the node. */
+static void temper(oat_setup *setup, size_t at, double beside) {
+  const oat_node *node = &setup->kernel->expression->node[at];
+  const bool product = node->kind == OAT_NODE_PRODUCT;
+  if (node->sigma != OAT_NO_PLACE) {
+    const double size = sqrt(node_size(setup, at) * beside);
+    setup->start.theta[OAT_LENGTHSCALE + node->sigma] /= isfinite(size) && size > 0 ? size : 1;
+  } else if (node->kind != OAT_NODE_LEAF) {
+    temper(setup, node->left, product ? beside * node_size(setup, node->right) : beside);
+    if (node->kind != OAT_NODE_POWER) {
+      temper(setup, node->right, product ? beside * node_size(setup, node->left) : beside);
+    }
+  }
+}
+
 /* By the settings that have the parameters' names, where they say something; lengthscales are a list of numbers. */
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
@@ -54,6 +98,9 @@ static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, doubl
     const double given = own ? oat_setting_real(setup->settings, parameter.name) : 0;
     const double unit = parameter.unit == OAT_UNIT_TARGET ? setup->y_scale : 1;
     setup->start.theta[i] = given > 0 ? given / unit : oat_parameter_start(setup->kernel, i, &units);
+  }
+  if (setup->kernel->expression != NULL) {
+    temper(setup, setup->kernel->expression->nodes - 1, 1);
   }
   PASS_ON(oat_season_start(ctx, setup));
   PASS_ON(oat_given_parameters(ctx, setup));

@@ -110,9 +110,12 @@ make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, targe
 # The terms that are categories by themselves: a factor or a text that is part of no other term. With contrasts they are columns of numbers.
 category_terms <- function(terms, frame, contrasts) {
   labels <- attr(terms, "term.labels")
+  if (length(labels) == 0 || !is.null(contrasts)) {
+    return(character())
+  }
   alone <- rowSums(attr(terms, "factors") != 0) == 1
   plain <- labels %in% names(frame) & labels %in% names(alone)[alone]
-  labels[plain & vapply(labels, function(label) label %in% names(frame) && is_category(frame[[label]]), NA) & is.null(contrasts)]
+  labels[plain & vapply(labels, function(label) label %in% names(frame) && is_category(frame[[label]]), NA)]
 }
 
 # The columns of the model matrix, where categories are codes of their levels; its constant is the model's own mean.

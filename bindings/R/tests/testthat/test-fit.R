@@ -219,7 +219,7 @@ test_that("errors are conditions with the library's sentence", {
   expect_error(oatgp(medv ~ lstat + offset(rm), boston), "offsets are not supported", class = "oatgp_argument")
   expect_error(oatgp(boston["lstat"]), "y is missing", class = "oatgp_argument")
   expect_error(oatgp(boston["lstat"], 1:3), "y must be 490 numbers", class = "oatgp_argument")
-  expect_error(oatgp(data.frame(g = "a"), 1), "'g' is not numeric", class = "oatgp_argument")
+  expect_error(oatgp(data.frame(g = as.Date("2020-01-01")), 1), "'g' holds neither numbers nor categories", class = "oatgp_argument")
   expect_error(oatgp(list(1), 1), "numeric matrix", class = "oatgp_argument")
   expect_error(oatgp(c(1, NA, 3), 1:3), "input 1 of row 2", class = "oatgp_data")
   condition <- tryCatch(oatgp(medv ~ lstat, boston, batch = 0), error = identity)
