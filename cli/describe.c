@@ -18,15 +18,21 @@ static bool has_shape(const oatgp_model_info *info) { return oatgp_kernel_has(in
 
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
 
+/* NULL if there is no memory. */
+static cJSON *add_text(cJSON *array, const char *text) {
+  cJSON *item = array != NULL ? cJSON_CreateString(text) : NULL;
+  if (item == NULL || !cJSON_AddItemToArray(array, item)) {
+    cJSON_Delete(item);
+    cJSON_Delete(array);
+    return NULL;
+  }
+  return array;
+}
+
 static cJSON *input_names(const report *r) {
   cJSON *names = cJSON_CreateArray();
-  for (size_t i = 0; names != NULL && i < r->info.d; i++) {
-    cJSON *name = cJSON_CreateString(oatgp_model_input_name(r->model, i));
-    if (name == NULL || !cJSON_AddItemToArray(names, name)) {
-      cJSON_Delete(name);
-      cJSON_Delete(names);
-      return NULL;
-    }
+  for (size_t i = 0; i < r->info.d; i++) {
+    names = add_text(names, oatgp_model_input_name(r->model, i));
   }
   return names;
 }
@@ -68,6 +74,28 @@ static cJSON *candidates(const char *lines) {
   return json.failed ? NULL : json.object;
 }
 
+/* From the names of categories to their levels; not there without categories. */
+static void put_levels(cli_json *json, const report *r) {
+  cli_json all = cli_json_begin();
+  bool any = false;
+  for (size_t j = 0; j < r->info.d; j++) {
+    const size_t count = oatgp_model_level_count(r->model, j);
+    cJSON *levels = count > 0 ? cJSON_CreateArray() : NULL;
+    for (size_t i = 0; i < count; i++) {
+      levels = add_text(levels, oatgp_model_level(r->model, j, i));
+    }
+    if (count > 0) {
+      cli_json_item(&all, oatgp_model_input_name(r->model, j), levels);
+      any = true;
+    }
+  }
+  if (any) {
+    cli_json_object(json, "levels", &all);
+  } else {
+    cJSON_Delete(all.object);
+  }
+}
+
 static void put_parameters(cli_json *json, const oatgp_model_info *info) {
   if (info->parameter_count > 0) {
     cli_json_parameters(json, info->parameter_count, info->parameters);
@@ -93,6 +121,7 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_whole(json, "n", (int64_t)info->n);
   cli_json_whole(json, "d", (int64_t)info->d);
   cli_json_item(json, "inputs", input_names(r));
+  put_levels(json, r);
   cli_json_text(json, "target", info->target);
   cli_json_whole(json, "knots", (int64_t)info->knots);
   cli_json_whole(json, "neighbours", (int64_t)info->neighbours);
@@ -234,6 +263,25 @@ static void print_candidates(const char *lines) {
   }
 }
 
+/* The first levels of each category. */
+static void print_levels(const report *r) {
+  enum { SHOWN = 8 };
+  bool first = true;
+  for (size_t j = 0; j < r->info.d; j++) {
+    const size_t count = oatgp_model_level_count(r->model, j);
+    if (count == 0) {
+      continue;
+    }
+    print_label(first ? "levels" : "");
+    printf("%s:", oatgp_model_input_name(r->model, j));
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+      printf("%s %s", i > 0 ? "," : "", oatgp_model_level(r->model, j, i));
+    }
+    printf(count > SHOWN ? " and %zu more\n" : "\n", count - SHOWN);
+    first = false;
+  }
+}
+
 static void print_model(const report *r) {
   const oatgp_model_info *info = &r->info;
   print_label("model");
@@ -246,6 +294,7 @@ static void print_model(const report *r) {
   print_candidates(info->kernel_candidates);
   print_label("data");
   printf("%zu rows, %zu inputs, target %s\n", info->n, info->d, info->target != NULL ? info->target : "(no name)");
+  print_levels(r);
   print_text("weights", info->weights);
   print_text("noise", info->noise_variance);
   print_label("knots");

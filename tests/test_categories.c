@@ -564,6 +564,10 @@ static void report_has_categories(void **state) {
   oatgp_data *data = NULL;
   must(s, oatgp_data_read_for(s->ctx, s->path, model, &s->settings, 1, &data));
   must(s, oatgp_report(s->ctx, model, data, "curves", s->path));
+  size_t size = 0;
+  char *page = read_bytes_back(s, &size);
+  assert_non_null(strstr(page, "Its levels: 0 blue, 1 green, 2 red."));
+  free(page);
   oatgp_data_free(data);
   oatgp_model_free(model);
 }

@@ -226,6 +226,9 @@ works "fit uses text columns" fit groups.csv --target y --inputs x,group -o grou
 says err "1 of 4 columns are categories: 'group' (3 levels)" "it says which columns are categories"
 says err "kernel se-ard is se() * categorical(group)" "and what the kernel is"
 says out "se() * categorical(group)" "as the model has it"
+says out "levels        group: blue, green, red" "with its levels"
+works "info of categories" info groups.oatgp --json
+check "levels in JSON" awk '/"levels"/ { found = 1 } found && /"green"/ { seen = 1 } END { exit !seen }' out
 printf 'x,group\n0.5,red\n0.5,green\n0.5,pink\n' >new.csv
 works "predict with levels" predict groups.oatgp new.csv -o -
 says err "warning: input 'group' has the level 'pink' in 1 row, which the model has not seen; it is taken as a new level" "new levels are told of"

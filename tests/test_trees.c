@@ -146,6 +146,24 @@ static void diagonals_and_pairs(void **state) {
   free(x);
 }
 
+/* What is near: the shortest that a leaf says, where any says something. */
+static void lengthscales(void **state) {
+  (void)state;
+  tree *one = make_tree("se(x1) * periodic(x1) + rq(x2, x1) + linear(x3) + cosine(x2)", &(oat_rng){{1, 2, 3, 4}});
+  /* sigma, lengthscale, period, lengthscale; sigma, shape, lengthscales; sigma; sigma, period */
+  const double theta[] = {1, 2, 30, 0.5, 1, 0.01, 4, 2.5, 1, 1, 40};
+  memcpy(one->theta + OAT_LENGTHSCALE, theta, sizeof theta);
+  assert_int_equal(one->e->parameters, LENGTH(theta));
+  assert_near(oat_kernel_lengthscale(&one->cov, 0), 2, 0);
+  assert_near(oat_kernel_lengthscale(&one->cov, 1), 4, 0);
+  assert_true(oat_kernel_lengthscale(&one->cov, 2) == HUGE_VAL);
+  one->theta[OAT_LENGTHSCALE + 2] = 3;
+  one->theta[OAT_LENGTHSCALE + 10] = 4;
+  assert_near(oat_kernel_lengthscale(&one->cov, 0), 1.5 / (2 * acos(-1)), 1e-15);
+  assert_near(oat_kernel_lengthscale(&one->cov, 1), 4 / (2 * acos(-1)), 1e-15);
+  free_tree(one);
+}
+
 /* ---- adjoints ------------------------------------------------------------------------------------------------------- */
 
 enum { N = 41, M = 3 };
@@ -459,9 +477,15 @@ static void golden(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(diagonals_and_pairs), cmocka_unit_test(adjoints),
-                                     cmocka_unit_test(models), cmocka_unit_test(knots_are_the_data),  cmocka_unit_test(threads),
-                                     cmocka_unit_test(golden), cmocka_unit_test(leaves_of_the_list)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values),
+                                     cmocka_unit_test(diagonals_and_pairs),
+                                     cmocka_unit_test(lengthscales),
+                                     cmocka_unit_test(adjoints),
+                                     cmocka_unit_test(models),
+                                     cmocka_unit_test(knots_are_the_data),
+                                     cmocka_unit_test(threads),
+                                     cmocka_unit_test(golden),
+                                     cmocka_unit_test(leaves_of_the_list)};
   oat_set_blas_threads(1);
   oat_threads_always();
   return cmocka_run_group_tests(tests, NULL, NULL);

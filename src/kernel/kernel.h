@@ -124,7 +124,7 @@ typedef struct oat_kernel_gradient {
 } oat_kernel_gradient;
 
 /* The lengthscale of an input; of an expression the shortest that a leaf has for it, or infinite. That of periodic is where it is like a
- * squared exponential, near 0: period lengthscale / (2 pi), of cosine period / (2 pi). */
+ * squared exponential, near 0: period lengthscale / (2 pi), of cosine period / (2 pi); that of categorical is one at which two levels are as far apart as they are alike. */
 double oat_kernel_lengthscale(const oat_covariance *cov, size_t input);
 /* prior[i] = k(x_i, x_i). */
 void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior);

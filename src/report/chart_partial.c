@@ -86,6 +86,16 @@ done:
   return status;
 }
 
+/* The levels behind the codes on the axis of a category. */
+static void tell_levels(const oat_facts *f, size_t input, oat_string *out) {
+  enum { SHOWN = 12 };
+  const size_t count = oatgp_model_level_count(f->model, input);
+  for (size_t i = 0; i < count && i < SHOWN; i++) {
+    oat_string_print(out, "%s%zu %s", i > 0 ? ", " : " Its levels: ", i, oatgp_model_level(f->model, input, i));
+  }
+  oat_string_add(out, count > SHOWN ? " and so on." : count > 0 ? "." : "");
+}
+
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
   oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s row%s", f->target, f->name[input], rows,
@@ -93,6 +103,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   oat_string_add(out, panel == 0 ? "; the band holds that average with 95 % probability. Thin lines are single rows: where they differ in "
                                    "shape, inputs act together."
                                  : ".");
+  tell_levels(f, input, out);
   if (panel + 1 == panels(f) && panels(f) < f->d) {
     oat_string_print(out, " Shown are the %zu most relevant of %zu inputs.", panels(f), f->d);
   }
