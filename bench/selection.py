@@ -33,6 +33,7 @@ def methods():
     }
     return {
         "auto": [],
+        "kernel auto": ["--kernel", "auto"],
         **by_hand,
         "variance 400": ["--select", "variance", "--knots", "400", *ITERATIONS],
         "oat-bo": ["--select", "oat-bo"],

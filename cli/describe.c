@@ -1,6 +1,7 @@
 /* A model for people and for programs, the same in fit and info. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -34,6 +35,43 @@ static cJSON *input_names(const report *r) {
     names = add_text(names, oatgp_model_input_name(r->model, i));
   }
   return names;
+}
+
+/* One of the lines that --kernel auto leaves: the length of the kernel's text, and the score behind it. */
+static size_t read_candidate(const char *line, double *score) {
+  const size_t length = strcspn(line, "\t\n");
+  char text[32] = "";
+  if (line[length] == '\t') {
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
+  }
+  *score = NAN;
+  oatgp_is_number(text, score);
+  return length;
+}
+
+static const char *next_line(const char *line) {
+  line += strcspn(line, "\n");
+  return line + (*line == '\n');
+}
+
+/* {"se-ard": 2.5, ..}: kernels and the mean nlp of the rows left out. */
+static cJSON *candidates(const char *lines) {
+  cli_json json = cli_json_begin();
+  for (const char *line = lines; *line != '\0'; line = next_line(line)) {
+    double score;
+    const size_t length = read_candidate(line, &score);
+    char *name = calloc(length + 1, 1);
+    if (name != NULL) {
+      memcpy(name, line, length);
+      cli_json_number(&json, name, score);
+    }
+    json.failed = json.failed || name == NULL;
+    free(name);
+  }
+  if (json.failed) {
+    cJSON_Delete(json.object);
+  }
+  return json.failed ? NULL : json.object;
 }
 
 /* From the names of categories to their levels; not there without categories. */
@@ -77,6 +115,9 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_text(json, "approx", info->approx);
   cli_json_number(json, "alpha", info->alpha);
   cli_json_text(json, "kernel", info->kernel);
+  if (*info->kernel_candidates != '\0') {
+    cli_json_item(json, "kernel_candidates", candidates(info->kernel_candidates));
+  }
   cli_json_whole(json, "n", (int64_t)info->n);
   cli_json_whole(json, "d", (int64_t)info->d);
   cli_json_item(json, "inputs", input_names(r));
@@ -213,6 +254,15 @@ static void print_parameters(const report *r) {
   print_by_input("lengthscales", r, info->lengthscale_count, info->lengthscales);
 }
 
+static void print_candidates(const char *lines) {
+  for (const char *line = lines; *line != '\0'; line = next_line(line)) {
+    double score;
+    const size_t length = read_candidate(line, &score);
+    print_label(line == lines ? "compared" : "");
+    printf("mean nlp %.6g, %.*s\n", score, (int)length, line);
+  }
+}
+
 /* The first levels of each category. */
 static void print_levels(const report *r) {
   enum { SHOWN = 8 };
@@ -241,6 +291,7 @@ static void print_model(const report *r) {
   }
   printf("\n");
   print_text("kernel", info->kernel);
+  print_candidates(info->kernel_candidates);
   print_label("data");
   printf("%zu rows, %zu inputs, target %s\n", info->n, info->d, info->target != NULL ? info->target : "(no name)");
   print_levels(r);

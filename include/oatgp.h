@@ -312,6 +312,8 @@ typedef struct oatgp_model_info {
                                             them the model holds its rows */
   size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   const oatgp_parameter *parameters;
+  const char *kernel_candidates; /* of a fit with kernel auto, a line for each: the kernel, a tab, and the mean negative log density of the
+                                  * rows left out; "" for others */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);

@@ -353,7 +353,7 @@ static void test_check(void **state) {
   f->settings.scale = 2;
   check_refuses(f, "scale is 2 but must be from 0 to 1");
   f->settings.kernel = "se-arc";
-  check_refuses(f, "kernel is 'se-arc' but must be one of se|se-ard");
+  check_refuses(f, "kernel is 'se-arc' but must be one of auto|se|se-ard");
   f->settings.kernel = "linear";
   check_refuses(f, "matern52-ard|rq|rq-ard|exponential, or an expression such as 'se(x1) + linear(x2)'");
   f->settings.kernel = "linear()"; /* whether it can be read is known with the inputs */

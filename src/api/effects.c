@@ -3,6 +3,7 @@
 #include "api/api.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "knots/strategy.h"
 #include "fit/setup.h"
@@ -89,6 +90,13 @@ static void say(oatgp_context *ctx, const effect *e) {
   oat_say(ctx, OATGP_NOTE, "--%s has no effect here: %s", option, e->why);
 }
 
+/* --kernel auto: the kernel is not known before the fit. */
+static oatgp_status check_choosing(oatgp_context *ctx, const oatgp_settings *settings, const char *verb) {
+  REFUSE_IF(strcmp(verb, "objective") == 0, ctx, OATGP_ARGUMENT, "kernel auto is chosen by a fit: name one here");
+  REFUSE_IF(*settings->parameters != '\0', ctx, OATGP_ARGUMENT, "parameters are those of one kernel: name it instead of auto");
+  return OATGP_OK;
+}
+
 oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                               const char *verb) {
   oat_setup setup = {.settings = settings, .approx = oat_approx_find(settings->approx), .knots = knots};
@@ -101,7 +109,10 @@ oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const 
   for (size_t j = 0; j < data->d; j++) {
     category[j] = oat_data_levels(data, j) != NULL;
   }
-  TRY(oat_kernel_read(ctx, settings->kernel, &(oat_names){data->d, (const char *const *)data->names, category}, &setup.kernel));
+  const bool chosen = oat_kernel_is_automatic(settings->kernel);
+  TRY(chosen ? check_choosing(ctx, settings, verb) : OATGP_OK);
+  TRY(oat_kernel_read(ctx, chosen ? base.kernel : settings->kernel, &(oat_names){data->d, (const char *const *)data->names, category},
+                      &setup.kernel));
   setup.strategy = oat_setup_strategy(&setup);
   for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
     if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {

@@ -10,9 +10,12 @@
 #include "tensors/tensors.h"
 #include "fit/fit.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define FORMAT "oatgp checkpoint"
 #define FORMAT_VERSION "3"
+#define CHOSEN "chosen_kernel" /* of --kernel auto, and what it was chosen from */
+#define CANDIDATES "kernel_candidates"
 
 static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *what) {
   return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: %s", path, what);
@@ -251,6 +254,10 @@ oatgp_status oat_checkpoint_write(oat_fit_run *f) {
   TRY(oat_tensors_set(f->ctx, &file, "format_version", FORMAT_VERSION));
   TRY(oat_tensors_set(f->ctx, &file, "data_fingerprint", f->fingerprint));
   TRY(oat_tensors_set(f->ctx, &file, "settings", f->request->settings_text));
+  if (f->request->chosen != NULL) {
+    TRY(oat_tensors_set(f->ctx, &file, CHOSEN, f->request->chosen->kernel));
+    TRY(oat_tensors_set(f->ctx, &file, CANDIDATES, f->request->chosen->candidates));
+  }
   TRY(oat_tensors_add(f->ctx, &file, "numbers", NUMBERS, 0, numbers));
   TRY(oat_tensors_add(f->ctx, &file, "seconds", 1, 0, &seconds));
   list_arrays(f, arrays);
@@ -450,6 +457,22 @@ oatgp_status oat_checkpoint_read(oat_fit_run *f) {
     TRY(read_log(f->ctx, &file, &logs[i]));
   }
   TRY(read_optimiser(f->ctx, &file, &f->search));
+done:
+  oat_tensors_clear(&file);
+  return status;
+}
+
+/* What else is in the file is checked when the fit is there. */
+oatgp_status oat_checkpoint_chosen(oatgp_context *ctx, const char *path, oat_chosen *chosen) {
+  oat_tensors file = {0};
+  oatgp_status status = OATGP_OK;
+  TRY(oat_tensors_read(ctx, path, &file));
+  const char *kernel = oat_tensors_text(&file, CHOSEN), *candidates = oat_tensors_text(&file, CANDIDATES);
+  if (kernel == NULL || candidates == NULL || oat_kernel_is_automatic(kernel)) {
+    TRY(oat_fail(ctx, OATGP_ARGUMENT, "%s is not a checkpoint of a fit with --kernel auto", file.path));
+  }
+  TRY(oat_copy_text_utf8(ctx, kernel, &chosen->kernel));
+  TRY(oat_copy_text_utf8(ctx, candidates, &chosen->candidates));
 done:
   oat_tensors_clear(&file);
   return status;

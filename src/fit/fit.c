@@ -315,7 +315,11 @@ static oatgp_status settle(oat_fit_run *f, bool resumed) {
 }
 
 oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out) {
-  oat_fit_run f = {.ctx = ctx, .memory = {.ctx = ctx}, .request = request, .began = oat_seconds(), .saved = oat_seconds()};
+  if (request->from == NULL && request->chosen == NULL && oat_kernel_is_automatic(request->settings->kernel)) {
+    return oat_fit_choosing(ctx, request, out);
+  }
+  const double now = oat_seconds(), before = request->chosen != NULL ? request->chosen->seconds : 0;
+  oat_fit_run f = {.ctx = ctx, .memory = {.ctx = ctx}, .request = request, .began = now - before, .saved = now};
   const bool resumed = *request->settings->resume != '\0';
   oatgp_status status = OATGP_OK;
   TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)

@@ -69,6 +69,11 @@ double oat_fit_seconds(const oat_fit_run *fit);
 oatgp_status oat_checkpoint_write(oat_fit_run *fit);
 /* Puts the fit where settings->resume left it; the data and all settings but limits of time must be the same. */
 oatgp_status oat_checkpoint_read(oat_fit_run *fit);
+/* The choice of --kernel auto in a checkpoint; the caller frees the texts. */
+oatgp_status oat_checkpoint_chosen(oatgp_context *ctx, const char *path, oat_chosen *chosen);
+
+/* A fit with --kernel auto: chooses the kernel, and fits with it. */
+oatgp_status oat_fit_choosing(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
 
 /* What the data suggest that the user should know: a constant target, more inputs than rows, rows that differ in the target
  * alone (what the noise should be), numbers far from all others. It warns and never stops the fit. Looks at the first million rows. O(n (d + log n)). */

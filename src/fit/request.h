@@ -4,6 +4,12 @@
 
 #include "model/model.h"
 
+/* What --kernel auto chose. */
+typedef struct oat_chosen {
+  char *kernel, *candidates; /* candidates: a line for each, with a tab and its score behind the kernel */
+  double seconds;
+} oat_chosen;
+
 /* A fit, as the public function got it; settings_text has all settings as lines. */
 typedef struct oat_fit_request {
   const oatgp_data *data;
@@ -12,8 +18,9 @@ typedef struct oat_fit_request {
   oatgp_monitor_fn monitor;
   void *user;
   const char *settings_text;
-  const oatgp_model *from; /* a model to begin with, or NULL */
-  bool unscored;           /* one of many: no advice before it and no leave-one-out scores at the end */
+  const oatgp_model *from;  /* a model to begin with, or NULL */
+  bool unscored;            /* one of many: no advice before it and no leave-one-out scores at the end */
+  const oat_chosen *chosen; /* where the settings' kernel was auto, else NULL */
 } oat_fit_request;
 
 oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);

@@ -81,6 +81,10 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
  * of its leaf over all numbers and a categorical leaf for each category. The same with other names of the inputs. */
 oatgp_status oat_kernel_read(oatgp_context *ctx, const char *text, const oat_names *inputs, const oat_kernel **out);
 oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out);
+/* Writes the name of an input as expressions have it, in quotes. Returns the bytes written, without the 0 behind them. */
+size_t oat_quote_name(const char *name, char *out);
+/* Whether the text leaves the kernel to the fit. */
+bool oat_kernel_is_automatic(const char *text);
 void oat_kernel_release(const oat_kernel *kernel); /* that was read or copied; NULL is fine */
 
 const oat_kernel *oat_kernel_find(const char *name); /* of the list; NULL if there is none */

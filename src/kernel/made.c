@@ -18,8 +18,8 @@ static oatgp_status kernel_of(oat_expression *expression, const oat_kernel **out
   return OATGP_OK;
 }
 
-/* In quotes, since any name can be. Returns the bytes written. */
-static size_t quote_name(const char *name, char *out) {
+/* Any name can be in quotes. */
+size_t oat_quote_name(const char *name, char *out) {
   char *at = out;
   *at++ = '"';
   for (; *name != '\0'; name++) {
@@ -29,6 +29,7 @@ static size_t quote_name(const char *name, char *out) {
     }
   }
   *at++ = '"';
+  *at = '\0';
   return (size_t)(at - out);
 }
 
@@ -54,7 +55,7 @@ static oatgp_status with_categories(oatgp_context *ctx, const char *name, const 
   for (size_t j = 0; j < inputs->count; j++) {
     if (inputs->category[j]) {
       at += (size_t)snprintf(*out + at, room - at, "%scategorical(", at > 0 ? " * " : "");
-      at += quote_name(inputs->name[j], *out + at);
+      at += oat_quote_name(inputs->name[j], *out + at);
       at += (size_t)snprintf(*out + at, room - at, ")");
     }
   }
@@ -88,6 +89,8 @@ oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const
   PASS_ON(oat_expression_copy(ctx, kernel->expression, inputs, &expression));
   return kernel_of(expression, out);
 }
+
+bool oat_kernel_is_automatic(const char *text) { return strcmp(text, "auto") == 0; }
 
 void oat_kernel_release(const oat_kernel *kernel) {
   if (kernel != NULL && kernel->expression != NULL) {

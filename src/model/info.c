@@ -58,6 +58,7 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .predict_neighbours = model->near,
       .parameter_count = model->parameters != NULL ? model->kernel->expression->parameters : 0,
       .parameters = model->parameters,
+      .kernel_candidates = text_of(model, OAT_TEXT_CANDIDATES),
   };
 }
 

@@ -21,7 +21,8 @@
   TEXT(SETTINGS, "settings")            \
   TEXT(FINGERPRINT, "data_fingerprint") \
   TEXT(WEIGHTS, "weights")              \
-  TEXT(NOISE, "noise_variance")
+  TEXT(NOISE, "noise_variance")         \
+  TEXT(CANDIDATES, "kernel_candidates")
 
 /* Numbers kept with a model, and their names in its file. MEAN is subtracted from y, which is then divided by Y_SCALE; HEADER: whether
  * input names came from a header; COLUMNS: of the training file, or 0; the column of the target is its place there, from 1; LOWER and

@@ -30,13 +30,13 @@ typedef struct row {
   {{#name, kind, 0, value, lowest, highest, choices, verbs, argument, help}, offsetof(oatgp_settings, name)},
 #define COMMAND_ROW(name, kind, value, verbs, argument, help) {{#name, kind, 1, value, 0, 0, NULL, verbs, argument, help}, 0},
 
-/* "|se|se-ard|.." */
-static const char kernel_names[] =
+/* "auto|se|se-ard|.." */
+static const char kernel_names[] = "auto"
 #define OATGP_KERNEL(name) "|" #name
 #define OATGP_KERNEL_ARD(name) "|" #name "-ard"
 #include "oatgp_kernels.def"
     ;
-#define OATGP_KERNEL_NAMES (kernel_names + 1)
+#define OATGP_KERNEL_NAMES kernel_names
 
 static const row rows[] = {
 #define OATGP_REAL(name, value, lowest, highest, verbs, argument, help) \

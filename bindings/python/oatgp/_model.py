@@ -327,6 +327,12 @@ class Model:
         return self._text("kernel")
 
     @property
+    def kernel_candidates(self) -> Dict[str, float]:
+        """Of a fit with ``kernel="auto"``: the kernels that were compared, and the mean negative log density of the rows left out with each."""
+        lines = [line.split("\t") for line in self._text("kernel_candidates").splitlines()]
+        return {kernel: float(score) for kernel, score in lines}
+
+    @property
     def select(self) -> str:
         """How its knots were found."""
         return self._text("select")

@@ -991,6 +991,14 @@ SUM = "se(x1) + linear(x2) * matern52(x1)"
 NAMES = ["se(x1).sigma", "se(x1).lengthscale", "(linear(x2) * matern52(x1)).sigma", "matern52(x1).lengthscale"]
 
 
+def test_a_kernel_that_the_fit_chose(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, kernel="auto", approx="full", subset_rows=20)
+    assert list(model.kernel_candidates)[:3] == ["se-ard", "matern52-ard", "matern32-ard"]
+    assert all(np.isfinite(score) for score in model.kernel_candidates.values())
+    assert oatgp.fit(X, y, **FEW).kernel_candidates == {}
+
+
 def test_an_expression_names_its_parameters(waves, tmp_path):
     X, y = waves
     given = {"se(x1).lengthscale": 0.7, "tau": 0.2}
