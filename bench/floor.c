@@ -204,8 +204,9 @@ static void measure_shape(shape s, const options *o) {
 int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
-    fprintf(stderr,
-            "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL]\n");
+    fprintf(
+        stderr,
+        "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL]\n");
     return 2;
   }
   if (!o.json) {
