@@ -113,6 +113,9 @@ static oatgp_status run(cli *c) {
   oatgp_data *data = NULL, *knots = NULL;
   oatgp_evaluation evaluation = {0};
   TRY(cli_need(c, c->settings.target, "--target COL"));
+  if (!oatgp_kernel_has(c->settings.kernel, "sigma")) {
+    c->settings.scale = 0; /* an expression is taken as it is written */
+  }
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
   TRY(oatgp_evaluate(c->ctx, data, &c->settings, knots, c->options.gradient, &evaluation));

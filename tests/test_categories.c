@@ -99,7 +99,7 @@ static void names_of_rows_are_no_category(void **state) {
   expect_names(data, "c,x");
   expect_levels(data, 0, "a|b");
   expect_levels(data, 1, "");
-  assert_non_null(strstr(s->said, "1 of 4 columns have a text of its own in nearly every row and are not used: 'id'; --factors"));
+  assert_non_null(strstr(s->said, "1 of 4 columns have a different text in nearly every row and are not used: 'id'; --factors"));
   oatgp_data_free(data);
   s->settings.factors = "id";
   data = must_read(s);

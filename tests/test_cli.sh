@@ -693,6 +693,11 @@ run fit train.csv --target y $quick --kernel "$sum" --sigma 2 --lengthscale 3 -o
 says err "--sigma has no effect here: --parameters has those of an expression" "a note on --sigma"
 says err "--lengthscale has no effect here" "and one on --lengthscale"
 
+run objective train.csv --target y --inputs a,b --kernel 'se(a) + linear(b)' --parameters 1,0.5,0.3 --tau 0.2 --approx full --json
+written=$(json objective)
+run objective train.csv --target y --inputs a,b --kernel 'se(a) + linear(b)' --parameters 1,0.5,0.3 --tau 0.2 --approx full --no-scale --json
+check "objective takes an expression as it is written" test "$written" = "$(json objective)"
+
 # ---- objective -----------------------------------------------------------------------------------------------------
 
 printf 'b,a\n1,-1\n5,0\n9,1\n' >knots.csv

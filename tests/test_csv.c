@@ -292,7 +292,7 @@ static const good goods[] = {
      2,
      {1, 3},
      {2, 4},
-     "1 of 3 columns have a text of its own in nearly every row and are not used: 'id'"},
+     "1 of 3 columns have a different text in nearly every row and are not used: 'id'"},
     {"id,a,b\n,1,2\ny,3,4\nz,5,6\n", "b", "", "auto", "error", "a", 3, {1, 3, 5}, {2, 4, 6}, "not used: 'id'"},
     {"id,a,b\n,1,2\ny,3,4\n7,5,6\nz,7,8\n",
      "b",

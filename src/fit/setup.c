@@ -46,7 +46,7 @@ static oatgp_status read_kernel(oatgp_context *ctx, oat_setup *setup) {
   const oat_names inputs = kept_names(setup, names);
   PASS_ON(oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel));
   if (setup->kernel->expression != NULL && oat_kernel_find(setup->settings->kernel) != NULL) {
-    oat_say(ctx, OATGP_NOTE, "with categories, kernel %s is %s: each level has its own curve, as like to the others as the data say",
+    oat_say(ctx, OATGP_NOTE, "with categories, kernel %s is %s: each level has a function of its own, and the data say how alike they are",
             setup->settings->kernel, setup->kernel->name);
   }
   return OATGP_OK;

@@ -102,7 +102,7 @@ static void tell_of_fates(oatgp_context *ctx, const oat_table *table, fates *tol
   }
   if (told->n_names > 0) {
     oat_say(ctx, OATGP_NOTE,
-            "'%s': %zu of %zu columns have a text of its own in nearly every row and are not used: %s; --factors makes them categories",
+            "'%s': %zu of %zu columns have a different text in nearly every row and are not used: %s; --factors makes them categories",
             layout->file, told->n_names, layout->columns, oat_list_end(&told->names));
   }
   if (told->n_categories > 0) {

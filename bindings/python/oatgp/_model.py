@@ -198,12 +198,14 @@ def cv(
 
 def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpack[Settings]) -> Evaluation:
     """The objective at the parameters ``sigma``, ``tau``, ``lengthscale``, ``shape`` (of an expression: ``parameters``, ``tau``) and the knots
-    ``knots``.
+    ``knots``. An expression is taken as it is written: inputs are not standardised unless ``scale=True``.
 
     >>> objective([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0], approx="full", sigma=1, tau=0.5, lengthscale=1).objective  # doctest: +ELLIPSIS
     -3.5...
     """
     given: Dict[str, Any] = dict(settings)
+    if not lib.oatgp_kernel_has(str(given.get("kernel", "se-ard")).encode(), b"sigma"):
+        given.setdefault("scale", False)
     data = make_data(X, y, given)
     knots = _knots(given, data)
     struct, found = SettingsStruct("objective", given), abi.oatgp_evaluation()
