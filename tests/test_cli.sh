@@ -684,7 +684,7 @@ works "cv of it" cv train.csv --target y $quick --folds 2 --kernel "$sum" --para
 printf 'kernel = se(a) + se(a) # a comment\nfix = se(a)#2.lengthscale\nparameters = se(a)#2.lengthscale=3\n' >sum.conf
 works "an expression in a config file" fit train.csv --target y $quick --config sum.conf --json -o sum.oatgp
 near "$(json 'se(a)#2.lengthscale')" 3 1e-12 "a # within a word is no comment"
-refuses 2 "kernel is 'spline' but must be one of se|se-ard" fit train.csv --target y --kernel spline -o x.oatgp
+refuses 2 "kernel is 'spline' but must be one of auto|se|se-ard" fit train.csv --target y --kernel spline -o x.oatgp
 refuses 2 "kernel: there is no input 'z'; expected one of 'a', 'b'" fit train.csv --target y --inputs a,b --kernel 'se(a) + se(z)' -o x.oatgp
 check "a caret is under the place" sh -c 'tail -1 err | grep -qx "             ^"'
 run fit train.csv --target y --inputs a,b --kernel 'se(a) + se(z)' --sigma 1 --json -o x.oatgp

@@ -280,6 +280,8 @@ static bool goes_on(const oat_search *s, const oat_optim_settings *limits) {
 oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_settings *limits) {
   oatgp_status status = OATGP_OK;
   const bool *free_parameters = s->mapping.free;
+  const oatgp_stop before_all = s->state.stop; /* which a resumed search must find again, in whatever round it was halted */
+  bool more = false;
   use_knots(s);
   s->mapping.k = s->state.k;
   s->mapping.first = s->settings.move ? first : s->state.k;
@@ -295,7 +297,9 @@ oatgp_status oat_search_optimise(oat_search *s, size_t first, const oat_optim_se
     TRY(optimise(s, limits));
     s->state.spent += s->state.iterations - before;
     s->state.round_of_neighbours++;
-  } while (goes_on(s, limits));
+    more = goes_on(s, limits);
+    s->state.stop = more ? before_all : s->state.stop;
+  } while (more);
 done:
   s->mapping.free = free_parameters;
   return status;
