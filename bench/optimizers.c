@@ -264,8 +264,15 @@ static void open_task(task *t, oatgp_context *ctx, const problem *p, const char 
   const oat_objective_config config = oat_setup_objective(setup);
   bench_check(ctx, oat_objective_create(ctx, &config, &t->objective));
   const bool sparse = setup->approx->sparse;
-  t->mapping = (oat_mapping){setup->kernel, setup->scaling.d,      setup->k,   setup->free, sparse ? 0 : setup->k,
-                             OAT_BOX_BOUND, setup->scaling.spread, setup->low, setup->high};
+  t->mapping = (oat_mapping){.kernel = setup->kernel,
+                             .d = setup->scaling.d,
+                             .k = setup->k,
+                             .free = setup->free,
+                             .first = sparse ? 0 : setup->k,
+                             .box = OAT_BOX_BOUND,
+                             .spread = setup->scaling.spread,
+                             .low = setup->low,
+                             .high = setup->high};
   const size_t n = oat_mapping_count(&t->mapping), theta = oat_theta_count(setup->kernel, setup->scaling.d);
   const size_t z = sparse ? setup->k * setup->scaling.d : 0;
   t->start = (oat_point){bench_numbers(t->ctx, theta), bench_numbers(t->ctx, z)};

@@ -212,6 +212,8 @@ check "numbers in JSON read back to the same value" test "$(json mean)" = 0.3000
 works "fit --fix" fit train.csv --target y $quick --sigma 1.25 --tau 0.125 --lengthscale 0.5,2 --fix tau,sigma --json -o x.oatgp
 near "$(json sigma)" 1.25 1e-12 "the fixed sigma is kept"
 near "$(json tau)" 0.125 1e-12 "the fixed tau is kept"
+works "fit --range" fit train.csv --target y $quick --range 'tau=7:8' --json -o x.oatgp
+near "$(json tau)" 7 1e-9 "tau ends at the end of its range"
 works "fit with weights" fit train.csv --target y $quick --weights w --json -o weighted.oatgp
 # ---- categories ------------------------------------------------------------------------------------------------------
 

@@ -161,6 +161,39 @@ static void fixed_parameters_stay(void **state) {
   oatgp_data_free(data);
 }
 
+/* Whatever way the parameters are found, and wherever they would go, they end within the range: at its end, if that is where they
+ * would leave it. */
+static void ranges_are_kept(void **state) {
+  scratch *s = *state;
+  static const char *const kernels[] = {"se(x1) + linear(x2) * matern52(x1)", "se-ard"}, *const selections[] = {"auto", "simultaneous",
+                                                                                                                "oat-rs"};
+  static const char *const ranges[] = {" se( x1 ).lengthscale = 0.01:0.02,tau=2 : 3", "lengthscale=0.01:0.02,tau=2:3"};
+  oatgp_data *data = wavy_data(s, 60, 2, 0.1, 405);
+  for (size_t i = 0; i < LENGTH(kernels) * LENGTH(selections); i++) {
+    small_settings(s);
+    s->settings.kernel = kernels[i % 2];
+    s->settings.range = ranges[i % 2];
+    s->settings.select = selections[i / 2];
+    s->settings.optimizer = i % 3 == 0 ? "adadelta" : "lbfgs";
+    oatgp_model *model = must_fit(s, data, NULL);
+    const double l = i % 2 == 0 ? value_of(model, "se(x1).lengthscale") : info_of(model).lengthscales[1];
+    assert_true(l >= 0.01 * (1 - 1e-12) && l <= 0.02 * (1 + 1e-12));
+    assert_true(info_of(model).tau >= 2 * (1 - 1e-12) && info_of(model).tau <= 3 * (1 + 1e-12));
+    oatgp_model_free(model);
+  }
+  s->settings.range = "tau=3:2";
+  refuse_fit(s, data, OATGP_ARGUMENT, "range: 'tau=3:2' is not NAME=A:B with two positive numbers, the smaller first");
+  s->settings.range = "tau=3";
+  refuse_fit(s, data, OATGP_ARGUMENT, "range: 'tau=3' is not NAME=A:B with two positive numbers, the smaller first");
+  s->settings.range = "tau";
+  refuse_fit(s, data, OATGP_ARGUMENT, "range: 'tau' is not NAME=A:B with two positive numbers, the smaller first");
+  s->settings.range = "period=1:2";
+  refuse_fit(s, data, OATGP_ARGUMENT, "range: 'period' is none of sigma, tau, shape, lengthscale");
+  s->settings.kernel = "auto";
+  refuse_fit(s, data, OATGP_ARGUMENT, "ranges are those of one kernel: name it instead of auto");
+  oatgp_data_free(data);
+}
+
 static void wrong_parameters_are_refused(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 40, 2, 0.1, 404);
@@ -409,6 +442,7 @@ int main(void) {
       WITH_SCRATCH(parameters_by_place_and_name),
       WITH_SCRATCH(scaled_inputs_have_the_data_s_units),
       WITH_SCRATCH(fixed_parameters_stay),
+      WITH_SCRATCH(ranges_are_kept),
       WITH_SCRATCH(wrong_parameters_are_refused),
       WITH_SCRATCH(linear_terms_start_at_the_size_of_the_target),
       WITH_SCRATCH(periods_start_where_the_data_show_them),

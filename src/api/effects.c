@@ -93,7 +93,8 @@ static void say(oatgp_context *ctx, const effect *e) {
 /* --kernel auto: the kernel is not known before the fit. */
 static oatgp_status check_choosing(oatgp_context *ctx, const oatgp_settings *settings, const char *verb) {
   REFUSE_IF(strcmp(verb, "objective") == 0, ctx, OATGP_ARGUMENT, "kernel auto is chosen by a fit: name one here");
-  REFUSE_IF(*settings->parameters != '\0', ctx, OATGP_ARGUMENT, "parameters are those of one kernel: name it instead of auto");
+  REFUSE_IF(*settings->parameters != '\0' || *settings->range != '\0', ctx, OATGP_ARGUMENT,
+            "%s are those of one kernel: name it instead of auto", *settings->parameters != '\0' ? "parameters" : "ranges");
   return OATGP_OK;
 }
 

@@ -66,8 +66,15 @@ static oatgp_status make_search(oat_fit_run *f) {
   s->none_free = oat_take(memory, theta, sizeof *s->none_free);
   s->ctx = f->ctx;
   s->objective = f->objective;
-  s->mapping = (oat_mapping){setup->kernel,         d,          0,          setup->free, 0, box_named(setup->settings->knot_box),
-                             setup->scaling.spread, setup->low, setup->high};
+  s->mapping = (oat_mapping){.kernel = setup->kernel,
+                             .d = d,
+                             .free = setup->free,
+                             .least = setup->least,
+                             .most = setup->most,
+                             .box = box_named(setup->settings->knot_box),
+                             .spread = setup->scaling.spread,
+                             .low = setup->low,
+                             .high = setup->high};
   s->method = oat_optim_find(setup->settings->optimizer);
   s->proposal = f->setup.strategy->proposal;
   s->limits = optimiser_limits(f);

@@ -1,4 +1,5 @@
-/* What the settings say of parameters by themselves: lengthscales, the parameters of an expression, and those that stay. */
+/* What the settings say of parameters by themselves: lengthscales, the parameters of an expression, those that stay, and what others are kept between. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +174,11 @@ static bool is_of_kind(const oat_kernel *kernel, size_t place, const char *part,
   return is_word(oat_quantity_name(kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity), part, length);
 }
 
-static oatgp_status fix(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
+/* What is done with each parameter that a name or a word stands for. */
+typedef void (*act_fn)(oat_setup *setup, size_t place, const double *limits);
+
+static oatgp_status act_on(oatgp_context *ctx, oat_setup *setup, const char *setting, const char *part, size_t length, act_fn act,
+                           const double *limits) {
   bool found = false;
   size_t place = OAT_NO_PLACE;
   trim(&part, &length);
@@ -182,11 +187,16 @@ static oatgp_status fix(oatgp_context *ctx, oat_setup *setup, const char *part, 
   }
   for (size_t i = 0; i < theta_count(setup); i++) {
     if (i == place || is_of_kind(setup->kernel, i, part, length)) {
-      setup->free[i] = false;
+      act(setup, i, limits);
       found = true;
     }
   }
-  return found ? OATGP_OK : none_of(ctx, setup, "fix", part, length);
+  return found ? OATGP_OK : none_of(ctx, setup, setting, part, length);
+}
+
+static void fix(oat_setup *setup, size_t place, const double *limits) {
+  (void)limits;
+  setup->free[place] = false;
 }
 
 oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup) {
@@ -197,7 +207,45 @@ oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup) {
     setup->free[i] = oat_parameter_at(setup->kernel, i).used;
   }
   while (status == OATGP_OK && next_part(setup->settings->fix, &part, &length)) {
-    status = fix(ctx, setup, part, length);
+    status = act_on(ctx, setup, "fix", part, length, fix, NULL);
+  }
+  return status;
+}
+
+/* ---- parameters in a range ---------------------------------------------------------------------------------------------- */
+
+/* In the units in which the parameter is set: those of the data, but lengthscales of kernels by name are scaled. */
+static void keep_between(oat_setup *setup, size_t place, const double *limits) {
+  const oat_units units = {setup->y_scale, setup->scaling.d, setup->scaling.scale};
+  const oat_parameter parameter = oat_parameter_at(setup->kernel, place);
+  const bool scaled = setup->kernel->expression == NULL && parameter.unit == OAT_UNIT_INPUT;
+  const double unit = scaled ? 1 : oat_parameter_unit(&parameter, &units);
+  setup->least[place] = limits[0] / unit;
+  setup->most[place] = limits[1] / unit;
+}
+
+/* NAME=A:B */
+static oatgp_status set_range(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
+  const size_t equals = span_before(part, length, '='), rest = equals < length ? length - equals - 1 : 0;
+  const char *from = part + length - rest;
+  const size_t colon = span_before(from, rest, ':');
+  double limits[2] = {0, 0};
+  REFUSE_IF(colon >= rest || !oat_is_number(from, colon, &limits[0]) || !oat_is_number(from + colon + 1, rest - colon - 1, &limits[1]) ||
+                !(limits[0] > 0) || !(limits[0] < limits[1]),
+            ctx, OATGP_ARGUMENT, "range: '%.*s' is not NAME=A:B with two positive numbers, the smaller first", (int)length, part);
+  return act_on(ctx, setup, "range", part, equals, keep_between, limits);
+}
+
+oatgp_status oat_given_ranges(oatgp_context *ctx, oat_setup *setup) {
+  const char *part = NULL;
+  size_t length;
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < theta_count(setup); i++) {
+    setup->least[i] = 0;
+    setup->most[i] = HUGE_VAL;
+  }
+  while (status == OATGP_OK && next_part(setup->settings->range, &part, &length)) {
+    status = set_range(ctx, setup, part, length);
   }
   return status;
 }

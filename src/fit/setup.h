@@ -21,8 +21,9 @@ typedef struct oat_setup {
   double mean;     /* subtracted from y before anything is estimated */
   double y_scale;  /* power of two */
   oat_rows *rows;
-  double *low, *high; /* d: box of the knots */
-  bool *free;         /* as many as theta */
+  double *low, *high;   /* d: box of the knots */
+  bool *free;           /* as many as theta */
+  double *least, *most; /* as many: what the settings keep it between; 0 and infinity: nothing */
   oat_point start;
   const struct oat_strategy *strategy;
   size_t neighbours;       /* that the fit has chosen; 0: those of the settings */
@@ -72,10 +73,11 @@ void oat_start_widen(oat_setup *setup);
 oatgp_status oat_start_draw(oatgp_context *ctx, oat_setup *setup, double *z, size_t *found);
 
 /* What settings say of parameters by themselves: where they start, and which are free (all that the kernel uses, but for those that `fix`
- * names). */
+ * names), and what `range` keeps them between. */
 oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup);
 oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup);
 oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup);
+oatgp_status oat_given_ranges(oatgp_context *ctx, oat_setup *setup);
 
 /* A setting that is a number, spaces around it allowed. */
 bool oat_is_number(const char *text, size_t length, double *value);

@@ -237,10 +237,13 @@ oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
   oatgp_status status;
   setup->start.theta = oat_take_doubles(&setup->memory, count, 1);
   setup->free = oat_take(&setup->memory, count, sizeof *setup->free);
+  setup->least = oat_take_doubles(&setup->memory, count, 1);
+  setup->most = oat_take_doubles(&setup->memory, count, 1);
   setup->low = oat_take_doubles(&setup->memory, d, 1);
   setup->high = oat_take_doubles(&setup->memory, d, 1);
   TRY(setup->memory.status);
   TRY(oat_given_freedom(ctx, setup));
+  TRY(oat_given_ranges(ctx, setup));
   make_box(setup);
 done:
   return status;

@@ -53,10 +53,14 @@ static double knot_slope(const oat_mapping *mapping, size_t j, double x) {
   return mapping->spread[j];
 }
 
+/* What is given of the range of a parameter. */
+static double least_of(const oat_mapping *mapping, size_t i) { return mapping->least != NULL ? mapping->least[i] : 0; }
+static double most_of(const oat_mapping *mapping, size_t i) { return mapping->most != NULL ? mapping->most[i] : HUGE_VAL; }
+
 void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x) {
   for (size_t i = 0; i < theta_count(mapping); i++) {
     if (mapping->free[i]) {
-      *x++ = log(point->theta[i]);
+      *x++ = log(fmin(fmax(point->theta[i], least_of(mapping, i)), most_of(mapping, i)));
     }
   }
   for (size_t i = 0; i < moving_count(mapping); i++) {
@@ -94,8 +98,9 @@ void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *low
     if (mapping->free[i]) {
       const oat_parameter parameter = oat_parameter_at(mapping->kernel, i);
       const double unit = oat_parameter_unit(&parameter, &units);
-      lower[at] = fmin(log(unit * parameter.low), x[at]);
-      upper[at] = fmax(log(unit * parameter.high), x[at]);
+      const double least = least_of(mapping, i), most = most_of(mapping, i);
+      lower[at] = fmin(log(least > 0 ? least : unit * parameter.low), x[at]);
+      upper[at] = fmax(log(most < HUGE_VAL ? most : unit * parameter.high), x[at]);
       sign_weight[at++] = PARAMETER_SIGN_WEIGHT;
     }
   }

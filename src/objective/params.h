@@ -12,15 +12,16 @@ typedef enum oat_box { OAT_BOX_NONE, OAT_BOX_BOUND, OAT_BOX_LOGIT } oat_box;
 typedef struct oat_mapping {
   const oat_kernel *kernel;
   size_t d, k;
-  const bool *free; /* as many as theta */
-  size_t first;     /* knots from here on are free, those before it stay; k: none is free */
+  const bool *free;           /* as many as theta */
+  const double *least, *most; /* what theta is kept between, 0 and infinity for the range of the parameter; NULL: for all of them */
+  size_t first;               /* knots from here on are free, those before it stay; k: none is free */
   oat_box box;
   const double *spread, *low, *high;
 } oat_mapping;
 
 /* Length of the vector: the free elements of log theta, then the free knots input by input. */
 size_t oat_mapping_count(const oat_mapping *mapping);
-void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x);
+void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x);   /* what is beyond its range goes to its end */
 void oat_mapping_unpack(const oat_mapping *mapping, const double *x, oat_point *point); /* what is not free stays */
 /* Derivatives in the vector from those in the point. */
 void oat_mapping_gradient(const oat_mapping *mapping, const double *x, const oat_gradient *gradient, double *g);
