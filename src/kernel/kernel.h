@@ -43,6 +43,15 @@ typedef enum oat_kernel_id {
   OAT_KERNEL_EXPRESSION = OAT_KERNELS
 } oat_kernel_id;
 
+/* Parameters of the problem that are not the covariance's, such as the shape of a likelihood. They follow those of the
+ * kernel in theta. */
+typedef struct oat_further {
+  bool answers; /* the rows have a likelihood of their own (likelihood/), so that tau is not used and stays 1 */
+  size_t first, count; /* their places in theta */
+  const oat_parameter *is; /* count each */
+  const double *start;     /* in the parameter's unit */
+} oat_further;
+
 /* What is known of a kernel without its parameters. */
 typedef struct oat_kernel {
   oat_kernel_id id;
@@ -50,6 +59,8 @@ typedef struct oat_kernel {
   bool ard;                         /* a lengthscale for each input */
   const oat_profile *profile;       /* of a kernel of the list, else NULL */
   const oat_expression *expression; /* or NULL */
+  oat_further further;
+  bool made; /* by oat_kernel_with */
 } oat_kernel;
 
 /* A kernel that is an expression; its name is the expression's text. The expression is borrowed. */
@@ -63,14 +74,14 @@ double oat_kernel_amplitude(const oat_kernel *kernel, const double *theta);
 
 /* What the memory for a kernel depends on; all 0 for those of the list. */
 typedef struct oat_kernel_size {
-  size_t work, parameters;
+  size_t work, parameters, further;
 } oat_kernel_size;
 
 oat_kernel_size oat_kernel_size_of(const oat_kernel *kernel);
 
 /* The most that theta has for d inputs. */
 static inline size_t oat_theta_most(oat_kernel_size size, size_t d) {
-  return OAT_LENGTHSCALE + (size.parameters > d ? size.parameters : d);
+  return OAT_LENGTHSCALE + (size.parameters > d ? size.parameters : d) + size.further;
 }
 
 /* For kernels whose slopes come with k at no cost: the profile from them. */
@@ -81,6 +92,9 @@ void oat_profile_by_slopes(oat_slopes_fn slopes, size_t n, oat_profile_at at, co
  * of its leaf over all numbers and a categorical leaf for each category. The same with other names of the inputs. */
 oatgp_status oat_kernel_read(oatgp_context *ctx, const char *text, const oat_names *inputs, const oat_kernel **out);
 oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out);
+/* The kernel with further parameters, which are copied but for their names. What was read or copied before becomes a part of the
+ * result: that alone is released. */
+oatgp_status oat_kernel_with(oatgp_context *ctx, const oat_kernel *kernel, const oat_further *further, const oat_kernel **out);
 /* Writes the name of an input as expressions have it, in quotes. Returns the bytes written, without the 0 behind them. */
 size_t oat_quote_name(const char *name, char *out);
 /* Whether the text leaves the kernel to the fit. */

@@ -79,23 +79,65 @@ done:
   return status;
 }
 
-oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out) {
+/* The covariance alone. */
+static oatgp_status copy_covariance(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out) {
   oat_expression *expression = NULL;
-  *out = kernel;
   if (kernel->expression == NULL) {
+    *out = oat_kernel_at(kernel->id);
     return OATGP_OK;
   }
-  *out = NULL;
   PASS_ON(oat_expression_copy(ctx, kernel->expression, inputs, &expression));
   return kernel_of(expression, out);
+}
+
+oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out) {
+  const oat_kernel *covariance = NULL;
+  *out = NULL;
+  PASS_ON(copy_covariance(ctx, kernel, inputs, &covariance));
+  if (!kernel->made) {
+    *out = covariance;
+    return OATGP_OK;
+  }
+  const oatgp_status status = oat_kernel_with(ctx, covariance, &kernel->further, out);
+  if (status != OATGP_OK) {
+    oat_kernel_release(covariance);
+  }
+  return status;
+}
+
+oatgp_status oat_kernel_with(oatgp_context *ctx, const oat_kernel *kernel, const oat_further *further, const oat_kernel **out) {
+  const size_t count = further->count, bytes = count * sizeof *further->is;
+  char *room = NULL;
+  PASS_ON(oat_new(ctx, 1, sizeof(oat_kernel) + bytes + count * sizeof *further->start, &room));
+  oat_kernel *made = (oat_kernel *)room;
+  oat_parameter *is = (oat_parameter *)(made + 1);
+  double *start = (double *)(is + count);
+  *made = *kernel;
+  for (size_t i = 0; i < count; i++) {
+    is[i] = further->is[i];
+    start[i] = further->start[i];
+  }
+  made->further = (oat_further){further->answers, further->first, count, is, start};
+  made->made = true;
+  *out = made;
+  return OATGP_OK;
 }
 
 bool oat_kernel_is_automatic(const char *text) { return strcmp(text, "auto") == 0; }
 
 void oat_kernel_release(const oat_kernel *kernel) {
-  if (kernel != NULL && kernel->expression != NULL) {
-    oat_expression *expression = NULL;
-    memcpy(&expression, &kernel->expression, sizeof expression); /* it was made here, and is ours to free */
+  if (kernel == NULL) {
+    return;
+  }
+  oat_expression *expression = NULL;
+  oat_kernel *made = NULL;
+  memcpy(&expression, &kernel->expression, sizeof expression); /* both were made here, and are ours to free */
+  memcpy(&made, &kernel, sizeof made);
+  if (!kernel->made) {
+    made = NULL; /* it is in the expression's memory, or in the list */
+  }
+  if (expression != NULL) {
     oat_expression_free(expression);
   }
+  free(made);
 }

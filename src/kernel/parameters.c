@@ -12,7 +12,9 @@ static const oat_parameter kinds[] = {
     [OAT_LENGTHSCALE] = {"lengthscale", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true},
 };
 
-size_t oat_theta_count(const oat_kernel *kernel, size_t d) {
+size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return oat_covariance_count(kernel, d) + kernel->further.count; }
+
+size_t oat_covariance_count(const oat_kernel *kernel, size_t d) {
   return OAT_LENGTHSCALE + (kernel->expression != NULL ? kernel->expression->parameters : kernel->ard ? d : 1);
 }
 
@@ -27,18 +29,28 @@ static oat_parameter own_parameter(const oat_expression *expression, size_t plac
   return parameter;
 }
 
-oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t place) {
-  if (kernel->expression != NULL) {
-    return own_parameter(kernel->expression, place);
-  }
+/* Whether it is none of the covariance's. */
+static bool is_further(const oat_kernel *kernel, size_t place) { return kernel->further.count > 0 && place >= kernel->further.first; }
+
+/* Of a kernel of the list. */
+static oat_parameter listed_parameter(const oat_kernel *kernel, size_t place) {
   oat_parameter parameter = kinds[place < OAT_LENGTHSCALE ? place : OAT_LENGTHSCALE];
   parameter.used = place != OAT_SHAPE || kernel->profile->has_shape;
   parameter.input = place >= OAT_LENGTHSCALE && kernel->ard ? place - OAT_LENGTHSCALE : OAT_ALL_INPUTS;
   return parameter;
 }
 
+oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t place) {
+  if (is_further(kernel, place)) {
+    return kernel->further.is[place - kernel->further.first];
+  }
+  oat_parameter parameter = kernel->expression != NULL ? own_parameter(kernel->expression, place) : listed_parameter(kernel, place);
+  parameter.used = parameter.used && !(place == OAT_TAU && kernel->further.answers);
+  return parameter;
+}
+
 static bool is_own(const oat_kernel *kernel, size_t place, oat_quantity quantity) {
-  return kernel->expression != NULL && place >= OAT_LENGTHSCALE &&
+  return kernel->expression != NULL && place >= OAT_LENGTHSCALE && !is_further(kernel, place) &&
          kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity == quantity;
 }
 
@@ -66,6 +78,12 @@ double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units
 double oat_parameter_start(const oat_kernel *kernel, size_t place, const oat_units *units) {
   const oat_parameter parameter = oat_parameter_at(kernel, place);
   const double unit = oat_parameter_unit(&parameter, units);
+  if (is_further(kernel, place)) {
+    return kernel->further.start[place - kernel->further.first] * unit;
+  }
+  if (place == OAT_TAU && !parameter.used) {
+    return 1;
+  }
   if (kernel->expression != NULL && place >= OAT_LENGTHSCALE) {
     return kernel->expression->parameter[place - OAT_LENGTHSCALE].start * unit;
   }
@@ -79,6 +97,7 @@ oat_theta_fields oat_theta_named(const oat_kernel *kernel, size_t d, const doubl
   if (kernel->expression != NULL) {
     return (oat_theta_fields){NAN, theta[OAT_TAU] * unit, NAN, 0, theta + OAT_LENGTHSCALE};
   }
-  return (oat_theta_fields){theta[OAT_SIGMA] * unit, theta[OAT_TAU] * unit, theta[OAT_SHAPE], oat_theta_count(kernel, d) - OAT_LENGTHSCALE,
+  return (oat_theta_fields){theta[OAT_SIGMA] * unit, theta[OAT_TAU] * unit, theta[OAT_SHAPE],
+                            oat_covariance_count(kernel, d) - OAT_LENGTHSCALE,
                             theta + OAT_LENGTHSCALE};
 }

@@ -9,7 +9,7 @@
 struct oat_kernel;
 
 /* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. An expression has its parameters there, in their order,
- * and 1 in the places of sigma and shape, which it does not use. */
+ * and 1 in the places of sigma and shape, which it does not use. Behind them are the further parameters of the problem. */
 enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
 
 /* What a parameter is measured in. */
@@ -32,8 +32,9 @@ typedef struct oat_units {
   const double *input; /* d */
 } oat_units;
 
-/* Length of theta. */
+/* Length of theta, and of its part that is the covariance's, with tau. */
 size_t oat_theta_count(const struct oat_kernel *kernel, size_t d);
+size_t oat_covariance_count(const struct oat_kernel *kernel, size_t d);
 /* What is in a place of theta. */
 oat_parameter oat_parameter_at(const struct oat_kernel *kernel, size_t place);
 /* Whether it is the standard deviation of the function, or of a term. */

@@ -68,7 +68,8 @@ bool oat_kernel_has_shape(const oat_kernel *kernel) { return kernel->expression 
 
 oat_kernel_size oat_kernel_size_of(const oat_kernel *kernel) {
   const oat_expression *e = kernel->expression;
-  return e != NULL ? (oat_kernel_size){oat_tree_work(e), e->parameters} : (oat_kernel_size){0, 0};
+  const size_t further = kernel->further.count;
+  return e != NULL ? (oat_kernel_size){oat_tree_work(e), e->parameters, further} : (oat_kernel_size){.further = further};
 }
 
 double oat_kernel_amplitude(const oat_kernel *kernel, const double *theta) {

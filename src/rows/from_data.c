@@ -33,13 +33,27 @@ static void fill_targets(const filling *f, oat_span rows) {
   const size_t n = f->rows->n, end = rows.first + rows.count;
   const double *middle = f->as->scaling->middle, *spread = f->as->scaling->spread;
   double *r = oat_writable(f->rows, f->rows->r);
-  for (size_t i = rows.first; r != NULL && i < end; i++) {
+  for (size_t i = rows.first; r != NULL && !f->as->answers && i < end; i++) {
     r[i] = (f->data->y[i] - f->as->target->mean) / f->as->target->scale;
   }
   for (size_t j = 0; r != NULL && j < f->rows->p; j++) {
     for (size_t i = rows.first; i < end; i++) {
       r[i + (1 + j) * n] = j == 0 ? 1 : (f->rows->x[i + (j - 1) * n] - middle[j - 1]) / spread[j - 1];
     }
+  }
+}
+
+static double value_or(const double *values, size_t i, double other) { return values != NULL ? values[i] : other; }
+
+static void fill_answers(const filling *f, oat_span rows) {
+  const size_t n = f->rows->n;
+  const oat_target *target = f->as->target;
+  double *answer = oat_writable(f->rows, f->rows->answer);
+  for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+    answer[i + OAT_ANSWER_Y * n] = f->data->y[i] / target->scale;
+    answer[i + OAT_ANSWER_BASE * n] = target->mean / target->scale + log(value_or(f->data->exposure, i, 1));
+    answer[i + OAT_ANSWER_TRIALS * n] = value_or(f->data->trials, i, 1);
+    answer[i + OAT_ANSWER_TIMES * n] = value_or(f->data->weight, i, 1);
   }
 }
 
@@ -60,6 +74,10 @@ static void fill_chunk(void *self, size_t lane, size_t item) {
   fill_inputs(f, lane, rows);
   if (f->as->target != NULL) {
     fill_targets(f, rows);
+  }
+  if (f->as->target != NULL && f->as->answers) {
+    fill_answers(f, rows);
+  } else if (f->as->target != NULL) {
     fill_noise(f, rows);
   }
 }
@@ -91,8 +109,9 @@ oatgp_status oat_rows_from_data(oatgp_context *ctx, const oatgp_data *data, cons
   oat_rows shape = {.n = data->n, .d = as->scaling->d, .p = as->p};
   if (as->target != NULL) {
     shape.r = data->y;
-    shape.noise_scale = data->weight;
+    shape.noise_scale = as->answers ? NULL : data->weight;
     shape.noise_add = data->noise;
+    shape.answer = as->answers ? data->y : NULL;
   }
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;

@@ -11,8 +11,30 @@ struct oat_rows {
   const double *r;           /* n x (1 + p), column-major: the residual y - m, then the basis of an estimated mean; NULL without a target */
   const double *noise_scale; /* n, or NULL for 1 */
   const double *noise_add;   /* n, or NULL for 0 */
+  const double *answer;      /* n x OAT_ANSWER_COLUMNS, or NULL where answers are Gaussian: r is the target */
+  double *site;              /* n x OAT_SITE_COLUMNS, or NULL */
   size_t before, after;      /* rows of the problem that are elsewhere */
   double *owned;             /* freed with the rows, or NULL */
+};
+
+/* Answers that are not Gaussian. A row then stands for a Gaussian one, its site: r has the site's target less `base`, and
+ * noise_scale its variance, with tau 1. The columns, n apart: */
+enum {
+  OAT_ANSWER_Y,
+  OAT_ANSWER_BASE,   /* what is added to f: a given mean, the logarithm of the exposure */
+  OAT_ANSWER_TRIALS, /* 1 where there are none */
+  OAT_ANSWER_TIMES,  /* how often the row counts */
+  OAT_ANSWER_COLUMNS
+};
+/* Of sites, each by its natural parameters, target / variance and 1 / variance: those of the latest q that was accepted, those that the
+ * step from it aims at, those that the present q asks for; and mean and variance of f under the present q. */
+enum {
+  OAT_SITE_FROM,
+  OAT_SITE_TO = OAT_SITE_FROM + 2,
+  OAT_SITE_NEXT = OAT_SITE_TO + 2,
+  OAT_SITE_MEAN = OAT_SITE_NEXT + 2,
+  OAT_SITE_VARIANCE,
+  OAT_SITE_COLUMNS
 };
 
 /* Rows of their own with the shape of others: the same columns, of `shape->n` rows, all 0. */
@@ -31,6 +53,8 @@ typedef struct oat_row_block {
   size_t ldr;
   const double *noise_scale; /* or NULL for 1 */
   const double *noise_add;   /* or NULL for 0 */
+  const double *answer;      /* or NULL; columns ldr apart */
+  double *site;              /* the same */
 } oat_row_block;
 
 static inline size_t oat_rows_blocks(const oat_rows *rows, size_t block) { return (rows->n + block - 1) / block; }
@@ -44,7 +68,9 @@ static inline oat_row_block oat_rows_block(const oat_rows *rows, size_t block, s
                          .r = rows->r != NULL ? rows->r + first : NULL,
                          .ldr = rows->n,
                          .noise_scale = rows->noise_scale != NULL ? rows->noise_scale + first : NULL,
-                         .noise_add = rows->noise_add != NULL ? rows->noise_add + first : NULL};
+                         .noise_add = rows->noise_add != NULL ? rows->noise_add + first : NULL,
+                         .answer = rows->answer != NULL ? rows->answer + first : NULL,
+                         .site = rows->site != NULL ? rows->site + first : NULL};
 }
 
 /* Visits all rows in their order, a large block at a time: for what is a few operations a row. */

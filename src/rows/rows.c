@@ -18,6 +18,8 @@ size_t oat_rows_basis(const oat_rows *rows) { return rows->p; }
 
 bool oat_rows_known_noise(const oat_rows *rows) { return rows->noise_add != NULL; }
 
+bool oat_rows_have_answers(const oat_rows *rows) { return rows->answer != NULL; }
+
 bool oat_rows_plain_noise(const oat_rows *rows) { return rows->noise_scale == NULL && rows->noise_add == NULL; }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -30,7 +32,9 @@ void oat_rows_free(oat_rows *rows) {
 }
 
 oatgp_status oat_rows_allocate(oatgp_context *ctx, const oat_rows *shape, oat_rows **out) {
-  const size_t columns = shape->d + (shape->r != NULL ? 1 + shape->p : 0) + (shape->noise_scale != NULL) + (shape->noise_add != NULL);
+  const size_t answers = shape->answer != NULL ? OAT_ANSWER_COLUMNS : 0;
+  const size_t columns =
+      shape->d + (shape->r != NULL ? 1 + shape->p : 0) + (shape->noise_scale != NULL) + (shape->noise_add != NULL) + answers;
   oat_rows *rows = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new(ctx, 1, sizeof *rows, &rows));
@@ -46,6 +50,8 @@ oatgp_status oat_rows_allocate(oatgp_context *ctx, const oat_rows *shape, oat_ro
   rows->noise_scale = shape->noise_scale != NULL ? next : NULL;
   next += shape->noise_scale != NULL ? rows->n : 0;
   rows->noise_add = shape->noise_add != NULL ? next : NULL;
+  next += shape->noise_add != NULL ? rows->n : 0;
+  rows->answer = answers > 0 ? next : NULL;
   *out = rows;
   return OATGP_OK;
 done:
@@ -78,6 +84,7 @@ oatgp_status oat_rows_take(oatgp_context *ctx, const oat_rows *rows, size_t coun
     gather(rows, index, count, rows->r, 1 + rows->p, oat_writable(*out, (*out)->r));
     gather(rows, index, count, rows->noise_scale, 1, oat_writable(*out, (*out)->noise_scale));
     gather(rows, index, count, rows->noise_add, 1, oat_writable(*out, (*out)->noise_add));
+    gather(rows, index, count, rows->answer, OAT_ANSWER_COLUMNS, oat_writable(*out, (*out)->answer));
   }
   return status;
 }
@@ -100,6 +107,26 @@ oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t co
   TRY(oat_rows_take(ctx, rows, count, index, out));
 done:
   free(index);
+  return status;
+}
+
+oatgp_status oat_rows_with_sites(oatgp_context *ctx, const oat_rows *rows, oat_rows **out) {
+  const size_t n = rows->n, width = 1 + rows->p;
+  double *owned = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, n, width + 1 + OAT_SITE_COLUMNS, &owned));
+  TRY(oat_new(ctx, 1, sizeof **out, out));
+  memcpy(owned, rows->r, n * width * sizeof *owned);
+  **out = *rows;
+  (*out)->r = (*out)->owned = owned;
+  (*out)->noise_scale = owned + n * width;
+  (*out)->site = owned + n * (width + 1);
+  if (rows->noise_scale != NULL) {
+    memcpy(owned + n * width, rows->noise_scale, n * sizeof *owned);
+  }
+  return OATGP_OK;
+done:
+  free(owned);
   return status;
 }
 

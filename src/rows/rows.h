@@ -21,6 +21,7 @@ size_t oat_rows_inputs(const oat_rows *rows);    /* d */
 size_t oat_rows_basis(const oat_rows *rows);     /* p: columns of the basis of an estimated mean */
 bool oat_rows_known_noise(const oat_rows *rows); /* rows have noise variances besides tau^2 */
 bool oat_rows_plain_noise(const oat_rows *rows); /* every row has the noise variance tau^2 */
+bool oat_rows_have_answers(const oat_rows *rows); /* that are not Gaussian: likelihood/ */
 
 /* ---- how rows are made ------------------------------------------------------------------------------------------- */
 
@@ -36,6 +37,7 @@ typedef struct oat_seen_as {
   double *const *recode;    /* for each input, what becomes of a category's codes, or NULL: they stay; NULL if all do */
   const oat_target *target; /* NULL: inputs alone */
   size_t p;                 /* of the mean's basis: 0; 1: a constant; or 1 + d: linear */
+  bool answers;             /* they have a likelihood of their own: the target is kept as it is, in units of target->scale */
 } oat_seen_as;
 
 /* From data. A finite input may leave the range of a number when it is scaled: it is then
@@ -62,6 +64,8 @@ oatgp_status oat_rows_join(oatgp_context *ctx, const oat_rows *a, const oat_rows
 /* index <- for each of the rows its place among others that are as many, by inputs and target; *all: each has one of its
  * own. */
 oatgp_status oat_rows_find(oatgp_context *ctx, const oat_rows *rows, const oat_rows *among, size_t *index, bool *all);
+/* Rows with answers, and sites of their own; all else is borrowed. */
+oatgp_status oat_rows_with_sites(oatgp_context *ctx, const oat_rows *rows, oat_rows **out);
 /* `count` random rows, copied; all of them in their order if there are no more. */
 oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out);
 /* The same rows with an estimated mean taken off at these coefficients, and no basis. The inputs and the noise are
