@@ -25,11 +25,16 @@ void oatgp_data_free(oatgp_data *data) {
   free(data->own_y);
   free(data->weight);
   free(data->noise);
+  free(data->trials);
+  free(data->exposure);
+  oat_levels_clear(&data->target_levels);
   oat_levels_free_list(data->levels, data->d);
   free_names(data->names, data->d);
   free(data->target);
   free(data->weight_name);
   free(data->noise_name);
+  free(data->trials_name);
+  free(data->exposure_name);
   free(data->positions);
   free(data);
 }

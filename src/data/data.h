@@ -1,5 +1,5 @@
-/* The data of a fit or a prediction: inputs, target, and each row's own noise. Inputs and target are the data's own, column by column, or
- * the caller's, in whatever order those have. */
+/* The data of a fit or a prediction: inputs, target, and each row's own noise, trials and exposure. Inputs and target are the data's own,
+ * column by column, or the caller's, in whatever order those have. */
 #ifndef OAT_DATA_H
 #define OAT_DATA_H
 
@@ -16,17 +16,21 @@ struct oatgp_data {
   double *own_x, *own_y;          /* x and y if the data own them, else NULL */
   double *weight;                 /* n, or NULL: noise variance tau^2 / weight */
   double *noise;                  /* n, or NULL: noise variance tau^2 + noise */
+  double *trials;                 /* n, or NULL: how many times the row's answer was asked for, 1 if NULL */
+  double *exposure;               /* n, or NULL: what the row's expected value is multiplied by, 1 if NULL */
+  oat_levels target_levels;       /* of a target that is texts or classes, whose codes 0, 1, .. are in y; count 0 if it holds numbers */
   char **names;                   /* d input names */
   oat_levels *levels;             /* d: of inputs that are categories, whose values are codes; NULL if none is */
   bool told;                      /* whoever read them tells of levels that the model has not seen */
   char *target;                   /* its name, or NULL */
   char *weight_name, *noise_name; /* names of those columns, or NULL */
-  bool header;                    /* names come from a header line (or oatgp_data_set_names) */
-  size_t columns;                 /* of the file, 0 if not from a file */
-  size_t *positions;              /* d numbers, from 1: the inputs' columns in the file; NULL if not from a file */
-  size_t before;                  /* rows of the file that came before these, in a stream */
-  size_t target_position;         /* the same for the other columns; 0: there is none, or not from a file */
-  size_t weight_position, noise_position;
+  char *trials_name, *exposure_name;
+  bool header;            /* names come from a header line (or oatgp_data_set_names) */
+  size_t columns;         /* of the file, 0 if not from a file */
+  size_t *positions;      /* d numbers, from 1: the inputs' columns in the file; NULL if not from a file */
+  size_t before;          /* rows of the file that came before these, in a stream */
+  size_t target_position; /* the same for the other columns; 0: there is none, or not from a file */
+  size_t weight_position, noise_position, trials_position, exposure_position;
   size_t dropped; /* rows with missing values that were left out */
 };
 
