@@ -1,11 +1,27 @@
 /* oatgp objective: one evaluation at given parameters, for checking and teaching. */
+#include <stdio.h>
+#include <string.h>
+
 #include "json.h"
 
 #define LABEL_WIDTH 20
 
 static bool has_shape(const cli *c) { return oatgp_kernel_has(c->settings.kernel, "shape") != 0; }
 
+static bool is_gaussian(const cli *c) { return strcmp(c->settings.likelihood, "gaussian") == 0; }
+
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
+
+static void put_answer_gradient(cli_json *gradient, const oatgp_evaluation *e) {
+  cli_json own = cli_json_begin();
+  char name[64];
+  for (size_t i = 0; i < e->likelihood_count; i++) {
+    snprintf(name, sizeof name, "log_%s", e->likelihood_parameters[i].name);
+    cli_json_number(&own, name, e->d_log_likelihood[i]);
+  }
+  cli_json_number(gradient, "mean", e->d_mean);
+  cli_json_object(gradient, "likelihood", &own);
+}
 
 static void put_gradient(cli *c, cli_json *json, const oatgp_evaluation *e) {
   cli_json gradient = cli_json_begin();
@@ -15,7 +31,11 @@ static void put_gradient(cli *c, cli_json *json, const oatgp_evaluation *e) {
     cli_json_number(&gradient, "log_sigma", e->d_log_sigma);
     cli_json_numbers(&gradient, "log_lengthscales", e->lengthscale_count, e->d_log_lengthscales);
   }
-  cli_json_number(&gradient, "log_tau", e->d_log_tau);
+  if (is_gaussian(c)) {
+    cli_json_number(&gradient, "log_tau", e->d_log_tau);
+  } else {
+    put_answer_gradient(&gradient, e);
+  }
   if (has_shape(c)) {
     cli_json_number(&gradient, "log_shape", e->d_log_shape);
   }
@@ -23,6 +43,15 @@ static void put_gradient(cli *c, cli_json *json, const oatgp_evaluation *e) {
     cli_json_matrix(&gradient, "knots", &(cli_matrix){e->knots, e->inputs, e->d_knots});
   }
   cli_json_object(json, "gradient", &gradient);
+}
+
+static void put_answers(const cli *c, cli_json *json, const oatgp_evaluation *e) {
+  cli_json own = cli_json_begin();
+  for (size_t i = 0; i < e->likelihood_count; i++) {
+    cli_json_number(&own, e->likelihood_parameters[i].name, e->likelihood_parameters[i].value);
+  }
+  cli_json_text(json, "likelihood", c->settings.likelihood);
+  cli_json_object(json, "likelihood_parameters", &own);
 }
 
 static oatgp_status put_evaluation(cli *c, const oatgp_data *data, const oatgp_evaluation *e) {
@@ -39,7 +68,11 @@ static oatgp_status put_evaluation(cli *c, const oatgp_data *data, const oatgp_e
     cli_json_number(&json, "sigma", e->sigma);
     cli_json_numbers(&json, "lengthscales", e->lengthscale_count, e->lengthscales);
   }
-  cli_json_number(&json, "tau", e->tau);
+  if (is_gaussian(c)) {
+    cli_json_number(&json, "tau", e->tau);
+  } else {
+    put_answers(c, &json, e);
+  }
   if (has_shape(c)) {
     cli_json_number(&json, "shape", e->shape);
   }
@@ -73,6 +106,15 @@ static void print_parameters(const oatgp_evaluation *e) {
   }
 }
 
+static void print_answer_gradient(const oatgp_evaluation *e) {
+  char label[64];
+  for (size_t i = 0; i < e->likelihood_count; i++) {
+    snprintf(label, sizeof label, "  log %s", e->likelihood_parameters[i].name);
+    print_number(label, e->d_log_likelihood[i]);
+  }
+  print_number("  mean", e->d_mean);
+}
+
 static void print_gradient(const cli *c, const oatgp_evaluation *e) {
   printf("gradient with respect to\n");
   if (e->parameter_count > 0) {
@@ -81,7 +123,11 @@ static void print_gradient(const cli *c, const oatgp_evaluation *e) {
     print_number("  log sigma", e->d_log_sigma);
     print_numbers("  log lengthscales", e->lengthscale_count, e->d_log_lengthscales);
   }
-  print_number("  log tau", e->d_log_tau);
+  if (is_gaussian(c)) {
+    print_number("  log tau", e->d_log_tau);
+  } else {
+    print_answer_gradient(e);
+  }
   if (has_shape(c)) {
     print_number("  log shape", e->d_log_shape);
   }
@@ -95,7 +141,12 @@ static void print_evaluation(const cli *c, const oatgp_data *data, const oatgp_e
   printf("%-*s%zu rows, %zu inputs\n", LABEL_WIDTH, "data", oatgp_data_rows(data), oatgp_data_inputs(data));
   printf("%-*s%zu\n", LABEL_WIDTH, "knots", e->knots);
   print_parameters(e);
-  print_number("tau", e->tau);
+  if (is_gaussian(c)) {
+    print_number("tau", e->tau);
+  }
+  for (size_t i = 0; i < e->likelihood_count; i++) {
+    print_number(e->likelihood_parameters[i].name, e->likelihood_parameters[i].value);
+  }
   if (has_shape(c)) {
     print_number("shape", e->shape);
   }

@@ -231,7 +231,7 @@ typedef enum oatgp_event_kind {
   OATGP_EVENT_END
 } oatgp_event_kind;
 
-/* A parameter of a kernel that is an expression, with its value in the data's units. */
+/* A parameter of a kernel that is an expression, or of a likelihood, with its value in the data's units. */
 typedef struct oatgp_parameter {
   const char *name; /* "se(time).lengthscale" */
   const char *unit; /* "target", "input" or, for a plain number, "" */
@@ -257,6 +257,9 @@ typedef struct oatgp_event {
   size_t neighbours;       /* in any event: of each row, beside the knots; 0 if there are none */
   size_t parameter_count;  /* in any event of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   const oatgp_parameter *parameters;
+  size_t likelihood_count; /* in any event of a likelihood that is not Gaussian: its own parameters; tau is not used then */
+  const oatgp_parameter *likelihood_parameters;
+  int64_t site_rounds; /* passes over the rows that the latest evaluation of such a likelihood took to settle */
 } oatgp_event;
 
 /* Called for every event; a result other than 0 stops the fit with the best so far. */
@@ -279,6 +282,10 @@ typedef struct oatgp_evaluation {
   size_t parameter_count;     /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   oatgp_parameter *parameters;
   double *d_log_parameters; /* parameter_count */
+  double d_mean;            /* in the prior mean of f; 0 for a Gaussian likelihood */
+  size_t likelihood_count;  /* of the parameters of a likelihood that is not Gaussian; tau is then 1, and not used */
+  oatgp_parameter *likelihood_parameters;
+  double *d_log_likelihood; /* likelihood_count */
 } oatgp_evaluation;
 
 OATGP_API oatgp_status oatgp_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
@@ -312,6 +319,10 @@ typedef struct oatgp_model_info {
                                             them the model holds its rows */
   size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   const oatgp_parameter *parameters;
+  const char *likelihood;   /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
+  size_t likelihood_count;  /* of its own parameters */
+  const oatgp_parameter *likelihood_parameters;
+  size_t answer_levels;     /* of an ordinal answer; 0 for others */
   const char *kernel_candidates; /* of a fit with kernel auto, a line for each: the kernel, a tab, and the mean negative log density of the
                                   * rows left out; "" for others */
 } oatgp_model_info;

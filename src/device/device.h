@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "kernel/kernel.h"
+#include "likelihood/likelihood.h"
 #include "linalg/linalg.h"
 #include "rows/rows.h"
 
@@ -134,7 +135,8 @@ typedef struct oat_left_out {
   const double *coefficient; /* p */
   const oat_gls *gls;        /* their normal equations; NULL for one column */
   bool explained;            /* the variance has what the knots explain alone (dic) */
-  double *error;             /* a value for each row, or NULL: y - mean */
+  const oat_response *response; /* of rows with answers, whose densities are those of the answers; NULL for Gaussian ones */
+  double *error;             /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
   double *variance;
   double density;           /* sums: of the log densities */
   double squares, products; /* sum w r^2; sum w r times what the model makes of r */
@@ -145,6 +147,30 @@ typedef struct oat_group_averages {
   double *prior; /* for each group: the average of k(x, x') within it */
   double *k;     /* groups x k, column-major: the averages of k(x, Z) */
 } oat_group_averages;
+
+/* ---- answers that are not Gaussian ------------------------------------------------------------------------------- */
+
+/* Rows with answers have a site each (rows/rows.h): a Gaussian target and variance, by which all operations see the row. The rows of the
+ * device own their sites, and these operations change them. */
+
+/* The posterior q of f given the sites, from the K x K work. */
+typedef struct oat_site_q {
+  const double *lb, *c;      /* factor of B; LB^-1 b */
+  const double *coefficient; /* p: of the mean's basis */
+} oat_site_q;
+
+/* What the rows say of the present q: under it f_i ~ N(m_i, s_i), and E_i is the expectation of log p(y_i | f_i), times how often the row
+ * counts. */
+typedef struct oat_site_look {
+  oat_response response;
+  size_t count;       /* of the response's own parameters */
+  double *parameters; /* as many: sum dE_i / d log parameter; NULL if not wanted */
+  double value;       /* sum E_i, and what of -KL(q || p) is a sum over rows: sparse: 1/2 sum |LB^-1 v_i|^2 / n_i; exact: 1/2 sum (log n_i +
+                         n_i a_i^2 + 1 - n_i (S^-1)_ii), a = S^-1 (r - H coefficient) */
+  double slope;       /* sum dE_i / dm_i: the derivative in a constant that is added to f */
+  double change;      /* how far the sites that q asks for are from the present ones: the largest difference of dE_i/dm_i times the standard
+                         deviation of f_i, and of the precision times its variance */
+} oat_site_look;
 
 /* ---- the exact GP ------------------------------------------------------------------------------------------------ */
 
@@ -252,6 +278,15 @@ struct oat_device_table {
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
   /* After sums at the same point: 2 N K^2, not collapsed about twice as many. */
   oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
+  /* Sites from the rows' answers alone. */
+  oatgp_status (*sites_begin)(oat_device *device, const oat_response *response);
+  /* After sums at this point: m, s and the sites that q asks for are kept. N K^2, and the expectations. */
+  oatgp_status (*sites_look)(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look);
+  /* The same for the exact GP, after exact_quadratic: 2 N^3 / 3. */
+  oatgp_status (*exact_sites_look)(oat_device *device, oat_site_look *look);
+  /* From the sites of the latest q that was accepted, by `step` towards those that it asked for, in natural parameters. `accept`: that is
+   * the q which was looked at last. */
+  oatgp_status (*sites_move)(oat_device *device, double step, bool accept);
   /* 4 N K m. */
   oatgp_status (*gains)(oat_device *device, const oat_sparse *sparse, oat_candidates *out);
   /* N K^2 each for v and u. */
@@ -280,8 +315,8 @@ struct oat_device_table {
   /* After exact_quadratic at the same point. 2 N^3 / 3. */
   oatgp_status (*exact_gradient)(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
   /* After exact_gradient: the sum of the log densities of each row given all others, with the mean's coefficients
-   * estimated without it; gls is of the gram of exact_sums. */
-  oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, double *density);
+   * estimated without it; gls is of the gram of exact_sums, and response is NULL for Gaussian answers. */
+  oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, const oat_response *response, double *density);
   /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
   oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
   /* From such a factor. Allocates. N^3. */

@@ -77,6 +77,7 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
       [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
       [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
       [OAT_TEXT_NOISE] = data->noise_name,
+      [OAT_TEXT_LIKELIHOOD] = setup->likelihood != NULL ? setup->likelihood->name : NULL,
   };
   for (size_t i = 0; i < OAT_TEXTS; i++) {
     TRY(oat_copy_text(ctx, texts[i], &model->text[i]));
@@ -127,6 +128,9 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   for (size_t i = OAT_NUMBER_OPTIONAL; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
   }
+  if (setup->levels > 0) {
+    number[OAT_NUMBER_ANSWER_LEVELS] = (double)setup->levels;
+  }
   if (config->neighbours > 0) {
     number[OAT_NUMBER_NEIGHBOURS] = (double)config->neighbours;
     number[OAT_NUMBER_NEAR] = (double)oat_setup_near(setup);
@@ -166,6 +170,7 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
   TRY(oat_new(ctx, 1, sizeof *model, &model));
   model->approx = setup->approx;
+  model->likelihood = setup->likelihood;
   TRY(oat_setup_copy_kernel(ctx, setup, &model->kernel));
   model->d = setup->scaling.d;
   model->k = setup->approx->sparse ? setup->k : oat_rows_total(setup->rows);

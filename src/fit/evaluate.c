@@ -6,6 +6,7 @@
 #include "fit/request.h"
 #include "fit/setup.h"
 
+#define SITE_TOL 1e-11 /* of the sites of answers that are not Gaussian: as near as rounding allows, about */
 #define PLAIN_JITTER 1e-6 /* unless one is given: what is evaluated does not depend on tau by way of the jitter */
 
 /* Derivatives and parameters as the user sees them; knots become row-major. */
@@ -66,6 +67,21 @@ static oatgp_status describe_expression(oatgp_context *ctx, const oat_setup *set
   return OATGP_OK;
 }
 
+/* The parameters of a likelihood that is not Gaussian, and what the gradient has of it. */
+static oatgp_status describe_answers(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective,
+                                     const oat_gradient *gradient, oatgp_evaluation *out) {
+  const size_t count = setup->kernel->further.count, first = setup->kernel->further.first;
+  PASS_ON(oat_new(ctx, count + 1, sizeof *out->likelihood_parameters, &out->likelihood_parameters));
+  PASS_ON(oat_new_matrix(ctx, count + 1, 1, &out->d_log_likelihood));
+  oat_answer_show(setup->likelihood, setup->levels, setup->start.theta + first, setup->y_scale, out->likelihood_parameters);
+  out->likelihood_count = count;
+  if (gradient->theta != NULL) {
+    memcpy(out->d_log_likelihood, gradient->theta + first, count * sizeof(double));
+    out->d_mean = objective->look.slope / setup->y_scale;
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                           int with_gradient, oatgp_evaluation *out) {
   oat_setup setup = {0};
@@ -79,7 +95,8 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   as_they_are.select = "fixed";
   as_they_are.jitter = isnan(settings->jitter) ? PLAIN_JITTER : settings->jitter;
   TRY(oat_setup_make(ctx, data, &as_they_are, knots, &setup));
-  const oat_objective_config config = oat_setup_objective(&setup);
+  oat_objective_config config = oat_setup_objective(&setup);
+  config.site_tol = SITE_TOL;
   TRY(oat_objective_create(ctx, &config, &objective));
   if (with_gradient) {
     gradient.theta = oat_take_doubles(&memory, oat_theta_count(setup.kernel, setup.scaling.d), 1);
@@ -90,6 +107,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   TRY(oat_objective_settle(ctx, objective, &setup.start, &value, with_gradient ? &gradient : NULL));
   TRY(describe(ctx, &setup, objective, &gradient, &result));
   TRY(setup.kernel->expression != NULL ? describe_expression(ctx, &setup, &gradient, &result) : OATGP_OK);
+  TRY(setup.likelihood != NULL ? describe_answers(ctx, &setup, objective, &gradient, &result) : OATGP_OK);
   result.objective = oat_setup_objective_value(&setup, value);
   *out = result;
   result = (oatgp_evaluation){0};
@@ -108,6 +126,8 @@ void oatgp_evaluation_clear(oatgp_evaluation *evaluation) {
     free(evaluation->d_knots);
     free(evaluation->parameters);
     free(evaluation->d_log_parameters);
+    free(evaluation->likelihood_parameters);
+    free(evaluation->d_log_likelihood);
     *evaluation = (oatgp_evaluation){0};
   }
 }

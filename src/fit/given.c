@@ -48,7 +48,7 @@ static size_t theta_count(const oat_setup *setup) { return oat_theta_count(setup
 
 /* One value for all, or one for each. */
 oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup) {
-  const size_t wanted = theta_count(setup) - OAT_LENGTHSCALE;
+  const size_t wanted = oat_covariance_count(setup->kernel, setup->scaling.d) - OAT_LENGTHSCALE;
   double value, *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
   const char *part = NULL;
   size_t length, count = 0;

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "objective/sparse.h"
 
+#define SITE_TOL 1e-6 /* of sites in a fit: the bound is then within some 1e-12 a row of its largest value at these parameters */
 enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction to those of a row in the fit */
 
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */
@@ -17,13 +18,14 @@ enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction to those of a row in t
 static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_mean) {
   const char *text = setup->settings->mean;
   const bool constant = strcmp(text, "fit") == 0, linear = strcmp(text, "linear") == 0;
-  setup->p = linear ? 1 + setup->scaling.d : constant ? 1 : 0;
+  const bool plain = strcmp(text, "mean") == 0, answers = setup->likelihood != NULL;
+  setup->p = linear ? 1 + setup->scaling.d : constant || (plain && answers) ? 1 : 0; /* f has another scale than y: its level is estimated */
   setup->mean = data_mean;
   for (size_t j = 0; linear && j < setup->scaling.d; j++) {
     REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT, "a linear mean has no slope in the category '%s': use --mean fit",
               setup->data->names[setup->scaling.column[j]]);
   }
-  if (constant || linear || strcmp(text, "mean") == 0 || oat_is_number(text, strlen(text), &setup->mean)) {
+  if (constant || linear || plain || oat_is_number(text, strlen(text), &setup->mean)) {
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT, "mean '%s' is neither a number nor one of mean, fit, linear", text);
@@ -89,9 +91,12 @@ static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oat_target target = {setup->mean, setup->y_scale};
-  const oat_seen_as as = {&setup->scaling, setup->scaling.column, setup->recode, &target, setup->p};
+  const oat_seen_as as = {&setup->scaling, setup->scaling.column, setup->recode, &target, setup->p, setup->likelihood != NULL};
   return oat_rows_from_data(ctx, setup->data, &as, &setup->rows);
 }
+
+/* Whether f is on another scale than the target, by a link, so that the target's unit is not its own. */
+static bool is_linked(const oat_setup *setup) { return setup->likelihood != NULL && setup->likelihood->id != OAT_STUDENT_T; }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
@@ -159,11 +164,14 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   TRY(oat_plain_begin(ctx, &plain));
   TRY(oat_scaling_make(ctx, data, settings->scale != 0, &setup->scaling));
   TRY(read_kernel(ctx, setup));
+  TRY(oat_setup_likelihood(ctx, setup));
   setup->strategy = oat_setup_strategy(setup);
   oat_describe(data->n, (oat_column){data->y, 1}, ctx->at_work, &y);
-  TRY(read_mean(ctx, setup, y.mean));
-  const double spread = target_spread(data->n, &y, setup->mean);
+  const bool linked = is_linked(setup);
+  TRY(read_mean(ctx, setup, linked ? 0 : y.mean));
+  const double spread = linked ? 1 : target_spread(data->n, &y, setup->mean);
   setup->y_scale = power_of_two(spread);
+  TRY(oat_setup_own_parameters(ctx, setup, spread));
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));
   TRY(put_in_order(ctx, setup));
@@ -211,7 +219,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
                              oat_setup *setup) {
   oatgp_status status = OATGP_OK;
   *setup = (oat_setup){
-      .memory = {.ctx = ctx}, .data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model};
+      .memory = {.ctx = ctx}, .data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model,
+      .likelihood = model->likelihood, .levels = oat_model_answer_levels(model)};
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));
@@ -265,6 +274,9 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
       .memory = oat_memory_for(settings, setup->approx->sparse),
       .where = {settings->device, (int)settings->threads},
       .capacity = setup->capacity,
+      .likelihood = setup->likelihood,
+      .levels = setup->levels,
+      .site_tol = SITE_TOL,
       .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,
   };
 }

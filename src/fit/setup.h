@@ -15,6 +15,8 @@ typedef struct oat_setup {
   const oatgp_settings *settings;
   const oat_approx *approx;
   const oat_kernel *kernel; /* its own, or that of `from` */
+  const oat_likelihood *likelihood; /* NULL: Gaussian */
+  size_t levels;                    /* of an ordinal answer, else 0 */
   oat_scaling scaling;
   double **recode; /* of a model that the fit goes on from: what becomes of the codes of categories, else NULL */
   size_t p;        /* columns of the mean's basis: none; 1; or 1 and the inputs */
@@ -57,6 +59,15 @@ void oat_setup_clear(oat_setup *setup);
 
 /* An error if the knots cannot be moved by their gradient with this kernel. */
 oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup);
+
+/* ---- answers that are not Gaussian (answers.c) ------------------------------------------------------------------------------------ */
+
+/* The likelihood that the settings name, its levels, and whether every answer of the data is one that it can have. */
+oatgp_status oat_setup_likelihood(oatgp_context *ctx, oat_setup *setup);
+/* The kernel with the likelihood's own parameters behind its own; `spread` is that of the target. */
+oatgp_status oat_setup_own_parameters(oatgp_context *ctx, oat_setup *setup, double spread);
+/* The sentence of an answer that the likelihood cannot have. */
+oatgp_status oat_setup_check_answers(oatgp_context *ctx, const oat_likelihood *likelihood, size_t levels, const oatgp_data *data);
 
 /* The objective in the data's units. */
 double oat_setup_objective_value(const oat_setup *setup, double scaled);

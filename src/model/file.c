@@ -208,8 +208,13 @@ static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatg
   }
   const char *approx = model->text[OAT_TEXT_APPROX], *kernel = model->text[OAT_TEXT_KERNEL];
   model->approx = approx != NULL ? oat_approx_find(approx) : NULL;
+  const char *likelihood = model->text[OAT_TEXT_LIKELIHOOD];
+  model->likelihood = likelihood != NULL ? oat_likelihood_find(likelihood) : NULL;
   if (model->approx == NULL || kernel == NULL) {
     status = unknown(ctx, file, model);
+  } else if (likelihood != NULL && *likelihood != '\0' && (model->likelihood == NULL || (model->approx->sparse && !model->approx->trace))) {
+    status = oat_fail(ctx, OATGP_FORMAT, "%s has the likelihood '%s' with the model '%s', which this oatgp does not know", file->path,
+                      likelihood, approx);
   }
 done:
   return status;
@@ -224,6 +229,18 @@ static void find_categories(const oat_tensors *file, size_t count, bool *categor
     category[j] = cJSON_IsArray(levels);
   }
   cJSON_Delete(all);
+}
+
+/* The parameters that the likelihood of the answers brings along. */
+static oatgp_status add_answers(oatgp_context *ctx, size_t d, oatgp_model *model) {
+  oat_parameter is[OAT_OWN_MOST];
+  double start[OAT_OWN_MOST];
+  const oat_further further =
+      oat_answer_parameters(model->likelihood, oat_model_answer_levels(model), oat_covariance_count(model->kernel, d), is, start);
+  const oat_kernel *made = NULL;
+  PASS_ON(oat_kernel_with(ctx, model->kernel, &further, &made));
+  model->kernel = made;
+  return OATGP_OK;
 }
 
 /* The kernel, which may name inputs. It is written in one way only. */
@@ -241,6 +258,7 @@ static oatgp_status read_kernel(oatgp_context *ctx, const oat_tensors *file, con
   find_categories(file, count, category);
   status = oat_kernel_read(ctx, text, &(oat_names){count, name, category}, &model->kernel);
   TRY(status == OATGP_ARGUMENT || (status == OATGP_OK && strcmp(model->kernel->name, text) != 0) ? unknown(ctx, file, model) : status);
+  TRY(model->likelihood != NULL ? add_answers(ctx, count, model) : OATGP_OK);
 done:
   free(category);
   free(name);
@@ -276,6 +294,13 @@ static bool neighbours_are_right(const oatgp_model *model) {
   return isnan(fitted) ? isnan(near) : model->approx->neighbours && is_count(fitted) && is_count(near) && fitted >= 1 && near >= 1;
 }
 
+/* Levels are those of an ordinal answer. */
+static bool levels_are_right(const oatgp_model *model) {
+  const double levels = model->number[OAT_NUMBER_ANSWER_LEVELS];
+  const bool wanted = model->likelihood != NULL && model->likelihood->has_levels;
+  return wanted ? is_count(levels) && levels >= 2 && levels <= OAT_LEVELS_MOST : isnan(levels);
+}
+
 static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     const double *value;
@@ -295,7 +320,7 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const double *number = model->number;
   const double alpha = number[OAT_NUMBER_ALPHA];
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
-  const bool sane = known && neighbours_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) &&
+  const bool sane = known && neighbours_are_right(model) && levels_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) &&
                     columns_are_there(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 &&
                     number[OAT_NUMBER_JITTER] >= 0 && number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < OAT_STOP_COUNT &&
                     number[OAT_NUMBER_STOP] == floor(number[OAT_NUMBER_STOP]);

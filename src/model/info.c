@@ -58,6 +58,10 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .predict_neighbours = model->near,
       .parameter_count = model->parameters != NULL ? model->kernel->expression->parameters : 0,
       .parameters = model->parameters,
+      .likelihood = model->likelihood != NULL ? model->likelihood->name : "gaussian",
+      .likelihood_count = model->kernel->further.count,
+      .likelihood_parameters = model->own,
+      .answer_levels = oat_model_answer_levels(model),
       .kernel_candidates = text_of(model, OAT_TEXT_CANDIDATES),
   };
 }

@@ -135,6 +135,9 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
   if (model->kernel->expression != NULL) {
     model->parameters = oat_take(memory, model->kernel->expression->parameters, sizeof *model->parameters);
   }
+  if (model->likelihood != NULL) {
+    model->own = oat_take(memory, model->kernel->further.count + 1, sizeof *model->own);
+  }
   if (model->approx->sparse) {
     model->lb = oat_take_doubles(memory, k, k);
     model->sums_count = oat_sums_count(k, p);
@@ -156,6 +159,35 @@ void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
   memcpy(to->spread, from->spread, bytes);
   memcpy(to->lowest, from->lowest, bytes);
   memcpy(to->highest, from->highest, bytes);
+}
+
+/* ---- answers that are not Gaussian ------------------------------------------------------------------------------- */
+
+oat_response oat_model_response(const oatgp_model *model) {
+  return (oat_response){model->likelihood, model->theta + oat_covariance_count(model->kernel, model->d), oat_model_answer_levels(model)};
+}
+
+/* The setting that a parameter starts from, which is also its name for --fix: a kernel may have a shape, too. */
+static const char *setting_name(const char *name) {
+  return strcmp(name, "shape") == 0 ? "likelihood_shape" : strcmp(name, "scale") == 0 ? "likelihood_scale" : name;
+}
+
+oat_further oat_answer_parameters(const oat_likelihood *likelihood, size_t levels, size_t first, oat_parameter *is, double *start) {
+  const size_t count = oat_likelihood_count(likelihood, levels);
+  for (size_t i = 0; i < count; i++) {
+    is[i] = oat_likelihood_parameter(likelihood, i);
+    is[i].name = setting_name(is[i].name);
+    start[i] = oat_likelihood_parameter_start(likelihood, i);
+  }
+  return (oat_further){true, first, count, is, start};
+}
+
+void oat_answer_show(const oat_likelihood *likelihood, size_t levels, const double *own, double unit, oatgp_parameter *out) {
+  for (size_t i = 0; i < oat_likelihood_count(likelihood, levels); i++) {
+    const oat_parameter is = oat_likelihood_parameter(likelihood, i);
+    const bool target = is.unit == OAT_UNIT_TARGET;
+    out[i] = (oatgp_parameter){is.name, target ? "target" : "", own[i] * (target ? unit : 1)};
+  }
 }
 
 oat_sparse oat_model_sparse(const oatgp_model *model) {
@@ -231,6 +263,10 @@ static void translate(oatgp_model *model) {
   }
   if (model->parameters != NULL) {
     oat_expression_show(model->kernel->expression, model->theta, &units, model->parameters);
+  }
+  if (model->likelihood != NULL) {
+    const oat_response response = oat_model_response(model);
+    oat_answer_show(response.likelihood, response.levels, response.parameters, units.target, model->own);
   }
 }
 

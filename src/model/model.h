@@ -22,7 +22,8 @@
   TEXT(FINGERPRINT, "data_fingerprint") \
   TEXT(WEIGHTS, "weights")              \
   TEXT(NOISE, "noise_variance")         \
-  TEXT(CANDIDATES, "kernel_candidates")
+  TEXT(CANDIDATES, "kernel_candidates") \
+  TEXT(LIKELIHOOD, "likelihood")
 
 /* Numbers kept with a model, and their names in its file. MEAN is subtracted from y, which is then divided by Y_SCALE; HEADER: whether
  * input names came from a header; COLUMNS: of the training file, or 0; the column of the target is its place there, from 1; LOWER and
@@ -49,6 +50,7 @@
   NUMBER(NOISE_COLUMN, "noise_variance_column") \
   NUMBER(NEIGHBOURS, "neighbours")              \
   NUMBER(NEAR, "predict_neighbours")            \
+  NUMBER(ANSWER_LEVELS, "answer_levels")        \
   NUMBER(LOO_MEAN_NLP, "loo_mean_nlp")          \
   NUMBER(LOO_RMSE, "loo_rmse")                  \
   NUMBER(LOO_COVERAGE95, "loo_coverage95")      \
@@ -88,6 +90,7 @@ struct oatgp_model {
   oat_scratch memory; /* of all but the texts, the names among them, and the two records of the fit */
   const oat_approx *approx;
   const oat_kernel *kernel; /* its own */
+  const oat_likelihood *likelihood; /* of its answers; NULL: Gaussian */
   char *text[OAT_TEXTS];    /* may be NULL */
   double number[OAT_NUMBERS];
   size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
@@ -116,7 +119,20 @@ struct oatgp_model {
   oatgp_effect *effects;       /* for the user */
   double *slopes;              /* for the user: made by oat_model_finish */
   oatgp_parameter *parameters; /* of an expression, likewise */
+  oatgp_parameter *own;        /* of the likelihood, likewise */
 };
+
+/* Levels of an ordinal answer, else 0. */
+static inline size_t oat_model_answer_levels(const oatgp_model *model) {
+  const double levels = model->number[OAT_NUMBER_ANSWER_LEVELS];
+  return levels > 0 ? (size_t)levels : 0; /* NaN: none */
+}
+/* The likelihood with its parameters; of no use where it is Gaussian. */
+oat_response oat_model_response(const oatgp_model *model);
+/* Further parameters that a kernel with such answers has, in room for as many as there may be: names and ranges, no starts. */
+oat_further oat_answer_parameters(const oat_likelihood *likelihood, size_t levels, size_t first, oat_parameter *is, double *start);
+/* The likelihood's own parameters for the user: `unit` is that of the target. */
+void oat_answer_show(const oat_likelihood *likelihood, size_t levels, const double *own, double unit, oatgp_parameter *out);
 
 /* Allocates the arrays for d, k, p, kernel and approx, which are set already. */
 oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model);

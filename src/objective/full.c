@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "objective/objective.h"
+#include "objective/sites.h"
 
 typedef struct full_objective {
   oat_objective base;
@@ -46,8 +46,8 @@ done:
   return status;
 }
 
-/* The mean's coefficients by generalised least squares, then the value. */
-static oatgp_status find_value(full_objective *o, const oat_exact *exact, double *value) {
+/* The factor, then the mean's coefficients by generalised least squares; *value is log N(r; H coefficient, S) without its 2 pi. */
+static oatgp_status find_density(full_objective *o, const oat_exact *exact, double *value) {
   oat_exact_sums sums = {.gram = o->gram};
   double quadratic;
   oatgp_status status = OATGP_OK;
@@ -56,9 +56,26 @@ static oatgp_status find_value(full_objective *o, const oat_exact *exact, double
   memcpy(o->coefficient, o->gram + 1, o->gls.p * sizeof *o->coefficient);
   oat_gls_solve(&o->gls, o->coefficient);
   TRY(o->base.device->table->exact_quadratic(o->base.device, o->coefficient, &quadratic));
-  *value = -0.5 * ((double)oat_rows_total(o->base.config.rows) * log(OAT_TWO_PI) + quadratic) - sums.log_diagonal;
+  *value = -0.5 * quadratic - sums.log_diagonal;
 done:
   o->base.pivot = sums.pivot;
+  return status;
+}
+
+/* ELBO = sum E_i - KL(q || p) = log N(t; ..., S) + sum (E_i - E_q log N(t_i; f_i, n_i)). */
+static oatgp_status look_at_sites(oat_objective *objective, void *self, oat_site_look *look, double *value) {
+  PASS_ON(find_density(own(objective), self, value));
+  PASS_ON(objective->device->table->exact_sites_look(objective->device, look));
+  *value += look->value;
+  return OATGP_OK;
+}
+
+static oatgp_status find_value(oat_objective *objective, const oat_point *point, oat_exact *exact, double *value) {
+  if (objective->config.likelihood != NULL) {
+    return oat_sites_settle(objective, point, look_at_sites, exact, value);
+  }
+  const oatgp_status status = find_density(own(objective), exact, value);
+  *value -= 0.5 * (double)oat_rows_total(objective->config.rows) * log(OAT_TWO_PI);
   return status;
 }
 
@@ -70,23 +87,25 @@ static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat
     gradient->theta[exact->cov.sigma] = 2 * sums.signal;
   }
   gradient->theta[OAT_TAU] = 2 * exact->tau * exact->tau * sums.noise;
+  oat_sites_add_own(&o->base, gradient);
   return status;
 }
 
 static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   full_objective *o = own(objective);
   const size_t d = oat_rows_inputs(objective->config.rows);
-  const oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, d, point->theta),
+  oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, d, point->theta),
                            .tau = point->theta[OAT_TAU],
                            .jitter = objective->config.jitter,
                            .gradient = gradient != NULL};
-  const oatgp_status status = find_value(o, &exact, value);
+  const oatgp_status status = find_value(objective, point, &exact, value);
   return status == OATGP_OK && gradient != NULL ? differentiate(o, &exact, gradient) : status;
 }
 
 oatgp_status oat_full_left_out(oat_objective *objective, double *sum) {
   full_objective *o = own(objective);
-  return o->base.device->table->exact_left_out(o->base.device, &o->gls, sum);
+  const oat_response *response = objective->config.likelihood != NULL ? &objective->look.response : NULL;
+  return o->base.device->table->exact_left_out(o->base.device, &o->gls, response, sum);
 }
 
 const oat_objective_table oat_objective_full = {sizeof(full_objective), full_open, full_evaluate};

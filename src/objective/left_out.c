@@ -3,17 +3,20 @@
  * without it. */
 #include <stdlib.h>
 
+#include "objective/sites.h"
 #include "objective/sparse.h"
 
 /* rows: errors, or NULL; variances are behind them. */
 static oatgp_status leave_out(oat_objective *objective, const oat_point *point, double *rows, double *sum) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
+  const oat_response response = oat_objective_response(objective, point);
   oat_left_out out = {.lb = o->lb,
                       .c = o->c,
                       .columns = 1,
                       .coefficient = o->coefficient,
                       .explained = objective->config.approx->residual == OAT_RESIDUAL_NONE,
+                      .response = objective->config.likelihood != NULL ? &response : NULL,
                       .error = rows,
                       .variance = rows != NULL ? rows + oat_rows_total(objective->config.rows) : NULL};
   const oatgp_status status = o->base.device->table->left_out(o->base.device, &sparse, &out);

@@ -8,6 +8,17 @@
 #define HIGHEST_RUNG 1e-2
 #define UNTOLD_RUNG 1e-9 /* up to here a jitter that the fit chooses itself is raised without a word */
 
+/* Every objective has sites of its own, so that several can be optimised side by side. */
+static oatgp_status take_sites(oatgp_context *ctx, oat_objective *objective) {
+  oat_objective_config *config = &objective->config;
+  oat_site_look *look = &objective->look;
+  PASS_ON(oat_rows_with_sites(ctx, config->rows, &objective->own_rows));
+  config->rows = objective->own_rows;
+  look->count = oat_likelihood_count(config->likelihood, config->levels);
+  look->parameters = oat_take_doubles(&objective->memory, look->count + 1, 1);
+  return objective->memory.status;
+}
+
 oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out) {
   const oat_objective_table *table = config->approx->sparse ? &oat_objective_sparse : &oat_objective_full;
   oat_objective *objective = NULL;
@@ -16,6 +27,7 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
   *objective = (oat_objective){.table = table, .config = *config, .memory = {.ctx = ctx}};
   objective->config.where = oat_where_known(config->where);
   objective->config.neighbours = config->approx->neighbours ? config->neighbours : 0; /* an exact GP in the search for a model with some */
+  TRY(config->likelihood != NULL ? take_sites(ctx, objective) : OATGP_OK);
   TRY(table->open(ctx, objective));
   *out = objective;
   return OATGP_OK;
@@ -27,6 +39,7 @@ done:
 void oat_objective_free(oat_objective *objective) {
   if (objective != NULL) {
     oat_device_close(objective->device);
+    oat_rows_free(objective->own_rows);
     oat_scratch_free(&objective->memory);
     free(objective);
   }

@@ -49,6 +49,9 @@ typedef struct oat_objective_config {
   double jitter_absolute; /* added to Kuu as it is; sparse only */
   size_t neighbours;      /* of each row, beside the knots: fitc only; 0: none */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
+  const oat_likelihood *likelihood; /* of the rows' answers, with its own parameters behind the covariance's; NULL: Gaussian, with noise tau */
+  size_t levels;                    /* of an ordinal answer */
+  double site_tol;                  /* sites are settled when no row would change by more (oat_site_look.change) */
 } oat_objective_config;
 
 /* What prediction needs of the latest evaluation, borrowed from the objective. The full GP has coefficients alone. */
@@ -79,6 +82,11 @@ struct oat_objective {
   oat_device *device; /* with the rows */
   size_t pivot;       /* of the latest failed factorisation, from 1 */
   oat_factors factors;
+  /* Rows with answers that are not Gaussian. */
+  oat_rows *own_rows; /* with sites; config.rows is the same then. NULL for others */
+  bool sited;         /* the sites are those of an evaluation */
+  size_t rounds;      /* that the latest evaluation took for its sites */
+  oat_site_look look; /* of its last one */
 };
 
 oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config *config, oat_objective **out);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "objective/sites.h"
 #include "objective/sparse.h"
 #include "util/lanes.h"
 #include "util/machine.h"
@@ -386,6 +387,36 @@ oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_p
   return objective->device->table->find_neighbours(objective->device, &cov, share);
 }
 
+/* ---- answers that are not Gaussian ----------------------------------------------------------------------------------- */
+
+/* ELBO = sum E_i - KL(q || p), KL = 1/2 (tr B^-1 + |e|^2 - K + log det B), and tr B^-1 - K = -sum |LB^-1 v_i|^2 / n_i. */
+static oatgp_status look_at_sites(oat_objective *objective, void *self, oat_site_look *look, double *value) {
+  oat_sparse_objective *o = own(objective);
+  const oat_sparse *sparse = self;
+  const size_t k = sparse->k;
+  double rwr, gaussian;
+  oatgp_status status = OATGP_OK;
+  TRY(objective->device->table->sums(objective->device, sparse, &o->sums));
+  TRY(oat_sparse_solve(o, 0, &rwr, &gaussian));
+  TRY(objective->device->table->sites_look(objective->device, sparse, &(oat_site_q){o->lb, o->c, o->coefficient}, look));
+  memcpy(o->e, o->c, k * sizeof *o->e);
+  oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k}, threads_of(o));
+  *value = look->value - oat_log_diagonal(k, o->lb) - 0.5 * oat_dot(k, o->e, o->e);
+done:
+  return status;
+}
+
+/* ---- an evaluation ---------------------------------------------------------------------------------------------------- */
+
+static oatgp_status sparse_value(oat_objective *objective, const oat_point *point, oat_sparse *sparse, double *rwr, double *value) {
+  oat_sparse_objective *o = own(objective);
+  if (objective->config.likelihood != NULL) {
+    return oat_sites_settle(objective, point, look_at_sites, sparse, value);
+  }
+  PASS_ON(objective->device->table->sums(objective->device, sparse, &o->sums));
+  return oat_sparse_solve(o, (double)oat_rows_total(objective->config.rows), rwr, value);
+}
+
 static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
@@ -396,10 +427,10 @@ static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *p
   oatgp_status status = OATGP_OK;
   TRY(o->found ? OATGP_OK : oat_objective_find_neighbours(objective, point, NULL));
   TRY(factorise_kuu(o, point));
-  TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
-  TRY(oat_sparse_solve(o, (double)oat_rows_total(config->rows), &rwr, value));
+  TRY(sparse_value(objective, point, &sparse, &rwr, value));
   if (gradient != NULL) {
     TRY(differentiate(o, &sparse, point, rwr, gradient));
+    oat_sites_add_own(objective, gradient);
   }
 done:
   return status;

@@ -26,6 +26,7 @@ typedef struct oat_cpu_exact {
   double *c, *a;  /* n: L^-1 (r - H coefficient), S^-1 (r - H coefficient) */
   double *sums;   /* a few for each lane */
   double *room;   /* of the slots */
+  bool inverted;  /* s is the inverse, and solved and a have S^-1 */
 } oat_cpu_exact;
 
 /* Neighbours; neighbours.c. Matrices of rows have them row after row. */
@@ -136,6 +137,10 @@ const double *oat_cpu_prior(const oat_cpu *cpu, const oat_sparse *sparse, const 
 /* g_i is never negative but for rounding. */
 static inline double oat_cpu_left(double prior, double q) { return fmax(prior - q, 0); }
 
+/* The log density of the answer of a block's row, where f less what is added to it has this mean and variance. */
+double oat_cpu_answer_density(const oat_response *response, const oat_row_block *b, size_t i, double f, double variance);
+/* After exact_quadratic: S^-1 in the place of the factor, and solved and a with it, unless they are there. */
+void oat_cpu_invert(oat_cpu *cpu);
 /* The memory of the exact GP, beside that of the lanes. */
 void oat_cpu_take_exact(oat_cpu *cpu);
 /* That of neighbours; then what they are of the rows. */
@@ -169,7 +174,11 @@ oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const d
 oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
 oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
-oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density);
+oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, const oat_response *response, double *density);
+oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response);
+oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look);
+oatgp_status oat_cpu_exact_sites_look(oat_device *device, oat_site_look *look);
+oatgp_status oat_cpu_sites_move(oat_device *device, double step, bool accept);
 oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
 oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_exact_rows *out);
 oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out);

@@ -146,10 +146,11 @@ static void solve_right_sides(const oat_cpu *cpu, const double *l, double *solve
 /* ---- the value --------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out) {
-  const oat_cpu *cpu = oat_cpu_of(device);
+  oat_cpu *cpu = oat_cpu_of(device);
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   const double jitter = oat_kernel_share(&exact->cov, all.x, exact->jitter);
   double *s = cpu->exact.s;
+  cpu->exact.inverted = false;
   build(cpu, &exact->cov, s, cpu->exact.room, place_size(cpu));
   tell(cpu, BUILT);
   for (size_t i = 0; i < all.n; i++) {
@@ -255,14 +256,22 @@ static void add_diagonal(const oat_cpu *cpu, const oat_exact *exact, oat_exact_g
   oat_kernel_diagonal_adjoint(&exact->cov, all.x, e->c, &out->kernel);
 }
 
-oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out) {
-  const oat_cpu *cpu = oat_cpu_of(device);
-  const oat_cpu_exact *e = &cpu->exact;
+void oat_cpu_invert(oat_cpu *cpu) {
+  oat_cpu_exact *e = &cpu->exact;
   const size_t n = cpu->rows->n;
   const int threads = cpu->config.where.threads;
+  if (e->inverted) {
+    return;
+  }
   memcpy(e->a, e->c, n * sizeof *e->a);
   oat_solve_left(e->s, n, OAT_TRANSPOSED, (oat_view){e->solved, n, 2 + cpu->rows->p, n}, threads);
   oat_cholesky_inverse(n, e->s, e->s, threads);
+  e->inverted = true;
+}
+
+oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  oat_cpu_invert(cpu);
   tell(cpu, INVERTED);
   out->signal = out->noise = 0;
   add_tiles(cpu, &exact->cov, out);
@@ -276,7 +285,14 @@ oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, 
 typedef struct leaving {
   const oat_cpu *cpu;
   const oat_gls *gls;
+  const oat_response *response;
 } leaving;
+
+/* Of a row whose site's target is wrong by `error`, predicted with this precision. */
+static double answer_density(const leaving *l, size_t i, double error, double precision) {
+  const oat_row_block all = oat_rows_block(l->cpu->rows, l->cpu->rows->n, 0);
+  return oat_cpu_answer_density(l->response, &all, i, all.r[i] - error, 1 / precision - all.noise_scale[i]);
+}
 
 /* The log density of some rows, each given all others. */
 static void leave_rows(void *self, size_t lane, size_t item) {
@@ -294,14 +310,15 @@ static void leave_rows(void *self, size_t lane, size_t item) {
     }
     const double left = fmax(1 - oat_gls_quadratic(l->gls, basis, basis) / precision, DBL_EPSILON);
     const double error = e->a[i] / left; /* times the precision */
-    *density += 0.5 * (log(precision / OAT_TWO_PI) - error * error / precision);
+    *density += l->response != NULL ? answer_density(l, i, error / precision, precision)
+                                    : 0.5 * (log(precision / OAT_TWO_PI) - error * error / precision);
   }
 }
 
-oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, double *density) {
+oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, const oat_response *response, double *density) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n, p = cpu->rows->p, items = (n + ROWS - 1) / ROWS, lanes = oat_lanes_for(items);
-  leaving l = {cpu, gls};
+  leaving l = {cpu, gls, response};
   oat_loop_run(&(oat_loop){.items = items,
                            .lanes = lanes,
                            .threads = cpu->config.where.threads,

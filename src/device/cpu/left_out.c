@@ -51,7 +51,8 @@ static void leave_row(job *j, size_t lane, const oat_row_block *b, size_t i, con
   const double error = error_of(j, b, i, fit, t, e), left = out->explained ? 0 : t->left;
   const double variance = t->s / t->leave + left + t->noise;
   double *sums = j->sums + lane * SUMS;
-  sums[DENSITY] -= 0.5 * (log(OAT_TWO_PI * variance) + error * error / variance);
+  sums[DENSITY] += out->response != NULL ? oat_cpu_answer_density(out->response, b, i, b->r[i] - error, variance - t->noise)
+                                         : -0.5 * (log(OAT_TWO_PI * variance) + error * error / variance);
   sums[SQUARES] += t->w * b->r[i] * b->r[i];
   sums[PRODUCTS] += t->w * b->r[i] * fit[i];
   if (out->error != NULL) {

@@ -131,7 +131,7 @@ static void join(void *self, size_t first, size_t count) {
 
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  cpu->cached = 0;
+  cpu->cached = cpu->cached == sparse->stamp ? cpu->cached : 0; /* V does not depend on the sites of rows, which may have moved */
   oat_cpu_take_factor(cpu, sparse);
   sums_job j = {{cpu, sparse}, out};
   oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);

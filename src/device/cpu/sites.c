@@ -1,0 +1,244 @@
+/* Answers that are not Gaussian: each row stands for a Gaussian one, its site, with a target t and a variance n. The sites are a fixed point:
+ * with q the posterior of f given all sites, and f_i ~ N(m_i, s_i) under q,
+ *   1 / n_i = -2 dE_i/ds_i,  t_i = m_i + n_i dE_i/dm_i,  E_i = E log p(y_i | f_i).
+ * Steps towards it are taken in the natural parameters t / n and 1 / n, in which they are those of the natural gradient. */
+#include <string.h>
+
+#include "device/cpu/cpu.h"
+#include "kernel/vector.h"
+
+#define LEAST_PRECISION 1e-10     /* of a site whose answer says next to nothing */
+#define LEAST_SHARE 1e-4          /* of the precision that a row has at its own best f, where log p is not concave */
+#define MOST_PRECISION 1e200
+enum { VALUE, SLOPE, CHANGE, OWN, SUMS = OWN + OAT_OWN_MOST };
+
+typedef struct job {
+  oat_cpu *cpu;
+  const oat_sparse *sparse;
+  const double *c, *coefficient;
+  oat_site_look *look;
+  double sums[OAT_MOST_LANES * SUMS];
+} job;
+
+static const double *answer_of(const oat_row_block *b, size_t column) { return b->answer + column * b->ldr; }
+
+static double *site_of(const oat_row_block *b, size_t column) { return b->site + column * b->ldr; }
+
+static oat_answers answers_of(const oat_row_block *b) {
+  return (oat_answers){b->n, answer_of(b, OAT_ANSWER_Y), answer_of(b, OAT_ANSWER_TRIALS)};
+}
+
+/* ---- what the rows ask for --------------------------------------------------------------------------------------- */
+
+/* The least precision of a site: so that the posterior of all is one, whatever a single row says. */
+static double least_precision(const job *j, const oat_row_block *b, size_t i) {
+  double target, noise;
+  if (j->look->response.likelihood->log_concave) {
+    return LEAST_PRECISION;
+  }
+  oat_response_sites(&j->look->response, &(oat_answers){1, answer_of(b, OAT_ANSWER_Y) + i, answer_of(b, OAT_ANSWER_TRIALS) + i}, &target,
+                     &noise);
+  return answer_of(b, OAT_ANSWER_TIMES)[i] * LEAST_SHARE / noise;
+}
+
+/* Expectations of a block's rows, whose m and s are in the columns of their sites; row[1] has then E, and the next sites dm and ds. */
+static void expect(const job *j, const oat_row_block *b, double *sums) {
+  const oat_answers answers = answers_of(b);
+  const oat_latent latent = {site_of(b, OAT_SITE_MEAN), site_of(b, OAT_SITE_VARIANCE)};
+  const oat_expectations out = {.value = oat_cpu_own(j->cpu)->row[1],
+                                .dm = site_of(b, OAT_SITE_NEXT),
+                                .ds = site_of(b, OAT_SITE_NEXT + 1),
+                                .parameters = j->look->parameters != NULL ? sums + OWN : NULL,
+                                .weights = answer_of(b, OAT_ANSWER_TIMES)};
+  oat_response_expect(&j->look->response, &answers, &latent, &out);
+}
+
+/* From the derivatives of E to the sites that they ask for, and how far these are from the present ones: by how many standard deviations of
+ * f, and by what share of its variance. */
+static void ask(const job *j, const oat_row_block *b, double *sums) {
+  const double *times = answer_of(b, OAT_ANSWER_TIMES), *base = answer_of(b, OAT_ANSWER_BASE), *value = oat_cpu_own(j->cpu)->row[1];
+  const double *m = site_of(b, OAT_SITE_MEAN), *s = site_of(b, OAT_SITE_VARIANCE);
+  double *next = site_of(b, OAT_SITE_NEXT), *precision = site_of(b, OAT_SITE_NEXT + 1);
+  for (size_t i = 0; i < b->n; i++) {
+    const double now = 1 / b->noise_scale[i], f = m[i] - base[i], dm = times[i] * next[i], asked = -2 * times[i] * precision[i];
+    precision[i] = fmin(fmax(asked, least_precision(j, b, i)), MOST_PRECISION);
+    next[i] = dm + precision[i] * f;
+    sums[VALUE] += times[i] * value[i];
+    sums[SLOPE] += dm;
+    sums[CHANGE] = fmax(sums[CHANGE], fmax(fabs(dm - now * (b->r[i] - f)) * sqrt(s[i]), fabs(precision[i] - now) * s[i]));
+  }
+}
+
+/* The mean of an estimated mean's basis is added to f. */
+static void add_basis(const job *j, const oat_row_block *b, double *m) {
+  for (size_t c = 0; c < j->cpu->rows->p; c++) {
+    for (size_t i = 0; i < b->n; i++) {
+      m[i] += j->coefficient[c] * b->r[i + (1 + c) * b->ldr];
+    }
+  }
+}
+
+/* m and s of a block's rows; adds 1/2 sum |u|^2 / n. V stays as it is. */
+static void find_moments(const job *j, const oat_cpu_block *b, double *sums) {
+  const oat_cpu_worker *own = oat_cpu_own(j->cpu);
+  const size_t n = b->rows.n, k = b->v.columns;
+  const oat_view u = {own->t, n, k, n};
+  const double *base = answer_of(&b->rows, OAT_ANSWER_BASE), *q = oat_cpu_squares(j->cpu, b);
+  const double *prior = oat_cpu_prior(j->cpu, j->sparse, &b->rows);
+  double *m = site_of(&b->rows, OAT_SITE_MEAN), *s = site_of(&b->rows, OAT_SITE_VARIANCE), *u2 = own->row[2];
+  memcpy(u.a, b->v.a, n * k * sizeof *u.a);
+  oat_triangle_solve(&j->cpu->b, OAT_TRANSPOSED, u);
+  oat_gemv(1, oat_as_const(u), OAT_PLAIN, j->c, 0, m);
+  oat_row_squares(n, k, u.a, u.ld, u2);
+  for (size_t i = 0; i < n; i++) {
+    m[i] += base[i];
+    s[i] = oat_cpu_left(prior[i], q[i]) + u2[i];
+    sums[VALUE] += 0.5 * u2[i] / b->rows.noise_scale[i];
+  }
+  add_basis(j, &b->rows, m);
+}
+
+static void look_at_block(void *self, size_t lane, size_t item) {
+  job *j = self;
+  const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
+  double *sums = j->sums + lane * SUMS;
+  find_moments(j, &b, sums);
+  expect(j, &b.rows, sums);
+  ask(j, &b.rows, sums);
+}
+
+/* The sums of all lanes, in their order. */
+static void conclude(const job *j, size_t lanes) {
+  oat_site_look *look = j->look;
+  look->value = look->slope = look->change = 0;
+  for (size_t lane = 0; lane < lanes; lane++) {
+    const double *sums = j->sums + lane * SUMS;
+    look->value += sums[VALUE];
+    look->slope += sums[SLOPE];
+    look->change = fmax(look->change, sums[CHANGE]);
+    for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
+      look->parameters[i] += sums[OWN + i];
+    }
+  }
+}
+
+oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  job j = {.cpu = cpu, .sparse = sparse, .c = q->c, .coefficient = q->coefficient, .look = look};
+  oat_cpu_take_factor(cpu, sparse);
+  cpu->b = oat_triangle_make(q->lb, sparse->k, cpu->room + oat_triangle_room(sparse->k), cpu->config.where.threads);
+  for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
+    look->parameters[i] = 0;
+  }
+  oat_cpu_run(cpu, "value", look_at_block, &j);
+  conclude(&j, cpu->lanes);
+  return OATGP_OK;
+}
+
+/* ---- the exact GP: S^-1 is known, so that m = t - n a and s = n - n^2 (S^-1)_ii ---------------------------------- */
+
+static void look_at_exact(void *self, size_t lane, size_t item) {
+  job *j = self;
+  const oat_cpu *cpu = j->cpu;
+  const size_t n = cpu->rows->n;
+  const oat_row_block b = oat_rows_block(cpu->rows, cpu->block, item);
+  const double *base = answer_of(&b, OAT_ANSWER_BASE), *a = cpu->exact.a + b.first;
+  double *m = site_of(&b, OAT_SITE_MEAN), *s = site_of(&b, OAT_SITE_VARIANCE), *sums = j->sums + lane * SUMS;
+  for (size_t i = 0; i < b.n; i++) {
+    const double noise = b.noise_scale[i], left = 1 - noise * cpu->exact.s[(b.first + i) * (n + 1)];
+    m[i] = b.r[i] - noise * a[i] + base[i];
+    s[i] = noise * fmax(left, 0);
+    sums[VALUE] += 0.5 * (log(noise) + noise * a[i] * a[i] + left);
+  }
+  expect(j, &b, sums);
+  ask(j, &b, sums);
+}
+
+oatgp_status oat_cpu_exact_sites_look(oat_device *device, oat_site_look *look) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  job j = {.cpu = cpu, .look = look};
+  oat_cpu_invert(cpu);
+  for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
+    look->parameters[i] = 0;
+  }
+  oat_cpu_run(cpu, NULL, look_at_exact, &j);
+  conclude(&j, cpu->lanes);
+  return OATGP_OK;
+}
+
+/* ---- a row without its site -------------------------------------------------------------------------------------- */
+
+double oat_cpu_answer_density(const oat_response *response, const oat_row_block *b, size_t i, double f, double variance) {
+  const double m = f + answer_of(b, OAT_ANSWER_BASE)[i], s = fmax(variance, 0);
+  double density;
+  oat_response_predictive(response, &(oat_answers){1, answer_of(b, OAT_ANSWER_Y) + i, answer_of(b, OAT_ANSWER_TRIALS) + i},
+                          &(oat_latent){&m, &s}, &density);
+  return answer_of(b, OAT_ANSWER_TIMES)[i] * density;
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
+
+typedef struct moving {
+  const oat_rows *rows;
+  const oat_response *response;
+  double step;
+  bool accept;
+} moving;
+
+/* r and noise_scale of a row from the natural parameters of its site. */
+static void put_site(const oat_rows *rows, size_t i, double weighted, double precision) {
+  rows->owned[rows->r - rows->owned + (ptrdiff_t)i] = weighted / precision;
+  rows->owned[rows->noise_scale - rows->owned + (ptrdiff_t)i] = 1 / precision;
+}
+
+static void move_chunk(void *self, size_t lane, size_t item) {
+  const moving *g = self;
+  const size_t n = g->rows->n;
+  const oat_span part = oat_chunk(n, item);
+  double *from = g->rows->site + OAT_SITE_FROM * n, *to = g->rows->site + OAT_SITE_TO * n;
+  const double *next = g->rows->site + OAT_SITE_NEXT * n;
+  (void)lane;
+  for (size_t i = part.first; i < part.first + part.count; i++) {
+    if (g->accept) {
+      const double precision = 1 / g->rows->noise_scale[i];
+      from[i] = g->rows->r[i] * precision;
+      from[i + n] = precision;
+      to[i] = next[i];
+      to[i + n] = next[i + n];
+    }
+    put_site(g->rows, i, from[i] + g->step * (to[i] - from[i]), from[i + n] + g->step * (to[i + n] - from[i + n]));
+  }
+}
+
+static void begin_chunk(void *self, size_t lane, size_t item) {
+  const moving *g = self;
+  const oat_span part = oat_chunk(g->rows->n, item);
+  const oat_row_block b = oat_rows_block(g->rows, g->rows->n, 0);
+  (void)lane;
+  for (size_t i = part.first; i < part.first + part.count; i++) {
+    double target, noise;
+    const oat_answers row = {1, answer_of(&b, OAT_ANSWER_Y) + i, answer_of(&b, OAT_ANSWER_TRIALS) + i};
+    oat_response_sites(g->response, &row, &target, &noise);
+    const double precision = fmin(fmax(answer_of(&b, OAT_ANSWER_TIMES)[i] / noise, LEAST_PRECISION), MOST_PRECISION);
+    put_site(g->rows, i, (target - answer_of(&b, OAT_ANSWER_BASE)[i]) * precision, precision);
+  }
+}
+
+static void over_chunks(const oat_cpu *cpu, void (*item)(void *self, size_t lane, size_t item), moving *g) {
+  oat_loop loop = oat_chunks(cpu->rows->n, 10 * OAT_FLOPS_OF_MEMORY, cpu->config.where.threads);
+  loop.item = item;
+  loop.self = g;
+  oat_loop_run(&loop);
+}
+
+oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response) {
+  const oat_cpu *cpu = oat_cpu_of(device);
+  over_chunks(cpu, begin_chunk, &(moving){.rows = cpu->rows, .response = response});
+  return OATGP_OK;
+}
+
+oatgp_status oat_cpu_sites_move(oat_device *device, double step, bool accept) {
+  const oat_cpu *cpu = oat_cpu_of(device);
+  over_chunks(cpu, move_chunk, &(moving){.rows = cpu->rows, .step = step, .accept = accept});
+  return OATGP_OK;
+}

@@ -1,0 +1,90 @@
+/* The fixed point of the sites. A step in their natural parameters is one of the natural gradient of the bound, so that a short enough one
+ * raises it: a whole step is tried first, and halved until the bound does not fall. */
+#include "objective/sites.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHORTEST 1e-4  /* step */
+#define ROUNDING 1e-11 /* of the bound, relative to its size: less is no fall */
+enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 };
+#define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
+
+oat_response oat_objective_response(const oat_objective *objective, const oat_point *point) {
+  const oat_objective_config *config = &objective->config;
+  return (oat_response){config->likelihood, point->theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
+                        config->levels};
+}
+
+/* A search for the fixed point under way. */
+typedef struct settling {
+  oat_objective *objective;
+  oat_site_round round;
+  void *self;
+  double value, step; /* of the latest accepted q; of the present trial */
+} settling;
+
+static bool is_settled(const oat_objective *objective, size_t rounds) {
+  const double change = objective->look.change;
+  return change <= objective->config.site_tol || (rounds >= SLOW_ROUNDS && change <= SLOW_ENOUGH);
+}
+
+/* Looks at the q of the present sites. Whether it is accepted: its value is finite, and not below that of the last one. */
+static oatgp_status look(settling *s, bool *accepted) {
+  double value = -HUGE_VAL;
+  const oatgp_status status = s->round(s->objective, s->self, &s->objective->look, &value);
+  s->objective->rounds++;
+  *accepted = status == OATGP_OK && isfinite(value) && value >= s->value - ROUNDING * fabs(s->value);
+  s->value = *accepted ? value : s->value;
+  return status == OATGP_NUMERIC ? OATGP_OK : status;
+}
+
+static oatgp_status settle_from_here(settling *s) {
+  const oat_device *device = s->objective->device;
+  bool accepted = false;
+  oatgp_status status = OATGP_OK;
+  s->value = -HUGE_VAL;
+  s->step = 1;
+  TRY(look(s, &accepted));
+  if (!accepted) {
+    return OATGP_NUMERIC;
+  }
+  for (size_t rounds = 1; !(accepted && is_settled(s->objective, rounds)); rounds++) {
+    s->step = accepted ? fmin(2 * s->step, 1) : s->step / 2;
+    if (s->step < SHORTEST || rounds == MOST_ROUNDS) {
+      return OATGP_NUMERIC;
+    }
+    TRY(device->table->sites_move(s->objective->device, s->step, accepted));
+    TRY(look(s, &accepted));
+  }
+done:
+  return status;
+}
+
+oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, oat_site_round round, void *self, double *value) {
+  settling s = {.objective = objective, .round = round, .self = self};
+  const bool warm = objective->sited;
+  oatgp_status status = OATGP_NUMERIC;
+  objective->look.response = oat_objective_response(objective, point);
+  objective->rounds = 0;
+  objective->sited = false;
+  if (warm) {
+    status = settle_from_here(&s);
+  }
+  if (status == OATGP_NUMERIC) { /* from the answers alone */
+    objective->device->table->sites_begin(objective->device, &objective->look.response);
+    status = settle_from_here(&s);
+  }
+  objective->sited = status == OATGP_OK;
+  *value = s.value;
+  return status;
+}
+
+void oat_sites_add_own(const oat_objective *objective, oat_gradient *gradient) {
+  const oat_objective_config *config = &objective->config;
+  if (config->likelihood != NULL) {
+    gradient->theta[OAT_TAU] = 0;
+    memcpy(gradient->theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)), objective->look.parameters,
+           objective->look.count * sizeof *gradient->theta);
+  }
+}
