@@ -14,6 +14,7 @@
 
 #define FORMAT "oatgp checkpoint"
 #define FORMAT_VERSION "3"
+#define SITES "sites"
 #define CHOSEN "chosen_kernel" /* of --kernel auto, and what it was chosen from */
 #define CANDIDATES "kernel_candidates"
 
@@ -240,6 +241,22 @@ done:
   return status;
 }
 
+/* The sites of answers that are not Gaussian: the next evaluation begins with them. */
+static oatgp_status add_sites(const oat_fit_run *f, oat_tensors *file) {
+  const size_t count = 2 * oat_rows_total(f->setup.rows);
+  double *sites = NULL;
+  oatgp_status status = OATGP_OK;
+  if (!f->objective->sited) {
+    return OATGP_OK;
+  }
+  TRY(oat_new_matrix(f->ctx, count, 1, &sites));
+  oat_rows_get_sites(f->objective->own_rows, sites);
+  TRY(oat_tensors_add(f->ctx, file, SITES, count, 0, sites));
+done:
+  free(sites);
+  return status;
+}
+
 oatgp_status oat_checkpoint_write(oat_fit_run *f) {
   oat_tensors file = {0};
   double numbers[NUMBERS] = {0}, seconds = oat_fit_seconds(f);
@@ -269,6 +286,7 @@ oatgp_status oat_checkpoint_write(oat_fit_run *f) {
     TRY(oat_tensors_add(f->ctx, &file, logs[i].name, logs[i].log->count * logs[i].log->width, 0, logs[i].log->row));
   }
   TRY(add_optimiser(f->ctx, &f->search, &file));
+  TRY(add_sites(f, &file));
   TRY(oat_tensors_write(f->ctx, &file, f->setup.settings->checkpoint));
 done:
   oat_tensors_clear(&file);
@@ -435,6 +453,25 @@ static oatgp_status read_seconds(oat_fit_run *f, const oat_tensors *file) {
   return status;
 }
 
+static oatgp_status read_sites(const oat_fit_run *f, const oat_tensors *file) {
+  const size_t n = oat_rows_total(f->setup.rows);
+  const double *sites;
+  bool right = true;
+  if (f->setup.likelihood == NULL || oat_tensors_find(file, SITES) == NULL) {
+    return OATGP_OK;
+  }
+  PASS_ON(oat_tensors_get(f->ctx, file, SITES, 2 * n, 0, &sites));
+  for (size_t i = 0; i < n; i++) {
+    right = right && isfinite(sites[i]) && sites[n + i] > 0 && isfinite(sites[n + i]);
+  }
+  if (!right) {
+    return damaged(f->ctx, file->path, "the targets and variances that stand for its rows are no numbers");
+  }
+  oat_rows_set_sites(f->objective->own_rows, sites);
+  f->objective->sited = true;
+  return OATGP_OK;
+}
+
 oatgp_status oat_checkpoint_read(oat_fit_run *f) {
   oat_tensors file = {0};
   array arrays[ARRAYS];
@@ -457,6 +494,7 @@ oatgp_status oat_checkpoint_read(oat_fit_run *f) {
     TRY(read_log(f->ctx, &file, &logs[i]));
   }
   TRY(read_optimiser(f->ctx, &file, &f->search));
+  TRY(read_sites(f, &file));
 done:
   oat_tensors_clear(&file);
   return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fit/fit.h"
+#include "model/model.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -95,6 +96,12 @@ static void put_parameters(const oat_fit_run *f, const double *theta, oatgp_even
     event->parameter_count = expression->parameters;
     event->parameters = f->parameters;
   }
+  if (f->setup.likelihood != NULL) {
+    const oat_further *own = &f->setup.kernel->further;
+    oat_answer_show(f->setup.likelihood, f->setup.levels, theta + own->first, f->setup.y_scale, f->own);
+    event->likelihood_count = own->count;
+    event->likelihood_parameters = f->own;
+  }
 }
 
 static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_event_kind kind) {
@@ -112,6 +119,7 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
       .inputs = f->setup.scaling.d,
       .rows = oat_rows_total(f->setup.rows),
       .neighbours = s->objective->config.neighbours,
+      .site_rounds = (int64_t)s->objective->rounds,
       .max_knots = f->setup.strategy->grows && f->setup.approx->sparse ? f->setup.capacity : 0,
   };
   put_parameters(f, s->optim != NULL ? s->trial.theta : s->point.theta, &event);

@@ -63,6 +63,7 @@ static oatgp_status make_search(oat_fit_run *f) {
   f->best.point = (oat_point){oat_take_doubles(memory, theta, 1), oat_take_doubles(memory, setup->capacity, d)};
   f->positions = oat_take_doubles(memory, setup->capacity, d);
   f->parameters = oat_take(memory, oat_theta_count(setup->kernel, d), sizeof *f->parameters);
+  f->own = oat_take(memory, setup->kernel->further.count + 1, sizeof *f->own);
   s->none_free = oat_take(memory, theta, sizeof *s->none_free);
   s->ctx = f->ctx;
   s->objective = f->objective;

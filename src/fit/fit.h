@@ -56,6 +56,7 @@ typedef struct oat_fit_run {
   oat_trail trail;
   double *positions;                 /* scratch for events */
   oatgp_parameter *parameters;       /* the same, for an expression */
+  oatgp_parameter *own;              /* and for the likelihood's own */
   char fingerprint[OAT_FINGERPRINT]; /* of the data; made for the first checkpoint */
 } oat_fit_run;
 

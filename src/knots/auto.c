@@ -117,7 +117,8 @@ done:
 /* What the exact GP of all rows has found, in words. */
 static void tell_choice(const oat_search *s, const oat_optimum *found) {
   const double ratio = oat_kernel_amplitude(s->mapping.kernel, s->point.theta) / s->point.theta[OAT_TAU];
-  if (ratio > LARGEST_RATIO && !oat_rows_known_noise(s->objective->config.rows)) {
+  const oat_rows *rows = s->objective->config.rows;
+  if (ratio > LARGEST_RATIO && !oat_rows_known_noise(rows) && !oat_rows_have_answers(rows)) {
     oat_say(s->ctx, OATGP_WARNING,
             "sigma is %.1e times tau, so that rounding limits the optimisation: the log evidence may be a few nats below its maximum; if "
             "the target has a strong trend, take it out with --mean linear",
@@ -156,7 +157,7 @@ done:
  * optimisation from there cannot end where everything is noise. At most as many as the trial has, and no more than the
  * first if noise it is. */
 static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
-  const double noise = oat_rows_constant(s->objective->config.rows, NULL);
+  const double noise = oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, NULL);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
   TRY(choose_knots(s, first_knots(s)));
@@ -174,7 +175,7 @@ done:
 /* The knots are about to be optimised for the first time. */
 static void begin_growing(oat_search *s) {
   s->state.kept = 0;
-  s->state.value_before = oat_rows_constant(s->objective->config.rows, NULL);
+  s->state.value_before = oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, NULL);
   s->state.tried = (double)at_most(oat_auto_rows(s), OAT_GREEDY_ROWS);
   s->state.predicted = 0; /* the choice promises nothing */
   s->state.phase = OAT_PHASE_GROW;
@@ -326,7 +327,7 @@ static bool trial_is_due(const oat_search *s) {
 
 /* Knots alone are on the way to many: what they leave may be local. */
 static bool neighbours_are_due(const oat_search *s) {
-  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 && s->state.best_value > -HUGE_VAL;
+  return s->settings.exact && !oat_rows_have_answers(s->objective->config.rows) && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 && s->state.best_value > -HUGE_VAL;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */

@@ -74,9 +74,10 @@ static bool has_constant(const oat_search *s, double *value) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
   double tau;
-  *value = oat_rows_constant(rows, &tau);
-  return s->given->guard && !oat_rows_known_noise(rows) && oat_rows_basis(rows) == 0 && may_vanish(mapping) && mapping->free[OAT_TAU] &&
-         tau > 0;
+  *value = oat_objective_constant(s->objective, rows, s->point.theta, &tau);
+  /* of answers that are not Gaussian the constant is estimated with the mean's basis, and there is no noise to be free */
+  const bool possible = oat_rows_have_answers(rows) || (oat_rows_basis(rows) == 0 && mapping->free[OAT_TAU]);
+  return s->given->guard && !oat_rows_known_noise(rows) && possible && may_vanish(mapping) && tau > 0;
 }
 
 /* Chance gives CHANCE nats for sigma and for each input that is used. */
@@ -87,7 +88,7 @@ bool oat_incumbent_is_chance(const oat_search *s, const oat_optimum *found) {
 
 /* The parameters of a constant with noise, which are then held. */
 static void become_constant(oat_search *s) {
-  oat_rows_constant(s->objective->config.rows, &s->point.theta[OAT_TAU]);
+  oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, &s->point.theta[OAT_TAU]);
   for (size_t i = 0; i < oat_theta_count(s->mapping.kernel, s->mapping.d); i++) {
     if (oat_parameter_is_sigma(s->mapping.kernel, i)) {
       s->point.theta[i] = NOISE_SIGMA * s->point.theta[OAT_TAU];
@@ -97,7 +98,7 @@ static void become_constant(oat_search *s) {
 }
 
 void oat_incumbent_call_noise(oat_search *s, double *evidence) {
-  const double noise = oat_rows_constant(s->objective->config.rows, NULL);
+  const double noise = oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, NULL);
   oat_say(s->ctx, OATGP_WARNING,
           "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
           "model is that constant (--no-guard fits all the same)",

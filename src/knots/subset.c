@@ -132,7 +132,7 @@ static oatgp_status run_heats(oat_search *s, const oat_rows *a, oat_trial *field
     all[i] = oat_attempt_new(s, a, HEAT_ITERATIONS, &field[i]);
   }
   TRY(oat_attempts_run(s, all, STARTS));
-  const double constant = oat_rows_constant(a, NULL);
+  const double constant = oat_objective_constant(s->objective, a, s->start->theta, NULL);
   if (!oat_search_halted(s) && highest(field) < constant && s->mapping.free[OAT_TAU]) { /* too little noise: as much as signal */
     handicap_start(s, &handicaps[0], field[0].theta);
     field[0].theta[OAT_TAU] = oat_kernel_amplitude(s->mapping.kernel, field[0].theta);
@@ -191,7 +191,7 @@ oatgp_status oat_subset_race(oat_search *s, oat_optimum *found) {
   TRY(run_heats(s, a, field));
   TRY(run_finals(s, a, field, field + STARTS, &best));
   *found = best.at;
-  found->constant = oat_rows_constant(a, NULL);
+  found->constant = oat_objective_constant(s->objective, a, s->start->theta, NULL);
 done:
   oat_rows_free(a);
   free(theta);
@@ -279,7 +279,7 @@ oatgp_status oat_subset_settle(oat_search *s, size_t rows, oat_optimum *found) {
     revive(s, best.theta);
   }
   *found = best.at;
-  found->constant = oat_rows_constant(a, NULL);
+  found->constant = oat_objective_constant(s->objective, a, s->start->theta, NULL);
 done:
   oat_rows_free(a);
   oat_scratch_free(&memory);

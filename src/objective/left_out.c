@@ -10,7 +10,7 @@
 static oatgp_status leave_out(oat_objective *objective, const oat_point *point, double *rows, double *sum) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
-  const oat_response response = oat_objective_response(objective, point);
+  const oat_response response = oat_objective_response(objective, point->theta);
   oat_left_out out = {.lb = o->lb,
                       .c = o->c,
                       .columns = 1,

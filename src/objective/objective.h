@@ -123,6 +123,9 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
 oatgp_status oat_objective_left_out(oat_objective *objective, const oat_point *point, double *sum);
 /* The log density of each row. Allocates. */
 oatgp_status oat_objective_left_out_rows(oat_objective *objective, const oat_point *point, double *density);
+/* The largest log density that a constant gives the rows (some of those of the objective, or all), with noise or with the likelihood of the
+ * answers at these parameters; tau as oat_rows_constant has it. */
+double oat_objective_constant(const oat_objective *objective, const oat_rows *rows, const double *theta, double *tau);
 /* The full GP, after an evaluation with its gradient: the sum of the log densities of each row given all others, with
  * the coefficients of a mean estimated without it. O(n). */
 oatgp_status oat_full_left_out(oat_objective *objective, double *sum);

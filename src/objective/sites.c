@@ -10,10 +10,21 @@
 enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 };
 #define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
 
-oat_response oat_objective_response(const oat_objective *objective, const oat_point *point) {
+oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
-  return (oat_response){config->likelihood, point->theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
+  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
                         config->levels};
+}
+
+double oat_objective_constant(const oat_objective *objective, const oat_rows *rows, const double *theta, double *tau) {
+  if (objective->config.likelihood == NULL) {
+    return oat_rows_constant(rows, tau);
+  }
+  const oat_response response = oat_objective_response(objective, theta);
+  if (tau != NULL) {
+    *tau = 1;
+  }
+  return oat_rows_constant_answers(rows, &response);
 }
 
 /* A search for the fixed point under way. */
@@ -65,7 +76,7 @@ oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, 
   settling s = {.objective = objective, .round = round, .self = self};
   const bool warm = objective->sited;
   oatgp_status status = OATGP_NUMERIC;
-  objective->look.response = oat_objective_response(objective, point);
+  objective->look.response = oat_objective_response(objective, point->theta);
   objective->rounds = 0;
   objective->sited = false;
   if (warm) {

@@ -5,8 +5,8 @@
 
 #include "objective/objective.h"
 
-/* The answers' likelihood at a point. */
-oat_response oat_objective_response(const oat_objective *objective, const oat_point *point);
+/* The answers' likelihood with the parameters that theta has. */
+oat_response oat_objective_response(const oat_objective *objective, const double *theta);
 /* One round: the value at the posterior q of the present sites, and what the rows say of it. */
 typedef oatgp_status (*oat_site_round)(oat_objective *objective, void *self, oat_site_look *look, double *value);
 

@@ -10,6 +10,7 @@
 
 #include "data/scaling.h"
 #include "kernel/kernel.h"
+#include "likelihood/likelihood.h"
 #include "util/rng.h"
 
 typedef struct oat_rows oat_rows;
@@ -66,6 +67,9 @@ oatgp_status oat_rows_join(oatgp_context *ctx, const oat_rows *a, const oat_rows
 oatgp_status oat_rows_find(oatgp_context *ctx, const oat_rows *rows, const oat_rows *among, size_t *index, bool *all);
 /* Rows with answers, and sites of their own; all else is borrowed. */
 oatgp_status oat_rows_with_sites(oatgp_context *ctx, const oat_rows *rows, oat_rows **out);
+/* The sites of such rows: n targets of f, less what is given of it, and n variances. Setting them needs positive variances. */
+void oat_rows_get_sites(const oat_rows *rows, double *sites);
+void oat_rows_set_sites(oat_rows *rows, const double *sites);
 /* `count` random rows, copied; all of them in their order if there are no more. */
 oatgp_status oat_rows_sample(oatgp_context *ctx, const oat_rows *rows, size_t count, oat_rng *rng, oat_rows **out);
 /* The same rows with an estimated mean taken off at these coefficients, and no basis. The inputs and the noise are
@@ -87,6 +91,9 @@ void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
 /* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that
  * are known. */
 double oat_rows_constant(const oat_rows *rows, double *tau);
+/* The log density of answers that are not Gaussian, given the f that suits them best of those that are the same for all rows (with no basis
+ * of an estimated mean: f is what is given), at the likelihood's parameters. */
+double oat_rows_constant_answers(const oat_rows *rows, const oat_response *response);
 
 /* A function on the host over blocks of inputs, by the one loop (util/lanes.h). */
 typedef struct oat_each {
