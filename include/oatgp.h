@@ -397,6 +397,24 @@ OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
                                              uint64_t seed, double *samples);
 
+/* ---- answers: predictions of y for any likelihood --------------------------------------------------------------- */
+
+/* With a likelihood other than the Gaussian, everything above is of the latent f, without the logarithm of an exposure, and has no noise:
+ * variance is variance_latent. These functions have the answers themselves, integrated over f. They also take Gaussian models.
+ * Each array has as many values as data has rows, or is NULL. Exposure and trials are those of the data, or 1. */
+typedef struct oatgp_answers {
+  double *mean, *sd;               /* of y: the probability of 1, the expected count, the expected level ...; sd infinite where it is */
+  double *lower, *upper;           /* quantiles of y, the interval between them having at least the probability `interval` */
+  double *latent_mean, *latent_sd; /* of f, with the logarithm of the exposure */
+  double *levels;                  /* rows x answer_levels, row after row: the probability of each level of an ordinal answer */
+  double interval;                 /* such as 0.95; must be in (0, 1) where lower or upper is wanted */
+} oatgp_answers;
+OATGP_API oatgp_status oatgp_predict_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                             const oatgp_answers *out);
+/* `count` joint draws of y, each of n values, one after the other: f from its joint posterior, then y given f, row by row. */
+OATGP_API oatgp_status oatgp_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
+                                                    uint64_t seed, double *samples);
+
 /* ---- effects: the summands of a kernel that is a sum ------------------------------------------------------------- */
 
 /* One of them. A kernel that is no sum has one effect, which is all of it. Everything belongs to the model. */
@@ -425,6 +443,10 @@ typedef struct oatgp_scores {
   double mnlp, mean_nlp; /* median and mean of -log p(y_i) */
   double coverage50, coverage80, coverage90, coverage95, coverage99;
   double aukl_latent, aukl_observation; /* mean KL(against || model) of f and of y; NaN without `against` */
+  /* Of answers that are not Gaussian; NaN where they have no meaning. With them mean_nlp and mnlp are of the predictive probability (or
+   * density) of y, integrated over f, rmse is that of the expected y, and coverages, of intervals between quantiles, are NaN for Bernoulli. */
+  double log_loss, brier, accuracy, auc; /* Bernoulli: log_loss is mean_nlp; accuracy also for ordinal, the likeliest level */
+  double deviance;                       /* mean of 2 (log p(y) of the saturated model - log predictive probability of y) */
 } oatgp_scores;
 
 /* data needs a target. against may be NULL; it must have been trained on the same input names. */
@@ -434,7 +456,8 @@ OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model,
 /* ---- rows held out, and rows that come later --------------------------------------------------------------------- */
 
 /* Predictions of rows by a model that has not seen them. Each array has as many values as data has rows, or is NULL. variance is that of an
- * observation, nlp its -log p(y), residual (y - mean) / sd. */
+ * observation, nlp its -log p(y), residual (y - mean) / sd; of a likelihood that is not Gaussian it is the normal quantile of P(Y < y) and
+ * half of P(Y = y). */
 typedef struct oatgp_held_out {
   double *mean, *variance, *nlp, *residual;
 } oatgp_held_out;
