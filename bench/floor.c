@@ -6,8 +6,8 @@
  *
  * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
- * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--kernel KERNEL]. A line is printed when it has been
- * measured. */
+ * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--kernel KERNEL] [--noise NOISE]. A line is printed when
+ * it has been measured. Noise: plain; known, where each row has a known variance besides; known-alone, where the gradient goes without tau. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,8 @@ static const what whats[] = {{"value", subject_value, true},
                              {"gains", subject_gains, false},
                              {"predict", subject_predict, false}};
 
+static const char *const noises[] = {"plain", "known", "known-alone"}; /* in the order of subject_noise */
+
 /* ---- what the caller wants -------------------------------------------------------------------------------------------- */
 
 typedef struct options {
@@ -54,6 +56,7 @@ typedef struct options {
   const char *what;   /* or NULL */
   const char *kernel; /* or NULL: those of the models; such as "se(x1) + se(x2)" */
   int threads;        /* or 0 */
+  subject_noise noise;
 } options;
 
 static bool read_value(options *o, const char *name, const char *value) {
@@ -69,6 +72,12 @@ static bool read_value(options *o, const char *name, const char *value) {
   }
   if (strcmp(name, "--threads") == 0) {
     return sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0;
+  }
+  for (size_t i = 0; strcmp(name, "--noise") == 0 && i < LENGTH(noises); i++) {
+    if (strcmp(value, noises[i]) == 0) {
+      o->noise = (subject_noise)i;
+      return true;
+    }
   }
   for (size_t i = 0; strcmp(name, "--what") == 0 && i < LENGTH(whats); i++) {
     if (strcmp(value, whats[i].name) == 0) {
@@ -136,19 +145,19 @@ static void prepare(subject *s, timing *t) {
 }
 
 static void print_head(void) {
-  printf("%7s %5s %3s %4s  %-6s %-13s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel", "what", "threads", "ms",
-         "floor, ms", "ratio");
+  printf("%7s %5s %3s %4s  %-6s %-13s %-12s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel", "noise", "what",
+         "threads", "ms", "floor, ms", "ratio");
 }
 
 static void print_row(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx,
-         c->kernel, name, c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
+  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-12s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx,
+         c->kernel, noises[c->noise], name, c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
 }
 
 static void print_json(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"what\": \"%s\", \"threads\": %d, ",
-         c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, name, c->threads);
-  printf("\"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", seconds, least, seconds / least);
+  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"noise\": \"%s\", \"what\": \"%s\", ",
+         c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, noises[c->noise], name);
+  printf("\"threads\": %d, \"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", c->threads, seconds, least, seconds / least);
 }
 
 static void measure(subject *s, const what *w, const options *o) {
@@ -195,7 +204,7 @@ static void measure_shape(shape s, const options *o) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
       const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, o->kernel != NULL ? o->kernel : models[i].kernel,
-                                     o->threads > 0 ? o->threads : thread_counts[j]};
+                                     o->threads > 0 ? o->threads : thread_counts[j], o->noise};
       measure_model(&choice, i == 0 && s.m == 0, o);
     }
   }
@@ -206,7 +215,8 @@ int main(int argc, char **argv) {
   if (!read_options(&o, argc, argv)) {
     fprintf(
         stderr,
-        "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL]\n");
+        "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL] "
+        "[--noise plain|known|known-alone]\n");
     return 2;
   }
   if (!o.json) {

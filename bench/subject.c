@@ -36,6 +36,14 @@ static void make_data(subject *s, oat_rng *rng) {
   bench_check(s->ctx, oatgp_data_create(s->ctx, size.n, size.d, x, y, &s->data));
   free(x);
   free(y);
+  if (s->choice.noise != SUBJECT_PLAIN) {
+    double *variance = normals(s->ctx, rng, size.n);
+    for (size_t i = 0; i < size.n; i++) {
+      variance[i] *= variance[i];
+    }
+    bench_check(s->ctx, oatgp_data_set_noise_variance(s->ctx, s->data, variance));
+    free(variance);
+  }
 }
 
 /* The objective where a fit would start. */
@@ -48,6 +56,7 @@ static void make_objective(subject *s) {
   bench_check(s->ctx, oat_objective_settle(s->ctx, s->objective, &s->setup.start, &value, NULL));
   s->gradient.theta = bench_numbers(s->ctx, oat_theta_count(s->setup.kernel, d));
   s->gradient.z = k > 0 ? bench_numbers(s->ctx, k * d) : NULL;
+  s->gradient.without_tau = s->choice.noise == SUBJECT_KNOWN_ALONE;
 }
 
 static void choose_candidates(subject *s, oat_rng *rng) {

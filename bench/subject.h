@@ -10,10 +10,14 @@ typedef struct shape {
   size_t m;       /* neighbours, for fitc */
 } shape;
 
+/* Noise of the rows: tau^2, or a known variance besides, each row its own. Then tau may stay as it is. */
+typedef enum subject_noise { SUBJECT_PLAIN, SUBJECT_KNOWN, SUBJECT_KNOWN_ALONE } subject_noise;
+
 typedef struct subject_choice {
   shape shape;
   const char *approx, *kernel;
   int threads;
+  subject_noise noise;
 } subject_choice;
 
 typedef struct subject {

@@ -196,11 +196,11 @@ static double compare(const problem *p, const double *z, const real *gradient, c
   return (double)(error / size);
 }
 
-/* Error of the library's knot gradient; with `general` by the way for rows of any noise. */
-static double library_error(const setting *s, knot_order order, bool general, const double *exact_z, const real *exact) {
+/* Error of the library's knot gradient; with `known` by the way for rows with known variances. */
+static double library_error(const setting *s, knot_order order, bool known, const double *exact_z, const real *exact) {
   double z[KNOTS * MAX_INPUTS];
   real gradient[KNOTS * MAX_INPUTS];
-  const oat_rows rows = rows_of(s->p, general ? NOISE_ADDED : NOISE_PLAIN, 0);
+  const oat_rows rows = rows_of(s->p, known ? NOISE_ADDED : NOISE_PLAIN, 0);
   const oat_objective_config config = vfe_config(s, &rows);
   const oat_point point = {s->p->theta, z};
   put_in_order(s->p, order, z);
@@ -223,18 +223,18 @@ static void check_setting(const setting *s, knot_order order, double factor) {
   exact_gradient(&config, &point, exact);
   exact_gradient(&config, &other_point, other);
   const double cond = condition(&config, &point), reference = compare(s->p, other_z, other, z, exact);
-  const double collapsed = library_error(s, order, false, z, exact), general = library_error(s, order, true, z, exact);
-  print_message("condition %.0e: error of the knot gradient %.1e, by the general way %.1e, of the reference %.0e\n", cond, collapsed,
-                general, reference);
+  const double plain = library_error(s, order, false, z, exact), known = library_error(s, order, true, z, exact);
+  print_message("condition %.0e: error of the knot gradient %.1e, with known variances %.1e, of the reference %.0e\n", cond, plain, known,
+                reference);
   assert_true(reference <= 0.1 * factor * cond);
-  assert_true(collapsed <= factor * cond);
-  assert_true(general <= factor * cond);
+  assert_true(plain <= factor * cond);
+  assert_true(known <= factor * cond);
 }
 
 /* Jitters 1e-6 to 1e-11 on a problem whose lengthscales are so many times longer. */
 static void check_jitters(size_t inputs, double lengthscales, knot_order order) {
   problem p = make_problem(ROWS, inputs, KNOTS, 101);
-  memset(p.noise_add, 0, p.n * sizeof *p.noise_add); /* no noise, but the general way */
+  memset(p.noise_add, 0, p.n * sizeof *p.noise_add); /* the same noise, but as known variances */
   for (size_t j = 0; j < inputs; j++) {
     p.theta[OAT_LENGTHSCALE + j] *= lengthscales;
   }

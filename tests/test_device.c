@@ -43,22 +43,36 @@ static void state_sums(world *w, result *out) {
 
 /* ---- gradient sums ----------------------------------------------------------------------------------------------- */
 
-static bool is_collapsed(const world *w) { return w->sparse.alpha == 0 && w->rows.noise_add == NULL; }
+/* Collapsed; with the terms of the rows; with S, too. */
+typedef enum slope_form { COLLAPSED, ROW_TERMS, ROW_TERMS_AND_S, SLOPE_FORMS } slope_form;
+
+static slope_form first_form(const world *w) { return w->sparse.alpha == 0 ? COLLAPSED : ROW_TERMS; }
+
+static oatgp_status compute_form(world *w, oat_device *device, slope_form form, result *out) {
+  double block[MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS];
+  oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
+  const oat_adjoint adjoint = {form == COLLAPSED, w->square, w->e, w->le, w->coefficient};
+  sums.count -= form == ROW_TERMS_AND_S ? 0 : KNOTS * KNOTS;
+  sums.s = form == ROW_TERMS_AND_S ? sums.s : NULL;
+  memset(block, 0xff, sizeof block); /* not a number */
+  const oatgp_status status = device->table->gradient_sums(device, &w->sparse, &adjoint, &sums);
+  put(out, sums.count, block);
+  if (form != COLLAPSED) {
+    put(out, 2, (double[]){sums.dg, sums.dn});
+  }
+  for (size_t i = sums.count; i < w->thetas + KNOTS * INPUTS + KNOTS * KNOTS; i++) {
+    assert_true(isnan(block[i]));
+  }
+  return status;
+}
 
 static oatgp_status compute_gradient(world *w, oat_device *device, result *out) {
-  double sums_block[KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS];
-  double block[MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS];
-  oat_sums first = oat_sums_over(sums_block, KNOTS, BASIS);
-  oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
-  const oat_adjoint adjoint = {is_collapsed(w), w->square, w->e, w->le, w->coefficient};
+  double block[KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS];
+  oat_sums first = oat_sums_over(block, KNOTS, BASIS);
   oatgp_status status = OATGP_OK;
   TRY(device->table->sums(device, &w->sparse, &first)); /* as the contract says */
-  sums.count -= is_collapsed(w) ? KNOTS * KNOTS : 0;
-  TRY(device->table->gradient_sums(device, &w->sparse, &adjoint, &sums));
-  put(out, w->thetas + KNOTS * INPUTS, block);
-  if (!is_collapsed(w)) {
-    put(out, KNOTS * KNOTS, sums.s);
-    put(out, 2, (double[]){sums.dg, sums.dn});
+  for (slope_form form = first_form(w); form < SLOPE_FORMS; form++) {
+    TRY(compute_form(w, device, form, out));
   }
 done:
   return status;
@@ -88,9 +102,9 @@ static row_slopes slopes_of(const world *w, size_t i) {
 }
 
 /* The derivative of what is differentiated in row i of Kfu. */
-static void slopes_in_kernel(const world *w, size_t i, real *dk) {
+static void slopes_in_kernel(const world *w, slope_form form, size_t i, real *dk) {
   const real *v = v_of(w, i);
-  if (is_collapsed(w)) {
+  if (form == COLLAPSED) {
     for (size_t c = 0; c < KNOTS; c++) {
       dk[c] = weight_of(w, i) * (dot(KNOTS, w->square + c * KNOTS, v) + residual_of(w, i) * w->le[c]);
     }
@@ -132,16 +146,16 @@ static real slope_in(world *w, const real *dk, const real *dgs, double *at, bool
   return (high - low) / ((real)above - below) * (logarithm ? here : 1);
 }
 
-static void state_gradient(world *w, result *out) {
+static void state_form(world *w, slope_form form, result *out) {
   real *dk = dense_new(KNOTS, ROWS), s[KNOTS * KNOTS] = {0}, dgs[ROWS], dg = 0, dn = 0;
   for (size_t i = 0; i < ROWS; i++) {
-    slopes_in_kernel(w, i, dk + i * KNOTS);
+    slopes_in_kernel(w, form, i, dk + i * KNOTS);
     const row_slopes row = slopes_of(w, i);
     for (size_t c = 0; c < KNOTS * KNOTS; c++) {
       s[c] += row.dv[c % KNOTS] * v_of(w, i)[c / KNOTS];
     }
     dg += row.dg;
-    dgs[i] = is_collapsed(w) ? -weight_of(w, i) / 2 : row.dg;
+    dgs[i] = form == COLLAPSED ? -weight_of(w, i) / 2 : row.dg;
     dn += row.dn * w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
   }
   for (size_t i = 0; i < w->thetas; i++) {
@@ -150,14 +164,20 @@ static void state_gradient(world *w, result *out) {
   for (size_t i = 0; i < KNOTS * INPUTS; i++) {
     put_one(out, slope_in(w, dk, dgs, &w->p.z[i], false));
   }
-  for (size_t i = 0; !is_collapsed(w) && i < KNOTS * KNOTS; i++) {
+  for (size_t i = 0; form == ROW_TERMS_AND_S && i < KNOTS * KNOTS; i++) {
     put_one(out, s[i]);
   }
-  if (!is_collapsed(w)) {
+  if (form != COLLAPSED) {
     put_one(out, dg);
     put_one(out, dn);
   }
   free(dk);
+}
+
+static void state_gradient(world *w, result *out) {
+  for (slope_form form = first_form(w); form < SLOPE_FORMS; form++) {
+    state_form(w, form, out);
+  }
 }
 
 /* ---- gains of candidates ----------------------------------------------------------------------------------------- */

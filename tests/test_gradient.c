@@ -1,5 +1,6 @@
 /* The gradient of every model with every kernel against central differences of sixth order, in all parameters and all knots. */
 #include "rows/layout.h"
+#include "dense.h"
 #include "problem.h"
 
 enum { ROWS = 23, INPUTS = 2, KNOTS = 5 };
@@ -45,6 +46,71 @@ static double gradient_against_differences(oatgp_context *ctx, const oat_objecti
   }
   oat_objective_free(objective);
   return worst;
+}
+
+/* d F / d log theta_i or d F / d z_i of the dense formula, as `difference` has it. */
+static double dense_difference(const oat_objective_config *config, const oat_point *point, size_t index) {
+  const size_t theta_count = oat_theta_count(config->kernel, config->rows->d);
+  const double step = 1e-4;
+  double *parameter = index < theta_count ? point->theta + index : point->z + (index - theta_count);
+  const double at = *parameter;
+  real sum = 0;
+  for (int side = -3; side <= 3; side++) {
+    static const real weight[] = {-1, 9, -45, 0, 45, -9, 1};
+    *parameter = index < theta_count ? at * exp(side * step) : at + side * step;
+    dense m = dense_make(config, point);
+    sum += weight[side + 3] * m.value;
+    dense_free(&m);
+  }
+  *parameter = at;
+  return (double)(sum / (60 * (real)step));
+}
+
+/* The largest error of a derivative relative to the largest one, with tau and without. */
+static double gradient_against_dense(oatgp_context *ctx, const oat_objective_config *config, const oat_point *point) {
+  oat_objective *objective = NULL;
+  const size_t theta_count = oat_theta_count(config->kernel, config->rows->d);
+  double theta[MAX_THETA], z[MAX_PARAMETERS], value = 0, worst = 0, largest = 0;
+  oat_gradient without = {theta, z, .without_tau = true};
+  assert_int_equal(oat_objective_create(ctx, config, &objective), OATGP_OK);
+  const outcome o = evaluate_objective(objective, point);
+  assert_int_equal(oat_objective_evaluate(objective, point, &value, &without), OATGP_OK);
+  assert_true(value == o.value);
+  for (size_t i = 0; i < o.count; i++) {
+    const double expected = dense_difference(config, point, i), other = i < theta_count ? theta[i] : z[i - theta_count];
+    largest = fmax(largest, fabs(expected));
+    worst = worse_of(worst, fabs(o.gradient[i] - expected));
+    worst = i == OAT_TAU ? worst : worse_of(worst, fabs(other - expected));
+  }
+  oat_objective_free(objective);
+  return worst / largest;
+}
+
+/* Rows with variances of their own: closed sums, and terms of the rows for tau alone. Models in which the knots' variance adds to the
+ * noise have these terms in any case. */
+static void known_variances(void **state) {
+  (void)state;
+  need_long_double();
+  static const size_t bases[] = {0, 1, 1 + INPUTS};
+  static const char *const kernels[] = {"se-ard", "matern52", "rq-ard"};
+  oatgp_context *ctx = oatgp_context_create();
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 16);
+  const oat_point point = {p.theta, p.z};
+  variant v;
+  for (size_t m = 0; variant_at(m, &v); m++) {
+    double worst = 0;
+    for (size_t t = 0; v.approx->sparse && t < 2 * LENGTH(bases); t++) {
+      const oat_rows rows = rows_of(&p, t % 2 == 0 ? NOISE_ADDED : NOISE_BOTH, bases[t / 2]);
+      const oat_objective_config config = config_of(&rows, oat_kernel_find(kernels[t % LENGTH(kernels)]), v, p.k);
+      worst = worse_of(worst, gradient_against_dense(ctx, &config, &point));
+    }
+    if (v.approx->sparse) {
+      print_message("%-4s (alpha %g): gradient and differences of the dense formula agree to %.1e\n", v.approx->name, v.alpha, worst);
+    }
+    assert_true(worst <= 1e-9);
+  }
+  free_problem(&p);
+  oatgp_context_free(ctx);
 }
 
 /* All kinds of row noise and of means. */
@@ -199,8 +265,9 @@ static void parameters_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(differences), cmocka_unit_test(neighbours),    cmocka_unit_test(full_with_jitter),
-      cmocka_unit_test(soft_jitter), cmocka_unit_test(unusual_sizes), cmocka_unit_test(parameters_alone),
+      cmocka_unit_test(differences),     cmocka_unit_test(neighbours),    cmocka_unit_test(full_with_jitter),
+      cmocka_unit_test(soft_jitter),     cmocka_unit_test(unusual_sizes), cmocka_unit_test(parameters_alone),
+      cmocka_unit_test(known_variances),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,8 +82,8 @@ enum { OAT_LOG_LAMBDA, OAT_PENALTY, OAT_G_OVER_N, OAT_SUM_W, OAT_SCALARS };
 size_t oat_sums_count(size_t k, size_t p);
 oat_sums oat_sums_over(double *block, size_t k, size_t p);
 
-/* What the gradient needs of the K x K work. Collapsed (alpha = 0 and noise proportional to tau^2): the rows' terms
- * have closed sums, and dKfu = diag(w) (V product + r le^T). */
+/* What the gradient needs of the K x K work. With alpha = 0, s and dg below have closed forms for any noise of the rows.
+ * Collapsed (alpha = 0, and nobody needs dn): dKfu = diag(w) (V product + r le^T). */
 typedef struct oat_adjoint {
   bool collapsed;
   const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, else B^-1 */
@@ -92,11 +92,11 @@ typedef struct oat_adjoint {
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
 } oat_adjoint;
 
-/* The arrays are one block of `count` doubles that starts at kernel.theta; collapsed it ends before s. */
+/* The arrays are one block of `count` doubles that starts at kernel.theta; without s it ends before it. */
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
-  double *s;                  /* k x k: sum dv_i v_i^T; not collapsed only */
+  double *s;                  /* k x k: sum dv_i v_i^T; NULL when it is not wanted, or collapsed */
   double dg, dn;              /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
                                  noise_scale_i; not collapsed only */
   double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
@@ -276,7 +276,7 @@ struct oat_device_table {
   oatgp_status (*find_neighbours)(oat_device *device, const oat_covariance *cov, double *share);
   /* The sums of which the value is made: 2 N K^2 flops, with neighbours N M^2 (K + M / 3) more. */
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
-  /* After sums at the same point: 2 N K^2, not collapsed about twice as many. */
+  /* After sums at the same point: 2 N K^2; not collapsed 3 N K^2, and 2 N K^2 more for s. */
   oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
   /* Sites from the rows' answers alone. */
   oatgp_status (*sites_begin)(oat_device *device, const oat_response *response);

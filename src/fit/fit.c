@@ -313,7 +313,7 @@ static oatgp_status settle(oat_fit_run *f, bool resumed) {
   oat_search *s = &f->search;
   const size_t k = f->setup.k;
   const bool moving = f->setup.strategy->needs_moving && f->setup.approx->sparse;
-  oat_gradient gradient = {s->gradient.theta, moving ? s->gradient.z : NULL};
+  oat_gradient gradient = {s->gradient.theta, moving ? s->gradient.z : NULL, !s->mapping.free[OAT_TAU]};
   s->mapping.k = k;
   s->mapping.first = moving ? 0 : k;
   oat_mapping_pack(&s->mapping, &f->setup.start, s->x);

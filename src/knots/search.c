@@ -139,7 +139,7 @@ void oat_search_tell(oat_search *s, oat_search_event event) {
 
 static oatgp_status evaluate(void *self, const double *x, double *value, double *gradient) {
   oat_search *s = self;
-  oat_gradient derivatives = {s->gradient.theta, s->mapping.first < s->mapping.k ? s->gradient.z : NULL};
+  oat_gradient derivatives = {s->gradient.theta, s->mapping.first < s->mapping.k ? s->gradient.z : NULL, !s->mapping.free[OAT_TAU]};
   const double began = oat_seconds();
   oat_mapping_unpack(&s->mapping, x, &s->trial);
   const oatgp_status status = oat_objective_evaluate(s->objective, &s->trial, value, &derivatives);

@@ -94,12 +94,12 @@ struct oat_search {
   bool late;                         /* after the latest step: there is no time for another */
   double *lower, *upper, *sign_weight, *x;
   oat_problem problem;
-  oat_gradient gradient;
-  oat_point trial; /* the point under evaluation */
-  double *subset;  /* theta of the exact GP of a subset */
-  double *near;    /* theta where neighbours were found */
-  double *share;   /* of each input in the squared distances between rows and their neighbours there */
-  double *resumed; /* state of the optimiser and its bounds to go on from, or NULL */
+  oat_point gradient; /* where derivatives go */
+  oat_point trial;    /* the point under evaluation */
+  double *subset;     /* theta of the exact GP of a subset */
+  double *near;       /* theta where neighbours were found */
+  double *share;      /* of each input in the squared distances between rows and their neighbours there */
+  double *resumed;    /* state of the optimiser and its bounds to go on from, or NULL */
   size_t resumed_count;
 };
 

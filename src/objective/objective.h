@@ -34,7 +34,10 @@ typedef struct oat_point {
 } oat_point;
 
 /* Derivatives in log theta and in the knots, laid out as the point; z is NULL if not wanted. */
-typedef oat_point oat_gradient;
+typedef struct oat_gradient {
+  double *theta, *z;
+  bool without_tau; /* the derivative in log tau is not wanted: it is a number, but of no meaning */
+} oat_gradient;
 
 typedef struct oat_objective_config {
   const oat_approx *approx;

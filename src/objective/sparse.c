@@ -306,7 +306,7 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   return (jitter_slopes){scaled + slopes.log_sigma * d_jitter, slopes.log_tau * d_jitter};
 }
 
-/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. */
+/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. Of no meaning for other noise. */
 static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, double rwr) {
   const size_t k = o->base.config.k;
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
@@ -314,13 +314,16 @@ static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, d
          (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
 }
 
+/* With alpha = 0 and any noise of the rows, S and sum dg are known. The rows are asked for their terms where sum dn is not. */
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
                                   oat_gradient *gradient) {
   const size_t k = sparse->k, d = oat_rows_inputs(o->base.config.rows);
-  const bool collapsed = sparse->alpha == 0 && !oat_rows_known_noise(o->base.config.rows);
+  const bool closed = sparse->alpha == 0;
+  const bool collapsed = closed && (gradient->without_tau || !oat_rows_known_noise(o->base.config.rows));
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
-  sums.count -= collapsed ? k * k : 0;
+  sums.count -= closed ? k * k : 0;
+  sums.s = closed ? NULL : sums.s;
   const oat_triangle l = oat_triangle_make(o->l, k, o->room, threads_of(o));
   o->gamma = sparse->trace ? 1 : 0;
   invert_b(o);
@@ -332,7 +335,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   if (status != OATGP_OK) {
     return status;
   }
-  if (collapsed) {
+  if (closed) {
     collapsed_s(o);
     sums.dg = -0.5 * o->gamma * o->sums.scalar[OAT_SUM_W];
   } else {

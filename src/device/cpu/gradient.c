@@ -1,4 +1,5 @@
-/* The sums of the gradient. Collapsed 2 N K^2 (gemm), and the solve again if V was not kept. */
+/* The sums of the gradient. Collapsed 2 N K^2 (gemm), else 3 N K^2 (gemm, solve) and 2 N K^2 for S (gemm); and the solve for V again if
+ * it was not kept. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -79,7 +80,7 @@ static void row_dots(oat_const_view a, oat_const_view b, double *dots) {
   }
 }
 
-/* dKfu of a block for any alpha and noise: about twice the work of the collapsed one. */
+/* dKfu of a block with the terms of its rows, for any alpha and noise. */
 static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const double *q = oat_cpu_squares(j->cpu, b);
@@ -90,7 +91,9 @@ static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view 
   oat_gemv(1, oat_as_const(b->v), OAT_PLAIN, j->adjoint->e, 0, l->row[3]);
   row_adjoints(j, lane, &b->rows, q, vbv);
   finish_general(l, b, j->adjoint->e, t);
-  oat_gemm(1, oat_as_const(t), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, 1, oat_square(j->own[lane].s, t.columns));
+  if (j->own[lane].s != NULL) {
+    oat_gemm(1, oat_as_const(t), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, 1, oat_square(j->own[lane].s, t.columns));
+  }
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
 }
 
@@ -114,6 +117,7 @@ static oat_gradient_sums sums_of(const job *j, size_t lane) {
   oat_gradient_sums own = oat_gradient_sums_over(base, oat_cpu_thetas(j->cpu), j->sparse->k, j->cpu->rows->d);
   memset(base, 0, j->out->count * sizeof *base);
   own.kernel.z = j->out->kernel.z != NULL ? own.kernel.z : NULL;
+  own.s = j->out->s != NULL ? own.s : NULL;
   return own;
 }
 
