@@ -4,14 +4,21 @@
 
 #include "json.h"
 
-/* The options that name the other columns in the new file. */
-static const char *option_of(const char *role) {
-  return strcmp(role, "target") == 0 ? "--target" : strcmp(role, "weights") == 0 ? "--weights" : "--noise-variance";
+/* Prints the option that names a column of this role in the new file: "noise variance" has --noise-variance. */
+static void print_option(const char *role, size_t number) {
+  printf(" --");
+  for (const char *at = role; *at != '\0'; at++) {
+    putchar(*at == ' ' ? '-' : *at);
+  }
+  printf(" %zu", number);
 }
 
 static bool to_csv(const cli *c) { return cli_has_ending(c->options.output, ".csv"); }
 
-static const char *level_of(const void *of, size_t column, size_t level) { return oatgp_data_level(of, column, level); }
+/* The target comes after the inputs. */
+static const char *level_of(const void *of, size_t column, size_t level) {
+  return column == oatgp_data_inputs(of) ? oatgp_data_target_level(of, level) : oatgp_data_level(of, column, level);
+}
 
 /* All columns, with their names. */
 static oatgp_status write_csv(cli *c, const oatgp_data *data) {
@@ -76,7 +83,10 @@ static void print_columns(const cli *c, const oatgp_data *data) {
   if (columns > inputs) {
     printf("to fit it: oatgp fit %s", c->options.output);
     for (size_t k = inputs; k < columns; k++) {
-      printf(" %s %zu", option_of(oatgp_data_column_role(data, k)), k + 1);
+      print_option(oatgp_data_column_role(data, k), k + 1);
+    }
+    if (strcmp(c->settings.likelihood, "gaussian") != 0) {
+      printf(" --likelihood %s", c->settings.likelihood);
     }
     print_factors(data);
     printf(" -o MODEL\n");
@@ -107,9 +117,10 @@ const cli_verb cli_convert = {
     .positionals = {"DATA"},
     .usage = "-o FILE.npy|FILE.csv [--target COL] [OPTIONS]",
     .details =
-        "DATA is what fit reads. FILE.npy has the same rows, with the inputs first, then the target, the weights and the noise "
-        "variances, as far as they are asked for; without --target every column is an input that fit would use. Categories become the "
-        "numbers of their levels in FILE.npy. The columns of an .npy file have no "
+        "DATA is what fit reads. FILE.npy has the same rows, with the inputs first, then the target, the weights, the noise variances, the "
+        "trials and the exposure, as far as they are asked for; without --target every column is an input that fit would use. Categories "
+        "and "
+        "the classes of a target become the numbers of their levels in FILE.npy. The columns of an .npy file have no "
         "names: they are called V1, V2, .. and chosen by number. A model of FILE.npy has the numbers of a model of DATA, bit for bit, but "
         "those names; predict with it from files in the same order of columns. FILE.csv has the same columns under their names.",
     .example =

@@ -96,6 +96,18 @@ static void put_levels(cli_json *json, const report *r) {
   }
 }
 
+/* The classes of the target in their order; not there if it holds numbers. */
+static void put_target_levels(cli_json *json, const report *r) {
+  const size_t count = oatgp_model_target_level_count(r->model);
+  cJSON *levels = count > 0 ? cJSON_CreateArray() : NULL;
+  for (size_t i = 0; i < count; i++) {
+    levels = add_text(levels, oatgp_model_target_level(r->model, i));
+  }
+  if (count > 0) {
+    cli_json_item(json, "target_levels", levels);
+  }
+}
+
 static void put_parameters(cli_json *json, const oatgp_model_info *info) {
   if (info->parameter_count > 0) {
     cli_json_parameters(json, info->parameter_count, info->parameters);
@@ -123,6 +135,7 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_item(json, "inputs", input_names(r));
   put_levels(json, r);
   cli_json_text(json, "target", info->target);
+  put_target_levels(json, r);
   cli_json_whole(json, "knots", (int64_t)info->knots);
   cli_json_whole(json, "neighbours", (int64_t)info->neighbours);
   cli_json_whole(json, "predict_neighbours", (int64_t)info->predict_neighbours);
@@ -179,6 +192,8 @@ static void put_origin(cli_json *json, const report *r) {
   cli_json_text(json, "fingerprint", info->fingerprint);
   put_column(json, "weights", info->weights);
   put_column(json, "noise_variance", info->noise_variance);
+  put_column(json, "trials", info->trials);
+  put_column(json, "exposure", info->exposure);
   cli_json_object(json, "scaling", &scaling);
   cli_json_matrix(json, "selection", &(cli_matrix){info->selection_count, 8 + info->d, info->selection});
   cli_json_matrix(json, "history", &(cli_matrix){info->history_count, 3, info->history});
@@ -263,6 +278,17 @@ static void print_candidates(const char *lines) {
   }
 }
 
+/* The classes of the target: all are asked for. */
+static void print_target_levels(const report *r) {
+  const size_t count = oatgp_model_target_level_count(r->model);
+  if (count > 0) {
+    print_label("classes");
+  }
+  for (size_t i = 0; i < count; i++) {
+    printf("%s%s", oatgp_model_target_level(r->model, i), i + 1 < count ? ", " : "\n");
+  }
+}
+
 /* The first levels of each category. */
 static void print_levels(const report *r) {
   enum { SHOWN = 8 };
@@ -294,9 +320,12 @@ static void print_model(const report *r) {
   print_candidates(info->kernel_candidates);
   print_label("data");
   printf("%zu rows, %zu inputs, target %s\n", info->n, info->d, info->target != NULL ? info->target : "(no name)");
+  print_target_levels(r);
   print_levels(r);
   print_text("weights", info->weights);
   print_text("noise", info->noise_variance);
+  print_text("trials", info->trials);
+  print_text("exposure", info->exposure);
   print_label("knots");
   printf("%zu\n", info->knots);
   if (info->neighbours > 0) {

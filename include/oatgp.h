@@ -163,6 +163,16 @@ OATGP_API const char *oatgp_data_level(const oatgp_data *data, size_t input, siz
 OATGP_API oatgp_status oatgp_data_set_weights(oatgp_context *ctx, oatgp_data *data, const double *weights);
 /* n known noise variances >= 0, added to tau^2. NULL removes them. */
 OATGP_API oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data, const double *variance);
+/* n whole numbers >= 1: how many trials the target counts the successes of (likelihood binomial-logit). NULL removes them. */
+OATGP_API oatgp_status oatgp_data_set_trials(oatgp_context *ctx, oatgp_data *data, const double *trials);
+/* n positive numbers that the row's expected value is multiplied by (likelihoods poisson, negative-binomial, gamma). NULL removes them. */
+OATGP_API oatgp_status oatgp_data_set_exposure(oatgp_context *ctx, oatgp_data *data, const double *exposure);
+/* Gives the classes of a target names: its values are the codes 0 .. count - 1 of these levels, texts in UTF-8 that differ, 2 to 50 of them,
+ * in their order. A target of texts in a file has them by itself (likelihoods bernoulli-* and ordinal). */
+OATGP_API oatgp_status oatgp_data_set_target_levels(oatgp_context *ctx, oatgp_data *data, size_t count, const char *const *levels);
+/* How many levels the target has, 0 if it holds numbers; the text of a level, NULL past the end. */
+OATGP_API size_t oatgp_data_target_level_count(const oatgp_data *data);
+OATGP_API const char *oatgp_data_target_level(const oatgp_data *data, size_t level);
 
 /* A copy of some rows, numbered from 0, in the order given. */
 OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_t count, const size_t *rows, oatgp_data **out);
@@ -170,7 +180,8 @@ OATGP_API oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *d
 OATGP_API oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out);
 
 /* Reads CSV or TSV, plain or gzip, or .npy; "-" is standard input. Uses the settings target, inputs, weights,
- * noise_variance, factors, header, missing. An empty target means that there is none. With empty inputs, every other column
+ * noise_variance, trials, exposure, factors, header, missing. An empty target means that there is none; it holds numbers or, with a
+ * likelihood bernoulli-* or ordinal, texts, which become codes of its levels. With empty inputs, every other column
  * is an input. A column holds numbers if at least half of its values in the first 100 rows are numbers; any other text in it is
  * an error. Else it is a category, with its texts as levels: numbers first, by their values, then texts, by their bytes. A
  * column of which nearly every row has a text of its own (more than half as many texts as rows) is left out, unless inputs or
@@ -184,8 +195,8 @@ OATGP_API size_t oatgp_data_inputs(const oatgp_data *data);
 OATGP_API const char *oatgp_data_input_name(const oatgp_data *data, size_t input); /* NULL past the end */
 OATGP_API size_t oatgp_data_dropped_rows(const oatgp_data *data);                  /* by missing = drop */
 OATGP_API void oatgp_data_free(oatgp_data *data);
-/* All columns in the order inputs, target, weights, noise variances, as far as there are. Name and role ("input", "target", "weights",
- * "noise variance") are NULL past the end; a target, weights or variances from memory have no name either. */
+/* All columns in the order inputs, target, weights, noise variances, trials, exposure, as far as there are. Name and role ("input", "target",
+ * "weights", "noise variance", "trials", "exposure") are NULL past the end; all but inputs have no name either if they are from memory. */
 OATGP_API size_t oatgp_data_columns(const oatgp_data *data);
 OATGP_API const char *oatgp_data_column_name(const oatgp_data *data, size_t column);
 OATGP_API const char *oatgp_data_column_role(const oatgp_data *data, size_t column);
@@ -325,6 +336,7 @@ typedef struct oatgp_model_info {
   size_t answer_levels;     /* of an ordinal answer; 0 for others */
   const char *kernel_candidates; /* of a fit with kernel auto, a line for each: the kernel, a tab, and the mean negative log density of the
                                   * rows left out; "" for others */
+  const char *trials, *exposure; /* names of those columns; "" if there are none */
 } oatgp_model_info;
 
 OATGP_API void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info);
@@ -332,6 +344,9 @@ OATGP_API const char *oatgp_model_input_name(const oatgp_model *model, size_t in
 /* How many levels the input has, 0 if it holds numbers; the text of a level, NULL past the end. Codes of knots are numbers of levels. */
 OATGP_API size_t oatgp_model_level_count(const oatgp_model *model, size_t input);
 OATGP_API const char *oatgp_model_level(const oatgp_model *model, size_t input, size_t level);
+/* The same for the target. */
+OATGP_API size_t oatgp_model_target_level_count(const oatgp_model *model);
+OATGP_API const char *oatgp_model_target_level(const oatgp_model *model, size_t level);
 /* A text kept in the model file, such as the command line that made it. */
 OATGP_API oatgp_status oatgp_model_set_command(oatgp_context *ctx, oatgp_model *model, const char *command);
 /* Knots in the data's units (knots x d) with posterior mean and sd of f there; each may be NULL. Knots that were given to the fit
@@ -350,8 +365,9 @@ OATGP_API void oatgp_bytes_free(unsigned char *bytes);
 
 /* Reads the model's inputs from a file: by name if it has a header, else by place. The target is read when
  * settings->target names one or the file has a column of the model's target name; with need_target 1 its absence is an
- * error, with -1 it is left alone, whatever its column holds. Read are also weights and noise variances, when the model has them and the
- * file has their columns. */
+ * error, with -1 it is left alone, whatever its column holds. Texts of a target get the codes that they have in the model; others are an
+ * error. Read are also weights, noise variances, trials and exposure, when the model has them and the file has their columns; rows of a
+ * file without count as rows of one trial and of exposure 1, with a note. */
 OATGP_API oatgp_status oatgp_data_read_for(oatgp_context *ctx, const char *path, const oatgp_model *model, const oatgp_settings *settings,
                                            int need_target, oatgp_data **out);
 

@@ -1,4 +1,4 @@
-/* Settings that have no effect with the others, such as --alpha with vfe: a note says so. A setting counts as given when it is neither its
+/* Settings that have no effect with the others, such as --alpha with vfe: a note says so. Those that contradict each other are refused. A setting counts as given when it is neither its
  * default nor what the preset says. */
 #include "api/api.h"
 
@@ -7,6 +7,17 @@
 
 #include "knots/strategy.h"
 #include "fit/setup.h"
+
+static bool has_likelihood(const oat_setup *s, const char *name) { return strcmp(s->settings->likelihood, name) == 0; }
+static bool gaussian(const oat_setup *s) { return has_likelihood(s, "gaussian"); }
+static bool has_trials(const oat_setup *s) { return has_likelihood(s, "binomial-logit"); }
+static bool heavy_tails(const oat_setup *s) { return has_likelihood(s, "student-t"); }
+static bool has_exposure(const oat_setup *s) {
+  return has_likelihood(s, "poisson") || has_likelihood(s, "negative-binomial") || has_likelihood(s, "gamma");
+}
+static bool has_likelihood_shape(const oat_setup *s) {
+  return has_likelihood(s, "negative-binomial") || has_likelihood(s, "gamma") || has_likelihood(s, "beta");
+}
 
 static bool sparse(const oat_setup *s) { return s->approx->sparse; }
 static bool has_power(const oat_setup *s) { return s->approx->power; }
@@ -18,7 +29,9 @@ static bool relative_jitter(const oat_setup *s) { return sparse(s) && s->setting
 static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint != '\0'; }
 
 static bool automatic(const oat_setup *s) { return s->strategy->automatic; }
-static bool may_have_neighbours(const oat_setup *s) { return oat_setup_neighbours(s) > 0 || (automatic(s) && s->approx->trace); }
+static bool may_have_neighbours(const oat_setup *s) {
+  return oat_setup_neighbours(s) > 0 || (automatic(s) && s->approx->trace && gaussian(s));
+}
 static bool selects(const oat_setup *s) { return sparse(s) || s->strategy == oat_strategy_find(s->settings->select); }
 static bool has_tolerance(const oat_setup *s) { return sparse(s) && automatic(s); }
 static bool grows(const oat_setup *s) { return sparse(s) && s->strategy->grows; }
@@ -46,6 +59,12 @@ static const effect effects[] = {
     {"neighbours", can_have_neighbours, "only --approx fitc has neighbours"},
     {"predict_neighbours", may_have_neighbours, "there are no --neighbours"},
     {"order", may_have_neighbours, "there are no --neighbours, for which the order of the rows counts"},
+    {"trials", has_trials, "only --likelihood binomial-logit counts successes of trials"},
+    {"exposure", has_exposure, "only the likelihoods poisson, negative-binomial and gamma have an exposure"},
+    {"likelihood_shape", has_likelihood_shape, "only the likelihoods negative-binomial, gamma and beta have a shape"},
+    {"likelihood_scale", heavy_tails, "only --likelihood student-t has a scale"},
+    {"degrees", heavy_tails, "only --likelihood student-t has degrees of freedom"},
+    {"tau", gaussian, "only --likelihood gaussian has such noise"},
     {"sigma", is_of_the_list, "--parameters has those of an expression"},
     {"lengthscale", is_of_the_list, "--parameters has those of an expression"},
     {"shape", has_shape, "the kernel has no shape"},
@@ -98,13 +117,39 @@ static oatgp_status check_choosing(oatgp_context *ctx, const oatgp_settings *set
   return OATGP_OK;
 }
 
+/* What goes with a likelihood other than the Gaussian. */
+static oatgp_status check_likelihood(oatgp_context *ctx, const oat_setup *s) {
+  const char *name = s->settings->likelihood;
+  if (gaussian(s)) {
+    return OATGP_OK;
+  }
+  REFUSE_IF(sparse(s) && strcmp(s->approx->name, "vfe") != 0, ctx, OATGP_ARGUMENT,
+            "--likelihood %s has the models vfe and full, not %s: leave --approx out, or take one of them", name, s->approx->name);
+  REFUSE_IF(s->settings->neighbours > 0, ctx, OATGP_ARGUMENT, "--likelihood %s cannot have neighbours: leave --neighbours out", name);
+  REFUSE_IF(s->data->noise != NULL, ctx, OATGP_ARGUMENT,
+            "--likelihood %s has no noise to which known variances could be added: leave --noise-variance out", name);
+  REFUSE_IF(
+      has_trials(s) && s->data->trials == NULL, ctx, OATGP_ARGUMENT,
+      "--likelihood %s needs the number of trials of each row: name its column by --trials, or take bernoulli-logit for answers 0 and 1",
+      name);
+  return OATGP_OK;
+}
+
+/* Columns may have been given as values, too. */
+static bool is_given(const oat_setup *s, const oatgp_settings *base, const char *name, const char *verb) {
+  const bool column =
+      (strcmp(name, "trials") == 0 && s->data->trials != NULL) || (strcmp(name, "exposure") == 0 && s->data->exposure != NULL);
+  return column || oat_setting_differs(s->settings, base, name, verb);
+}
+
 oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                               const char *verb) {
-  oat_setup setup = {.settings = settings, .approx = oat_approx_find(settings->approx), .knots = knots};
+  oat_setup setup = {.data = data, .settings = settings, .approx = oat_approx_find(settings->approx), .knots = knots};
   oatgp_settings base;
   oatgp_status status;
   bool *category = NULL;
   oatgp_settings_default(&base);
+  TRY(check_likelihood(ctx, &setup));
   TRY(oatgp_settings_set(ctx, &base, "preset", settings->preset));
   TRY(oat_new(ctx, data->d, sizeof *category, &category));
   for (size_t j = 0; j < data->d; j++) {
@@ -116,7 +161,7 @@ oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const 
                       &setup.kernel));
   setup.strategy = oat_setup_strategy(&setup);
   for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
-    if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {
+    if (!effects[i].has_one(&setup) && is_given(&setup, &base, effects[i].name, verb)) {
       say(ctx, &effects[i]);
     }
   }

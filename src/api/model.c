@@ -113,6 +113,7 @@ oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oat
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, out));
   REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target to score against");
+  PASS_ON(oat_model_match_target(ctx, model, data));
   return oat_score(ctx, model, data, against, out);
 }
 

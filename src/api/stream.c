@@ -44,15 +44,20 @@ static oat_columns columns_of(const oatgp_model *model, const oatgp_settings *se
       .names = model->names,
       .positions = positions,
       .levels = model->levels,
+      .target_levels = &model->target_levels,
       .columns = (size_t)model->number[OAT_NUMBER_COLUMNS],
       .header = model->number[OAT_NUMBER_HEADER] != 0,
       .target = typed ? settings->target : model->text[OAT_TEXT_TARGET],
       .need_target = need_target,
       .weight_name = model->text[OAT_TEXT_WEIGHTS],
       .noise_name = model->text[OAT_TEXT_NOISE],
+      .trials_name = model->text[OAT_TEXT_TRIALS],
+      .exposure_name = model->text[OAT_TEXT_EXPOSURE],
       .target_position = typed ? 0 : target_place(model, positions),
       .weight_position = place_of(model, OAT_NUMBER_WEIGHTS_COLUMN),
       .noise_position = place_of(model, OAT_NUMBER_NOISE_COLUMN),
+      .trials_position = place_of(model, OAT_NUMBER_TRIALS_COLUMN),
+      .exposure_position = place_of(model, OAT_NUMBER_EXPOSURE_COLUMN),
   };
 }
 

@@ -23,18 +23,15 @@ void oatgp_data_free(oatgp_data *data) {
   }
   free(data->own_x);
   free(data->own_y);
-  free(data->weight);
-  free(data->noise);
-  free(data->trials);
-  free(data->exposure);
+#define FREE_EXTRA(column) \
+  free(data->column);      \
+  free(data->column##_name);
+  OAT_EXTRA_COLUMNS(FREE_EXTRA)
+#undef FREE_EXTRA
   oat_levels_clear(&data->target_levels);
   oat_levels_free_list(data->levels, data->d);
   free_names(data->names, data->d);
   free(data->target);
-  free(data->weight_name);
-  free(data->noise_name);
-  free(data->trials_name);
-  free(data->exposure_name);
   free(data->positions);
   free(data);
 }
@@ -60,6 +57,8 @@ static other_column find_other(const oatgp_data *data, size_t number) {
   const other_column others[] = {{data->y, data->target, "target"},
                                  {data->weight, data->weight_name, "weights"},
                                  {data->noise, data->noise_name, "noise variance"},
+                                 {data->trials, data->trials_name, "trials"},
+                                 {data->exposure, data->exposure_name, "exposure"},
                                  {NULL, NULL, NULL}};
   const other_column *at = others;
   while (at->role != NULL && (at->values == NULL || number-- > 0)) {
@@ -142,22 +141,26 @@ static oatgp_status default_names(oatgp_context *ctx, oatgp_data *data) {
   return OATGP_OK;
 }
 
-/* What the values of a column must be: finite, and not below or not at a bound. */
+/* What the values of a column must be: finite, not below or not at a bound, and perhaps whole. */
 typedef struct value_rule {
   const char *what, *demand;
   double lowest;
   bool above; /* above the lowest, not at it */
+  bool whole;
 } value_rule;
 
-static const value_rule target_rule = {"the target", "finite", -INFINITY, false};
-static const value_rule weight_rule = {"the weight", "finite and above 0", 0, true};
-static const value_rule noise_rule = {"the noise variance", "finite and not below 0", 0, false};
+static const value_rule target_rule = {"the target", "finite", -INFINITY, false, false};
+static const value_rule weight_rule = {"the weight", "finite and above 0", 0, true, false};
+static const value_rule noise_rule = {"the noise variance", "finite and not below 0", 0, false, false};
+static const value_rule trials_rule = {"the number of trials", "a whole number, 1 or more", 1, false, true};
+static const value_rule exposure_rule = {"the exposure", "finite and above 0", 0, true, false};
 
 /* NULL has nothing to refuse. */
 static oatgp_status check_values(oatgp_context *ctx, size_t n, const double *values, const value_rule *rule) {
   for (size_t i = 0; values != NULL && i < n; i++) {
     const bool in_range = rule->above ? values[i] > rule->lowest : values[i] >= rule->lowest;
-    REFUSE_IF(!isfinite(values[i]) || !in_range, ctx, OATGP_DATA, "%s of row %zu is %g; it must be %s", rule->what, i + 1, values[i],
+    const bool right = in_range && (!rule->whole || values[i] == floor(values[i]));
+    REFUSE_IF(!isfinite(values[i]) || !right, ctx, OATGP_DATA, "%s of row %zu is %g; it must be %s", rule->what, i + 1, values[i],
               rule->demand);
   }
   return OATGP_OK;
@@ -216,7 +219,7 @@ oatgp_status oatgp_data_borrow(oatgp_context *ctx, const oatgp_view *view, oatgp
   return build(ctx, view, false, out);
 }
 
-/* ---- names, weights, noise variances ------------------------------------------------------------------------------ */
+/* ---- names, weights, noise variances, trials, exposure ------------------------------------------------------------------------------ */
 
 static int compare_names(const void *left, const void *right) {
   const char *const *a = left, *const *b = right;
@@ -294,6 +297,18 @@ oatgp_status oatgp_data_set_noise_variance(oatgp_context *ctx, oatgp_data *data,
   return set_column(ctx, data, variance, &noise_rule, &data->noise);
 }
 
+oatgp_status oatgp_data_set_trials(oatgp_context *ctx, oatgp_data *data, const double *trials) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_set_trials needs data that are not NULL");
+  return set_column(ctx, data, trials, &trials_rule, &data->trials);
+}
+
+oatgp_status oatgp_data_set_exposure(oatgp_context *ctx, oatgp_data *data, const double *exposure) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "oatgp_data_set_exposure needs data that are not NULL");
+  return set_column(ctx, data, exposure, &exposure_rule, &data->exposure);
+}
+
 /* ---- categories ----------------------------------------------------------------------------------------------------- */
 
 size_t oatgp_data_level_count(const oatgp_data *data, size_t input) {
@@ -305,12 +320,12 @@ const char *oatgp_data_level(const oatgp_data *data, size_t input, size_t level)
   return level < oatgp_data_level_count(data, input) ? data->levels[input].name[level] : NULL;
 }
 
-static oatgp_status check_codes(oatgp_context *ctx, const oatgp_data *data, size_t input, size_t count) {
-  const oat_column x = oat_data_input(data, input);
-  for (size_t i = 0; i < data->n; i++) {
+/* Whether n values are codes of so many levels; `what` is whose they are. */
+static oatgp_status check_codes(oatgp_context *ctx, const char *what, size_t n, oat_column x, size_t count) {
+  for (size_t i = 0; i < n; i++) {
     const double code = x.a[i * x.step];
     REFUSE_IF(!(code >= 0 && code < (double)count && code == floor(code)), ctx, OATGP_DATA,
-              "input '%s' of row %zu is %g, which is none of the codes 0 to %zu of its levels", data->names[input], i + 1, code, count - 1);
+              "%s of row %zu is %g, which is none of the codes 0 to %zu of its levels", what, i + 1, code, count - 1);
   }
   return OATGP_OK;
 }
@@ -328,15 +343,40 @@ static oatgp_status take_levels(oatgp_context *ctx, size_t count, const char *co
 oatgp_status oatgp_data_set_levels(oatgp_context *ctx, oatgp_data *data, size_t input, size_t count, const char *const *levels) {
   OAT_NEED_CONTEXT(ctx);
   oat_levels own = {0};
+  char what[OAT_SHOWN_SIZE + 16];
   oatgp_status status = OATGP_OK;
   REFUSE_IF(data == NULL || levels == NULL || count == 0 || count > OAT_MOST_LEVELS, ctx, OATGP_ARGUMENT,
             "oatgp_data_set_levels needs data and 1 to %d levels, which are not NULL", OAT_MOST_LEVELS);
   REFUSE_IF(input >= data->d, ctx, OATGP_ARGUMENT, "input %zu is asked for, but the data have %zu, numbered from 0", input, data->d);
-  TRY(check_codes(ctx, data, input, count));
+  snprintf(what, sizeof what, "input '%s'", oat_show_text(data->names[input]).text);
+  TRY(check_codes(ctx, what, data->n, oat_data_input(data, input), count));
   TRY(take_levels(ctx, count, levels, &own));
   TRY(data->levels == NULL ? oat_new(ctx, data->d, sizeof *data->levels, &data->levels) : OATGP_OK);
   oat_levels_clear(&data->levels[input]);
   data->levels[input] = own;
+  return OATGP_OK;
+done:
+  oat_levels_clear(&own);
+  return status;
+}
+
+size_t oatgp_data_target_level_count(const oatgp_data *data) { return data != NULL ? data->target_levels.count : 0; }
+
+const char *oatgp_data_target_level(const oatgp_data *data, size_t level) {
+  return level < oatgp_data_target_level_count(data) ? data->target_levels.name[level] : NULL;
+}
+
+oatgp_status oatgp_data_set_target_levels(oatgp_context *ctx, oatgp_data *data, size_t count, const char *const *levels) {
+  OAT_NEED_CONTEXT(ctx);
+  oat_levels own = {0};
+  oatgp_status status = OATGP_OK;
+  REFUSE_IF(data == NULL || levels == NULL || count < 2 || count > OAT_MOST_CLASSES, ctx, OATGP_ARGUMENT,
+            "oatgp_data_set_target_levels needs data and 2 to %d levels, which are not NULL", OAT_MOST_CLASSES);
+  REFUSE_IF(data->y == NULL, ctx, OATGP_ARGUMENT, "the data have no target that could have levels");
+  TRY(check_codes(ctx, "the target", data->n, (oat_column){data->y, 1}, count));
+  TRY(take_levels(ctx, count, levels, &own));
+  oat_levels_clear(&data->target_levels);
+  data->target_levels = own;
   return OATGP_OK;
 done:
   oat_levels_clear(&own);

@@ -34,6 +34,12 @@ struct oatgp_data {
   size_t dropped; /* rows with missing values that were left out */
 };
 
+/* What a row may have beside inputs and target, by the names of their fields: values, name and position of the column. */
+#define OAT_EXTRA_COLUMNS(EXTRA) EXTRA(weight) EXTRA(noise) EXTRA(trials) EXTRA(exposure)
+
+/* Most classes of a target. */
+enum { OAT_MOST_CLASSES = 50 };
+
 /* Values that are not next to each other: the i-th is a[i * step]. */
 typedef struct oat_column {
   const double *a;
@@ -67,9 +73,11 @@ typedef struct oat_columns {
   const char *target;                   /* NULL or "": none */
   int need_target;                      /* 1: its absence is an error; -1: it is not read */
   const char *weight_name, *noise_name; /* NULL or "": none; their absence in the file is a note */
-  size_t target_position;               /* their columns in the file that the positions are from, from 1, or 0: only the name counts */
-  size_t weight_position, noise_position;
-  const oat_levels *levels; /* of inputs that are categories; NULL if none is */
+  const char *trials_name, *exposure_name;
+  size_t target_position; /* their columns in the file that the positions are from, from 1, or 0: only the name counts */
+  size_t weight_position, noise_position, trials_position, exposure_position;
+  const oat_levels *levels;        /* of inputs that are categories; NULL if none is */
+  const oat_levels *target_levels; /* of a target of classes, which has no other; NULL or empty if it holds numbers */
 } oat_columns;
 
 #endif

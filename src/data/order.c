@@ -36,8 +36,10 @@ static void draw_chunk(void *self, size_t lane, size_t item) {
       hash = hash_column(hash, input.a, i * input.step);
     }
     hash = hash_column(hash, data->y, i);
-    hash = hash_column(hash, data->weight, i);
-    d->ticket[i] = (oat_marked){mixed(hash_column(hash, data->noise, i)), i};
+#define HASH_EXTRA(column) hash = hash_column(hash, data->column, i);
+    OAT_EXTRA_COLUMNS(HASH_EXTRA)
+#undef HASH_EXTRA
+    d->ticket[i] = (oat_marked){mixed(hash), i};
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "data/data.h"
+#include "text/shown.h"
 #include "util/lanes.h"
 #include "util/memory.h"
 
@@ -16,16 +17,13 @@ static oatgp_status make_like(oatgp_context *ctx, const oatgp_data *like, size_t
   data->header = like->header;
   data->columns = like->columns;
   data->target_position = like->target_position;
-  data->weight_position = like->weight_position;
-  data->noise_position = like->noise_position;
   TRY(oat_new(ctx, like->d, sizeof *data->names, &data->names));
   for (size_t j = 0; j < like->d; j++) {
     TRY(oat_copy_text(ctx, like->names[j], &data->names[j]));
   }
   TRY(oat_levels_copy_list(ctx, like->levels, like->d, &data->levels));
   TRY(oat_copy_text(ctx, like->target, &data->target));
-  TRY(oat_copy_text(ctx, like->weight_name, &data->weight_name));
-  TRY(oat_copy_text(ctx, like->noise_name, &data->noise_name));
+  TRY(oat_levels_copy(ctx, &like->target_levels, &data->target_levels));
   if (like->positions != NULL) {
     TRY(oat_new(ctx, like->d, sizeof *data->positions, &data->positions));
     memcpy(data->positions, like->positions, like->d * sizeof *data->positions);
@@ -33,8 +31,12 @@ static oatgp_status make_like(oatgp_context *ctx, const oatgp_data *like, size_t
   TRY(oat_data_own_inputs(ctx, data));
   TRY(like->y != NULL ? oat_new_matrix(ctx, n, 1, &data->own_y) : OATGP_OK);
   data->y = data->own_y;
-  TRY(like->weight != NULL ? oat_new_matrix(ctx, n, 1, &data->weight) : OATGP_OK);
-  TRY(like->noise != NULL ? oat_new_matrix(ctx, n, 1, &data->noise) : OATGP_OK);
+#define MAKE_EXTRA(column)                                            \
+  data->column##_position = like->column##_position;                  \
+  TRY(oat_copy_text(ctx, like->column##_name, &data->column##_name)); \
+  TRY(like->column != NULL ? oat_new_matrix(ctx, n, 1, &data->column) : OATGP_OK);
+  OAT_EXTRA_COLUMNS(MAKE_EXTRA)
+#undef MAKE_EXTRA
   *out = data;
   data = NULL;
 done:
@@ -61,8 +63,12 @@ static void copy_rows(const moving *m, oat_span part, oat_column from, double *t
 static void copy_chunk(void *self, size_t lane, size_t item) {
   const moving *m = self;
   const oat_span part = oat_chunk(m->count, item);
-  const double *const columns[] = {m->from->y, m->from->weight, m->from->noise};
-  double *const targets[] = {m->to->own_y, m->to->weight, m->to->noise};
+#define EXTRA_FROM(column) , m->from->column
+#define EXTRA_TO(column) , m->to->column
+  const double *const columns[] = {m->from->y OAT_EXTRA_COLUMNS(EXTRA_FROM)};
+  double *const targets[] = {m->to->own_y OAT_EXTRA_COLUMNS(EXTRA_TO)};
+#undef EXTRA_FROM
+#undef EXTRA_TO
   (void)lane;
   for (size_t j = 0; j < m->from->d; j++) {
     copy_rows(m, part, oat_data_input(m->from, j), m->to->own_x + j * m->to->n);
@@ -97,8 +103,9 @@ oatgp_status oatgp_data_select(oatgp_context *ctx, const oatgp_data *data, size_
 
 /* Whether both have the column or both have not. */
 static bool same_columns(const oatgp_data *first, const oatgp_data *second) {
-  return (first->y == NULL) == (second->y == NULL) && (first->weight == NULL) == (second->weight == NULL) &&
-         (first->noise == NULL) == (second->noise == NULL);
+#define SAME_EXTRA(column) &&(first->column == NULL) == (second->column == NULL)
+  return (first->y == NULL) == (second->y == NULL) OAT_EXTRA_COLUMNS(SAME_EXTRA);
+#undef SAME_EXTRA
 }
 
 /* The last rows of `both` have codes of the second one's levels: they get those of both. */
@@ -129,6 +136,23 @@ static oatgp_status join_levels(oatgp_context *ctx, const oatgp_data *second, oa
   return OATGP_OK;
 }
 
+/* The last rows of `both` have codes of the second one's levels: they get those of the first, which has all of them. */
+static oatgp_status join_target(oatgp_context *ctx, const oatgp_data *second, oatgp_data *both) {
+  const oat_levels *from = &second->target_levels, *to = &both->target_levels;
+  double *y = both->own_y + both->n - second->n;
+  REFUSE_IF((from->count == 0) != (to->count == 0), ctx, OATGP_DATA,
+            "data cannot be joined: the target has levels in one and holds numbers in the other");
+  for (size_t i = 0; i < from->count; i++) {
+    REFUSE_IF(oat_levels_find(to, from->name[i], strlen(from->name[i])) == OAT_NO_LEVEL, ctx, OATGP_DATA,
+              "data cannot be joined: the target has the level '%s' in the second alone", oat_show_text(from->name[i]).text);
+  }
+  for (size_t i = 0; from->count > 0 && i < second->n; i++) {
+    const char *name = from->name[(size_t)y[i]];
+    y[i] = (double)oat_levels_find(to, name, strlen(name));
+  }
+  return OATGP_OK;
+}
+
 oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const oatgp_data *second, oatgp_data **out) {
   OAT_NEED_CONTEXT(ctx);
   oatgp_data *both = NULL;
@@ -139,11 +163,12 @@ oatgp_status oatgp_data_join(oatgp_context *ctx, const oatgp_data *first, const 
               "data cannot be joined: input %zu is '%s' in one and '%s' in the other", j + 1, first->names[j], second->names[j]);
   }
   REFUSE_IF(!same_columns(first, second), ctx, OATGP_DATA,
-            "data cannot be joined: only one has a target, weights or noise variances that the other lacks");
+            "data cannot be joined: only one has a target, weights, noise variances, trials or an exposure that the other lacks");
   PASS_ON(make_like(ctx, first, first->n + second->n, &both));
   copy_all(ctx, (moving){first, first->n, NULL, 0, both});
   copy_all(ctx, (moving){second, second->n, NULL, first->n, both});
-  const oatgp_status status = join_levels(ctx, second, both);
+  oatgp_status status = join_levels(ctx, second, both);
+  status = status == OATGP_OK ? join_target(ctx, second, both) : status;
   if (status != OATGP_OK) {
     oatgp_data_free(both);
     return status;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "data/data.h"
 #include "predict/metrics.h"
@@ -74,6 +75,7 @@ static oatgp_status look_for_outliers(oatgp_context *ctx, const oat_setup *setup
   oat_scratch memory = {.ctx = ctx};
   look_out l = {n, oat_take(&memory, columns, sizeof *l.column), oat_take_doubles(&memory, n, workers)};
   oatgp_status status = memory.status;
+  const bool gaussian = strcmp(setup->settings->likelihood, "gaussian") == 0;
   char what[300];
   TRY(status);
   for (size_t c = 0; c < columns; c++) {
@@ -89,7 +91,7 @@ static oatgp_status look_for_outliers(oatgp_context *ctx, const oat_setup *setup
   for (size_t c = 0; c < columns; c++) {
     const char *name = c > 0 ? data->names[setup->scaling.column[c - 1]] : data->target != NULL ? data->target : "y";
     snprintf(what, sizeof what, "%s '%s'", c > 0 ? "input" : "target", name);
-    if (c == 0 || !setup->scaling.category[c - 1]) {
+    if (c == 0 ? gaussian : !setup->scaling.category[c - 1]) {
       warn_of_outliers(ctx, what, &l.column[c], n);
     }
   }
@@ -136,8 +138,24 @@ static bool is_constant(const double *values, size_t n) {
   return true;
 }
 
+/* Answers 0 and 1 are predicted as numbers here, which may leave the range of probabilities. */
+static void look_for_classes(oatgp_context *ctx, const oatgp_data *data) {
+  size_t zeros = 0, ones = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    zeros += data->y[i] == 0;
+    ones += data->y[i] == 1;
+  }
+  if (zeros > 0 && ones > 0 && zeros + ones == data->n) {
+    oat_say(ctx, OATGP_NOTE,
+            "the target has only 0 (%zu rows) and 1 (%zu rows) and is taken as a number; --likelihood bernoulli-logit predicts the "
+            "probability of 1",
+            zeros, ones);
+  }
+}
+
 oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
   const oatgp_data *data = setup->data;
+  const bool gaussian = strcmp(setup->settings->likelihood, "gaussian") == 0;
   const size_t n = data->n < MOST_ROWS ? data->n : MOST_ROWS;
   if (is_constant(data->y, data->n)) {
     oat_say(ctx, OATGP_WARNING, "the target is %g in all %zu rows: there is nothing to learn but that", data->y[0], data->n);
@@ -152,10 +170,13 @@ oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
     oat_say(ctx, OATGP_WARNING, "%zu inputs for %zu rows: most of what is found may be chance; give fewer with --inputs", setup->scaling.d,
             data->n);
   }
+  if (gaussian) {
+    look_for_classes(ctx, data);
+  }
   look_at_levels(ctx, setup);
   if (setup->likelihood != NULL) { /* whose answers may well be far from each other, and differ where the inputs do not */
     return OATGP_OK;
   }
   PASS_ON(look_for_outliers(ctx, setup, n));
-  return look_for_repeats(ctx, setup, n);
+  return gaussian ? look_for_repeats(ctx, setup, n) : OATGP_OK;
 }

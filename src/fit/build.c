@@ -76,8 +76,12 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
       [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = model->kernel->name,
       [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
       [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
+<<<<<<< HEAD
       [OAT_TEXT_NOISE] = data->noise_name,
       [OAT_TEXT_LIKELIHOOD] = setup->likelihood != NULL ? setup->likelihood->name : NULL,
+=======
+      [OAT_TEXT_NOISE] = data->noise_name,        [OAT_TEXT_TRIALS] = data->trials_name,     [OAT_TEXT_EXPOSURE] = data->exposure_name,
+>>>>>>> w-data
   };
   for (size_t i = 0; i < OAT_TEXTS; i++) {
     TRY(oat_copy_text(ctx, texts[i], &model->text[i]));
@@ -86,6 +90,7 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
     TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
   }
   TRY(copy_levels(ctx, setup, model));
+  TRY(oat_levels_copy(ctx, setup->from != NULL ? &setup->from->target_levels : &data->target_levels, &model->target_levels));
   if (data->positions != NULL) {
     model->positions = oat_take_doubles(&model->memory, model->d, 1);
     TRY(model->memory.status);
@@ -135,7 +140,9 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
     number[OAT_NUMBER_NEIGHBOURS] = (double)config->neighbours;
     number[OAT_NUMBER_NEAR] = (double)oat_setup_near(setup);
   }
-  const size_t places[] = {setup->data->target_position, setup->data->weight_position, setup->data->noise_position};
+#define EXTRA_PLACE(column) , setup->data->column##_position
+  const size_t places[] = {setup->data->target_position OAT_EXTRA_COLUMNS(EXTRA_PLACE)};
+#undef EXTRA_PLACE
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     number[OAT_NUMBER_TARGET_COLUMN + i] = places[i] > 0 ? (double)places[i] : NAN;
   }

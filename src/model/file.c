@@ -138,6 +138,20 @@ static oatgp_status add_levels(oatgp_context *ctx, oat_tensors *file, const oatg
   return status;
 }
 
+/* ["no","yes"]: the classes of the target. Models whose target holds numbers have no such text. */
+static oatgp_status add_target_levels(oatgp_context *ctx, oat_tensors *file, const oatgp_model *model) {
+  if (model->target_levels.count == 0) {
+    return OATGP_OK;
+  }
+  cJSON *array = levels_array(&model->target_levels);
+  char *text = array != NULL ? cJSON_PrintUnformatted(array) : NULL;
+  cJSON_Delete(array);
+  const oatgp_status status =
+      text != NULL ? oat_tensors_set(ctx, file, "target_levels", text) : oat_no_memory(ctx, model->target_levels.count);
+  cJSON_free(text);
+  return status;
+}
+
 static oatgp_status fill_file(oatgp_context *ctx, const oatgp_model *model, oat_tensors *file) {
   part parts[MAX_PARTS];
   const size_t count = list_parts(model, NULL, parts);
@@ -149,6 +163,7 @@ static oatgp_status fill_file(oatgp_context *ctx, const oatgp_model *model, oat_
   }
   TRY(add_names(ctx, file, model));
   TRY(add_levels(ctx, file, model));
+  TRY(add_target_levels(ctx, file, model));
   for (size_t i = 0; i < OAT_NUMBERS; i++) {
     if (i < OAT_NUMBER_OPTIONAL || isfinite(model->number[i])) {
       TRY(oat_tensors_add(ctx, file, number_names[i], 1, 0, &model->number[i]));
@@ -278,10 +293,10 @@ static bool all_counts(const double *number) {
   return good;
 }
 
-/* The columns of target, weights and noise variances, where they are known. */
+/* The columns of the target and of what else a row has, where they are known. */
 static bool columns_are_there(const double *number) {
   bool good = true;
-  for (size_t i = OAT_NUMBER_TARGET_COLUMN; i <= OAT_NUMBER_NOISE_COLUMN; i++) {
+  for (size_t i = OAT_NUMBER_TARGET_COLUMN; i <= OAT_NUMBER_EXPOSURE_COLUMN; i++) {
     const double place = number[i];
     good = good && (isnan(place) || (place >= 1 && place <= number[OAT_NUMBER_COLUMNS] && place == floor(place)));
   }
@@ -368,15 +383,12 @@ static oatgp_status read_names(oatgp_context *ctx, const cJSON *names, oatgp_mod
   return OATGP_OK;
 }
 
-/* The levels of one input. They are what a category has: at least one, and no two the same. */
-static oatgp_status read_input_levels(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oat_levels *levels) {
+/* The levels of one column. They are what a category has: at least one, and no two the same. */
+static oatgp_status read_column_levels(oatgp_context *ctx, const oat_tensors *file, const cJSON *names, oat_levels *levels) {
   const cJSON *name = NULL;
   size_t code = 0, count = 0;
-  if (cJSON_IsNull(names)) {
-    return OATGP_OK;
-  }
   if (!cJSON_IsArray(names) || names->child == NULL) {
-    return wrong(ctx, file, "the levels of an input are no list");
+    return wrong(ctx, file, "the levels of a column are no list");
   }
   cJSON_ArrayForEach(name, names) {
     if (!cJSON_IsString(name)) {
@@ -403,11 +415,27 @@ static oatgp_status read_levels(oatgp_context *ctx, const oat_tensors *file, oat
   TRY(oat_new(ctx, model->d, sizeof *model->levels, &model->levels));
   const cJSON *names = all->child;
   for (size_t j = 0; j < model->d; j++, names = names->next) {
-    TRY(read_input_levels(ctx, file, names, &model->levels[j]));
+    TRY(cJSON_IsNull(names) ? OATGP_OK : read_column_levels(ctx, file, names, &model->levels[j]));
     model->scaling.category[j] = model->levels[j].count > 0;
   }
 done:
   cJSON_Delete(all);
+  return status;
+}
+
+static oatgp_status read_target_levels(oatgp_context *ctx, const oat_tensors *file, oatgp_model *model) {
+  const char *text = oat_tensors_text(file, "target_levels");
+  oatgp_status status = OATGP_OK;
+  if (text == NULL) {
+    return OATGP_OK;
+  }
+  cJSON *names = cJSON_Parse(text);
+  TRY(read_column_levels(ctx, file, names, &model->target_levels));
+  if (model->target_levels.count < 2 || model->target_levels.count > OAT_MOST_CLASSES) {
+    TRY(wrong(ctx, file, "its target has too few or too many classes"));
+  }
+done:
+  cJSON_Delete(names);
   return status;
 }
 
@@ -546,6 +574,7 @@ static oatgp_status read_model(oatgp_context *ctx, const oat_tensors *file, oatg
   TRY(read_parts(ctx, file, model));
   TRY(read_names(ctx, names, model));
   TRY(read_levels(ctx, file, model));
+  TRY(read_target_levels(ctx, file, model));
   TRY(check_values(ctx, file, model));
   TRY(check_order(ctx, file, model));
   TRY(oat_model_finish(ctx, model));

@@ -22,6 +22,8 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .fingerprint = text_of(model, OAT_TEXT_FINGERPRINT),
       .weights = text_of(model, OAT_TEXT_WEIGHTS),
       .noise_variance = text_of(model, OAT_TEXT_NOISE),
+      .trials = text_of(model, OAT_TEXT_TRIALS),
+      .exposure = text_of(model, OAT_TEXT_EXPOSURE),
       .alpha = number[OAT_NUMBER_ALPHA],
       .objective = number[OAT_NUMBER_OBJECTIVE],
       .sigma = at.sigma,
@@ -76,4 +78,10 @@ size_t oatgp_model_level_count(const oatgp_model *model, size_t input) {
 
 const char *oatgp_model_level(const oatgp_model *model, size_t input, size_t level) {
   return level < oatgp_model_level_count(model, input) ? model->levels[input].name[level] : NULL;
+}
+
+size_t oatgp_model_target_level_count(const oatgp_model *model) { return model != NULL ? model->target_levels.count : 0; }
+
+const char *oatgp_model_target_level(const oatgp_model *model, size_t level) {
+  return level < oatgp_model_target_level_count(model) ? model->target_levels.name[level] : NULL;
 }

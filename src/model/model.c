@@ -23,6 +23,7 @@ void oatgp_model_free(oatgp_model *model) {
     free(model->names[j]);
   }
   oat_levels_free_list(model->levels, model->d);
+  oat_levels_clear(&model->target_levels);
   oat_scaling_clear(&model->scaling);
   free_rows(model);
   free(model->kept.x);

@@ -22,6 +22,8 @@
   TEXT(FINGERPRINT, "data_fingerprint") \
   TEXT(WEIGHTS, "weights")              \
   TEXT(NOISE, "noise_variance")         \
+  TEXT(TRIALS, "trials")                \
+  TEXT(EXPOSURE, "exposure")            \
   TEXT(CANDIDATES, "kernel_candidates") \
   TEXT(LIKELIHOOD, "likelihood")
 
@@ -48,6 +50,8 @@
   NUMBER(TARGET_COLUMN, "target_column")        \
   NUMBER(WEIGHTS_COLUMN, "weights_column")      \
   NUMBER(NOISE_COLUMN, "noise_variance_column") \
+  NUMBER(TRIALS_COLUMN, "trials_column")        \
+  NUMBER(EXPOSURE_COLUMN, "exposure_column")    \
   NUMBER(NEIGHBOURS, "neighbours")              \
   NUMBER(NEAR, "predict_neighbours")            \
   NUMBER(ANSWER_LEVELS, "answer_levels")        \
@@ -93,17 +97,18 @@ struct oatgp_model {
   const oat_likelihood *likelihood; /* of its answers; NULL: Gaussian */
   char *text[OAT_TEXTS];    /* may be NULL */
   double number[OAT_NUMBERS];
-  size_t d, k, p;      /* inputs, knots (rows for the full GP), coefficients of the mean */
-  oat_scaling scaling; /* of d inputs; column is 0, 1, .. */
-  char **names;        /* d */
-  oat_levels *levels;  /* d: of the inputs that are categories; NULL if none is */
-  double *positions;   /* d: columns in the training file, from 1, or NULL */
-  double *theta;       /* scaled target */
-  double *z;           /* k x d, scaled: knots, or all rows of the full GP */
-  double *order;       /* k: the place of each knot in the order that the user sees; NULL if it is this one */
-  double *l, *lb, *c;  /* factors; lb NULL for the full GP */
-  double *coefficient; /* p */
-  double *sums;        /* over its rows (oat_sums), NULL for the full GP */
+  size_t d, k, p;           /* inputs, knots (rows for the full GP), coefficients of the mean */
+  oat_scaling scaling;      /* of d inputs; column is 0, 1, .. */
+  char **names;             /* d */
+  oat_levels *levels;       /* d: of the inputs that are categories; NULL if none is */
+  oat_levels target_levels; /* of a target of classes; count 0 if it holds numbers */
+  double *positions;        /* d: columns in the training file, from 1, or NULL */
+  double *theta;            /* scaled target */
+  double *z;                /* k x d, scaled: knots, or all rows of the full GP */
+  double *order;            /* k: the place of each knot in the order that the user sees; NULL if it is this one */
+  double *l, *lb, *c;       /* factors; lb NULL for the full GP */
+  double *coefficient;      /* p */
+  double *sums;             /* over its rows (oat_sums), NULL for the full GP */
   size_t sums_count;
   double *r, *noise;          /* full GP only, n: residual and the row's noise variance, scaled */
   size_t neighbours;          /* of each row beside the knots; 0: none */
@@ -178,6 +183,8 @@ oatgp_status oat_model_recode(oatgp_context *ctx, const oatgp_model *model, cons
 void oat_model_recode_free(double **recode, size_t d); /* takes NULL too */
 /* The model's levels and, behind them, those of the data that are new; NULL if it has no category. */
 oatgp_status oat_model_levels_with(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_levels **out);
+/* A target of classes has those of the model, in its order: other data are refused. Codes without names are taken as they are. */
+oatgp_status oat_model_match_target(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data);
 /* The model's inputs of the data, scaled, as rows without a target. They are found as above. */
 oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out);
 /* With target (about the prior mean, in the model's unit; the estimated part of the mean is not taken off), the mean's basis and noise. The

@@ -165,6 +165,19 @@ done:
   return status;
 }
 
+oatgp_status oat_model_match_target(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data) {
+  const oat_levels *have = &data->target_levels, *know = &model->target_levels;
+  const bool same_number = have->count == know->count;
+  REFUSE_IF(have->count > 0 && know->count == 0, ctx, OATGP_DATA, "the target has classes in the data, and the model's holds numbers");
+  for (size_t i = 0; i < have->count; i++) {
+    REFUSE_IF(!same_number || strcmp(have->name[i], know->name[i]) != 0, ctx, OATGP_DATA,
+              "the target's classes are not those of the model in its order: class %zu of %zu is '%s' in the data, and the model has %zu, "
+              "'%s' the first; read the data for the model (oatgp_data_read_for)",
+              i + 1, have->count, oat_show_text(have->name[i]).text, know->count, oat_show_text(know->name[0]).text);
+  }
+  return OATGP_OK;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status make_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oat_target *target,
@@ -189,5 +202,6 @@ oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, cons
 
 oatgp_status oat_model_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
   const oat_target target = {model->number[OAT_NUMBER_MEAN], model->number[OAT_NUMBER_Y_SCALE]};
+  PASS_ON(oat_model_match_target(ctx, model, data));
   return make_rows(ctx, model, data, &target, out);
 }

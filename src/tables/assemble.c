@@ -15,8 +15,8 @@ static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *series = &table->series[k];
     REFUSE_IF(series->content == OAT_CONTENT_UNSEEN && (series->asked || !layout->unnamed[series->column]), ctx, OATGP_DATA,
-              "'%s': column '%s' has no value in any row; fill it in, or leave it out with --inputs", layout->file,
-              oat_show_text(layout->names[series->column]).text);
+              "'%s': column '%s' has no value in any row; fill it in%s", layout->file, oat_show_text(layout->names[series->column]).text,
+              series->role == OAT_INPUT ? ", or leave it out with --inputs" : "");
   }
   return OATGP_OK;
 }
@@ -87,7 +87,7 @@ static bool leaves_out(oatgp_context *ctx, const oat_table *table, size_t k, fat
   } else if (series->content == OAT_CONTENT_UNSEEN) {
     oat_list_add(&told->empty, name);
     told->n_empty++;
-  } else if (words) {
+  } else if (words && series->role == OAT_INPUT) {
     oat_list_add_levels(&told->categories, name, table->levels[k].count);
     told->n_categories++;
   }
@@ -111,6 +111,40 @@ static void tell_of_fates(oatgp_context *ctx, const oat_table *table, fates *tol
   }
 }
 
+/* Whether all texts are numbers; the first of the sorted ones are. */
+static bool all_numbers(const oat_levels *levels) {
+  double value;
+  const char *last = levels->name[levels->count - 1];
+  return oat_read_number(last, strlen(last), &value) == OAT_NUMBER;
+}
+
+/* The classes of a target are as many as it may have; which is which is said. */
+static oatgp_status settle_classes(oatgp_context *ctx, const oat_table *table, size_t k) {
+  const oat_levels *levels = &table->levels[k];
+  const size_t most = table->series[k].classes;
+  const oat_shown target = oat_show_text(table->layout->names[table->series[k].column]);
+  const char *file = table->layout->file;
+  oat_list names = {{0}, 0, 0, 0};
+  for (size_t i = 0; i < levels->count; i++) {
+    oat_list_add(&names, levels->name[i]);
+  }
+  REFUSE_IF(levels->count > most, ctx, OATGP_DATA, "'%s': the target '%s' has %zu different values: %s; it may have %zu: %s", file,
+            target.text, levels->count, oat_list_end(&names), most,
+            most == 2 ? "correct them, or take --likelihood ordinal if they have an order"
+                      : "join some of them, or take a likelihood of numbers");
+  REFUSE_IF(levels->count < 2, ctx, OATGP_DATA, "'%s': the target '%s' is '%s' in all rows; two classes or more are needed", file,
+            target.text, levels->name[0]);
+  if (most == 2) {
+    oat_say(ctx, OATGP_NOTE, "'%s': the target '%s' has two classes; 0 stands for '%s' and 1 for '%s'", file, target.text,
+            oat_show_text(levels->name[0]).text, oat_show_text(levels->name[1]).text);
+  } else {
+    oat_say(ctx, OATGP_NOTE, "'%s': the target '%s' has %zu classes in this order: %s%s", file, target.text, levels->count,
+            oat_list_end(&names),
+            all_numbers(levels) ? "" : "; texts are in the order of their letters: name them 1, 2, .. or '1 low', '2 high' for another");
+  }
+  return OATGP_OK;
+}
+
 /* Leaves out the columns without a value and texts that name rows, and brings levels into their order. */
 static oatgp_status settle_categories(oatgp_context *ctx, oat_table *table) {
   fates told = {0};
@@ -128,6 +162,7 @@ static oatgp_status settle_categories(oatgp_context *ctx, oat_table *table) {
     const bool category = series->content == OAT_CONTENT_WORDS;
     PASS_ON(category && !table->drop && series->first_missing > 0 ? oat_table_missing(ctx, table, series) : OATGP_OK);
     PASS_ON(category ? sort_levels(ctx, table, k) : OATGP_OK);
+    PASS_ON(category && series->role == OAT_TARGET ? settle_classes(ctx, table, k) : OATGP_OK);
     keep_series(table, k, kept++);
   }
   table->count = kept;
@@ -267,9 +302,17 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
     data->positions[j] = series->column + 1;
     return oat_copy_text(ctx, table->names != NULL ? table->names[j] : name, &data->names[j]);
   }
-  double **const values[OAT_ROLES] = {NULL, &data->own_y, &data->weight, &data->noise};
-  char **const names[OAT_ROLES] = {NULL, &data->target, &data->weight_name, &data->noise_name};
-  size_t *const positions[OAT_ROLES] = {NULL, &data->target_position, &data->weight_position, &data->noise_position};
+  const bool classes = series->role == OAT_TARGET && series->content == OAT_CONTENT_WORDS;
+  PASS_ON(classes ? oat_levels_copy(ctx, &table->levels[k], &data->target_levels) : OATGP_OK);
+#define EXTRA_VALUES(column) , &data->column
+#define EXTRA_NAME(column) , &data->column##_name
+#define EXTRA_POSITION(column) , &data->column##_position
+  double **const values[OAT_ROLES] = {NULL, &data->own_y OAT_EXTRA_COLUMNS(EXTRA_VALUES)};
+  char **const names[OAT_ROLES] = {NULL, &data->target OAT_EXTRA_COLUMNS(EXTRA_NAME)};
+  size_t *const positions[OAT_ROLES] = {NULL, &data->target_position OAT_EXTRA_COLUMNS(EXTRA_POSITION)};
+#undef EXTRA_VALUES
+#undef EXTRA_NAME
+#undef EXTRA_POSITION
   *positions[series->role] = series->column + 1;
   const oatgp_status status = oat_new(ctx, data->n, sizeof(double), values[series->role]);
   series->place = *values[series->role];
@@ -279,7 +322,7 @@ static oatgp_status place_series(oatgp_context *ctx, const oat_table *table, siz
 static bool has_categories(const oat_table *table) {
   bool has = false;
   for (size_t k = 0; k < table->count; k++) {
-    has = has || table->series[k].content == OAT_CONTENT_WORDS;
+    has = has || (table->series[k].role == OAT_INPUT && table->series[k].content == OAT_CONTENT_WORDS);
   }
   return has;
 }

@@ -436,7 +436,8 @@ oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bo
     PASS_ON(oat_new(ctx, npy->columns, sizeof(oat_series *), &npy->series_of));
     for (size_t k = 0; k < table->count; k++) {
       oat_series *series = &table->series[k];
-      series->content = series->content == OAT_CONTENT_OPEN ? OAT_CONTENT_UNSEEN : series->content; /* there is no text to look for */
+      const oat_content open = oat_series_may_hold_text(series) ? OAT_CONTENT_UNSEEN : OAT_CONTENT_NUMBERS;
+      series->content = series->content == OAT_CONTENT_OPEN ? open : series->content; /* there is no text to look for */
       npy->series_of[series->column] = series;
     }
     table->looking = false;

@@ -83,14 +83,30 @@ static oatgp_status use_others(oatgp_context *ctx, oat_table *table) {
   return OATGP_OK;
 }
 
+/* Classes of yes-or-no answers are texts or 0 and 1; those that have an order may be any texts or whole numbers. */
+static oatgp_status use_target_typed(oatgp_context *ctx, oat_table *table, const oatgp_settings *settings) {
+  const bool ordinal = strcmp(settings->likelihood, "ordinal") == 0, binary = strncmp(settings->likelihood, "bernoulli-", 10) == 0;
+  const oat_series as = {.role = OAT_TARGET,
+                         .content = ordinal ? OAT_CONTENT_WORDS : OAT_CONTENT_OPEN,
+                         .asked = true,
+                         .classes = ordinal  ? OAT_MOST_CLASSES
+                                    : binary ? 2
+                                             : 0};
+  size_t column = 0;
+  PASS_ON(oat_layout_require(ctx, table->layout, "target", settings->target, &column));
+  return oat_table_use(ctx, table, column, &as);
+}
+
 oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *settings, oat_table *table) {
   const struct {
     oat_role role;
     const char *what, *typed;
-  } single[] = {{OAT_TARGET, "target", settings->target},
-                {OAT_WEIGHT, "weights", settings->weights},
-                {OAT_NOISE, "noise variance", settings->noise_variance}};
+  } single[] = {{OAT_WEIGHT, "weights", settings->weights},
+                {OAT_NOISE, "noise variance", settings->noise_variance},
+                {OAT_TRIALS, "trials", settings->trials},
+                {OAT_EXPOSURE, "exposure", settings->exposure}};
   table->free_inputs = true;
+  PASS_ON(is_given(settings->target) ? use_target_typed(ctx, table, settings) : OATGP_OK);
   for (size_t k = 0; k < sizeof single / sizeof *single; k++) {
     if (is_given(single[k].typed)) {
       PASS_ON(use_typed(ctx, table, single[k].role, single[k].what, single[k].typed));
@@ -191,6 +207,18 @@ static bool is_placed(const oat_layout *layout, const oat_columns *wanted, size_
   return !layout->header && same_places(layout, wanted) && position >= 1 && position <= layout->columns;
 }
 
+/* The target as a model has it: numbers, or classes of which it knows all. */
+static oatgp_status use_target_at(oatgp_context *ctx, const oat_columns *wanted, size_t column, oat_table *table) {
+  const bool classes = wanted->target_levels != NULL && wanted->target_levels->count > 0;
+  const oat_series as = {.role = OAT_TARGET, .content = OAT_CONTENT_WORDS, .asked = true, .classes = OAT_MOST_CLASSES};
+  if (!classes) {
+    return use_numbers(ctx, table, column, OAT_TARGET);
+  }
+  table->target_known = wanted->target_levels;
+  PASS_ON(oat_levels_copy(ctx, wanted->target_levels, &table->levels[table->count]));
+  return oat_table_use(ctx, table, column, &as);
+}
+
 static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
   const oat_layout *layout = table->layout;
   const bool needed = wanted->need_target > 0;
@@ -207,30 +235,37 @@ static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oa
                   : OATGP_OK;
   }
   if (is_placed(layout, wanted, wanted->target_position)) {
-    return use_numbers(ctx, table, wanted->target_position - 1, OAT_TARGET);
+    return use_target_at(ctx, wanted, wanted->target_position - 1, table);
   }
   const size_t found = oat_layout_look_up(layout, wanted->target, &column);
   if (found == 0 && !needed) {
     return OATGP_OK;
   }
-  return found == 1 ? use_numbers(ctx, table, column, OAT_TARGET) : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
+  return found == 1 ? use_target_at(ctx, wanted, column, table) : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
 }
 
-/* A column that each row's noise comes from; predictions can do without, as the row's noise is then that of the model. */
-static oatgp_status use_if_there(oatgp_context *ctx, oat_table *table, oat_role role, const char *name, size_t place) {
-  const char *what = role == OAT_WEIGHT ? "weights" : "noise variance";
+/* A column that predictions can do without. */
+typedef struct dispensable {
+  oat_role role;
+  const char *what, *without; /* what rows count as that have none */
+  const char *name;           /* NULL or "": it is not wanted */
+  size_t position;            /* in the file that the positions are from, or 0 */
+} dispensable;
+
+static oatgp_status use_if_there(oatgp_context *ctx, const oat_columns *wanted, const dispensable *extra, oat_table *table) {
+  const char *what = extra->what, *name = extra->name;
   size_t column = 0;
-  if (is_given(name) && place > 0) {
-    return use_numbers(ctx, table, place - 1, role);
+  if (is_given(name) && is_placed(table->layout, wanted, extra->position)) {
+    return use_numbers(ctx, table, extra->position - 1, extra->role);
   }
   const bool has_room = table->layout->columns > table->count; /* else names like V2 mean other columns than in training */
   const size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
   if (is_given(name) && found == 0) {
-    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows count as rows without", table->layout->file, oat_show_text(name).text,
-            what);
+    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows count as rows %s", table->layout->file, oat_show_text(name).text, what,
+            extra->without);
   }
   return found == 0   ? OATGP_OK
-         : found == 1 ? use_numbers(ctx, table, column, role)
+         : found == 1 ? use_numbers(ctx, table, column, extra->role)
                       : oat_layout_not_one(ctx, table->layout, what, name, found);
 }
 
@@ -240,8 +275,12 @@ oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_
   table->known = wanted->levels;
   PASS_ON(use_inputs(ctx, wanted, table));
   PASS_ON(use_target(ctx, wanted, table));
-  const size_t weight = is_placed(table->layout, wanted, wanted->weight_position) ? wanted->weight_position : 0;
-  const size_t noise = is_placed(table->layout, wanted, wanted->noise_position) ? wanted->noise_position : 0;
-  PASS_ON(use_if_there(ctx, table, OAT_WEIGHT, wanted->weight_name, weight));
-  return use_if_there(ctx, table, OAT_NOISE, wanted->noise_name, noise);
+  const dispensable extras[] = {{OAT_WEIGHT, "weights", "without", wanted->weight_name, wanted->weight_position},
+                                {OAT_NOISE, "noise variance", "without", wanted->noise_name, wanted->noise_position},
+                                {OAT_TRIALS, "trials", "of one trial", wanted->trials_name, wanted->trials_position},
+                                {OAT_EXPOSURE, "exposure", "of exposure 1", wanted->exposure_name, wanted->exposure_position}};
+  for (size_t k = 0; k < sizeof extras / sizeof *extras; k++) {
+    PASS_ON(use_if_there(ctx, wanted, &extras[k], table));
+  }
+  return OATGP_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "util/memory.h"
 
-static const char *const role_names[OAT_ROLES] = {"input", "target", "weights", "noise variance"};
+static const char *const role_names[OAT_ROLES] = {"input", "target", "weights", "noise variance", "trials", "exposure"};
 
 oatgp_status oat_table_open(oatgp_context *ctx, const oat_layout *layout, oat_table *table) {
   table->layout = layout;
@@ -65,14 +65,22 @@ static oat_shown show_entry(const oat_entry *entry) {
   return shown;
 }
 
+/* Whether a target that should hold numbers has two texts and nothing else, as far as it was looked at. */
+static bool seems_binary(const oat_table *table, const oat_series *series) {
+  const oat_doubt *doubt = &table->doubts[series - table->series];
+  return table->free_inputs && series->role == OAT_TARGET && series->classes == 0 && doubt->levels.count == 2 && doubt->numbers == 0;
+}
+
 /* "FILE, line 7, column 'b': PROBLEM; REMEDY" */
 static oatgp_status bad_text(oatgp_context *ctx, const oat_table *table, const oat_series *series, size_t place, const oat_shown *shown,
                              const char *problem) {
   const oat_layout *layout = table->layout;
   const bool may_leave_out = table->free_inputs && series->role == OAT_INPUT;
+  const char *remedy = may_leave_out                 ? ", or leave the column out with --inputs"
+                       : seems_binary(table, series) ? ", or take --likelihood bernoulli-logit if the two texts are two classes"
+                                                     : "";
   return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': '%s' %s; correct it%s", layout->file, layout->unit, place,
-                  oat_show_text(layout->names[series->column]).text, shown->text, problem,
-                  may_leave_out ? ", or leave the column out with --inputs" : "");
+                  oat_show_text(layout->names[series->column]).text, shown->text, problem, remedy);
 }
 
 static oatgp_status bad_cell(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_entry *entry,
@@ -100,12 +108,26 @@ static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_
   return wrong ? oat_table_missing(ctx, table, series) : OATGP_OK;
 }
 
-static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
-  if (series->role == OAT_WEIGHT && !(entry->value > 0)) {
-    return bad_cell(ctx, table, series, entry, "is not a weight, which must be above 0");
+/* What is wrong with a number in this role, NULL if nothing is. */
+static const char *problem_in_role(oat_role role, double value) {
+  switch (role) {
+    case OAT_WEIGHT:
+      return value > 0 ? NULL : "is not a weight, which must be above 0";
+    case OAT_NOISE:
+      return value >= 0 ? NULL : "is not a noise variance, which must not be below 0";
+    case OAT_TRIALS:
+      return value >= 1 && value == floor(value) ? NULL : "is not a number of trials, which must be a whole number, 1 or more";
+    case OAT_EXPOSURE:
+      return value > 0 ? NULL : "is not an exposure, which must be above 0";
+    default:
+      return NULL;
   }
-  if (series->role == OAT_NOISE && !(entry->value >= 0)) {
-    return bad_cell(ctx, table, series, entry, "is not a noise variance, which must not be below 0");
+}
+
+static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+  const char *problem = problem_in_role(series->role, entry->value);
+  if (problem != NULL) {
+    return bad_cell(ctx, table, series, entry, problem);
   }
   *entry->slot = entry->value;
   return OATGP_OK;
@@ -122,16 +144,39 @@ static size_t write_level(double value, char *out, size_t room) {
   return (size_t)length;
 }
 
+/* Among the texts of a target may be numbers, which are whole; with a model only those that it has seen. */
+static oatgp_status check_class(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_entry *entry,
+                                oat_piece text) {
+  const oat_levels *known = table->target_known;
+  if (known == NULL) {
+    return entry->kind != OAT_NUMBER || entry->value == floor(entry->value)
+               ? OATGP_OK
+               : bad_cell(ctx, table, series, entry, "is neither a whole number nor a text, of which a class must be one");
+  }
+  if (oat_levels_find(known, text.text, text.length) != OAT_NO_LEVEL) {
+    return OATGP_OK;
+  }
+  oat_list names = {{0}, 0, 0, 0};
+  char problem[OAT_LIST_SIZE + 64];
+  for (size_t i = 0; i < known->count; i++) {
+    oat_list_add(&names, known->name[i]);
+  }
+  snprintf(problem, sizeof problem, "is none of the target's classes, which are %s", oat_list_end(&names));
+  return bad_cell(ctx, table, series, entry, problem);
+}
+
 /* *slot <- the code of the cell's level. */
 static oatgp_status take_level(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
   const bool number = entry->kind == OAT_NUMBER || entry->cell.text == NULL;
   char plain[OAT_LONGEST_NUMBER + 8];
   const oat_piece text = number ? (oat_piece){plain, write_level(entry->value, plain, sizeof plain)} : entry->cell;
   size_t code = OAT_NO_LEVEL;
+  PASS_ON(series->role == OAT_TARGET ? check_class(ctx, table, series, entry, text) : OATGP_OK);
   PASS_ON(oat_levels_take(ctx, &table->levels[series - table->series], text.text, text.length, &code));
   REFUSE_IF(code == OAT_NO_LEVEL && series->asked, ctx, OATGP_DATA,
-            "'%s': column '%s' has more than %d different values, too many for a category; leave it out of the inputs", table->layout->file,
-            oat_show_text(table->layout->names[series->column]).text, OAT_MOST_LEVELS);
+            "'%s': column '%s' has more than %d different values, too many for a %s", table->layout->file,
+            oat_show_text(table->layout->names[series->column]).text, OAT_MOST_LEVELS,
+            series->role == OAT_TARGET ? "target of classes" : "category; leave it out of the inputs");
   series->crowded = series->crowded || code == OAT_NO_LEVEL;
   *entry->slot = (double)(series->crowded ? 0 : code);
   return OATGP_OK;
@@ -208,7 +253,10 @@ static size_t settle_series(const oat_table *table, size_t k, size_t rows) {
   oat_doubt *doubt = &table->doubts[k];
   const size_t values = rows - doubt->missing, missing = table->drop ? 0 : series->first_missing;
   doubt->numbers = values - doubt->texts;
-  series->content = values == 0 ? OAT_CONTENT_UNSEEN : doubt->numbers >= doubt->texts ? OAT_CONTENT_NUMBERS : OAT_CONTENT_WORDS;
+  series->content = !oat_series_may_hold_text(series) ? OAT_CONTENT_NUMBERS
+                    : values == 0                     ? OAT_CONTENT_UNSEEN
+                    : doubt->numbers >= doubt->texts  ? OAT_CONTENT_NUMBERS
+                                                      : OAT_CONTENT_WORDS;
   if (series->content != OAT_CONTENT_NUMBERS || (missing == 0 && doubt->place == 0)) {
     return SIZE_MAX;
   }

@@ -2,16 +2,18 @@
 #ifndef OAT_TABLE_H
 #define OAT_TABLE_H
 
+#include <math.h>
+
 #include "data/data.h"
 #include "tables/columns.h"
 #include "text/number.h"
 #include "text/shown.h"
 
-typedef enum oat_role { OAT_INPUT, OAT_TARGET, OAT_WEIGHT, OAT_NOISE, OAT_ROLES } oat_role;
+typedef enum oat_role { OAT_INPUT, OAT_TARGET, OAT_WEIGHT, OAT_NOISE, OAT_TRIALS, OAT_EXPOSURE, OAT_ROLES } oat_role;
 
 /* A column of a text table holds numbers if at least half of its values in the first rows are numbers, else text. If it
- * has no value there, its first value decides. A target, weights and noise variances must hold numbers. An input of text is a
- * category: its values are codes of its levels. */
+ * has no value there, its first value decides. Only inputs and a target of classes may hold text: their values are then codes of their
+ * levels. */
 enum { OAT_LOOK_ROWS = 100 };
 typedef enum oat_content {
   OAT_CONTENT_OPEN,   /* the first rows are still being looked at */
@@ -36,6 +38,7 @@ typedef struct oat_series {
   oat_role role;
   oat_content content;
   bool asked;           /* a person or a model named it: it is not left out */
+  size_t classes;       /* most classes of a target that may have some, else 0 */
   bool crowded;         /* it has more texts than a category can have levels */
   size_t first_missing; /* line or row, from 1; 0 if there is none */
   size_t unseen;        /* rows, of those given out, with a level that is not among the known ones */
@@ -51,14 +54,15 @@ typedef struct oat_table {
   bool free_inputs;   /* the user chooses the inputs, so that a sentence may advise to leave one out */
   char *const *names; /* names of the inputs, if not those of the file */
   size_t rows, count;
-  oat_series *series;      /* count of them, in the order of use */
-  oat_levels *levels;      /* one for each series: of those that hold words */
-  const oat_levels *known; /* those of each input that a model knows, in their order; NULL if it knows none */
-  unsigned char *used;     /* for each column of the file */
-  bool looking;            /* some column is OAT_CONTENT_OPEN */
-  oat_doubt *doubts;       /* one for each series; copies of the table share them, so only one may be read while looking */
-  size_t complete;         /* rows that are known to have no missing value, from the first on */
-  size_t dropped;          /* rows that had one and were taken out */
+  oat_series *series;             /* count of them, in the order of use */
+  oat_levels *levels;             /* one for each series: of those that hold words */
+  const oat_levels *known;        /* those of each input that a model knows, in their order; NULL if it knows none */
+  const oat_levels *target_known; /* those of the target, which may have no other; NULL: all that it has */
+  unsigned char *used;            /* for each column of the file */
+  bool looking;                   /* some column is OAT_CONTENT_OPEN */
+  oat_doubt *doubts;              /* one for each series; copies of the table share them, so only one may be read while looking */
+  size_t complete;                /* rows that are known to have no missing value, from the first on */
+  size_t dropped;                 /* rows that had one and were taken out */
 } oat_table;
 
 /* A cell on its way into the table. */
@@ -78,8 +82,10 @@ oatgp_status oat_table_put(oatgp_context *ctx, const oat_table *table, oat_serie
 /* Whether the value can go into its slot as it is: no check of oat_table_put would find anything. */
 static inline bool oat_series_takes(const oat_series *series, double value) {
   return (series->content == OAT_CONTENT_NUMBERS || series->content == OAT_CONTENT_OPEN) && (series->role <= OAT_TARGET || value > 0) &&
-         value - value == 0;
+         (series->role != OAT_TRIALS || value == floor(value)) && value - value == 0;
 }
+/* Whether the column may turn out to hold text. */
+static inline bool oat_series_may_hold_text(const oat_series *series) { return series->role == OAT_INPUT || series->classes > 0; }
 /* Decides what the open columns are, after so many rows. The first cell that is then wrong is the error. */
 oatgp_status oat_table_settle(oatgp_context *ctx, oat_table *table, size_t rows);
 /* Takes the first rows of columns that are categories out of what was kept until that was known. Once, after the open columns are settled. */
@@ -88,8 +94,8 @@ oatgp_status oat_table_recall(oatgp_context *ctx, oat_table *table);
 oatgp_status oat_table_reserve(oatgp_context *ctx, oat_table *table, size_t rows);
 /* Takes out the rows with missing values, if they are to be dropped. */
 oatgp_status oat_table_drop(oatgp_context *ctx, oat_table *table);
-/* After the last row: refuses a file without rows or inputs, and says which columns are categories. Texts of which nearly every row has
- * its own are left out, unless they were asked for. */
+/* After the last row: refuses a file without rows or inputs, and says which columns are categories and what classes the target has. Texts
+ * of which nearly every row has its own are left out, unless they were asked for. */
 oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_read);
 /* The failure of a value that is missing. */
 oatgp_status oat_table_missing(oatgp_context *ctx, const oat_table *table, const oat_series *series);
@@ -99,11 +105,12 @@ void oat_table_tell_unseen(oatgp_context *ctx, const oat_table *table);
 oatgp_status oat_table_to_data(oatgp_context *ctx, oat_table *table, size_t rows, oatgp_data **out);
 void oat_table_free(oat_table *table); /* takes {0} too */
 
-/* Which columns are used, and as what (roles.c): by the settings target, inputs, weights, noise_variance. */
+/* Which columns are used, and as what (roles.c): by the settings target, inputs, factors, weights, noise_variance, trials,
+ * exposure; likelihood says whether the target may have classes. */
 oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *settings, oat_table *table);
 /* Those of earlier data. In a file with a header by name; a file without header must have either exactly d columns
- * (taken in order, no target) or as many as the file that they are from (the same places, of the target, weights and
- * noise variances too). */
+ * (taken in order, no target) or as many as the file that they are from (the same places, of the target, weights, noise variances, trials
+ * and exposure too). */
 oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_table *table);
 
 #endif
