@@ -188,7 +188,7 @@ static oatgp_status make_rows(oatgp_context *ctx, const oatgp_model *model, cons
   TRY(oat_new(ctx, model->d, sizeof *column, &column));
   TRY(oat_model_match_inputs(ctx, model, data, column));
   TRY(oat_model_recode(ctx, model, data, column, &recode));
-  const oat_seen_as as = {&model->scaling, column, recode, target, model->p};
+  const oat_seen_as as = {&model->scaling, column, recode, target, model->p, model->likelihood != NULL};
   TRY(oat_rows_from_data(ctx, data, &as, out));
 done:
   oat_model_recode_free(recode, model->d);
