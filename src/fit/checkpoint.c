@@ -462,7 +462,7 @@ static oatgp_status read_sites(const oat_fit_run *f, const oat_tensors *file) {
   }
   PASS_ON(oat_tensors_get(f->ctx, file, SITES, 2 * n, 0, &sites));
   for (size_t i = 0; i < n; i++) {
-    right = right && isfinite(sites[i]) && sites[n + i] > 0 && isfinite(sites[n + i]);
+    right = right && isfinite(sites[i]) && sites[n + i] != 0 && isfinite(sites[n + i]);
   }
   if (!right) {
     return damaged(f->ctx, file->path, "the targets and variances that stand for its rows are no numbers");

@@ -50,6 +50,18 @@ static oatgp_status look(settling *s, bool *accepted) {
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
+/* No step leads on. Where the likelihood is not log-concave, the exact GP's sites may be held by their bounds, and the bound of the evidence
+ * that they have is what there is: the sites go back to where it was largest. */
+static oatgp_status rest(settling *s) {
+  bool accepted;
+  if (s->objective->config.likelihood->log_concave) {
+    return OATGP_NUMERIC;
+  }
+  PASS_ON(s->objective->device->table->sites_move(s->objective->device, 0, false));
+  PASS_ON(look(s, &accepted));
+  return accepted ? OATGP_OK : OATGP_NUMERIC;
+}
+
 static oatgp_status settle_from_here(settling *s) {
   const oat_device *device = s->objective->device;
   bool accepted = false;
@@ -63,7 +75,7 @@ static oatgp_status settle_from_here(settling *s) {
   for (size_t rounds = 1; !(accepted && is_settled(s->objective, rounds)); rounds++) {
     s->step = accepted ? fmin(2 * s->step, 1) : s->step / 2;
     if (s->step < SHORTEST || rounds == MOST_ROUNDS) {
-      return OATGP_NUMERIC;
+      return rest(s);
     }
     TRY(device->table->sites_move(s->objective->device, s->step, accepted));
     TRY(look(s, &accepted));

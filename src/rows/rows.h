@@ -67,7 +67,8 @@ oatgp_status oat_rows_join(oatgp_context *ctx, const oat_rows *a, const oat_rows
 oatgp_status oat_rows_find(oatgp_context *ctx, const oat_rows *rows, const oat_rows *among, size_t *index, bool *all);
 /* Rows with answers, and sites of their own; all else is borrowed. */
 oatgp_status oat_rows_with_sites(oatgp_context *ctx, const oat_rows *rows, oat_rows **out);
-/* The sites of such rows: n targets of f, less what is given of it, and n variances. Setting them needs positive variances. */
+/* The sites of such rows: n targets of f, less what is given of it, and n variances. Where the
+ * likelihood is not log-concave, a variance may be negative. */
 void oat_rows_get_sites(const oat_rows *rows, double *sites);
 void oat_rows_set_sites(oat_rows *rows, const double *sites);
 /* `count` random rows, copied; all of them in their order if there are no more. */

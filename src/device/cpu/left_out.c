@@ -23,10 +23,10 @@ typedef struct term {
   double w, leave;
 } term;
 
-/* leave is at least 1 / (1 + w q), which it would be if there were no other row. */
+/* leave is at least 1 / (1 + w q), which it would be if there were no other row. (The site of an answer may have a negative w.) */
 static term term_of(const job *j, double noise, double prior, double q, double s) {
   const double left = oat_cpu_left(prior, q), w = 1 / (noise + j->sparse->alpha * left);
-  return (term){noise, left, s, w, fmax(1 - w * s, 1 / (1 + w * q))};
+  return (term){noise, left, s, w, w > 0 ? fmax(1 - w * s, 1 / (1 + w * q)) : 1 - w * s};
 }
 
 /* y - mean of row i; `fit` has what the model makes of each column, n apart, and `e` room for as many. */

@@ -7,8 +7,8 @@
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
 
-#define LEAST_PRECISION 1e-10     /* of a site whose answer says next to nothing */
-#define LEAST_SHARE 1e-4          /* of the precision that a row has at its own best f, where log p is not concave */
+#define LEAST_PRECISION 1e-10 /* of a site whose answer says next to nothing */
+#define LEAST_SHARE 1e-4      /* in the exact GP, where log p is not concave: of the precision that the row has at its own best f */
 #define MOST_PRECISION 1e200
 enum { VALUE, SLOPE, CHANGE, OWN, SUMS = OWN + OAT_OWN_MOST };
 
@@ -30,15 +30,18 @@ static oat_answers answers_of(const oat_row_block *b) {
 
 /* ---- what the rows ask for --------------------------------------------------------------------------------------- */
 
-/* The least precision of a site: so that the posterior of all is one, whatever a single row says. */
-static double least_precision(const job *j, const oat_row_block *b, size_t i) {
+/* A site's precision is never 0, but may be negative where log p is not concave: what counts is that of all rows together. */
+static double precision_of(double asked) { return copysign(fmin(fmax(fabs(asked), LEAST_PRECISION), MOST_PRECISION), asked); }
+
+/* The covariance of the exact GP's rows has the sites' variances on its diagonal, so that all of them have to be positive there. */
+static double exact_precision(const job *j, const oat_row_block *b, size_t i, double asked) {
   double target, noise;
   if (j->look->response.likelihood->log_concave) {
-    return LEAST_PRECISION;
+    return precision_of(asked);
   }
   oat_response_sites(&j->look->response, &(oat_answers){1, answer_of(b, OAT_ANSWER_Y) + i, answer_of(b, OAT_ANSWER_TRIALS) + i}, &target,
                      &noise);
-  return answer_of(b, OAT_ANSWER_TIMES)[i] * LEAST_SHARE / noise;
+  return fmin(fmax(asked, fmax(answer_of(b, OAT_ANSWER_TIMES)[i] * LEAST_SHARE / noise, LEAST_PRECISION)), MOST_PRECISION);
 }
 
 /* Expectations of a block's rows, whose m and s are in the columns of their sites; row[1] has then E, and the next sites dm and ds. */
@@ -61,7 +64,7 @@ static void ask(const job *j, const oat_row_block *b, double *sums) {
   double *next = site_of(b, OAT_SITE_NEXT), *precision = site_of(b, OAT_SITE_NEXT + 1);
   for (size_t i = 0; i < b->n; i++) {
     const double now = 1 / b->noise_scale[i], f = m[i] - base[i], dm = times[i] * next[i], asked = -2 * times[i] * precision[i];
-    precision[i] = fmin(fmax(asked, least_precision(j, b, i)), MOST_PRECISION);
+    precision[i] = j->sparse != NULL ? precision_of(asked) : exact_precision(j, b, i, asked);
     next[i] = dm + precision[i] * f;
     sums[VALUE] += times[i] * value[i];
     sums[SLOPE] += dm;
@@ -206,7 +209,8 @@ static void move_chunk(void *self, size_t lane, size_t item) {
       to[i] = next[i];
       to[i + n] = next[i + n];
     }
-    put_site(g->rows, i, from[i] + g->step * (to[i] - from[i]), from[i + n] + g->step * (to[i + n] - from[i + n]));
+    const double precision = g->step < 1 ? from[i + n] + g->step * (to[i + n] - from[i + n]) : to[i + n];
+    put_site(g->rows, i, g->step < 1 ? from[i] + g->step * (to[i] - from[i]) : to[i], precision_of(precision));
   }
 }
 
@@ -219,7 +223,7 @@ static void begin_chunk(void *self, size_t lane, size_t item) {
     double target, noise;
     const oat_answers row = {1, answer_of(&b, OAT_ANSWER_Y) + i, answer_of(&b, OAT_ANSWER_TRIALS) + i};
     oat_response_sites(g->response, &row, &target, &noise);
-    const double precision = fmin(fmax(answer_of(&b, OAT_ANSWER_TIMES)[i] / noise, LEAST_PRECISION), MOST_PRECISION);
+    const double precision = precision_of(answer_of(&b, OAT_ANSWER_TIMES)[i] / noise);
     put_site(g->rows, i, (target - answer_of(&b, OAT_ANSWER_BASE)[i]) * precision, precision);
   }
 }

@@ -23,7 +23,7 @@ static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, doub
   }
   for (size_t i = 0; i < b->n; i++) {
     scalar[OAT_SUM_W] += w[i];
-    scalar[OAT_LOG_LAMBDA] -= log(w[i]);
+    scalar[OAT_LOG_LAMBDA] -= log(fabs(w[i]));
   }
 }
 
@@ -74,7 +74,27 @@ static void add_right_sides(const oat_cpu_job *j, const oat_cpu_block *b, oat_su
   }
 }
 
-/* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. */
+static bool any_negative(size_t n, const double *w) {
+  bool any = false;
+  for (size_t i = 0; i < n; i++) {
+    any = any || w[i] < 0;
+  }
+  return any;
+}
+
+/* T = diag(by) V */
+static oat_view scale_rows(const oat_cpu_job *j, const oat_cpu_block *b, const double *by) {
+  const oat_view t = {oat_cpu_own(j->cpu)->t, b->v.rows, b->v.columns, b->v.rows};
+  for (size_t c = 0; c < t.columns; c++) {
+    for (size_t i = 0; i < t.rows; i++) {
+      t.a[i + c * t.ld] = by[i] * b->v.a[i + c * b->v.ld];
+    }
+  }
+  return t;
+}
+
+/* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. Sites of answers whose likelihood is not
+ * log-concave may have a negative w: then as T^T V with T = W V. */
 static void add_products(const oat_cpu_job *j, const oat_cpu_block *b, double beta, oat_sums *sums) {
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const double *w = l->row[1];
@@ -82,17 +102,15 @@ static void add_products(const oat_cpu_job *j, const oat_cpu_block *b, double be
     oat_syrk(w[0], oat_as_const(b->v), beta, oat_square(sums->vwv, j->sparse->k));
     return;
   }
-  oat_view t = {l->t, b->v.rows, b->v.columns, b->v.rows};
+  if (any_negative(b->v.rows, w)) {
+    oat_gemm(1, oat_as_const(scale_rows(j, b, w)), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, beta, oat_square(sums->vwv, j->sparse->k));
+    return;
+  }
   double *root = l->row[2];
-  for (size_t i = 0; i < t.rows; i++) {
+  for (size_t i = 0; i < b->v.rows; i++) {
     root[i] = sqrt(w[i]);
   }
-  for (size_t c = 0; c < t.columns; c++) {
-    for (size_t i = 0; i < t.rows; i++) {
-      t.a[i + c * t.ld] = root[i] * b->v.a[i + c * b->v.ld];
-    }
-  }
-  oat_syrk(1, oat_as_const(t), beta, oat_square(sums->vwv, t.columns));
+  oat_syrk(1, oat_as_const(scale_rows(j, b, root)), beta, oat_square(sums->vwv, j->sparse->k));
 }
 
 static void add_block(void *self, size_t lane, size_t item) {
