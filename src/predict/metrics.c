@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define HALF_LOG_2PI 0.91893853320467274178
 
@@ -139,6 +140,51 @@ double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p
     add(&inside, isnan(distance) || isnan(limit) ? NAN : distance <= limit);
   }
   return result(&inside) / (double)n;
+}
+
+double oat_quantile_coverage(size_t n, const double *below, const double *up_to, double p) {
+  const double least = 0.5 - 0.5 * p, most = 0.5 + 0.5 * p;
+  total inside = {0};
+  for (size_t i = 0; i < n; i++) {
+    add(&inside, isnan(below[i]) || isnan(up_to[i]) ? NAN : up_to[i] >= least && below[i] < most);
+  }
+  return result(&inside) / (double)n;
+}
+
+double oat_brier(size_t n, const double *y, const double *p) {
+  total squares = {0};
+  for (size_t i = 0; i < n; i++) {
+    add(&squares, (p[i] - y[i]) * (p[i] - y[i]));
+  }
+  return result(&squares) / (double)n;
+}
+
+static int by_p(const void *a, const void *b) {
+  const oat_scored *const first = a, *const second = b;
+  return (first->p > second->p) - (first->p < second->p);
+}
+
+/* Each group of equal p has as many rows with y = 1 and 0 as it has; `zeros` of y = 0 came before. */
+double oat_auc(size_t n, const double *y, const double *p, oat_scored *order) {
+  double zeros = 0, ones = 0, wins = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (isnan(p[i])) {
+      return NAN;
+    }
+    order[i] = (oat_scored){p[i], y[i]};
+  }
+  qsort(order, n, sizeof *order, by_p);
+  for (size_t i = 0; i < n;) {
+    double here[2] = {0, 0};
+    const double value = order[i].p;
+    for (; i < n && order[i].p == value; i++) {
+      here[order[i].y == 1]++;
+    }
+    wins += here[1] * (zeros + 0.5 * here[0]);
+    zeros += here[0];
+    ones += here[1];
+  }
+  return zeros > 0 && ones > 0 ? wins / zeros / ones : NAN;
 }
 
 /* r - 1 - log r of the ratio r = (a / b)^2, without cancellation where they are close and without overflow where they
