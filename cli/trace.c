@@ -37,9 +37,9 @@ static void end(cli *c, cli_json *json) {
   }
 }
 
-/* Gaussian answers have noise; others have parameters of their own, and sites, which take at least one round to settle. */
+/* Gaussian answers have noise; others have parameters of their own (perhaps none of them), and sites that settle in rounds. */
 static void put_likelihood(cli_json *json, const oatgp_event *event) {
-  if (event->site_rounds == 0) {
+  if (event->likelihood_parameters == NULL) {
     cli_json_number(json, "tau", event->tau);
     return;
   }
