@@ -279,8 +279,8 @@ struct oat_device_table {
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
   /* After sums at the same point: 2 N K^2; not collapsed 3 N K^2, and 2 N K^2 more for s. */
   oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
-  /* Sites from the rows' answers alone. */
-  oatgp_status (*sites_begin)(oat_device *device, const oat_response *response);
+  /* Sites to begin with: of each row at the f that suits it best or, if it is not NaN, of all rows at f = level beside what is given of it. */
+  oatgp_status (*sites_begin)(oat_device *device, const oat_response *response, double level);
   /* After sums at this point: m, s and the sites that q asks for are kept. N K^2, and the expectations. */
   oatgp_status (*sites_look)(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look);
   /* The same for the exact GP, after exact_quadratic: 2 N^3 / 3. */

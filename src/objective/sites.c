@@ -6,9 +6,12 @@
 #include <string.h>
 
 #define SHORTEST 1e-4  /* step */
-#define ROUNDING 1e-11 /* of the bound, relative to its size: less is no fall */
+#define LONGEST 64.0
+#define SLOW 0.7       /* of the change is left after a step: it could have been longer */
+#define ROUNDING 1e-10 /* of the bound, relative to its size: less is no fall */
 enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 };
 #define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
+#define NEAR 1e-2        /* where no step leads on, such a change is */
 
 oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
@@ -24,7 +27,7 @@ double oat_objective_constant(const oat_objective *objective, const oat_rows *ro
   if (tau != NULL) {
     *tau = 1;
   }
-  return oat_rows_constant_answers(rows, &response);
+  return oat_rows_constant_answers(rows, &response, NULL);
 }
 
 /* A search for the fixed point under way. */
@@ -50,21 +53,29 @@ static oatgp_status look(settling *s, bool *accepted) {
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
-/* No step leads on. Where the likelihood is not log-concave, the exact GP's sites may be held by their bounds, and the bound of the evidence
- * that they have is what there is: the sites go back to where it was largest. */
+/* The length of the next step. Far out in the tails of a likelihood whole steps are all alike, and there are many to go: then they grow. */
+static double next_step(const settling *s, bool accepted, double before) {
+  if (!accepted) {
+    return s->step > 1 ? 1 : s->step / 2;
+  }
+  const bool slow = s->objective->look.change > SLOW * before;
+  return s->step < 1 ? fmin(2 * s->step, 1) : slow ? fmin(2 * s->step, LONGEST) : 1;
+}
+
+/* No step leads on: rounding errors hide what is left to gain. (Where the likelihood is not log-concave, the exact GP's sites may be held by
+ * their bounds.) The sites go back to where the bound was largest. */
 static oatgp_status rest(settling *s) {
   bool accepted;
-  if (s->objective->config.likelihood->log_concave) {
-    return OATGP_NUMERIC;
-  }
   PASS_ON(s->objective->device->table->sites_move(s->objective->device, 0, false));
   PASS_ON(look(s, &accepted));
-  return accepted ? OATGP_OK : OATGP_NUMERIC;
+  const bool near = s->objective->look.change <= NEAR || !s->objective->config.likelihood->log_concave;
+  return accepted && near ? OATGP_OK : OATGP_NUMERIC;
 }
 
 static oatgp_status settle_from_here(settling *s) {
   const oat_device *device = s->objective->device;
   bool accepted = false;
+  double before = HUGE_VAL; /* the change of the round before */
   oatgp_status status = OATGP_OK;
   s->value = -HUGE_VAL;
   s->step = 1;
@@ -73,7 +84,8 @@ static oatgp_status settle_from_here(settling *s) {
     return OATGP_NUMERIC;
   }
   for (size_t rounds = 1; !(accepted && is_settled(s->objective, rounds)); rounds++) {
-    s->step = accepted ? fmin(2 * s->step, 1) : s->step / 2;
+    s->step = next_step(s, accepted, before);
+    before = s->objective->look.change;
     if (s->step < SHORTEST || rounds == MOST_ROUNDS) {
       return rest(s);
     }
@@ -95,7 +107,13 @@ oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, 
     status = settle_from_here(&s);
   }
   if (status == OATGP_NUMERIC) { /* from the answers alone */
-    objective->device->table->sites_begin(objective->device, &objective->look.response);
+    objective->device->table->sites_begin(objective->device, &objective->look.response, NAN);
+    status = settle_from_here(&s);
+  }
+  if (status == OATGP_NUMERIC) { /* from a constant, where answers side by side are too far from each other for that */
+    double level;
+    oat_rows_constant_answers(objective->config.rows, &objective->look.response, &level);
+    objective->device->table->sites_begin(objective->device, &objective->look.response, level);
     status = settle_from_here(&s);
   }
   objective->sited = status == OATGP_OK;

@@ -175,7 +175,7 @@ oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_
 oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
 oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, const oat_response *response, double *density);
-oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response);
+oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response, double level);
 oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look);
 oatgp_status oat_cpu_exact_sites_look(oat_device *device, oat_site_look *look);
 oatgp_status oat_cpu_sites_move(oat_device *device, double step, bool accept);

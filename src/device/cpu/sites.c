@@ -184,6 +184,7 @@ double oat_cpu_answer_density(const oat_response *response, const oat_row_block 
 typedef struct moving {
   const oat_rows *rows;
   const oat_response *response;
+  double level; /* of f, or NaN */
   double step;
   bool accept;
 } moving;
@@ -192,6 +193,20 @@ typedef struct moving {
 static void put_site(const oat_rows *rows, size_t i, double weighted, double precision) {
   rows->owned[rows->r - rows->owned + (ptrdiff_t)i] = weighted / precision;
   rows->owned[rows->noise_scale - rows->owned + (ptrdiff_t)i] = 1 / precision;
+}
+
+/* A step of more than 1 goes on in the target and in the logarithm of the precision, as sites do that move along the tail of a
+ * likelihood. */
+static void step_site(const moving *g, size_t i, const double *from, const double *to) {
+  if (g->step > 1 && from[1] > 0 && to[1] > 0) {
+    const double target = from[0] / from[1] + g->step * (to[0] / to[1] - from[0] / from[1]);
+    const double precision = precision_of(from[1] * pow(to[1] / from[1], g->step));
+    put_site(g->rows, i, target * precision, precision);
+  } else {
+    const double step = fmin(g->step, 1);
+    put_site(g->rows, i, step < 1 ? from[0] + step * (to[0] - from[0]) : to[0],
+             precision_of(step < 1 ? from[1] + step * (to[1] - from[1]) : to[1]));
+  }
 }
 
 static void move_chunk(void *self, size_t lane, size_t item) {
@@ -209,9 +224,17 @@ static void move_chunk(void *self, size_t lane, size_t item) {
       to[i] = next[i];
       to[i + n] = next[i + n];
     }
-    const double precision = g->step < 1 ? from[i + n] + g->step * (to[i + n] - from[i + n]) : to[i + n];
-    put_site(g->rows, i, g->step < 1 ? from[i] + g->step * (to[i] - from[i]) : to[i], precision_of(precision));
+    step_site(g, i, (const double[]){from[i], from[i + n]}, (const double[]){to[i], to[i + n]});
   }
+}
+
+/* Where f is m: the natural parameters of the site that the row asks for there, and 0 variance. */
+static void site_at(const oat_response *response, const oat_answers *row, double m, double *target, double *noise) {
+  const double s = 0;
+  double value, dm, ds;
+  oat_response_expect(response, row, &(oat_latent){&m, &s}, &(oat_expectations){.value = &value, .dm = &dm, .ds = &ds});
+  *noise = 1 / fmax(-2 * ds, LEAST_PRECISION);
+  *target = m + *noise * dm;
 }
 
 static void begin_chunk(void *self, size_t lane, size_t item) {
@@ -221,10 +244,15 @@ static void begin_chunk(void *self, size_t lane, size_t item) {
   (void)lane;
   for (size_t i = part.first; i < part.first + part.count; i++) {
     double target, noise;
+    const double base = answer_of(&b, OAT_ANSWER_BASE)[i];
     const oat_answers row = {1, answer_of(&b, OAT_ANSWER_Y) + i, answer_of(&b, OAT_ANSWER_TRIALS) + i};
-    oat_response_sites(g->response, &row, &target, &noise);
+    if (isnan(g->level)) {
+      oat_response_sites(g->response, &row, &target, &noise);
+    } else {
+      site_at(g->response, &row, base + g->level, &target, &noise);
+    }
     const double precision = precision_of(answer_of(&b, OAT_ANSWER_TIMES)[i] / noise);
-    put_site(g->rows, i, (target - answer_of(&b, OAT_ANSWER_BASE)[i]) * precision, precision);
+    put_site(g->rows, i, (target - base) * precision, precision);
   }
 }
 
@@ -235,9 +263,9 @@ static void over_chunks(const oat_cpu *cpu, void (*item)(void *self, size_t lane
   oat_loop_run(&loop);
 }
 
-oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response) {
+oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response, double level) {
   const oat_cpu *cpu = oat_cpu_of(device);
-  over_chunks(cpu, begin_chunk, &(moving){.rows = cpu->rows, .response = response});
+  over_chunks(cpu, begin_chunk, &(moving){.rows = cpu->rows, .response = response, .level = level});
   return OATGP_OK;
 }
 
