@@ -10,7 +10,7 @@
 #include "model/model.h"
 #include "objective/sparse.h"
 
-#define SITE_TOL 1e-6 /* of sites in a fit: the bound is then within some 1e-12 a row of its largest value at these parameters */
+#define SITE_TOL 1e-5 /* of sites in a fit: the bound is then within about 1e-10 nats a row of its largest value at these parameters */
 enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction to those of a row in the fit */
 
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SITE_TOL 3e-4 /* of sites: the bound is then within about 1e-7 nats a row of its largest value at these parameters */
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
 enum { PUSHES = 4, MORE_NOISE = 8 };
 
@@ -66,6 +67,7 @@ static oat_objective_config objective_config(const oat_attempt *a) {
   config.rows = a->rows;
   config.jitter = oat_full_rounding(oat_rows_total(a->rows));
   config.soft = false;
+  config.site_tol = fmax(SITE_TOL, config.site_tol);
   config.memory = INT64_MAX;
   config.where.threads = a->threads;
   return config;

@@ -90,14 +90,17 @@ static double log_product(const void *with, double f) {
   return terms_at(&x->r, f).curve.value - 0.5 * distance * distance / x->f.s;
 }
 
-/* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. */
+/* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. Nothing is left where the prior has fallen
+ * further than the log density can have risen. */
 static double beta_predictive(const oat_row_call *call, oat_answer answer, oat_belief f) {
   const product x = {row_of(call->response->parameters[0], answer.y), f};
   if (!(f.s > 0)) {
     return terms_at(&x.r, f.m).curve.value;
   }
-  const double best = best_f(&x.r), width = 1 / sqrt(fmax(1 / f.s - terms_at(&x.r, best).curve.second, 1 / f.s));
-  const oat_integrand integrand = {log_product, &x, fmin(best, f.m), best, fmax(best, f.m), fmin(0.7 * width, 0.7)};
+  const double best = best_f(&x.r), sd = sqrt(f.s), rise = terms_at(&x.r, best).curve.value - terms_at(&x.r, f.m).curve.value;
+  const double far = oat_clip(best, f.m - sd * sqrt(2 * (rise + 45)), f.m + sd * sqrt(2 * (rise + 45)));
+  const double width = 1 / sqrt(1 / f.s + fmax(-terms_at(&x.r, best).curve.second, 0));
+  const oat_integrand integrand = {log_product, &x, fmin(far, f.m), far, fmax(far, f.m), fmin(0.7 * width, 0.7)};
   return oat_log_integral(&integrand) - OAT_LOG_ROOT_2PI - 0.5 * log(f.s);
 }
 

@@ -243,15 +243,15 @@ static bool ordinal_valid(size_t levels, double y, double trials) {
 static double probit_start(size_t levels, const oat_answer_moments *moments, double *parameters) {
   (void)levels;
   (void)parameters;
-  return oat_normal_inverse(oat_clip(moments->mean, 1e-3, 1 - 1e-3));
+  return oat_normal_quantile(oat_clip(moments->mean, 1e-3, 1 - 1e-3));
 }
 
 /* Cuts at the quantiles of the shares up to each level, the first moved to 0. */
 static double ordinal_start(size_t levels, const oat_answer_moments *moments, double *parameters) {
-  double share = moments->shares[0], first = oat_normal_inverse(oat_clip(share, 1e-3, 1 - 1e-3)), last = first;
+  double share = moments->shares[0], first = oat_normal_quantile(oat_clip(share, 1e-3, 1 - 1e-3)), last = first;
   for (size_t j = 1; j + 1 < levels; j++) {
     share += moments->shares[j];
-    const double cut = oat_normal_inverse(oat_clip(share, 1e-3, 1 - 1e-3));
+    const double cut = oat_normal_quantile(oat_clip(share, 1e-3, 1 - 1e-3));
     parameters[j - 1] = oat_clip(cut - last, 0.02, 10);
     last = cut;
   }

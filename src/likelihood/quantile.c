@@ -86,11 +86,11 @@ static double root(const search *s, double low, double high) {
   }
   for (int k = 0; k < 300 && high - low > 2e-14 * fmax(1, fmax(fabs(low), fabs(high))); k++) {
     const double share = at_high > at_low ? at_low / (at_low - at_high) : 0.5;
-    const double x = k % 3 == 2 || !(share > 0 && share < 1) ? 0.5 * (low + high) : low + share * (high - low);
-    if (!(x > low && x < high)) {
-      break;
-    }
+    const double guess = low + share * (high - low), x = k % 3 < 2 && guess > low && guess < high ? guess : 0.5 * (low + high);
     const double value = excess(s, x);
+    if (!(x > low && x < high) || fabs(value) < 1e-15) {
+      return x;
+    }
     if (value < 0) {
       at_high *= last < 0 ? 0.5 : 1;
       low = x;
