@@ -24,7 +24,7 @@
 
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
 #define OTHER_SITES 1e-4 /* the same where they are sites, which are settled with a tolerance */
-#define OTHER_ANSWERS 1e-3 /* standard deviations of f by which the slope of log p(y) may differ from that of its site */
+#define OTHER_ANSWERS 0.02 /* standard deviations of f by which the slope of log p(y) may differ from that of its site */
 
 /* One value for each row, in the data's units: y - mean, and the standard deviation of an observation there. Of answers that are not
  * Gaussian, in the model's unit: the error of the site's target, and the variance of f. */
@@ -249,7 +249,7 @@ static oatgp_status ask_for_sites(const leaving *l, const oat_rows *sited) {
   oatgp_status status = OATGP_OK;
   config.fits = true;
   TRY(oat_device_open(l->ctx, &config, sited, &device));
-  TRY(device->table->sites_begin(device, &look.response));
+  TRY(device->table->sites_begin(device, &look.response, NAN));
   TRY(device->table->sites_look(device, &sparse, &q, &look));
   TRY(device->table->sites_move(device, 1, true));
 done:
