@@ -23,7 +23,7 @@
 #include "util/memory.h"
 
 #define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
-#define OTHER_SITES 1e-4 /* the same where they are sites, which are settled with a tolerance */
+#define OTHER_SITES 1e-4 /* the same where they are sites, which are settled with a tolerance, and for each row */
 #define OTHER_ANSWERS 0.02 /* standard deviations of f by which the slope of log p(y) may differ from that of its site */
 
 /* One value for each row, in the data's units: y - mean, and the standard deviation of an observation there. Of answers that are not
@@ -86,19 +86,21 @@ static oatgp_status refuse_rows(oatgp_context *ctx, const char *why) {
   return oat_fail(ctx, OATGP_DATA, "these are not the rows that the model was fitted to: %s; leave-one-out needs them all", why);
 }
 
-/* Two sums over the rows that the model's sums have, too: of the targets, and of the targets with what the knots make of the inputs. Of
- * sites some terms may be negative, so that their sum says less than their number. */
+/* Two sums over the rows that the model's sums have, too: of the targets, and of the targets with what the knots make of the inputs. The
+ * first says nothing of sites, whose targets may be anywhere where their precision is next to 0. */
 static oatgp_status recognise(const leaving *l, const oat_left_out *found) {
   const oatgp_model *model = l->model;
   const size_t k = model->k;
   const double rwr = *oat_sums_over(model->sums, k, model->p).rwr, explained = oat_dot(k, l->c_all, l->c_all);
-  const bool sites = model->likelihood != NULL;
-  const double most = sites ? OTHER_SITES * (fabs(rwr) + model->number[OAT_NUMBER_N]) : OTHER_ROWS * rwr;
-  if (!(fabs(found->squares - rwr) <= most)) {
-    return refuse_rows(l->ctx, sites ? "their answers differ, or some of them came by an update (--refit makes all of them rows of a fit)"
-                                     : "their targets or weights differ");
+  if (model->likelihood != NULL) {
+    return fabs(found->products - explained) <= OTHER_SITES * (explained + model->number[OAT_NUMBER_N])
+               ? OATGP_OK
+               : refuse_rows(l->ctx, "their inputs or answers differ, or some of them came by an update (--refit fits to all of them)");
   }
-  return fabs(found->products - explained) <= most ? OATGP_OK : refuse_rows(l->ctx, "their inputs differ");
+  if (!(fabs(found->squares - rwr) <= OTHER_ROWS * rwr)) {
+    return refuse_rows(l->ctx, "their targets or weights differ");
+  }
+  return fabs(found->products - explained) <= OTHER_ROWS * rwr ? OATGP_OK : refuse_rows(l->ctx, "their inputs differ");
 }
 
 /* From the model's unit to the data's. */
