@@ -42,7 +42,8 @@ typedef struct score_column {
   size_t place; /* in oatgp_scores */
 } score_column;
 
-#define SCORE(name) {#name, offsetof(oatgp_scores, name)}
+#define SCORE(name) \
+  { #name, offsetof(oatgp_scores, name) }
 enum { SCORES = 5 };
 
 static const score_column *columns_for(const char *likelihood) {
@@ -50,7 +51,7 @@ static const score_column *columns_for(const char *likelihood) {
   static const score_column classes[SCORES] = {SCORE(log_loss), SCORE(brier), SCORE(accuracy), SCORE(auc), SCORE(deviance)};
   static const score_column levels[SCORES] = {SCORE(mean_nlp), SCORE(accuracy), SCORE(rmse), SCORE(deviance), SCORE(coverage95)};
   static const score_column others[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(deviance), SCORE(coverage95)};
-  return strcmp(likelihood, "gaussian") == 0           ? gaussian
+  return strcmp(likelihood, "gaussian") == 0        ? gaussian
          : strncmp(likelihood, "bernoulli", 9) == 0 ? classes
          : strcmp(likelihood, "ordinal") == 0       ? levels
                                                     : others;

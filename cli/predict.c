@@ -443,10 +443,12 @@ const cli_verb cli_predict = {
     .details =
         "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
         "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
-        "in its order. With a likelihood other than the Gaussian they are mean (of 0 and 1: probability), sd, lower and upper of the answer, "
+        "in its order. With a likelihood other than the Gaussian they are mean (of 0 and 1: probability), sd, lower and upper of the "
+        "answer, "
         "and latent_mean and latent_sd of the function behind it; an ordinal answer has the probability of each level, p_LEVEL, too. lower "
         "and upper are quantiles of the answer, or, of 0 and 1, the interval of the probability. With --latent they are mean, sd, lower "
-        "and upper of the function, without the exposure. Rows are read, predicted and written some at a time, so that DATA may be larger than the memory (but not with "
+        "and upper of the function, without the exposure. Rows are read, predicted and written some at a time, so that DATA may be larger "
+        "than the memory (but not with "
         "--samples, --cov, --parts without --over, or --json without -o). With --parts, mean_PART and sd_PART are the effects of a "
         "covariance that is a sum: the posterior of each summand less its average over rows. They and one level add up to the mean. A file "
         "appears when it is complete; an interrupted run leaves none.",

@@ -11,7 +11,8 @@ typedef struct line {
   const char *meaning;
 } line;
 
-#define LINE(name, meaning) {#name, offsetof(oatgp_scores, name), meaning}
+#define LINE(name, meaning) \
+  { #name, offsetof(oatgp_scores, name), meaning }
 
 static const line gaussian[] = {
     LINE(rmse, "root mean squared error of the mean"),
@@ -131,7 +132,8 @@ const cli_verb cli_score = {
     .positionals = {"MODEL", "DATA"},
     .usage = "[--target COL] [--against MODEL2] [OPTIONS]",
     .details =
-        "DATA has the model's inputs and its target, found by name if it has a header, else by place; '-' is standard input. A model with a "
+        "DATA has the model's inputs and its target, found by name if it has a header, else by place; '-' is standard input. A model with "
+        "a "
         "likelihood other than the Gaussian is scored by the probability (or density) of the answers, integrated over the function: log "
         "loss, Brier score, accuracy and AUC of 0 and 1, deviance and coverage of others.",
     .example =

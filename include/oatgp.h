@@ -330,10 +330,10 @@ typedef struct oatgp_model_info {
                                             them the model holds its rows */
   size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   const oatgp_parameter *parameters;
-  const char *likelihood;   /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
-  size_t likelihood_count;  /* of its own parameters */
+  const char *likelihood;  /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
+  size_t likelihood_count; /* of its own parameters */
   const oatgp_parameter *likelihood_parameters;
-  size_t answer_levels;     /* of an ordinal answer; 0 for others */
+  size_t answer_levels;          /* of an ordinal answer; 0 for others */
   const char *kernel_candidates; /* of a fit with kernel auto, a line for each: the kernel, a tab, and the mean negative log density of the
                                   * rows left out; "" for others */
   const char *trials, *exposure; /* names of those columns; "" if there are none */

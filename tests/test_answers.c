@@ -15,9 +15,11 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"bernoulli-logit", false, false, {0}},       {"bernoulli-probit", false, false, {0}}, {"binomial-logit", true, false, {0}},
-    {"poisson", false, true, {0}},                {"negative-binomial", false, true, {3}}, {"gamma", false, true, {2.5}},
-    {"student-t", false, false, {0.5, 4}},        {"beta", false, false, {9}},             {"ordinal", false, false, {0.8, 1.1}},
+    {"bernoulli-logit", false, false, {0}},  {"bernoulli-probit", false, false, {0}},
+    {"binomial-logit", true, false, {0}},    {"poisson", false, true, {0}},
+    {"negative-binomial", false, true, {3}}, {"gamma", false, true, {2.5}},
+    {"student-t", false, false, {0.5, 4}},   {"beta", false, false, {9}},
+    {"ordinal", false, false, {0.8, 1.1}},
 };
 
 static bool is(const example *e, const char *likelihood) { return strcmp(e->likelihood, likelihood) == 0; }
@@ -138,10 +140,7 @@ static double mean_given(const row *r, double f) {
     }
     return sum;
   }
-  return is(r->e, "student-t")             ? f
-         : is(r->e, "bernoulli-probit")    ? normal_cdf(f)
-         : r->e->exposure                  ? exp(f)
-                                           : r->trials * logistic(f);
+  return is(r->e, "student-t") ? f : is(r->e, "bernoulli-probit") ? normal_cdf(f) : r->e->exposure ? exp(f) : r->trials * logistic(f);
 }
 
 static double square_given(const row *r, double f) {
@@ -621,7 +620,8 @@ static void refuse_rows_of(scratch *s, const char *approx) {
   expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, other, NULL, &scores), "answers differ");
   expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, few, NULL, &scores), "was fitted to 40 rows and these data have 9");
   other->own_y[5] = 2.5;
-  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, other, NULL, &scores), "of row 6 is 2.5, but with likelihood poisson it has to be");
+  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, other, NULL, &scores),
+                  "of row 6 is 2.5, but with likelihood poisson it has to be");
   expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, model, other, NULL, &scores), "of row 6 is 2.5");
   oatgp_model_free(model);
   oatgp_data_free(data);

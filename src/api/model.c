@@ -101,8 +101,8 @@ oatgp_status oatgp_predict_answers(oatgp_context *ctx, const oatgp_model *model,
   return oat_predict_answers(ctx, model, data, out);
 }
 
-oatgp_status oatgp_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
-                                          uint64_t seed, double *samples) {
+oatgp_status oatgp_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
+                                          double *samples) {
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, samples));
   return oat_predict_answer_samples(ctx, model, data, count, seed, samples);

@@ -18,7 +18,7 @@ typedef struct validation {
   const oat_likelihood *likelihood;
   size_t width;        /* columns of what is known of rows that were held out */
   double *held, *part; /* n x width: of all rows, NaN before they are predicted; of some of them */
-  size_t done;            /* rows predicted */
+  size_t done;         /* rows predicted */
   bool stopped;
 } validation;
 

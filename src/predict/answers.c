@@ -31,12 +31,8 @@ static oat_span part_of(size_t n, size_t item) {
 
 static void over_parts(const oatgp_context *ctx, size_t n, void (*item)(void *self, size_t lane, size_t item), void *self) {
   const size_t parts = (n + PART - 1) / PART;
-  oat_loop_run(&(oat_loop){.items = parts,
-                           .lanes = oat_lanes_for(parts),
-                           .threads = ctx->at_work,
-                           .flops = ROW_FLOPS * (double)n,
-                           .item = item,
-                           .self = self});
+  oat_loop_run(&(oat_loop){
+      .items = parts, .lanes = oat_lanes_for(parts), .threads = ctx->at_work, .flops = ROW_FLOPS * (double)n, .item = item, .self = self});
 }
 
 /* m and s of the rows in the model's unit, the logarithm of the exposure included. */

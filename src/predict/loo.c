@@ -22,8 +22,8 @@
 #include "util/lanes.h"
 #include "util/memory.h"
 
-#define OTHER_ROWS 1e-6 /* relative difference of sums of squares from which on the rows are others than those of the fit */
-#define OTHER_SITES 1e-4 /* the same where they are sites, which are settled with a tolerance, and for each row */
+#define OTHER_ROWS 1e-6    /* relative difference of sums of squares from which on the rows are others than those of the fit */
+#define OTHER_SITES 1e-4   /* the same where they are sites, which are settled with a tolerance, and for each row */
 #define OTHER_ANSWERS 0.02 /* standard deviations of f by which the slope of log p(y) may differ from that of its site */
 
 /* One value for each row, in the data's units: y - mean, and the standard deviation of an observation there. Of answers that are not
@@ -381,7 +381,7 @@ static oatgp_status leave_data(const leaving *l, const left_rows *out) {
   oat_rows *seen = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_model_rows(l->ctx, l->model, l->data, &seen));
-  TRY(l->model->neighbours > 0         ? leave_each_kept(l, seen, out)
+  TRY(l->model->neighbours > 0       ? leave_each_kept(l, seen, out)
       : l->model->likelihood != NULL ? leave_each_answer(l, seen, out)
                                      : leave_each(l, seen, out));
 done:

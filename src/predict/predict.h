@@ -65,7 +65,9 @@ enum {
   OAT_HELD_COLUMNS
 };
 
-static inline size_t oat_held_columns(const oat_likelihood *likelihood) { return likelihood != NULL ? OAT_HELD_COLUMNS : OAT_HELD_GAUSSIAN; }
+static inline size_t oat_held_columns(const oat_likelihood *likelihood) {
+  return likelihood != NULL ? OAT_HELD_COLUMNS : OAT_HELD_GAUSSIAN;
+}
 /* The columns of rows with a target that the model predicts; the target may not be one that the likelihood cannot have. */
 oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *columns);
 /* The same for answers that are not Gaussian, with f as it is given: in the model's unit, the logarithm of the exposure included. */
