@@ -66,8 +66,9 @@ static double golden_answer(const char *name, const table *counts, const table *
     return counts->a[i];
   }
   return strcmp(name, "student-t") == 0 ? y->a[i]
-         : strcmp(name, "gamma") == 0   ? cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "gamma_y"), (int)i)->valuedouble
-                                        : counts->a[i + counts->rows];
+         : strcmp(name, "gamma") == 0
+             ? cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "gamma_y"), (int)i)->valuedouble
+             : counts->a[i + counts->rows];
 }
 
 static void golden_rows(answers *a, const cJSON *record, const cJSON *targets) {
@@ -339,7 +340,7 @@ static void awkward_problems(void **state) {
         const oatgp_status status = oat_objective_evaluate(objective, &(oat_point){a.theta, a.z}, &value, &gradient);
         if (status != OATGP_OK) {
           print_error("%s, kind %d, seed %d: sigma %g, change %g after %zu rounds", a.likelihood->name, kind, seed, a.theta[OAT_SIGMA],
-                      objective->look.change, objective->rounds);
+                   objective->look.change, objective->rounds);
         }
         by[i] += objective->rounds;
         rounds += objective->rounds;
@@ -349,8 +350,7 @@ static void awkward_problems(void **state) {
       }
     }
   }
-  for (size_t i = 0; i < OAT_LIKELIHOODS; i++)
-    print_message("%s %zu\n", oat_likelihood_at(i)->name, by[i] / 120);
+  for (size_t i = 0; i < OAT_LIKELIHOODS; i++) print_message("%s %zu\n", oat_likelihood_at(i)->name, by[i] / 120);
   print_message("%zu problems, %.1f rounds on average, at most %zu\n", problems, (double)rounds / (double)problems, most);
   oatgp_context_free(ctx);
 }

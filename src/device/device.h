@@ -129,15 +129,15 @@ typedef struct oat_row_predictions {
 
 /* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
 typedef struct oat_left_out {
-  const double *lb;             /* factor of B */
-  const double *c;              /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
-  size_t columns;               /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
-  const double *coefficient;    /* p */
-  const oat_gls *gls;           /* their normal equations; NULL for one column */
-  bool explained;               /* the variance has what the knots explain alone (dic) */
-  bool latent;                  /* the variance is that of f, without the row's noise */
+  const double *lb;          /* factor of B */
+  const double *c;           /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
+  size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
+  const double *coefficient; /* p */
+  const oat_gls *gls;        /* their normal equations; NULL for one column */
+  bool explained;            /* the variance has what the knots explain alone (dic) */
+  bool latent;               /* the variance is that of f, without the row's noise */
   const oat_response *response; /* of rows with answers, whose densities are those of the answers; NULL for Gaussian ones */
-  double *error;                /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
+  double *error;             /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
   double *variance;
   double density;           /* sums: of the log densities */
   double squares, products; /* sum w r^2; sum w r times what the model makes of r */

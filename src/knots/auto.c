@@ -327,8 +327,7 @@ static bool trial_is_due(const oat_search *s) {
 
 /* Knots alone are on the way to many: what they leave may be local. */
 static bool neighbours_are_due(const oat_search *s) {
-  return s->settings.exact && !oat_rows_have_answers(s->objective->config.rows) && s->state.round == GREEDY && s->state.k >= DUE_KNOTS &&
-         *s->subset > 0 && s->state.best_value > -HUGE_VAL;
+  return s->settings.exact && !oat_rows_have_answers(s->objective->config.rows) && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 && s->state.best_value > -HUGE_VAL;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */

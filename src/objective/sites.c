@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SHORTEST 1e-4 /* step */
+#define SHORTEST 1e-4  /* step */
 #define LONGEST 64.0
 #define SLOW 0.7       /* of the change is left after a step: it could have been longer */
 #define ROUNDING 1e-10 /* of the bound, relative to its size: less is no fall */
@@ -15,7 +15,8 @@ enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 };
 
 oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
-  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)), config->levels};
+  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
+                        config->levels};
 }
 
 double oat_objective_constant(const oat_objective *objective, const oat_rows *rows, const double *theta, double *tau) {
