@@ -387,8 +387,8 @@ static void check_quantiles(const example *e, double m, double s) {
       assert_true(oat_answer_valid(oat_likelihood_at(e->id), e->levels, y, e->trials));
       assert_true(cdf_of(e, y, m, s) >= p[j]);
       assert_true(cdf_of(e, y - 1, m, s) < p[j]);
-    } else if (y > 0 && !(e->id == OAT_BETA && (y > 1 - 1e-9))) { /* y near 1 has too few digits to tell p */
-      check_apart(cdf_of(e, y, m, s), p[j], 1e-11, e, y, m, s);
+    } else if (fabs(y) > 1e-300 && !(e->id == OAT_BETA && (y > 1 - 1e-9))) { /* y near 0 or 1 has too few digits to tell p */
+      check_apart(cdf_of(e, y, m, s), p[j], 1e-10, e, y, m, s);
     }
   }
 }
@@ -696,7 +696,7 @@ static void gamma_family(void **state) {
     assert_near(terms.first, x * oat_digamma(1 + x), 1e-14 * (1 + x));
     assert_near(oat_log_less_digamma(x), log(x) - oat_digamma(x), 4e-15 * (20 + 1 / x));
     const long double stirling = lgammal(1 + (long double)x) - (x + 0.5L) * logl(x) + x - 0.918938533204672741780329736L;
-    assert_near(oat_stirling_rest(x), (double)stirling, 1e-14 + 1e-18 * x * log(2 + x));
+    assert_near(oat_stirling_rest(x), (double)stirling, 2e-14 + 1e-18 * x * log(2 + x));
   }
   for (double x = 0.1; x < 50; x *= 1.3) {
     const long double h = 1e-3L, z = x;

@@ -84,23 +84,23 @@ typedef struct product {
   oat_belief f;
 } product;
 
-static double log_product(const void *with, double f) {
-  const product *x = with;
-  const double distance = f - x->f.m;
-  return terms_at(&x->r, f).curve.value - 0.5 * distance * distance / x->f.s;
+/* x = f - m */
+static double log_product(const void *with, double x) {
+  const product *p = with;
+  return terms_at(&p->r, p->f.m + x).curve.value - 0.5 * x / p->f.s * x;
 }
 
 /* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. Nothing is left where the prior has fallen
  * further than the log density can have risen. */
 static double beta_predictive(const oat_row_call *call, oat_answer answer, oat_belief f) {
-  const product x = {row_of(call->response->parameters[0], answer.y), f};
+  const product p = {row_of(call->response->parameters[0], answer.y), f};
+  const oat_curve at_m = terms_at(&p.r, f.m).curve;
   if (!(f.s > 0)) {
-    return terms_at(&x.r, f.m).curve.value;
+    return at_m.value;
   }
-  const double best = best_f(&x.r), sd = sqrt(f.s), rise = terms_at(&x.r, best).curve.value - terms_at(&x.r, f.m).curve.value;
-  const double far = oat_clip(best, f.m - sd * sqrt(2 * (rise + 45)), f.m + sd * sqrt(2 * (rise + 45)));
-  const double width = 1 / sqrt(1 / f.s + fmax(-terms_at(&x.r, best).curve.second, 0));
-  const oat_integrand integrand = {log_product, &x, fmin(far, f.m), far, fmax(far, f.m), fmin(0.7 * width, 0.7)};
+  const double best = best_f(&p.r), reach = sqrt(f.s) * sqrt(2 * (fmax(terms_at(&p.r, best).curve.value - at_m.value, 0) + 45));
+  const double far = oat_clip(best - f.m, -reach, reach), width = 1 / sqrt(1 / f.s + fmax(-terms_at(&p.r, best).curve.second, 0));
+  const oat_integrand integrand = {log_product, &p, fmin(far, 0), far, fmax(far, 0), 0.7 * fmin(width, 1)};
   return oat_log_integral(&integrand) - OAT_LOG_ROOT_2PI - 0.5 * log(f.s);
 }
 

@@ -84,7 +84,7 @@ static double root(const search *s, double low, double high) {
   if (!(at_low < 0)) {
     return low;
   }
-  for (int k = 0; k < 300 && high - low > 2e-14 * fmax(1, fmax(fabs(low), fabs(high))); k++) {
+  for (int k = 0; k < 300 && high - low > 1e-12 * fmax(1, fmax(fabs(low), fabs(high))); k++) {
     const double share = at_high > at_low ? at_low / (at_low - at_high) : 0.5;
     const double guess = low + share * (high - low), x = k % 3 < 2 && guess > low && guess < high ? guess : 0.5 * (low + high);
     const double value = excess(s, x);
