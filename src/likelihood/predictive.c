@@ -1,7 +1,8 @@
-/* The predictive log density of a log-concave likelihood: log of the integral of exp(g(f)) N(f; m, s), g = log p(y | .).
+/* The predictive log density of a log-concave likelihood: log of the integral of exp(g(f)) N(f; m, s), where g(f) is
+ * log p(y | f).
  *
- * The integrand is log-concave, too. Its mode is found first: the sum begins there, with steps by the curvature there, and is relative to the
- * value there, so that it neither misses nor overflows. */
+ * The integrand is log-concave, too. Its mode is found first: the sum begins there, with steps by the curvature
+ * there, and is relative to the value there, so that it neither misses nor overflows. */
 #include <math.h>
 
 #include "likelihood/quadrature.h"
@@ -32,7 +33,8 @@ static double beyond(const product *p, double direction) {
   return direction * step;
 }
 
-/* Newton's method, and halving where it leaves the interval or has not halved it in three steps. The mode need not be exact. */
+/* Newton's method, and halving where it leaves the interval or has not halved it in three steps. The mode need not
+ * be exact. */
 static double mode_of(const product *p) {
   const double far = beyond(p, slope_of(p, 0) > 0 ? 1 : -1);
   double low = fmin(0, far), high = fmax(0, far), x = 0, before = high - low;

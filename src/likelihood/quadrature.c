@@ -6,7 +6,7 @@
 #include "kernel/vector.h"
 #include "likelihood/special.h"
 
-/* ---- expectations ------------------------------------------------------------------------------------------------- */
+/* ---- expectations ------------------------------------------------------------------------------------------------ */
 
 /* Nodes z = (k + 1/2 - count / 2) step in units of the deviation. */
 typedef struct grid {
@@ -53,7 +53,7 @@ oat_expected oat_expect_nodes(oat_belief belief, oat_nodes_fn fn, const void *ro
   return sum;
 }
 
-/* ---- logarithms of integrals -------------------------------------------------------------------------------------- */
+/* ---- logarithms of integrals ------------------------------------------------------------------------------------- */
 
 /* A sum of exponentials, relative to the largest so far. */
 typedef struct log_sum {
@@ -61,6 +61,9 @@ typedef struct log_sum {
 } log_sum;
 
 static void add(log_sum *total, double log_value) {
+  if (!(log_value > -HUGE_VAL)) {
+    return;
+  }
   if (log_value > total->largest) {
     total->sum = total->sum * exp(total->largest - log_value) + 1;
     total->largest = log_value;
