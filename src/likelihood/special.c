@@ -1,9 +1,10 @@
 /* Special functions, see special.h.
  *
- * The gamma family: arguments below 9 are raised by Gamma(z) = Gamma(z + 8) / (z (z + 1) .. (z + 7)), and Stirling's series has all digits from there on.
- * erfcx: (1 + 2 x) erfcx(x) is a polynomial of degree 24 in t = (x - 4) / (x + 4), from its Chebyshev series, whose next coefficient is
- * 8e-18. Incomplete gamma: the power series, the continued fraction, and Temme's uniform expansion for shapes above 10^4. Incomplete beta:
- * the continued fraction of DLMF 8.17.22. */
+ * The gamma family: arguments below 9 are raised by Gamma(z) = Gamma(z + 8) / (z (z + 1) .. (z + 7)), and
+ * Stirling's series has all digits from there on. erfcx: (1 + 2 x) erfcx(x) is a polynomial of degree 24 in t = (x
+ * - 4) / (x + 4), from its Chebyshev series, whose next coefficient is 8e-18. Incomplete gamma: the power series,
+ * the continued fraction, and Temme's uniform expansion for shapes above 10^4. Incomplete beta: the continued
+ * fraction of DLMF 8.17.22. */
 #include "likelihood/special.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@
 #include "kernel/vector.h"
 #include "oat_config.h"
 
-/* ---- gamma family ------------------------------------------------------------------------------------------------- */
+/* ---- gamma family ------------------------------------------------------------------------------------------------ */
 
 /* sum_k B_2k / (2k (2k - 1) x^(2k - 1)), x >= 8 */
 static double stirling_series(double x) {
@@ -53,7 +54,8 @@ static double trigamma_series(double z) {
   return (1 + 0.5 / z + sum * v) / z;
 }
 
-/* z raised by 8 where it is below 9: the product of what it went through, and the sums of the inverses and of their squares. */
+/* z raised by 8 where it is below 9: the product of what it went through, and the sums of the inverses and of their
+ * squares. */
 typedef struct raised {
   double z, product, inverses, squares;
 } raised;
@@ -104,7 +106,7 @@ double oat_log_choose(double n, double y) {
   return share + 0.5 * log(n / many / few) - OAT_LOG_ROOT_2PI + oat_stirling_rest(n) - oat_stirling_rest(few) - oat_stirling_rest(many);
 }
 
-/* ---- incomplete gamma --------------------------------------------------------------------------------------------- */
+/* ---- incomplete gamma -------------------------------------------------------------------------------------------- */
 
 /* log(1 + x) - x without the loss of digits of small x */
 static double log1p_less(double x) {
@@ -124,7 +126,8 @@ static double log_gamma_weight(double a, double x) {
   return a * log1p_less((x - a) / a) - 0.5 * log(a) - OAT_LOG_ROOT_2PI - oat_stirling_rest(a);
 }
 
-/* P(G > x) by N. M. Temme, The asymptotic expansion of the incomplete gamma functions, SIAM J. Math. Anal. 10 (1979). */
+/* P(G > x) by N. M. Temme, The asymptotic expansion of the incomplete gamma functions, SIAM J. Math. Anal. 10
+ * (1979). */
 static double gamma_above_large(double a, double x) {
   const double mu = (x - a) / a, eta = copysign(sqrt(-2 * log1p_less(mu)), mu), half = 0.5 * a * eta * eta;
   if (half > 700 || fabs(eta) > 0.5) {
@@ -186,7 +189,7 @@ double oat_gamma_cdf(double shape, double x, bool above) {
   return fmin(1, above == series ? 1 - value : value);
 }
 
-/* ---- incomplete beta ---------------------------------------------------------------------------------------------- */
+/* ---- incomplete beta --------------------------------------------------------------------------------------------- */
 
 /* I_x(a, b) for x below the mean, by Lentz's method. */
 static double beta_fraction(double a, double b, double x) {
@@ -223,7 +226,7 @@ double oat_beta_cdf(double a, double b, double x, double rest) {
   return fmax(0, 1 - weight * beta_fraction(b, a, rest) / b);
 }
 
-/* ---- normal distribution ------------------------------------------------------------------------------------------ */
+/* ---- normal distribution ----------------------------------------------------------------------------------------- */
 
 static inline double erfcx_one(double x) {
   static const double p[] = {
@@ -258,47 +261,22 @@ double oat_log_normal_cdf(double x) {
   return x < 0 ? log(0.5 * erfcx_one(u)) - u * u : log1p(-0.5 * erfc(u));
 }
 
-/* ---- normal quantile: Wichura's algorithm AS 241 (Applied Statistics 37, 1988), PPND16 --------------------------- */
-
-/* numerator(x) / denominator(x), coefficients from the lowest power on. */
-typedef struct rational {
-  double numerator[8], denominator[8];
-} rational;
-
-static const rational centre = {{3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-                                 4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
-                                {1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
-                                 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
-static const rational tail = {{1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
-                               1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
-                              {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
-                               1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}};
-static const rational far_tail = {
-    {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1, 2.65321895265761230930e-2,
-     1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7},
-    {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
-     1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15}};
-
-static double polynomial(const double coefficient[8], double x) {
-  double value = coefficient[7];
-  for (int i = 6; i >= 0; i--) {
-    value = value * x + coefficient[i];
-  }
-  return value;
-}
-
-static double rational_at(const rational *of, double x) { return polynomial(of->numerator, x) / polynomial(of->denominator, x); }
-
+/* Newton's method on log Phi, which is concave: it goes up to the root from the left, where Phi(x) <= exp(-x^2 / 2)
+ * / 2 lets it begin. */
 double oat_normal_quantile(double p) {
-  if (!(p > 0 && p < 1)) {
-    return NAN;
+  if (p > 0.5) {
+    return -oat_normal_quantile(1 - p);
   }
-  const double from_half = p - 0.5;
-  if (fabs(from_half) <= 0.425) {
-    return from_half * rational_at(&centre, 0.180625 - from_half * from_half);
+  const double wanted = log(p);
+  double x = -sqrt(-2 * (wanted + log(2)));
+  for (int k = 0; k < 50; k++) {
+    const double hazard = 2 / (OAT_ROOT_2PI * erfcx_one(-x * OAT_ROOT_HALF)), step = (wanted - oat_log_normal_cdf(x)) / hazard;
+    x = fmin(0, x + step);
+    if (fabs(step) <= 1e-15 * fmax(1, -x)) {
+      break;
+    }
   }
-  const double r = sqrt(-log(from_half < 0 ? p : 1 - p));
-  return copysign(r <= 5 ? rational_at(&tail, r - 1.6) : rational_at(&far_tail, r - 5), from_half);
+  return x;
 }
 
 double oat_log_normal_between(double a, double b) {

@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-#include "likelihood/special.h" /* the normal quantile */
-
 /* A normal distribution for each row. Variances would leave the range of a double where the target's unit is its root. */
 typedef struct oat_gaussian {
   const double *mean, *sd;
@@ -29,5 +27,8 @@ double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p
 /* Mean over rows of KL(p || q). With p the full GP and q the sparse one it is the paper's AUKL.
  * Standard deviations must be positive. */
 double oat_mean_kl(size_t n, oat_gaussian p, oat_gaussian q);
+
+/* The standard normal quantile to about 1e-15 relative; NaN outside (0, 1). */
+double oat_normal_quantile(double p);
 
 #endif
