@@ -330,10 +330,10 @@ typedef struct oatgp_model_info {
                                             them the model holds its rows */
   size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   const oatgp_parameter *parameters;
-  const char *likelihood;   /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
-  size_t likelihood_count;  /* of its own parameters */
+  const char *likelihood;  /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
+  size_t likelihood_count; /* of its own parameters */
   const oatgp_parameter *likelihood_parameters;
-  size_t answer_levels;     /* of an ordinal answer; 0 for others */
+  size_t answer_levels;          /* of an ordinal answer; 0 for others */
   const char *kernel_candidates; /* of a fit with kernel auto, a line for each: the kernel, a tab, and the mean negative log density of the
                                   * rows left out; "" for others */
   const char *trials, *exposure; /* names of those columns; "" if there are none */
@@ -420,7 +420,8 @@ OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_mod
  * Each array has as many values as data has rows, or is NULL. Exposure and trials are those of the data, or 1. */
 typedef struct oatgp_answers {
   double *mean, *sd;               /* of y: the probability of 1, the expected count, the expected level ...; sd infinite where it is */
-  double *lower, *upper;           /* quantiles of y, the interval between them having at least the probability `interval` */
+  double *lower, *upper;           /* quantiles of y, the interval between them having at least the probability `interval`; of a Bernoulli
+                                    * answer, whose quantiles are 0 or 1, those of its probability: the link at the quantiles of f */
   double *latent_mean, *latent_sd; /* of f, with the logarithm of the exposure */
   double *levels;                  /* rows x answer_levels, row after row: the probability of each level of an ordinal answer */
   double interval;                 /* such as 0.95; must be in (0, 1) where lower or upper is wanted */
@@ -465,7 +466,7 @@ typedef struct oatgp_scores {
   double deviance;                       /* mean of 2 (log p(y) of the saturated model - log predictive probability of y) */
 } oatgp_scores;
 
-/* data needs a target. against may be NULL; it must have been trained on the same input names. */
+/* data needs a target. against may be NULL; it must have been trained on the same input names, and both models must be Gaussian. */
 OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                                    oatgp_scores *out);
 
@@ -479,7 +480,9 @@ typedef struct oatgp_held_out {
 } oatgp_held_out;
 
 /* Leave-one-out in closed form: every row as the model predicts it when that row is left out, at the model's parameters and knots (those
- * were chosen with it). It is exact for the model's joint distribution of all rows. data are the rows of the fit, in any order for a
+ * were chosen with it). It is exact for the model's joint distribution of all rows; with a likelihood that is not Gaussian, for that of the
+ * Gaussian sites which stand for the rows, at their values with all rows (really without a row, those of its neighbours would move a
+ * little). A model that rows were added to by oatgp_update then is refused. data are the rows of the fit, in any order for a
  * sparse model, in theirs for the full GP; others are refused.
  * O(rows x knots^2), with neighbours that of an evaluation, O(rows^3) for the full GP. rows and scores may be NULL. */
 OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
@@ -517,7 +520,9 @@ OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, c
 
 /* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
  * estimated mean and objective included (a mean that was that of the fit's targets stays). A model with neighbours puts the new rows last
- * and makes the sums of all rows again. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
+ * and makes the sums of all rows again. With a likelihood that is not Gaussian, the new rows get sites beside those of the old ones, which
+ * stay as they are, with a note; the objective then is the old one and the change of the bound in which the old sites stand for their
+ * answers: an estimate. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
 /* Fits on from a model: data are all rows, old and new. What the model is (approx, neighbours, kernel, mean, scaling, jitter, what is
  * fixed) comes from the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
@@ -545,7 +550,8 @@ typedef struct oatgp_certificate {
 /* Sees the bounds so far after every iteration and some times a second during one; a result other than 0 ends it with them. */
 typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
 
-/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning. Uses the settings tol,
+/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning, and a model with a
+ * likelihood that is not Gaussian is refused. Uses the settings tol,
  * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes
  * O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
  * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as

@@ -234,7 +234,7 @@ says answers2.csv "0,1,0.5,yes" "with their texts"
 works "fit classes" fit answers.csv --target answer --inputs x --likelihood bernoulli-logit --trials n --knots 8 --max-iter 15 --json -o answers.oatgp
 says err "--trials has no effect here: only --likelihood binomial-logit" "that trials are not for yes and no"
 works "info of classes" info answers.oatgp --json
-check "info has the classes" test "$(json target_levels)" = '["no", "yes"]'
+check "info has the classes" test "$(json classes)" = '["no", "yes"]'
 check "and the trials" test "$(json trials)" = '"n"'
 works "info of classes for people" info answers.oatgp
 says out "classes       no, yes" "which it lists"

@@ -135,6 +135,7 @@ typedef struct oat_left_out {
   const double *coefficient; /* p */
   const oat_gls *gls;        /* their normal equations; NULL for one column */
   bool explained;            /* the variance has what the knots explain alone (dic) */
+  bool latent;               /* the variance is that of f, without the row's noise */
   const oat_response *response; /* of rows with answers, whose densities are those of the answers; NULL for Gaussian ones */
   double *error;             /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
   double *variance;

@@ -192,6 +192,8 @@ static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_se
   TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
   oat_model_copy_scaling(&model->scaling, &setup->scaling);
   TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(oat_model_match_target(ctx, model, setup->data));
+  TRY(oat_check_answers(ctx, setup->likelihood, setup->levels, setup->data));
   TRY(oat_model_recode(ctx, model, setup->data, setup->scaling.column, &setup->recode));
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));

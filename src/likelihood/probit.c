@@ -8,6 +8,7 @@
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 #include "oat_config.h"
+#include "util/normal.h"
 
 /* The cuts of a level; infinite at the ends. */
 typedef struct cuts {

@@ -261,24 +261,6 @@ double oat_log_normal_cdf(double x) {
   return x < 0 ? log(0.5 * erfcx_one(u)) - u * u : log1p(-0.5 * erfc(u));
 }
 
-/* Newton's method on log Phi, which is concave: it goes up to the root from the left, where Phi(x) <= exp(-x^2 / 2)
- * / 2 lets it begin. */
-double oat_normal_quantile(double p) {
-  if (p > 0.5) {
-    return -oat_normal_quantile(1 - p);
-  }
-  const double wanted = log(p);
-  double x = -sqrt(-2 * (wanted + log(2)));
-  for (int k = 0; k < 50; k++) {
-    const double hazard = 2 / (OAT_ROOT_2PI * erfcx_one(-x * OAT_ROOT_HALF)), step = (wanted - oat_log_normal_cdf(x)) / hazard;
-    x = fmin(0, x + step);
-    if (fabs(step) <= 1e-15 * fmax(1, -x)) {
-      break;
-    }
-  }
-  return x;
-}
-
 double oat_log_normal_between(double a, double b) {
   if (a + b > 0) {
     return oat_log_normal_between(-b, -a);

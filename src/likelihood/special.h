@@ -36,7 +36,6 @@ void oat_erfcx_each(size_t n, const double *x, double *y);
 
 double oat_normal_cdf(double x);
 double oat_log_normal_cdf(double x);
-double oat_normal_quantile(double p); /* to about 1e-15 relative; NaN outside (0, 1) */
 /* log(Phi(b) - Phi(a)), a < b. */
 double oat_log_normal_between(double a, double b);
 
