@@ -282,6 +282,16 @@ static void extremes_are_finite(void **state) {
   }
 }
 
+/* Where an exponential would overflow, the value goes on as a line, and the derivative is that of the line. */
+static void steep_values_are_lines(void **state) {
+  (void)state;
+  const example poisson = {OAT_POISSON, {0}, 0, {0}, 1, 0}, gamma = {OAT_GAMMA, {2}, 0, {0}, 1, 0};
+  const moments a = expectation_of(&poisson, 3, 800, 1, NULL), b = expectation_of(&poisson, 3, 801, 1, NULL);
+  const moments c = expectation_of(&gamma, 3, -800, 1, NULL), d = expectation_of(&gamma, 3, -800, 3, NULL);
+  assert_near((double)((b.value - a.value) / a.dm), 1, 1e-12);
+  assert_near((double)((d.value - c.value) / c.ds), 2, 1e-12);
+}
+
 /* ---- predictive densities ---------------------------------------------------------------------------------------- */
 
 /* log of a sum over a grid that is finer than anything in it. */
@@ -527,6 +537,11 @@ static void draws_of_large_counts(void **state) {
   assert_true(fabs(squares / 5e6 - 1) < 5 * sqrt(2 / n));
   assert_true(fabs(binomial) < 4.5 * sqrt(1e9 * 3 / 16 / n));
   assert_true(isfinite(oat_response_draw(&poisson, 1000, 1, &rng)));
+  double few = 0; /* so few that a count too many would be seen */
+  for (double k = 0; k < 10 * n; k++) {
+    few += (oat_response_draw(&poisson, log(30), 1, &rng) - 30) / (10 * n);
+  }
+  assert_true(fabs(few) < 4.5 * sqrt(30 / (10 * n)));
 }
 
 /* Moments of what is a number: sums over quantiles would be rough, so the formulas' own integrals over f. */
@@ -830,6 +845,7 @@ int main(void) {
       cmocka_unit_test(parameter_slopes),
       cmocka_unit_test(derivatives_belong_to_values),
       cmocka_unit_test(extremes_are_finite),
+      cmocka_unit_test(steep_values_are_lines),
       cmocka_unit_test(predictive_densities),
       cmocka_unit_test(far_predictive_densities),
       cmocka_unit_test(large_counts),
