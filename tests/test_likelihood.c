@@ -9,6 +9,7 @@
 #include "likelihood/hinge.h"
 #include "likelihood/likelihood.h"
 #include "likelihood/special.h"
+#include "util/normal.h"
 
 /* ---- log densities, from their formulas -------------------------------------------------------------------------- */
 
