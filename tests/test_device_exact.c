@@ -66,7 +66,7 @@ static oatgp_status compute_exact(world *w, oat_device *device, result *out) {
   TRY(device->table->exact_quadratic(device, w->coefficient, &quadratic));
   TRY(device->table->exact_gradient(device, &exact, &gradient));
   TRY(oat_gls_factorise(&gls, gram, gram));
-  TRY(device->table->exact_left_out(device, &gls, &density));
+  TRY(device->table->exact_left_out(device, &gls, NULL, &density));
   put_doubles(out, LENGTH(gram), gram);
   put_doubles(out, SLOPES, slopes);
   put_doubles(out, 5, (double[]){sums.log_diagonal, quadratic, gradient.signal, gradient.noise, density});

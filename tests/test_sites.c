@@ -226,24 +226,35 @@ static void gradients(void **state) {
   oatgp_context_free(ctx);
 }
 
+/* Both say the same of rows left out; the full GP estimates the mean without them. */
+static void check_left_out(oat_objective *sparse, oat_objective *full, answers *a) {
+  double knots, rows, value, d_theta[MOST_THETA];
+  oat_gradient gradient = {d_theta, NULL};
+  assert_int_equal(oat_objective_evaluate(full, &(oat_point){a->theta, NULL}, &value, &gradient), OATGP_OK);
+  assert_int_equal(oat_full_left_out(full, &rows), OATGP_OK);
+  assert_int_equal(oat_objective_left_out(sparse, &(oat_point){a->theta, a->z}, &knots), OATGP_OK);
+  assert_nats(knots, rows, a->p == 0 && a->likelihood->log_concave ? 1e-7 : 1);
+}
+
 /* With a knot on every row the sparse bound is that of the full GP. */
 static void knots_at_rows(void **state) {
   (void)state;
   oatgp_context *ctx = oatgp_context_create();
   for (size_t i = 0; i < OAT_LIKELIHOODS; i++) {
     answers a;
-    random_rows(&a, oat_likelihood_at(i), "matern52", 1, 5 + i);
+    random_rows(&a, oat_likelihood_at(i), "matern52", i % 2, 5 + i);
     a.k = a.n;
     memcpy(a.z, a.x, a.n * INPUTS * sizeof *a.z);
     options exact = plain;
     exact.jitter = 1e-12;
     oat_objective *sparse = open_objective(ctx, &a, "vfe", &exact), *full = open_objective(ctx, &a, "full", &exact);
-    assert_nats(value_at(sparse, &a), value_at(full, &a), 1e-8);
-    double left_out[2];
-    oat_gradient gradient = {(double[MOST_THETA]){0}, NULL};
-    double value;
-    assert_int_equal(oat_objective_evaluate(full, &(oat_point){a.theta, NULL}, &value, &gradient), OATGP_OK);
-    assert_int_equal(oat_full_left_out(full, &left_out[0]), OATGP_OK);
+    const double knots = value_at(sparse, &a), rows = value_at(full, &a);
+    if (a.likelihood->log_concave) {
+      assert_nats(knots, rows, 1e-8);
+    } else { /* the full GP keeps the precisions of its sites positive, which may cost it something */
+      assert_true(knots > rows - 1e-8 && knots < rows + 0.01);
+    }
+    check_left_out(sparse, full, &a);
     oat_objective_free(sparse);
     oat_objective_free(full);
   }
@@ -326,7 +337,7 @@ static void awkward_problems(void **state) {
   (void)state;
   oatgp_context *ctx = oatgp_context_create();
   const int seeds = getenv("OATGP_TEST_VALGRIND") != NULL ? 2 : 40;
-  size_t rounds = 0, most = 0, problems = 0, by[OAT_LIKELIHOODS] = {0};
+  size_t rounds = 0, most = 0, problems = 0;
   for (size_t i = 0; i < OAT_LIKELIHOODS; i++) {
     for (int kind = 0; kind < 3; kind++) {
       for (int seed = 0; seed < seeds; seed++) {
@@ -338,11 +349,11 @@ static void awkward_problems(void **state) {
         oat_objective *objective = open_objective(ctx, &a, seed % 3 == 0 ? "full" : "vfe", &fit);
         oat_gradient gradient = {d_theta, NULL};
         const oatgp_status status = oat_objective_evaluate(objective, &(oat_point){a.theta, a.z}, &value, &gradient);
-        if (status != OATGP_OK) {
-          print_error("%s, kind %d, seed %d: sigma %g, change %g after %zu rounds", a.likelihood->name, kind, seed, a.theta[OAT_SIGMA],
+        const bool hopeless = a.likelihood->takes_exposure && a.theta[OAT_SIGMA] > 6; /* the expected count without knots nearby: exp(18) */
+        if (status != OATGP_OK && !(hopeless && status == OATGP_NUMERIC)) {
+          fail_msg("%s, kind %d, seed %d: sigma %g, change %g after %zu rounds", a.likelihood->name, kind, seed, a.theta[OAT_SIGMA],
                    objective->look.change, objective->rounds);
         }
-        by[i] += objective->rounds;
         rounds += objective->rounds;
         most = objective->rounds > most ? objective->rounds : most;
         problems++;
@@ -350,7 +361,6 @@ static void awkward_problems(void **state) {
       }
     }
   }
-  for (size_t i = 0; i < OAT_LIKELIHOODS; i++) print_message("%s %zu\n", oat_likelihood_at(i)->name, by[i] / 120);
   print_message("%zu problems, %.1f rounds on average, at most %zu\n", problems, (double)rounds / (double)problems, most);
   oatgp_context_free(ctx);
 }

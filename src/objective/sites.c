@@ -9,7 +9,7 @@
 #define LONGEST 64.0
 #define SLOW 0.7       /* of the change is left after a step: it could have been longer */
 #define ROUNDING 1e-10 /* of the bound, relative to its size: less is no fall */
-enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 };
+enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 }; /* the latter also are the most of a likelihood that is not log-concave */
 #define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
 #define NEAR 1e-2        /* where no step leads on, such a change is */
 
@@ -76,6 +76,7 @@ static oatgp_status settle_from_here(settling *s) {
   const oat_device *device = s->objective->device;
   bool accepted = false;
   double before = HUGE_VAL; /* the change of the round before */
+  const size_t most = s->objective->config.likelihood->log_concave ? MOST_ROUNDS : SLOW_ROUNDS;
   oatgp_status status = OATGP_OK;
   s->value = -HUGE_VAL;
   s->step = 1;
@@ -86,7 +87,7 @@ static oatgp_status settle_from_here(settling *s) {
   for (size_t rounds = 1; !(accepted && is_settled(s->objective, rounds)); rounds++) {
     s->step = next_step(s, accepted, before);
     before = s->objective->look.change;
-    if (s->step < SHORTEST || rounds == MOST_ROUNDS) {
+    if (s->step < SHORTEST || rounds == most) {
       return rest(s);
     }
     TRY(device->table->sites_move(s->objective->device, s->step, accepted));
