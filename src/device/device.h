@@ -171,6 +171,9 @@ typedef struct oat_site_look {
   double slope;       /* sum dE_i / dm_i: the derivative in a constant that is added to f */
   double change;      /* how far the sites that q asks for are from the present ones: the largest difference of dE_i/dm_i times the standard
                          deviation of f_i, and of the precision times its variance */
+  double size;        /* sum of |f_i|^2 times the precision that is asked for: what E_i may be the difference of */
+  double turn;        /* sum of these differences times those of the q that was accepted last, over the sum of the squares of the latter: 0
+                         where that is 0 */
 } oat_site_look;
 
 /* ---- the exact GP ------------------------------------------------------------------------------------------------ */
