@@ -208,8 +208,12 @@ static void measure_shape(shape s, const options *o) {
   for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && o->approx == NULL && has_all_models(s))); i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
-      const subject_choice choice = {s, s.m > 0 ? "fitc" : o->approx != NULL ? o->approx : models[i].approx, o->kernel != NULL ? o->kernel : models[i].kernel,
-                                     o->threads > 0 ? o->threads : thread_counts[j], o->noise};
+      const subject_choice choice = {s,
+                                     s.m > 0             ? "fitc"
+                                     : o->approx != NULL ? o->approx
+                                                         : models[i].approx,
+                                     o->kernel != NULL ? o->kernel : models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j],
+                                     o->noise};
       measure_model(&choice, i == 0 && s.m == 0, o);
     }
   }
@@ -218,10 +222,10 @@ static void measure_shape(shape s, const options *o) {
 int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
-    fprintf(
-        stderr,
-        "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--approx MODEL] [--kernel "
-        "KERNEL] [--noise plain|known|known-alone]\n");
+    fprintf(stderr,
+            "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--approx MODEL] "
+            "[--kernel "
+            "KERNEL] [--noise plain|known|known-alone]\n");
     return 2;
   }
   if (!o.json) {

@@ -118,7 +118,7 @@ oat_gradient_sums oat_gradient_sums_over(double *block, size_t theta, size_t k, 
 
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate
  * that the knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block
- * that starts at ee. With the candidate g_i becomes g_i - E_i^2 / s2. */
+ * that starts at ee. With the candidate g_i becomes g_i - E_i^2 / s2, or 0 if that is negative. */
 typedef struct oat_candidates {
   oat_points points; /* m of them */
   const double *v;   /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */

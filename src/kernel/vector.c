@@ -366,8 +366,8 @@ void oat_multiply_add(size_t n, const double *w, double a, const double *x, doub
 OAT_CLONES
 void oat_drops(size_t n, double a, const double *x, const double *whole, const double *least, double *y) {
   for (size_t i = 0; i < n; i++) {
-    const double t = a * x[i] * x[i], left = whole[i] - t;
-    y[i] = t / (left > least[i] ? left : least[i]);
+    const double wanted = a * x[i] * x[i], most = whole[i] - least[i], t = wanted < most ? wanted : most;
+    y[i] = t / (whole[i] - t);
   }
 }
 
