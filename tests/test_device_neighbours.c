@@ -108,7 +108,7 @@ static oatgp_status find_neighbours(world *w, oat_device *device, double *share)
   oat_covariance other = w->sparse.cov;
   other.theta = theta;
   w->sparse.alpha = 1;
-  w->sparse.trace = false;
+  w->sparse.penalty = OAT_PENALISE_NOTHING;
   oatgp_status status = OATGP_OK;
   TRY(device->table->find_neighbours(device, &other, NULL));
   TRY(device->table->find_neighbours(device, &w->sparse.cov, share));

@@ -42,6 +42,14 @@ typedef struct oat_device_config {
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
 typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDUAL_FULL } oat_residual;
 
+/* What the objective of a model with alpha = 0 takes off for g, the prior variance of the rows that the knots do not
+ * explain. */
+typedef enum oat_penalty {
+  OAT_PENALISE_NOTHING,
+  OAT_PENALISE_TRACE, /* -1/2 sum g_i / n_i: vfe */
+  OAT_PENALISE_LOG    /* -1/2 sum log(1 + g_i / n_i): tvfe */
+} oat_penalty;
+
 /* A sparse model at one point. */
 typedef struct oat_sparse {
   oat_covariance cov;
@@ -50,7 +58,7 @@ typedef struct oat_sparse {
   size_t ldz;
   const double *l; /* k x k, Cholesky factor of Kuu */
   double tau, alpha;
-  bool trace;     /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
+  oat_penalty penalty;
   bool gradient;  /* gradient sums will be asked for at this point */
   uint64_t stamp; /* tells points apart: the same stamp, the same numbers above. 0: like no other */
 } oat_sparse;
@@ -83,10 +91,11 @@ size_t oat_sums_count(size_t k, size_t p);
 oat_sums oat_sums_over(double *block, size_t k, size_t p);
 
 /* What the gradient needs of the K x K work. With alpha = 0, s and dg below have closed forms for any noise of the rows.
- * Collapsed (alpha = 0, and nobody needs dn): dKfu = diag(w) (V product + r le^T). */
+ * Collapsed (alpha = 0, and nobody needs dn): dKfu = diag(w) (V product + r le^T), and diag(h) V L^-1 more with the log
+ * penalty, whose dg_i is -h_i / 2 with h_i = 1 / (n_i + g_i). */
 typedef struct oat_adjoint {
   bool collapsed;
-  const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, else B^-1 */
+  const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, gamma 1 where the trace is penalised, else B^-1 */
   const double *e;           /* k: B^-1 b */
   const double *le;          /* k: L^-T e */
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
@@ -96,9 +105,10 @@ typedef struct oat_adjoint {
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
-  double *s;                  /* k x k: sum dv_i v_i^T; NULL when it is not wanted, or collapsed */
+  double *s;                  /* k x k: sum dv_i v_i^T; with the log penalty the lower triangle of sum h_i v_i v_i^T alone, the rest having a
+                                 closed form. NULL when it is not wanted, and collapsed without that penalty */
   double dg, dn;              /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
-                                 noise_scale_i; not collapsed only */
+                                 noise_scale_i; collapsed, what the log penalty adds to each, or 0 */
   double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
 } oat_gradient_sums;
 
@@ -108,14 +118,19 @@ oat_gradient_sums oat_gradient_sums_over(double *block, size_t theta, size_t k, 
 
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate
  * that the knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block
- * that starts at ee. */
+ * that starts at ee. With the candidate g_i becomes g_i - E_i^2 / s2, or 0 if that is negative. */
 typedef struct oat_candidates {
   oat_points points; /* m of them */
   const double *v;   /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */
+  const double *s2;  /* m: its variance given the knots */
   double *ee;        /* m: sum w E^2 */
   double *er;        /* m x (1 + p): sum w r E, for the residual and the columns of the mean's basis */
   double *ve;        /* k x m: sum w V E */
+  double *logs;      /* m: sum of the logarithms of n_i + g_i before over after; 0 without the log penalty */
 } oat_candidates;
+
+/* How many doubles the sums take. */
+static inline size_t oat_candidates_count(size_t m, size_t k, size_t p) { return m * (3 + p + k); }
 
 /* ---- a value for each row ---------------------------------------------------------------------------------------- */
 
@@ -280,7 +295,8 @@ struct oat_device_table {
   oatgp_status (*find_neighbours)(oat_device *device, const oat_covariance *cov, double *share);
   /* The sums of which the value is made: 2 N K^2 flops, with neighbours N M^2 (K + M / 3) more. */
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
-  /* After sums at the same point: 2 N K^2; not collapsed 3 N K^2, and 2 N K^2 more for s. */
+  /* After sums at the same point: 2 N K^2; not collapsed 3 N K^2, and 2 N K^2 more for s; with the log penalty N K^2 more
+   * collapsed, and N K^2 more for s. */
   oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
   /* Sites to begin with: of each row at the f that suits it best or, if it is not NaN, of all rows at f = level beside what is given of it. */
   oatgp_status (*sites_begin)(oat_device *device, const oat_response *response, double level);

@@ -356,6 +356,21 @@ double oat_weighted_squares(size_t n, const double *w, double *y) {
   return sum;
 }
 
+OAT_CLONES
+void oat_multiply_add(size_t n, const double *w, double a, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] = w[i] * y[i] + a * x[i];
+  }
+}
+
+OAT_CLONES
+void oat_drops(size_t n, double a, const double *x, const double *whole, const double *least, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    const double wanted = a * x[i] * x[i], most = whole[i] - least[i], t = wanted < most ? wanted : most;
+    y[i] = t / (whole[i] - t);
+  }
+}
+
 /* The linker chose by the same features. */
 const char *oat_simd_name(void) {
 #if OAT_HAVE_CLONES

@@ -57,8 +57,12 @@ void oat_scaled_copy(size_t n, double a, const double *x, double *y);
 void oat_add_scaled(size_t n, double a, const double *x, double *y);
 /* y_i *= w_i */
 void oat_multiply_each(size_t n, const double *w, double *y);
+/* y_i = w_i y_i + a x_i */
+void oat_multiply_add(size_t n, const double *w, double a, const double *x, double *y);
 /* p_i = a x_i y_i */
 void oat_product(size_t n, double a, const double *x, const double *y, double *p);
+/* y_i = t_i / (whole_i - t_i), t_i = a x_i^2 but no more than whole_i - least_i */
+void oat_drops(size_t n, double a, const double *x, const double *whole, const double *least, double *y);
 /* sum x_i */
 double oat_sum(size_t n, const double *x);
 

@@ -78,7 +78,7 @@ static void try_first(oat_search *s, size_t k, size_t count) {
   }
 }
 
-/* From both sides: only vfe is a bound. */
+/* From both sides: only vfe and tvfe are bounds. */
 static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= oat_auto_tolerance(s); }
 
 /* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does.
