@@ -25,12 +25,14 @@ enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares
 /* Lays a desk over memory; without memory, only its size counts, which is returned. */
 static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
   const size_t m = cpu->near.most, k = cpu->config.max_knots, d = cpu->rows->d, pairs = oat_pairs(m + 1);
-  double **const parts[] = {&out->vj,       &out->c,    &out->l, &out->x, &out->pairs[0], &out->pairs[1], &out->pairs[2],
-                            &out->pairs[3], &out->work, &out->b, &out->w, &out->points,   &out->cross};
+  const size_t square = oat_few_side(m + 1) * (m + 1);
+  double *v, **const parts[] = {&v,             &out->c,        &out->l,        &out->factor, &out->x, &out->pairs[0], &out->pairs[1],
+                                &out->pairs[2], &out->pairs[3], &out->work, &out->b,      &out->w, &out->points,   &out->cross};
   const bool other = cpu->config.predicts;
-  const size_t sizes[] = {k * m,
-                          m * m,
-                          m * m,
+  const size_t sizes[] = {m + 1, /* pointers, which are no longer than numbers */
+                          square,
+                          square,
+                          oat_pairs(m),
                           (m + 1) * d,
                           pairs,
                           pairs,
@@ -46,6 +48,7 @@ static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
     *parts[i] = memory != NULL ? memory + used : NULL;
     used += sizes[i];
   }
+  out->v = (const double **)v;
   return used;
 }
 
@@ -59,7 +62,7 @@ oat_desk oat_desk_own(const oat_cpu *cpu) {
 static void take_rows(oat_cpu *cpu) {
   oat_cpu_neighbours *near = &cpu->near;
   const size_t n = cpu->rows->n, k = cpu->config.max_knots, most = near->most;
-  const double bytes = (double)n * (double)most * (double)most * sizeof(double);
+  const double bytes = (double)n * (double)oat_pairs(most) * sizeof(double);
   oat_scratch *memory = &cpu->memory;
   near->rank = oat_take(memory, n, sizeof *near->rank);
   near->list = oat_take(memory, n * most, sizeof *near->list);
@@ -73,7 +76,7 @@ static void take_rows(oat_cpu *cpu) {
     near->a = oat_take_doubles(memory, n, k);
     near->z = oat_take_doubles(memory, n, most);
     near->theta = oat_take_doubles(memory, oat_cpu_thetas(cpu), OAT_MOST_LANES);
-    near->factor = bytes <= (double)cpu->config.memory ? oat_take_doubles(memory, n, most * most) : NULL;
+    near->factor = bytes <= (double)cpu->config.memory ? oat_take_doubles(memory, n, oat_pairs(most)) : NULL;
   }
 }
 
@@ -278,48 +281,63 @@ void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
   oat_kernel_pairs(&j->sparse->cov, (oat_points){s->at.x, points, points}, &values, s->at.work);
 }
 
-void oat_near_c(const oat_near_job *j, const oat_seat *s) {
-  const size_t m = s->m, k = j->sparse->k;
-  for (size_t b = 0; b < m; b++) {
-    memcpy(s->at.vj + b * k, oat_row_of(j->cpu->near.v, s->list[b], k), k * sizeof *s->at.vj);
-    memcpy(s->at.c + b + b * m, s->at.pairs[0] + oat_pair(m + 1, b, b), (m - b) * sizeof *s->at.c);
-    s->at.c[b + b * m] += noise_of(j, s->list[b]);
+void oat_near_take_v(const oat_near_job *j, const oat_seat *s) {
+  for (size_t a = 0; a < s->m; a++) {
+    s->at.v[a] = oat_row_of(j->cpu->near.v, s->list[a], j->sparse->k);
   }
-  oat_syrk(-1, (oat_const_view){s->at.vj, k, m, k}, 1, oat_square(s->at.c, m));
+  s->at.v[s->m] = s->v;
 }
 
-/* The factor of C. As the difference of two matrices it has the rounding errors of these, which are added to its
- * diagonal where there is next to no noise. */
+/* What the knots leave of the covariance of the neighbours and the point, and their noise. */
+static void make_c(const oat_near_job *j, const oat_seat *s) {
+  const size_t points = s->m + 1, side = oat_few_side(points);
+  for (size_t b = 0; b < points; b++) {
+    double *column = s->at.c + b + b * side;
+    memcpy(column, s->at.pairs[0] + oat_pair(points, b, b), (points - b) * sizeof *column);
+    column[0] += b < s->m ? noise_of(j, s->list[b]) : s->noise;
+  }
+  oat_few_products((oat_few){points, j->sparse->k, s->at.v}, s->at.c, side);
+}
+
+/* As the difference of two matrices C has the rounding errors of these, which are added to its diagonal where there is next to no
+ * noise. */
 bool oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
-  const double prior = s->at.pairs[0][oat_pair(s->m + 1, s->m, s->m)];
-  const double rounding = (double)(j->sparse->k + s->m) * DBL_EPSILON * prior;
-  const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 10, .most = MOST_LIFTS * rounding};
-  return oat_cholesky_lifted(s->m, s->at.c, &lifts, s->at.l, 1).pivot == 0;
+  const size_t m = s->m, side = oat_few_side(m + 1);
+  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], rounding = (double)(j->sparse->k + m) * DBL_EPSILON * prior;
+  bool done = false;
+  make_c(j, s);
+  for (double lift = 0; !done && lift <= MOST_LIFTS * rounding; lift = lift > 0 ? 10 * lift : rounding) {
+    memcpy(s->at.l, s->at.c, side * (m + 1) * sizeof *s->at.l);
+    for (size_t a = 0; a < m; a++) {
+      s->at.l[a + a * side] += lift;
+    }
+    done = oat_few_cholesky(m + 1, m, s->at.l);
+  }
+  if (done) {
+    oat_few_pack(m + 1, m, s->at.l, s->at.factor);
+  } else { /* the inverse of C is 0: the point has no neighbours */
+    memset(s->at.factor, 0, oat_pairs(m) * sizeof *s->at.factor);
+  }
+  return done;
 }
 
-void oat_near_solve(const oat_seat *s, oat_op op, double *x) { oat_solve_left(s->at.l, s->m, op, (oat_view){x, s->m, 1, s->m}, 1); }
-
+/* The factor of C with its border has L^-1 c in its last row, and behind it D. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w) {
-  const size_t k = j->sparse->k, m = s->m;
-  const oat_const_view vj = {s->at.vj, k, m, k};
+  const size_t k = j->sparse->k, m = s->m, side = oat_few_side(m + 1);
   oat_near_pairs(j, s, false);
-  oat_near_c(j, s);
-  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)];
-  double left = prior - oat_sum_products(k, s->v, s->v) + s->noise;
+  oat_near_take_v(j, s);
+  const bool done = oat_near_factorise(j, s);
   for (size_t a = 0; a < m; a++) {
-    b[a] = s->at.pairs[0][oat_pair(m + 1, m, a)];
+    b[a] = done ? -s->at.l[m + a * side] : 0;
   }
-  oat_gemv(-1, vj, OAT_TRANSPOSED, s->v, 1, b);
-  if (oat_near_factorise(j, s)) {
-    oat_near_solve(s, OAT_PLAIN, b);
-    left -= oat_sum_products(m, b, b);
-    oat_near_solve(s, OAT_TRANSPOSED, b);
-  } else {
-    memset(b, 0, m * sizeof *b);
-  }
+  oat_few_solve_back(m, s->at.factor, b);
   memcpy(w, s->v, k * sizeof *w);
-  oat_gemv(-1, vj, OAT_PLAIN, b, 1, w);
-  return fmax(left, fmax(s->noise, DBL_EPSILON * prior));
+  oat_few_add(oat_near_v(j, s), b, w);
+  for (size_t a = 0; a < m; a++) {
+    b[a] = -b[a];
+  }
+  const double left = (done ? s->at.l : s->at.c)[m + m * side];
+  return fmax(left, fmax(s->noise, DBL_EPSILON * s->at.pairs[0][oat_pair(m + 1, m, m)]));
 }
 
 void oat_near_row(const oat_near_job *j, const oat_seat *s) {
@@ -335,7 +353,7 @@ void oat_near_row(const oat_near_job *j, const oat_seat *s) {
     }
   }
   if (near->factor != NULL && j->sparse->gradient) {
-    memcpy(near->factor + s->i * near->most * near->most, s->at.l, m * m * sizeof *s->at.l);
+    memcpy(near->factor + s->i * oat_pairs(near->most), s->at.factor, oat_pairs(m) * sizeof *s->at.factor);
   }
 }
 
@@ -351,12 +369,7 @@ static void keep_v(void *self, size_t lane, size_t item) {
   (void)lane;
   oat_kernel_cross(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), block.a, block.ld, own->work);
   oat_triangle_solve(&j->cpu->kuu, OAT_TRANSPOSED, block);
-  for (size_t i = 0; i < rows.n; i++) {
-    double *v = j->cpu->near.v + (rows.first + i) * k;
-    for (size_t c = 0; c < k; c++) {
-      v[c] = block.a[i + c * block.ld];
-    }
-  }
+  oat_transpose(rows.n, k, block.a, block.ld, j->cpu->near.v + rows.first * k, k);
 }
 
 void oat_near_make_v(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -371,9 +384,7 @@ static void add_products(const oat_near_job *j, const oat_row_block *rows, bool 
   for (size_t i = 0; i < rows->n; i++) {
     const size_t row = rows->first + i;
     const double om = 1 / near->d[row], root = sqrt(om), *w = oat_row_of(near->w, row, k), *rho = near->rho + row * width;
-    for (size_t c = 0; c < k; c++) {
-      own->t[i + c * rows->n] = root * w[c];
-    }
+    oat_scaled_copy(k, root, w, own->v + i * k);
     for (size_t column = 0; column < width; column++) {
       oat_add_scaled(k, om * rho[column], w, sums->vwr + column * k);
       oat_add_scaled(width, om * rho[column], rho, sums->rwr + column * width);
@@ -381,6 +392,7 @@ static void add_products(const oat_near_job *j, const oat_row_block *rows, bool 
     sums->scalar[OAT_LOG_LAMBDA] += log(near->d[row]);
     sums->scalar[OAT_SUM_W] += om;
   }
+  oat_transpose(k, rows->n, own->v, k, own->t, rows->n);
   oat_syrk(1, (oat_const_view){own->t, rows->n, k, rows->n}, first ? 0 : 1, oat_square(sums->vwv, k));
 }
 

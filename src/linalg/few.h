@@ -1,0 +1,36 @@
+/* Algebra of a few rows of K numbers each that lie anywhere in memory, and of the small matrices that come of them. The
+ * BLAS would need them side by side, and has its price for each call. */
+#ifndef OAT_FEW_H
+#define OAT_FEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct oat_few {
+  size_t m, k;
+  const double *const *row; /* m, each of k numbers */
+} oat_few;
+
+/* c_ab -= row_a . row_b in the lower triangle of C. */
+void oat_few_products(oat_few rows, double *c, size_t ld);
+/* y_a = row_a . x */
+void oat_few_dots(oat_few rows, const double *x, double *y);
+/* y += sum_a f_a row_a */
+void oat_few_add(oat_few rows, const double *f, double *y);
+
+/* The leading dimension of a small matrix, whose columns are read and written in groups. */
+static inline size_t oat_few_side(size_t n) { return (n + 7) / 8 * 8; }
+/* The first `pivots` columns of the lower triangle become those of the Cholesky factor, with the inverse of each number on
+ * its diagonal; the rest becomes what they leave of it. The columns have oat_few_side(n) numbers, of which those above the
+ * diagonal are lost. False: a pivot is not positive. */
+bool oat_few_cholesky(size_t n, size_t pivots, double *a);
+/* The factor of m pivots, column after column from the diagonal on: m (m + 1) / 2 numbers. n is the order of the matrix. */
+void oat_few_pack(size_t n, size_t m, const double *a, double *packed);
+/* x <- L^-1 x and L^-T x, of such a factor. */
+void oat_few_solve(size_t m, const double *packed, double *x);
+void oat_few_solve_back(size_t m, const double *packed, double *x);
+
+/* b_ji = a_ij: rows x columns, both column-major. */
+void oat_transpose(size_t rows, size_t columns, const double *a, size_t lda, double *b, size_t ldb);
+
+#endif
