@@ -289,7 +289,9 @@ static oat_scaled_points scale_points(const oat_covariance *cov, oat_points x, d
     for (size_t i = 0; i < x.n; i++) {
       to[i] = (from[i] - middle) * scale;
     }
-    memset(to + x.n, 0, OAT_PAIR_GROUP * sizeof *to);
+    for (size_t i = 0; i < OAT_PAIR_GROUP; i++) {
+      to[x.n + i] = 0;
+    }
   }
   return (oat_scaled_points){x.n, cov->d, room, ld};
 }

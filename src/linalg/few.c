@@ -14,16 +14,18 @@ typedef double four_anywhere __attribute__((vector_size(32), aligned(8), may_ali
 #define INLINE static inline __attribute__((always_inline))
 #define AT(p) (*(const four_anywhere *)(p))
 #define PUT(p) (*(four_anywhere *)(p))
+#define FETCH(p) __builtin_prefetch(p, 0, 2)
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
 
-/* out_rc = a_r . b_c of four rows each. */
-INLINE void multiply_tile(size_t k, const double *const *a, const double *const *b, double out[TILE][TILE]) {
+/* out_rc = a_r . b_c of four rows each; another row is fetched. */
+INLINE void multiply_tile(size_t k, const double *const *a, const double *const *b, const double *next, double out[TILE][TILE]) {
   four sum[TILE][TILE];
   size_t i = 0;
   memset(sum, 0, sizeof sum);
   for (; i + WIDE <= k; i += WIDE) {
     four y[TILE];
+    FETCH(next + i);
     for (size_t c = 0; c < TILE; c++) {
       y[c] = AT(b[c] + i);
     }
@@ -45,21 +47,25 @@ INLINE void multiply_tile(size_t k, const double *const *a, const double *const 
 }
 
 /* Four rows from `first` on; where there are fewer, the last one again. */
-INLINE void take_tile(const oat_few *rows, size_t first, const double **out) {
+INLINE void take_tile(const oat_few *rows, const double *const *from, size_t first, const double **out) {
   for (size_t t = 0; t < TILE; t++) {
-    out[t] = rows->row[first + t < rows->m ? first + t : rows->m - 1];
+    out[t] = from[first + t < rows->m ? first + t : rows->m - 1];
   }
 }
 
+INLINE const double *const *next_of(const oat_few *rows) { return rows->next != NULL ? rows->next : rows->row; }
+
 OAT_CLONES
 void oat_few_products(oat_few rows, double *c, size_t ld) {
-  const double *a[TILE], *b[TILE];
+  const double *a[TILE], *b[TILE], *const *next = next_of(&rows);
   double out[TILE][TILE];
+  size_t fetched = 0; /* there are as many tiles as rows, or more, but for the last few */
   for (size_t i = 0; i < rows.m; i += TILE) {
-    take_tile(&rows, i, a);
+    take_tile(&rows, rows.row, i, a);
     for (size_t j = 0; j <= i; j += TILE) {
-      take_tile(&rows, j, b);
-      multiply_tile(rows.k, a, b, out);
+      take_tile(&rows, rows.row, j, b);
+      multiply_tile(rows.k, a, b, next[fetched], out);
+      fetched += fetched + 1 < rows.m;
       for (size_t t = 0; t < TILE; t++) {
         for (size_t r = i == j ? t : 0; r < TILE && i + r < rows.m; r++) {
           c[i + r + (j + t) * ld] -= out[r][t];
@@ -69,13 +75,15 @@ void oat_few_products(oat_few rows, double *c, size_t ld) {
   }
 }
 
+INLINE double sum_of(four x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+
 OAT_CLONES
 void oat_few_dots(oat_few rows, const double *x, double *y) {
   const double *a[TILE];
   for (size_t first = 0; first < rows.m; first += TILE) {
     four sum[TILE];
     size_t i = 0;
-    take_tile(&rows, first, a);
+    take_tile(&rows, rows.row, first, a);
     memset(sum, 0, sizeof sum);
     for (; i + WIDE <= rows.k; i += WIDE) {
       const four at = AT(x + i);
@@ -84,7 +92,7 @@ void oat_few_dots(oat_few rows, const double *x, double *y) {
       }
     }
     for (size_t t = 0; t < TILE && first + t < rows.m; t++) {
-      y[first + t] = (sum[t][0] + sum[t][1]) + (sum[t][2] + sum[t][3]);
+      y[first + t] = sum_of(sum[t]);
       for (size_t rest = i; rest < rows.k; rest++) {
         y[first + t] += a[t][rest] * x[rest];
       }
@@ -95,25 +103,37 @@ void oat_few_dots(oat_few rows, const double *x, double *y) {
 /* Four rows at a time, so that y is read and written once for them. */
 OAT_CLONES
 void oat_few_add(oat_few rows, const double *f, double *y) {
-  size_t first = 0;
-  for (; first + TILE <= rows.m; first += TILE) {
-    const double *a = rows.row[first], *b = rows.row[first + 1], *c = rows.row[first + 2], *d = rows.row[first + 3];
-    const double fa = f[first], fb = f[first + 1], fc = f[first + 2], fd = f[first + 3];
-#pragma omp simd
-    for (size_t i = 0; i < rows.k; i++) {
-      y[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
+  const double *a[TILE], *next[TILE];
+  for (size_t first = 0; first < rows.m; first += TILE) {
+    double factor[TILE];
+    size_t i = 0;
+    take_tile(&rows, rows.row, first, a);
+    take_tile(&rows, next_of(&rows), first, next);
+    for (size_t t = 0; t < TILE; t++) {
+      factor[t] = first + t < rows.m ? f[first + t] : 0;
     }
-  }
-  for (; first < rows.m; first++) {
-    const double *a = rows.row[first], fa = f[first];
-#pragma omp simd
-    for (size_t i = 0; i < rows.k; i++) {
-      y[i] += fa * a[i];
+    for (; i + 2 * WIDE <= rows.k; i += 2 * WIDE) {
+      four low = AT(y + i), high = AT(y + i + WIDE);
+      for (size_t t = 0; t < TILE; t++) {
+        FETCH(next[t] + i);
+        low += factor[t] * AT(a[t] + i);
+        high += factor[t] * AT(a[t] + i + WIDE);
+      }
+      PUT(y + i) = low;
+      PUT(y + i + WIDE) = high;
+    }
+    for (; i < rows.k; i++) {
+      for (size_t t = 0; t < TILE; t++) {
+        y[i] += factor[t] * a[t][i];
+      }
     }
   }
 }
 
 /* ---- small matrices ------------------------------------------------------------------------------------------------- */
+
+/* Where the group of the diagonal begins. */
+INLINE size_t group_of(size_t j) { return j / WIDE * WIDE; }
 
 /* The numbers i to i + WIDE * groups of column j less what the first `done` columns make of them. */
 INLINE void reduce_strip(size_t groups, size_t ld, size_t done, size_t i, size_t j, double *a) {
@@ -133,7 +153,7 @@ INLINE void reduce_strip(size_t groups, size_t ld, size_t done, size_t i, size_t
 }
 
 INLINE void reduce_column(size_t ld, size_t done, size_t j, double *a) {
-  size_t i = j / WIDE * WIDE;
+  size_t i = group_of(j);
   for (; ld - i >= 8 * WIDE; i += 8 * WIDE) {
     reduce_strip(8, ld, done, i, j, a);
   }
@@ -163,7 +183,7 @@ bool oat_few_cholesky(size_t n, size_t pivots, double *a) {
       return false;
     }
     const double inverse = 1 / sqrt(column[j]);
-    for (size_t i = j / WIDE * WIDE; i < ld; i += WIDE) {
+    for (size_t i = group_of(j); i < ld; i += WIDE) {
       PUT(column + i) = AT(column + i) * inverse;
     }
     column[j] = inverse;
@@ -171,38 +191,57 @@ bool oat_few_cholesky(size_t n, size_t pivots, double *a) {
   return true;
 }
 
+size_t oat_few_packed(size_t m) {
+  const size_t groups = oat_few_side(m) / WIDE;
+  return WIDE * WIDE * groups * (groups + 1) / 2;
+}
+
+OAT_CLONES
 void oat_few_pack(size_t n, size_t m, const double *a, double *packed) {
-  const size_t ld = oat_few_side(n);
+  const size_t ld = oat_few_side(n), side = oat_few_side(m);
   for (size_t j = 0; j < m; j++) {
-    memcpy(packed, a + j + j * ld, (m - j) * sizeof *packed);
-    packed += m - j;
+    const size_t begin = group_of(j);
+    for (size_t i = begin; i < side; i += WIDE) {
+      PUT(packed + i - begin) = AT(a + i + j * ld);
+    }
+    for (size_t i = begin; i < j; i++) {
+      packed[i - begin] = 0;
+    }
+    for (size_t i = m; i < side; i++) {
+      packed[i - begin] = 0;
+    }
+    packed += side - begin;
   }
 }
 
 OAT_CLONES
 void oat_few_solve(size_t m, const double *packed, double *x) {
+  const size_t side = oat_few_side(m);
   for (size_t j = 0; j < m; j++) {
-    const double at = x[j] * packed[0];
-    double *rest = x + j;
-    rest[0] = at;
-    for (size_t i = 1; i < m - j; i++) {
-      rest[i] -= at * packed[i];
+    const size_t begin = group_of(j);
+    const double at = x[j] * packed[j - begin];
+    for (size_t i = begin; i < side; i += WIDE) {
+      PUT(x + i) = AT(x + i) - at * AT(packed + i - begin);
     }
-    packed += m - j;
+    x[j] = at;
+    packed += side - begin;
   }
 }
 
 OAT_CLONES
 void oat_few_solve_back(size_t m, const double *packed, double *x) {
-  packed += m * (m + 1) / 2;
+  const size_t side = oat_few_side(m);
+  packed += oat_few_packed(m) - (side - m) * WIDE; /* the last group has as many columns as there are */
   for (size_t j = m; j-- > 0;) {
-    packed -= m - j;
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 1; i < m - j; i++) {
-      sum += packed[i] * x[j + i];
+    const size_t begin = group_of(j);
+    four sum = {0};
+    packed -= side - begin;
+    const double diagonal = packed[j - begin], at = x[j];
+    x[j] = 0;
+    for (size_t i = begin; i < side; i += WIDE) {
+      sum += AT(packed + i - begin) * AT(x + i);
     }
-    x[j] = (x[j] - sum) * packed[0];
+    x[j] = (at - sum_of(sum)) * diagonal;
   }
 }
 

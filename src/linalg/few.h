@@ -8,7 +8,8 @@
 
 typedef struct oat_few {
   size_t m, k;
-  const double *const *row; /* m, each of k numbers */
+  const double *const *row;  /* m, each of k numbers */
+  const double *const *next; /* as many that will be needed soon, and are fetched meanwhile; or NULL */
 } oat_few;
 
 /* c_ab -= row_a . row_b in the lower triangle of C. */
@@ -18,15 +19,17 @@ void oat_few_dots(oat_few rows, const double *x, double *y);
 /* y += sum_a f_a row_a */
 void oat_few_add(oat_few rows, const double *f, double *y);
 
-/* The leading dimension of a small matrix, whose columns are read and written in groups. */
-static inline size_t oat_few_side(size_t n) { return (n + 7) / 8 * 8; }
+/* The leading dimension of a small matrix, and the size of a vector with it: columns are read and written in groups of four. */
+static inline size_t oat_few_side(size_t n) { return (n + 3) / 4 * 4; }
 /* The first `pivots` columns of the lower triangle become those of the Cholesky factor, with the inverse of each number on
- * its diagonal; the rest becomes what they leave of it. The columns have oat_few_side(n) numbers, of which those above the
- * diagonal are lost. False: a pivot is not positive. */
+ * its diagonal; the rest becomes what they leave of it. Above the diagonal, and behind the last row, numbers are lost. False: a pivot is
+ * not positive. */
 bool oat_few_cholesky(size_t n, size_t pivots, double *a);
-/* The factor of m pivots, column after column from the diagonal on: m (m + 1) / 2 numbers. n is the order of the matrix. */
+/* The factor of m pivots, column after column from the group of the diagonal on, 0 above it and behind the last row. n is the order of
+ * the matrix. */
+size_t oat_few_packed(size_t m);
 void oat_few_pack(size_t n, size_t m, const double *a, double *packed);
-/* x <- L^-1 x and L^-T x, of such a factor. */
+/* x <- L^-1 x and L^-T x, of such a factor. x has oat_few_side(m) numbers, those behind the last 0. */
 void oat_few_solve(size_t m, const double *packed, double *x);
 void oat_few_solve_back(size_t m, const double *packed, double *x);
 

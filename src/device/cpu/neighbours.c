@@ -16,8 +16,10 @@
 
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
+#include "util/machine.h"
 
 #define MOST_LIFTS 1e6      /* rounding errors of C that may be added to its diagonal */
+enum { LINE = 8 };          /* numbers in a line of the cache */
 enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares of the inputs */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -25,21 +27,22 @@ enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares
 /* Lays a desk over memory; without memory, only its size counts, which is returned. */
 static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
   const size_t m = cpu->near.most, k = cpu->config.max_knots, d = cpu->rows->d, pairs = oat_pairs(m + 1);
-  const size_t square = oat_few_side(m + 1) * (m + 1);
-  double *v, **const parts[] = {&v,             &out->c,        &out->l,        &out->factor, &out->x, &out->pairs[0], &out->pairs[1],
-                                &out->pairs[2], &out->pairs[3], &out->work, &out->b,      &out->w, &out->points,   &out->cross};
+  double *v, *next,
+      **const parts[] = {
+          &v,         &next,   &out->c, &out->factor, &out->x,    &out->pairs[0], &out->pairs[1], &out->pairs[2], &out->pairs[3],
+          &out->work, &out->b, &out->w, &out->points, &out->cross};
   const bool other = cpu->config.predicts;
-  const size_t sizes[] = {m + 1, /* pointers, which are no longer than numbers */
-                          square,
-                          square,
-                          oat_pairs(m),
+  const size_t sizes[] = {m + 1,
+                          m + 1, /* pointers, which are no longer than numbers */
+                          oat_few_side(m + 1) * (m + 1),
+                          oat_few_packed(m),
                           (m + 1) * d,
                           pairs,
                           pairs,
                           pairs,
                           pairs,
                           oat_pairs_work(cpu->config.kernel, m + 1, d),
-                          m,
+                          oat_few_side(m),
                           k,
                           other ? OAT_NEAR_POINTS * k : 0,
                           other ? oat_kernel_work(cpu->config.kernel, OAT_NEAR_POINTS, k, d) : 0};
@@ -49,6 +52,7 @@ static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
     used += sizes[i];
   }
   out->v = (const double **)v;
+  out->next = (const double **)next;
   return used;
 }
 
@@ -58,25 +62,32 @@ oat_desk oat_desk_own(const oat_cpu *cpu) {
   return out;
 }
 
+/* Rows x numbers, of which any row may be wanted at any time. */
+static double *take_all(oat_cpu *cpu, size_t numbers) {
+  double *all = oat_take_doubles(&cpu->memory, cpu->rows->n, numbers);
+  oat_machine_large_pages(all, cpu->rows->n * numbers * sizeof *all);
+  return all;
+}
+
 /* What every row needs, and what gradients need besides. The factors of C are kept if the budget allows. */
 static void take_rows(oat_cpu *cpu) {
   oat_cpu_neighbours *near = &cpu->near;
   const size_t n = cpu->rows->n, k = cpu->config.max_knots, most = near->most;
-  const double bytes = (double)n * (double)oat_pairs(most) * sizeof(double);
+  const double bytes = (double)n * (double)oat_few_packed(most) * sizeof(double);
   oat_scratch *memory = &cpu->memory;
   near->rank = oat_take(memory, n, sizeof *near->rank);
   near->list = oat_take(memory, n * most, sizeof *near->list);
   near->start = oat_take(memory, n + 1, sizeof *near->start);
   near->entry = oat_take(memory, n * most, sizeof *near->entry);
-  near->w = oat_take_doubles(memory, n, k);
+  near->w = take_all(cpu, k);
   near->b = oat_take_doubles(memory, n, most);
   near->d = oat_take_doubles(memory, n, 1);
   near->rho = oat_take_doubles(memory, n, 1 + cpu->rows->p);
   if (cpu->config.fits) {
-    near->a = oat_take_doubles(memory, n, k);
+    near->a = take_all(cpu, k);
     near->z = oat_take_doubles(memory, n, most);
     near->theta = oat_take_doubles(memory, oat_cpu_thetas(cpu), OAT_MOST_LANES);
-    near->factor = bytes <= (double)cpu->config.memory ? oat_take_doubles(memory, n, oat_pairs(most)) : NULL;
+    near->factor = bytes <= (double)cpu->config.memory ? take_all(cpu, oat_few_packed(most)) : NULL;
   }
 }
 
@@ -88,8 +99,8 @@ void oat_cpu_take_neighbours(oat_cpu *cpu) {
     return;
   }
   oat_desk none;
-  cpu->near.v = oat_take_doubles(&cpu->memory, n, cpu->config.max_knots);
-  cpu->near.x = oat_take_doubles(&cpu->memory, n, cpu->rows->d);
+  cpu->near.v = take_all(cpu, cpu->config.max_knots);
+  cpu->near.x = take_all(cpu, cpu->rows->d);
   cpu->near.desk = lay(cpu, NULL, &none);
   cpu->near.desks = oat_take_doubles(&cpu->memory, cpu->near.desk, cpu->workers);
   if (!cpu->config.predicts) {
@@ -255,20 +266,28 @@ static double noise_of(const oat_near_job *j, size_t i) { return oat_block_noise
 
 oat_seat oat_seat_take(const oat_near_job *j, size_t i) {
   const oat_cpu_neighbours *near = &j->cpu->near;
-  return (oat_seat){.i = i,
-                    .m = count_of(near, i),
-                    .list = near->list + i * near->most,
-                    .x = j->all.x.a + i,
-                    .ldx = j->all.x.ld,
-                    .v = oat_row_of(near->v, i, j->sparse->k),
-                    .noise = noise_of(j, i),
-                    .at = oat_desk_own(j->cpu)};
+  oat_seat s = {.i = i,
+                .m = count_of(near, i),
+                .list = near->list + i * near->most,
+                .next = near->list + (i + 1 < j->all.n && near->rank[i + 1] >= near->most ? i + 1 : i) * near->most,
+                .x = j->all.x.a + i,
+                .ldx = j->all.x.ld,
+                .v = oat_row_of(near->v, i, j->sparse->k),
+                .noise = noise_of(j, i),
+                .at = oat_desk_own(j->cpu)};
+  if (near->factor != NULL) {
+    s.at.factor = near->factor + i * oat_few_packed(near->most);
+  }
+  return s;
 }
 
 void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
   const size_t d = j->cpu->rows->d, points = s->m + 1;
   for (size_t a = 0; a < s->m; a++) {
-    const double *x = oat_row_of(j->cpu->near.x, s->list[a], d);
+    const double *x = oat_row_of(j->cpu->near.x, s->list[a], d), *next = oat_row_of(j->cpu->near.x, s->next[a], d);
+    for (size_t input = 0; input < d; input += LINE) {
+      __builtin_prefetch(next + input);
+    }
     for (size_t input = 0; input < d; input++) {
       s->at.x[a + input * points] = x[input];
     }
@@ -284,39 +303,36 @@ void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
 void oat_near_take_v(const oat_near_job *j, const oat_seat *s) {
   for (size_t a = 0; a < s->m; a++) {
     s->at.v[a] = oat_row_of(j->cpu->near.v, s->list[a], j->sparse->k);
+    s->at.next[a] = oat_row_of(j->cpu->near.v, s->next[a], j->sparse->k);
   }
-  s->at.v[s->m] = s->v;
+  s->at.v[s->m] = s->at.next[s->m] = s->v;
 }
 
-/* What the knots leave of the covariance of the neighbours and the point, and their noise. */
-static void make_c(const oat_near_job *j, const oat_seat *s) {
+/* What the knots leave of the covariance of the neighbours and the point, and their noise. The lift is for the neighbours alone. */
+static void make_c(const oat_near_job *j, const oat_seat *s, double lift) {
   const size_t points = s->m + 1, side = oat_few_side(points);
   for (size_t b = 0; b < points; b++) {
     double *column = s->at.c + b + b * side;
     memcpy(column, s->at.pairs[0] + oat_pair(points, b, b), (points - b) * sizeof *column);
-    column[0] += b < s->m ? noise_of(j, s->list[b]) : s->noise;
+    column[0] += b < s->m ? noise_of(j, s->list[b]) + lift : s->noise;
   }
-  oat_few_products((oat_few){points, j->sparse->k, s->at.v}, s->at.c, side);
+  oat_few_products((oat_few){points, j->sparse->k, s->at.v, s->at.next}, s->at.c, side);
 }
 
 /* As the difference of two matrices C has the rounding errors of these, which are added to its diagonal where there is next to no
  * noise. */
 bool oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
-  const size_t m = s->m, side = oat_few_side(m + 1);
+  const size_t m = s->m;
   const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], rounding = (double)(j->sparse->k + m) * DBL_EPSILON * prior;
   bool done = false;
-  make_c(j, s);
   for (double lift = 0; !done && lift <= MOST_LIFTS * rounding; lift = lift > 0 ? 10 * lift : rounding) {
-    memcpy(s->at.l, s->at.c, side * (m + 1) * sizeof *s->at.l);
-    for (size_t a = 0; a < m; a++) {
-      s->at.l[a + a * side] += lift;
-    }
-    done = oat_few_cholesky(m + 1, m, s->at.l);
+    make_c(j, s, lift);
+    done = oat_few_cholesky(m + 1, m, s->at.c);
   }
   if (done) {
-    oat_few_pack(m + 1, m, s->at.l, s->at.factor);
+    oat_few_pack(m + 1, m, s->at.c, s->at.factor);
   } else { /* the inverse of C is 0: the point has no neighbours */
-    memset(s->at.factor, 0, oat_pairs(m) * sizeof *s->at.factor);
+    memset(s->at.factor, 0, oat_few_packed(m) * sizeof *s->at.factor);
   }
   return done;
 }
@@ -327,17 +343,19 @@ double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, dou
   oat_near_pairs(j, s, false);
   oat_near_take_v(j, s);
   const bool done = oat_near_factorise(j, s);
-  for (size_t a = 0; a < m; a++) {
-    b[a] = done ? -s->at.l[m + a * side] : 0;
+  memset(s->at.b, 0, oat_few_side(m) * sizeof *s->at.b);
+  for (size_t a = 0; a < m && done; a++) {
+    s->at.b[a] = -s->at.c[m + a * side];
   }
-  oat_few_solve_back(m, s->at.factor, b);
+  oat_few_solve_back(m, s->at.factor, s->at.b);
   memcpy(w, s->v, k * sizeof *w);
-  oat_few_add(oat_near_v(j, s), b, w);
+  oat_few_add(oat_near_v(j, s), s->at.b, w);
   for (size_t a = 0; a < m; a++) {
-    b[a] = -b[a];
+    b[a] = -s->at.b[a];
   }
-  const double left = (done ? s->at.l : s->at.c)[m + m * side];
-  return fmax(left, fmax(s->noise, DBL_EPSILON * s->at.pairs[0][oat_pair(m + 1, m, m)]));
+  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)];
+  const double left = done ? s->at.c[m + m * side] : prior - oat_sum_products(k, s->v, s->v) + s->noise;
+  return fmax(left, fmax(s->noise, DBL_EPSILON * prior));
 }
 
 void oat_near_row(const oat_near_job *j, const oat_seat *s) {
@@ -351,9 +369,6 @@ void oat_near_row(const oat_near_job *j, const oat_seat *s) {
     for (size_t a = 0; a < m; a++) {
       rho[column] -= b[a] * r[s->list[a]];
     }
-  }
-  if (near->factor != NULL && j->sparse->gradient) {
-    memcpy(near->factor + s->i * oat_pairs(near->most), s->at.factor, oat_pairs(m) * sizeof *s->at.factor);
   }
 }
 

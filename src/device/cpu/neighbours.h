@@ -10,15 +10,16 @@ enum { OAT_NEAR_POINTS = 64 }; /* that are no rows, at a time */
 
 /* What one worker works in. */
 typedef struct oat_desk {
-  const double **v; /* m + 1: V of the neighbours and of the row behind them, row by row */
-  double *c, *l;    /* of the same points: C with its border, and what becomes of it; sides of oat_few_side */
-  double *factor;   /* of C, packed */
-  double *x;        /* (m + 1) x d: the neighbours, and the row behind them */
-  double *pairs[4]; /* of these points: k, slopes, d_shape; and the adjoint */
-  double *work;     /* of the kernel */
-  double *b, *w;    /* m, k: of a point that is none of the rows; dw of one that is */
-  double *points;   /* POINTS x k: V of points */
-  double *cross;    /* of the kernel between points and knots */
+  const double **v;    /* m + 1: V of the neighbours and of the row behind them, row by row */
+  const double **next; /* m + 1: those of the next row */
+  double *c;           /* of the same points: C with its border, then its factor; with oat_few_side */
+  double *factor;      /* of C, packed; where those of all rows are kept, there */
+  double *x;           /* (m + 1) x d: the neighbours, and the row behind them */
+  double *pairs[4];    /* of these points: k, slopes, d_shape; and the adjoint */
+  double *work;        /* of the kernel */
+  double *b, *w;       /* m, k: of a point that is none of the rows; dw of one that is */
+  double *points;      /* POINTS x k: V of points */
+  double *cross;       /* of the kernel between points and knots */
 } oat_desk;
 
 typedef struct oat_near_job {
@@ -35,6 +36,7 @@ typedef struct oat_near_job {
 typedef struct oat_seat {
   size_t i, m;          /* the row, and how many neighbours it has */
   const uint32_t *list; /* which */
+  const uint32_t *next; /* as many of the row that comes next */
   const double *x;      /* its inputs, ldx apart */
   size_t ldx;
   const double *v;
@@ -60,7 +62,7 @@ oat_seat oat_seat_take(const oat_near_job *j, size_t i);
 /* The inputs of the neighbours and of the point behind them, and the kernel between all of these. */
 void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes);
 /* V of the neighbours, without the point itself. */
-static inline oat_few oat_near_v(const oat_near_job *j, const oat_seat *s) { return (oat_few){s->m, j->sparse->k, s->at.v}; }
+static inline oat_few oat_near_v(const oat_near_job *j, const oat_seat *s) { return (oat_few){s->m, j->sparse->k, s->at.v, s->at.next}; }
 /* Where V of the neighbours and of the point is. */
 void oat_near_take_v(const oat_near_job *j, const oat_seat *s);
 /* C with the point's covariances and variance as its border, from the kernel of the pairs; then its factor, packed. False if there is

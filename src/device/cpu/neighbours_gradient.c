@@ -4,7 +4,7 @@
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
 
-enum { GATHERED = 16 }; /* rows at a time */
+enum { GATHERED = 16, AHEAD = 4 }; /* rows at a time, and so many are fetched before */
 
 /* The adjoints of one row: those of its prediction. */
 typedef struct row_adjoint {
@@ -41,7 +41,8 @@ static void solve_adjoint(const oat_near_job *j, const oat_seat *s, const row_ad
   oat_cpu_neighbours *near = &j->cpu->near;
   const size_t k = j->sparse->k, m = s->m;
   const double *w = oat_row_of(near->w, s->i, k);
-  double *z = near->z + s->i * near->most, *a = near->a + s->i * k;
+  double *z = s->at.b, *a = near->a + s->i * k;
+  memset(z, 0, oat_few_side(m) * sizeof *z);
   oat_few_dots(oat_near_v(j, s), s->at.w, z);
   for (size_t b = 0; b < m; b++) {
     z[b] += d->rho * residual_of(j, s->list[b]);
@@ -53,7 +54,7 @@ static void solve_adjoint(const oat_near_job *j, const oat_seat *s, const row_ad
   }
   oat_few_add(oat_near_v(j, s), z, a);
   for (size_t b = 0; b < m; b++) {
-    z[b] = -z[b];
+    near->z[s->i * near->most + b] = -z[b];
   }
 }
 
@@ -79,16 +80,6 @@ static void add_pairs(const oat_near_job *j, const oat_seat *s, double dd, oat_g
   oat_kernel_pairs_adjoint(&j->sparse->cov, (oat_points){s->at.x, m + 1, m + 1}, g, &values, s->at.work, &own->kernel);
 }
 
-/* The factor of C that the value left, or made again. */
-static void find_factor(const oat_near_job *j, oat_seat *s) {
-  const oat_cpu_neighbours *near = &j->cpu->near;
-  if (near->factor != NULL) {
-    s->at.factor = near->factor + s->i * oat_pairs(near->most);
-  } else {
-    oat_near_factorise(j, s);
-  }
-}
-
 static void adjoint_block(void *self, size_t lane, size_t item) {
   oat_near_job *j = self;
   const size_t k = j->sparse->k;
@@ -100,7 +91,9 @@ static void adjoint_block(void *self, size_t lane, size_t item) {
     oat_seat s = oat_seat_take(j, rows.first + i);
     oat_near_pairs(j, &s, true);
     oat_near_take_v(j, &s);
-    find_factor(j, &s);
+    if (j->cpu->near.factor == NULL) { /* else the value left it there */
+      oat_near_factorise(j, &s);
+    }
     const row_adjoint d = adjoint_of(j, &s, worker->t + i * k);
     solve_adjoint(j, &s, &d);
     add_pairs(j, &s, d.d, &j->own[lane]);
@@ -111,7 +104,7 @@ static void adjoint_block(void *self, size_t lane, size_t item) {
 static void gather(const oat_near_job *j, size_t row, double *dv) {
   const oat_cpu_neighbours *near = &j->cpu->near;
   const size_t k = j->sparse->k;
-  const double *rows[2 * GATHERED];
+  const double *rows[2 * GATHERED + AHEAD];
   double factor[2 * GATHERED];
   memcpy(dv, oat_row_of(near->a, row, k), k * sizeof *dv);
   for (size_t e = near->start[row], end = near->start[row + 1]; e < end;) {
@@ -123,7 +116,10 @@ static void gather(const oat_near_job *j, size_t row, double *dv) {
       rows[count] = oat_row_of(near->w, i, k);
       factor[count++] = -near->z[place];
     }
-    oat_few_add((oat_few){count, k, rows}, factor, dv);
+    for (size_t ahead = 0; ahead < AHEAD; ahead++) {
+      rows[count + ahead] = dv;
+    }
+    oat_few_add((oat_few){count, k, rows, rows + AHEAD}, factor, dv);
   }
 }
 

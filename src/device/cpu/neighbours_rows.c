@@ -54,7 +54,15 @@ static void predict_point(const points_job *p, const oat_row_block *block, size_
   for (size_t c = 0; c < k; c++) {
     own[c] = v.a[i + c * v.ld];
   }
-  const oat_seat s = {.m = most, .list = p->list + place * most, .x = block->x.a + i, .ldx = block->x.ld, .v = own, .noise = 0, .at = *at};
+  const uint32_t *list = p->list + place * most;
+  const oat_seat s = {.m = most,
+                      .list = list,
+                      .next = place + 1 < p->points->n ? list + most : list,
+                      .x = block->x.a + i,
+                      .ldx = block->x.ld,
+                      .v = own,
+                      .noise = 0,
+                      .at = *at};
   keep_point(p, &s, place, oat_near_predict(j, &s, at->b, at->w));
   for (size_t c = 0; c < k; c++) {
     v.a[i + c * v.ld] = at->w[c];
