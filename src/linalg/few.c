@@ -212,36 +212,51 @@ void oat_few_pack(size_t n, size_t m, const double *a, double *packed) {
     }
     packed += side - begin;
   }
+  for (size_t i = 0; i < (side - m) * WIDE; i++) {
+    packed[i] = 0; /* columns that only fill the last group */
+  }
 }
 
+/* Four columns at a time: their square on the diagonal number by number, what is below it in groups. They begin at the same row. */
 OAT_CLONES
 void oat_few_solve(size_t m, const double *packed, double *x) {
   const size_t side = oat_few_side(m);
-  for (size_t j = 0; j < m; j++) {
-    const size_t begin = group_of(j);
-    const double at = x[j] * packed[j - begin];
-    for (size_t i = begin; i < side; i += WIDE) {
-      PUT(x + i) = AT(x + i) - at * AT(packed + i - begin);
+  for (size_t begin = 0; begin < side; begin += WIDE) {
+    const size_t ld = side - begin;
+    const double *a = packed, *b = a + ld, *c = b + ld, *d = c + ld;
+    double *at = x + begin;
+    const double x0 = at[0] * a[0], x1 = (at[1] - a[1] * x0) * b[1], x2 = (at[2] - a[2] * x0 - b[2] * x1) * c[2];
+    const double x3 = (at[3] - a[3] * x0 - b[3] * x1 - c[3] * x2) * d[3];
+    PUT(at) = (four){x0, x1, x2, x3};
+    for (size_t i = WIDE; i < ld; i += WIDE) {
+      PUT(at + i) = AT(at + i) - ((x0 * AT(a + i) + x1 * AT(b + i)) + (x2 * AT(c + i) + x3 * AT(d + i)));
     }
-    x[j] = at;
-    packed += side - begin;
+    packed += WIDE * ld;
   }
 }
 
 OAT_CLONES
 void oat_few_solve_back(size_t m, const double *packed, double *x) {
   const size_t side = oat_few_side(m);
-  packed += oat_few_packed(m) - (side - m) * WIDE; /* the last group has as many columns as there are */
-  for (size_t j = m; j-- > 0;) {
-    const size_t begin = group_of(j);
-    four sum = {0};
-    packed -= side - begin;
-    const double diagonal = packed[j - begin], at = x[j];
-    x[j] = 0;
-    for (size_t i = begin; i < side; i += WIDE) {
-      sum += AT(packed + i - begin) * AT(x + i);
+  packed += oat_few_packed(m);
+  for (size_t begin = side; begin > 0;) {
+    begin -= WIDE;
+    const size_t ld = side - begin;
+    packed -= WIDE * ld;
+    const double *a = packed, *b = a + ld, *c = b + ld, *d = c + ld;
+    double *at = x + begin;
+    four sum[WIDE] = {{0}, {0}, {0}, {0}};
+    for (size_t i = WIDE; i < ld; i += WIDE) {
+      const four other = AT(at + i);
+      sum[0] += AT(a + i) * other;
+      sum[1] += AT(b + i) * other;
+      sum[2] += AT(c + i) * other;
+      sum[3] += AT(d + i) * other;
     }
-    x[j] = (at - sum_of(sum)) * diagonal;
+    const double x3 = (at[3] - sum_of(sum[3])) * d[3], x2 = (at[2] - sum_of(sum[2]) - c[3] * x3) * c[2];
+    const double x1 = (at[1] - sum_of(sum[1]) - b[3] * x3 - b[2] * x2) * b[1];
+    const double x0 = (at[0] - sum_of(sum[0]) - a[3] * x3 - a[2] * x2 - a[1] * x1) * a[0];
+    PUT(at) = (four){x0, x1, x2, x3};
   }
 }
 

@@ -25,8 +25,8 @@ static inline size_t oat_few_side(size_t n) { return (n + 3) / 4 * 4; }
  * its diagonal; the rest becomes what they leave of it. Above the diagonal, and behind the last row, numbers are lost. False: a pivot is
  * not positive. */
 bool oat_few_cholesky(size_t n, size_t pivots, double *a);
-/* The factor of m pivots, column after column from the group of the diagonal on, 0 above it and behind the last row. n is the order of
- * the matrix. */
+/* The factor of m pivots, column after column from the group of the diagonal on, 0 above it and behind the last row and column. n is the
+ * order of the matrix. */
 size_t oat_few_packed(size_t m);
 void oat_few_pack(size_t n, size_t m, const double *a, double *packed);
 /* x <- L^-1 x and L^-T x, of such a factor. x has oat_few_side(m) numbers, those behind the last 0. */

@@ -4,7 +4,7 @@
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
 
-enum { GATHERED = 16, AHEAD = 4 }; /* rows at a time, and so many are fetched before */
+enum { GATHERED = 64, AHEAD = 8 }; /* rows at a time, and so many are fetched before */
 
 /* The adjoints of one row: those of its prediction. */
 typedef struct row_adjoint {
@@ -105,6 +105,7 @@ static void gather(const oat_near_job *j, size_t row, double *dv) {
   const oat_cpu_neighbours *near = &j->cpu->near;
   const size_t k = j->sparse->k;
   const double *rows[2 * GATHERED + AHEAD];
+  const size_t last = near->start[j->cpu->rows->n] - 1;
   double factor[2 * GATHERED];
   memcpy(dv, oat_row_of(near->a, row, k), k * sizeof *dv);
   for (size_t e = near->start[row], end = near->start[row + 1]; e < end;) {
@@ -116,8 +117,9 @@ static void gather(const oat_near_job *j, size_t row, double *dv) {
       rows[count] = oat_row_of(near->w, i, k);
       factor[count++] = -near->z[place];
     }
-    for (size_t ahead = 0; ahead < AHEAD; ahead++) {
-      rows[count + ahead] = dv;
+    for (size_t ahead = 0; ahead < AHEAD; ahead++) { /* what comes next, if only of the row behind this one */
+      const size_t place = near->entry[e + ahead / 2 < last ? e + ahead / 2 : last];
+      rows[count + ahead] = oat_row_of(ahead % 2 == 0 ? near->a : near->w, place / near->most, k);
     }
     oat_few_add((oat_few){count, k, rows, rows + AHEAD}, factor, dv);
   }
