@@ -103,6 +103,7 @@ void oat_cpu_take_neighbours(oat_cpu *cpu) {
   cpu->near.x = take_all(cpu, cpu->rows->d);
   cpu->near.desk = lay(cpu, NULL, &none);
   cpu->near.desks = oat_take_doubles(&cpu->memory, cpu->near.desk, cpu->workers);
+  cpu->near.trouble = oat_take(&cpu->memory, cpu->workers, sizeof *cpu->near.trouble);
   if (!cpu->config.predicts) {
     take_rows(cpu);
   }
@@ -321,20 +322,41 @@ static void make_c(const oat_near_job *j, const oat_seat *s, double lift) {
 
 /* As the difference of two matrices C has the rounding errors of these, which are added to its diagonal where there is next to no
  * noise. */
-bool oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
+double oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
   const size_t m = s->m;
   const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], rounding = (double)(j->sparse->k + m) * DBL_EPSILON * prior;
-  bool done = false;
-  for (double lift = 0; !done && lift <= MOST_LIFTS * rounding; lift = lift > 0 ? 10 * lift : rounding) {
+  for (double lift = 0; lift <= MOST_LIFTS * rounding; lift = lift > 0 ? 10 * lift : rounding) {
     make_c(j, s, lift);
-    done = oat_few_cholesky(m + 1, m, s->at.c);
+    if (oat_few_cholesky(m + 1, m, s->at.c)) {
+      oat_few_pack(m + 1, m, s->at.c, s->at.factor);
+      return lift;
+    }
   }
-  if (done) {
-    oat_few_pack(m + 1, m, s->at.c, s->at.factor);
-  } else { /* the inverse of C is 0: the point has no neighbours */
-    memset(s->at.factor, 0, oat_few_packed(m) * sizeof *s->at.factor);
+  memset(s->at.factor, 0, oat_few_packed(m) * sizeof *s->at.factor); /* the inverse of C is 0: the point has no neighbours */
+  return HUGE_VAL;
+}
+
+void oat_near_forget_trouble(oat_cpu *cpu) { memset(cpu->near.trouble, 0, cpu->workers * sizeof *cpu->near.trouble); }
+
+static void count_trouble(const oat_cpu *cpu, double lift, double prior) {
+  oat_near_trouble *own = &cpu->near.trouble[oat_worker()];
+  if (isinf(lift)) {
+    own->without++;
+  } else if (lift > 0) {
+    own->lifted++;
+    own->lift = fmax(own->lift, lift / prior);
   }
-  return done;
+}
+
+oat_near_trouble oat_cpu_near_trouble(const oat_device *device) {
+  const oat_cpu *cpu = (const oat_cpu *)device;
+  oat_near_trouble all = {0};
+  for (size_t i = 0; i < cpu->workers && cpu->near.trouble != NULL; i++) {
+    all.lifted += cpu->near.trouble[i].lifted;
+    all.without += cpu->near.trouble[i].without;
+    all.lift = fmax(all.lift, cpu->near.trouble[i].lift);
+  }
+  return all;
 }
 
 /* The factor of C with its border has L^-1 c in its last row, and behind it D. */
@@ -342,7 +364,9 @@ double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, dou
   const size_t k = j->sparse->k, m = s->m, side = oat_few_side(m + 1);
   oat_near_pairs(j, s, false);
   oat_near_take_v(j, s);
-  const bool done = oat_near_factorise(j, s);
+  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], lift = oat_near_factorise(j, s);
+  const bool done = isfinite(lift);
+  count_trouble(j->cpu, lift, prior);
   memset(s->at.b, 0, oat_few_side(m) * sizeof *s->at.b);
   for (size_t a = 0; a < m && done; a++) {
     s->at.b[a] = -s->at.c[m + a * side];
@@ -353,7 +377,6 @@ double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, dou
   for (size_t a = 0; a < m; a++) {
     b[a] = -s->at.b[a];
   }
-  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)];
   const double left = done ? s->at.c[m + m * side] : prior - oat_sum_products(k, s->v, s->v) + s->noise;
   return fmax(left, fmax(s->noise, DBL_EPSILON * prior));
 }
@@ -446,6 +469,7 @@ oat_loop oat_near_loop(oat_near_job *j, const char *what, void (*item)(void *sel
 oatgp_status oat_cpu_neighbour_sums(oat_cpu *cpu, const oat_sparse *sparse, oat_sums *out) {
   oat_near_job j = oat_near_job_of(cpu, sparse);
   j.sums = out;
+  oat_near_forget_trouble(cpu);
   oat_near_make_v(cpu, sparse);
   oat_loop loop = oat_near_loop(&j, "value", add_block);
   loop.join = join_sums;

@@ -65,9 +65,11 @@ void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes);
 static inline oat_few oat_near_v(const oat_near_job *j, const oat_seat *s) { return (oat_few){s->m, j->sparse->k, s->at.v, s->at.next}; }
 /* Where V of the neighbours and of the point is. */
 void oat_near_take_v(const oat_near_job *j, const oat_seat *s);
-/* C with the point's covariances and variance as its border, from the kernel of the pairs; then its factor, packed. False if there is
- * none. */
-bool oat_near_factorise(const oat_near_job *j, const oat_seat *s);
+/* C with the point's covariances and variance as its border, from the kernel of the pairs; then its factor, packed. Returns what had to be
+ * added to the diagonal of C, HUGE_VAL if nothing helps. */
+double oat_near_factorise(const oat_near_job *j, const oat_seat *s);
+/* Before a pass through all rows or points. */
+void oat_near_forget_trouble(oat_cpu *cpu);
 /* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w);
 /* What predictions of points are made of: their neighbours among the rows (points x most), b and w (points x K), row after

@@ -106,6 +106,7 @@ static oatgp_status run_points(oat_cpu *cpu, const double *lb, points_job *p, ui
   TRY(prepare_rows(cpu, p->rows.sparse));
   TRY(oat_near_of(cpu->near.search, all.x, NULL, cpu->near.most, list));
   p->list = list;
+  oat_near_forget_trouble(cpu);
   oat_loop loop = oat_near_loop(&p->rows, "prediction", predict_points);
   loop.self = p;
   loop.items = oat_rows_blocks(p->points, OAT_NEAR_POINTS);
@@ -231,6 +232,7 @@ oatgp_status oat_cpu_neighbours_left_out(oat_cpu *cpu, const oat_sparse *sparse,
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(cpu->ctx, l.stride, cpu->workers, &l.scratch));
   oat_cpu_take_factor(cpu, sparse);
+  oat_near_forget_trouble(cpu);
   oat_near_make_v(cpu, sparse);
   oat_loop loop = oat_near_loop(&l.rows, "leave-one-out", row_block);
   oat_loop_run(&loop);
