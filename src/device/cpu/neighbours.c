@@ -276,7 +276,7 @@ oat_seat oat_seat_take(const oat_near_job *j, size_t i) {
                 .v = oat_row_of(near->v, i, j->sparse->k),
                 .noise = noise_of(j, i),
                 .at = oat_desk_own(j->cpu)};
-  if (near->factor != NULL) {
+  if (near->factor != NULL && j->sparse->gradient) {
     s.at.factor = near->factor + i * oat_few_packed(near->most);
   }
   return s;
