@@ -16,6 +16,9 @@ typedef double four_anywhere __attribute__((vector_size(32), aligned(8), may_ali
 #define PUT(p) (*(four_anywhere *)(p))
 #define FETCH(p) __builtin_prefetch(p, 0, 2)
 
+/* By its place: compilers do not agree on how a vector is passed where there is no unit for it. */
+INLINE double sum_of(const four *x) { return ((*x)[0] + (*x)[1]) + ((*x)[2] + (*x)[3]); }
+
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
 
 /* out_rc = a_r . b_c of four rows each; another row is fetched. */
@@ -38,7 +41,7 @@ INLINE void multiply_tile(size_t k, const double *const *a, const double *const 
   }
   for (size_t r = 0; r < TILE; r++) {
     for (size_t c = 0; c < TILE; c++) {
-      out[r][c] = (sum[r][c][0] + sum[r][c][1]) + (sum[r][c][2] + sum[r][c][3]);
+      out[r][c] = sum_of(&sum[r][c]);
       for (size_t rest = i; rest < k; rest++) {
         out[r][c] += a[r][rest] * b[c][rest];
       }
@@ -75,8 +78,6 @@ void oat_few_products(oat_few rows, double *c, size_t ld) {
   }
 }
 
-INLINE double sum_of(four x) { return (x[0] + x[1]) + (x[2] + x[3]); }
-
 OAT_CLONES
 void oat_few_dots(oat_few rows, const double *x, double *y) {
   const double *a[TILE];
@@ -92,7 +93,7 @@ void oat_few_dots(oat_few rows, const double *x, double *y) {
       }
     }
     for (size_t t = 0; t < TILE && first + t < rows.m; t++) {
-      y[first + t] = sum_of(sum[t]);
+      y[first + t] = sum_of(&sum[t]);
       for (size_t rest = i; rest < rows.k; rest++) {
         y[first + t] += a[t][rest] * x[rest];
       }
@@ -253,9 +254,9 @@ void oat_few_solve_back(size_t m, const double *packed, double *x) {
       sum[2] += AT(c + i) * other;
       sum[3] += AT(d + i) * other;
     }
-    const double x3 = (at[3] - sum_of(sum[3])) * d[3], x2 = (at[2] - sum_of(sum[2]) - c[3] * x3) * c[2];
-    const double x1 = (at[1] - sum_of(sum[1]) - b[3] * x3 - b[2] * x2) * b[1];
-    const double x0 = (at[0] - sum_of(sum[0]) - a[3] * x3 - a[2] * x2 - a[1] * x1) * a[0];
+    const double x3 = (at[3] - sum_of(&sum[3])) * d[3], x2 = (at[2] - sum_of(&sum[2]) - c[3] * x3) * c[2];
+    const double x1 = (at[1] - sum_of(&sum[1]) - b[3] * x3 - b[2] * x2) * b[1];
+    const double x0 = (at[0] - sum_of(&sum[0]) - a[3] * x3 - a[2] * x2 - a[1] * x1) * a[0];
     PUT(at) = (four){x0, x1, x2, x3};
   }
 }
