@@ -272,6 +272,13 @@ typedef struct oat_nearest {
   bool changed;     /* a row has another point than `which` said; of no meaning where it said nothing */
 } oat_nearest;
 
+/* Of rows or points with neighbours: C = K_JJ - V_J V_J^T + diag(n_J) may be definite no more, for rounding. */
+typedef struct oat_near_trouble {
+  size_t lifted;  /* those whose C had to get something added to its diagonal */
+  size_t without; /* those whose C has no factor even so, and that are predicted from the knots alone */
+  double lift;    /* the most that was added, as a share of the prior variance */
+} oat_near_trouble;
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 typedef struct oat_device_table oat_device_table;
@@ -279,6 +286,7 @@ typedef struct oat_device_table oat_device_table;
 /* What every device begins with. */
 typedef struct oat_device {
   const oat_device_table *table;
+  bool told; /* of trouble with neighbours */
 } oat_device;
 
 struct oat_device_table {
@@ -316,6 +324,8 @@ struct oat_device_table {
    * r is less the mean. What is kept of the rows belongs to the first model that asks. M^2 (K + M / 3) a point. Allocates. */
   oatgp_status (*points_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c, const oat_rows *points,
                                    const oat_row_predictions *out);
+  /* What became of the neighbours in the latest sums, left_out, points_from_rows or joint_from_rows. */
+  oat_near_trouble (*near_trouble)(const oat_device *device);
   /* The posterior covariance of such points, n x n: of the errors of these predictions. Allocates. */
   oatgp_status (*joint_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
                                   double *covariance);
@@ -376,6 +386,8 @@ void oat_device_close(oat_device *device); /* may be NULL */
 /* For predictions: a device with these rows, which the context keeps until it is asked for one of another
  * configuration. */
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
+/* Says what became of the neighbours of so many rows or points (`what`, such as "rows"), if it is worth a sentence: once for a device. */
+void oat_device_tell_trouble(oatgp_context *ctx, oat_device *device, size_t count, const char *what);
 /* What the context says of predictions. */
 oat_where oat_where_of(const oatgp_context *ctx);
 /* With the number of threads that 0 stands for. */
