@@ -69,7 +69,7 @@ static oatgp_status draw(cli *c, const oatgp_model *model, const oatgp_data *dat
 /* ------------------------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status find_figure(cli *c, oatgp_figure *out) {
-  char list[256] = "";
+  char list[512] = "";
   for (size_t i = 0; oatgp_figure_at(i, out); i++) {
     if (strcmp(out->name, c->positionals[KIND]) == 0) {
       return OATGP_OK;
