@@ -16,6 +16,15 @@ static bool suits(const oat_facts *f) { return f->model->likelihood != NULL && f
 
 static size_t panels(const oat_facts *f) { return f->d == 2 && f->n_classes <= MOST_CLASSES; }
 
+/* The lowest level of all cells. */
+static size_t lowest_of(const unsigned char *of_cell) {
+  size_t lowest = of_cell[0];
+  for (size_t i = 1; i < ALL; i++) {
+    lowest = of_cell[i] < lowest ? of_cell[i] : lowest;
+  }
+  return lowest;
+}
+
 /* ---- two classes ------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status draw_probability(const oat_facts *f, const oatgp_data *cells, oat_scratch *memory, oat_panel *out) {
@@ -29,9 +38,11 @@ static oatgp_status draw_probability(const oat_facts *f, const oatgp_data *cells
       of_cell[i]++;
     }
   }
-  for (size_t step = 0; step < STEPS; step++) {
+  const size_t first = lowest_of(of_cell);
+  for (size_t step = first; step < STEPS; step++) {
     char label[160];
-    snprintf(label, sizeof label, "%s\xe2\x80\x93%s", oat_value(from[step], 3).text, oat_value(from[step + 1], 3).text);
+    snprintf(label, sizeof label, "%s%s\xe2\x80\x93%s", step == first ? "probability " : "", oat_value(from[step], 3).text,
+             oat_value(from[step + 1], 3).text);
     const oat_style style = {.colour = step < STEPS / 2 ? OAT_ORANGE : OAT_BLUE, .opacity = opacity[step], .label = label};
     PASS_ON(oat_map_draw(f, of_cell, step, &style, out));
   }

@@ -67,25 +67,34 @@ static oatgp_status draw_curve(const bins *b, const oat_facts *f, oat_panel *out
                         y);
 }
 
-static oatgp_status draw_counts(const bins *b, const oat_facts *f, oat_panel *out) {
-  double x[BINS], all[BINS], ones[BINS];
+static oatgp_status draw_counts(const bins *b, const oat_facts *f, const char *label, oat_panel *out) {
+  double x[BINS], sides[2 * BINS], all[BINS], ones[BINS];
+  const double none[BINS] = {0};
   for (size_t i = 0; i < BINS; i++) {
     x[i] = ((double)i + 0.5) / BINS;
+    sides[i] = x[i] - 0.47 / BINS;
+    sides[BINS + i] = x[i] + 0.47 / BINS;
     all[i] = (double)b->rows[i];
     ones[i] = (double)b->ones[i];
   }
   PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->expected, .low = 0, .high = 1}));
   PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
   PASS_ON(
-      oat_panel_columns(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.45, .width = 0.94 / BINS, .label = "all rows"}, BINS, x, all));
-  return oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 5, .width = 1.4, .label = f->classes[1]}, BINS,
-                        x, ones);
+      oat_panel_tiles(out, &(oat_style){.colour = OAT_SKY, .opacity = 0.55, .label = "all rows"}, BINS, sides, (oat_limits){none, all}));
+  return oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.85, .width = 0.5 / BINS, .label = label}, BINS, x, ones);
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
+  oat_string label = {.ctx = f->ctx};
+  oatgp_status status;
   bins b;
   fill_bins(f, &b);
-  return panel == CURVE ? draw_curve(&b, f, out) : draw_counts(&b, f, out);
+  oat_string_print(&label, "class %s", f->classes[1]);
+  TRY(label.status);
+  TRY(panel == CURVE ? draw_curve(&b, f, out) : draw_counts(&b, f, label.text, out));
+done:
+  oat_string_free(&label);
+  return status;
 }
 
 static void explain_curve(const bins *b, const oat_facts *f, oat_string *out) {
@@ -96,7 +105,7 @@ static void explain_curve(const bins *b, const oat_facts *f, oat_string *out) {
   }
   oat_string_print(
       out,
-      "Of the rows with about the same probability of %s, the share that is %s. On the dashed line the probabilities are right; "
+      "Of the rows with about the same probability of %s, the share that is of class %s. On the dashed line the probabilities are right; "
       "above it %s is more frequent than the model says. %zu of %zu bins %s the band that holds 95 of 100 by chance alone.",
       f->classes[1], f->classes[1], f->classes[1], outside, used, outside == 1 ? "leaves" : "leave");
 }
@@ -106,8 +115,8 @@ static void explain_counts(const bins *b, const oat_facts *f, oat_string *out) {
   for (size_t i = 0; i < BINS; i++) {
     ones += b->ones[i];
   }
-  oat_string_print(out, "How many rows have which probability of %s, and how many of them are %s: %zu of %zu in all.", f->classes[1],
-                   f->classes[1], ones, f->data->n);
+  oat_string_print(out, "How many rows have which probability of %s, and how many of them are of class %s: %zu of %zu in all.",
+                   f->classes[1], f->classes[1], ones, f->data->n);
   oat_string_print(out, " The surer the model, the more rows are at the two ends: %zu below 0.1 and %zu from 0.9 on.", b->rows[0],
                    b->rows[BINS - 1]);
 }

@@ -97,12 +97,12 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   find_middle(f, &x, &y);
   oat_string_print(
       out,
-      "For every limit from which on a probability is called %s: how many of the %zu rows that are %s are found, and how many of "
+      "For every limit from which on a probability is called %s: how many of the %zu rows of class %s are found, and how many of "
       "the %zu others are taken for it. ",
       f->classes[1], count_ones(f), f->classes[1], f->data->n - count_ones(f));
   oat_string_print(out, "At the limit 0.5 these are %s %% and %s %%. ", oat_number(100 * y, 3).text, oat_number(100 * x, 3).text);
   oat_string_print(out,
-                   "The area below the curve (AUC) is %s: so often a random row that is %s has a larger probability than one that is not.",
+                   "The area below the curve (AUC) is %s: so often a random row of class %s has a larger probability of it than another.",
                    oat_number(f->scores.auc, 3).text, f->classes[1]);
 }
 

@@ -161,7 +161,7 @@ static oatgp_status draw_bars(const bars *b, oat_panel *out) {
     high[i] = top[i] - sqrt(chance_of(b, i, 0.025));
   }
   PASS_ON(oat_panel_tiles(out, &(oat_style){.colour = OAT_SKY, .opacity = 0.75, .label = "rows"}, b->bins, sides, (oat_limits){end, top}));
-  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "ends by chance alone"}, b->bins, at,
+  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.28, .label = "ends by chance alone"}, b->bins, at,
                          (oat_limits){low, high}));
   PASS_ON(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .width = 0.8}, OAT_Y, 0));
   return oat_panel_line(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CIRCLE, .size = 3, .width = 1.4, .label = "expected"},
@@ -194,10 +194,10 @@ static void tell_bars(const bars *b, oat_string *out) {
                    : b->width > 1      ? "range of numbers"
                                        : "number",
                    outside, b->bins, outside == 1 ? "does not end" : "do not end");
-  if (b->f->n_classes == 0) {
-    oat_string_print(out, " 0 is %s of %zu rows, where %s were expected.", oat_value(b->observed[0], 6).text, b->rows,
-                     oat_number(b->expected[0], 3).text);
-  }
+  oat_string_print(out, " %s of %zu rows have %s", oat_value(b->observed[0], 6).text, b->rows,
+                   b->f->n_classes > 0 ? b->f->classes[0] : "0");
+  oat_string_print(out, b->width > 1 ? " to %s" : "", oat_value(b->width - 1, 17).text);
+  oat_string_print(out, ", where %s were expected.", oat_number(b->expected[0], 3).text);
   if (b->above > 0) {
     oat_string_print(out, " Not shown: %zu row%s with larger numbers.", b->above, oat_plural(b->above));
   }
@@ -223,7 +223,7 @@ const oat_chart oat_chart_rootogram = {
     .suits = suits,
     .wants = "answers that are counts or levels",
     .panels = oat_one_panel,
-    .title = "Numbers of rows, observed and expected",
+    .title = "Rootogram: observed and expected",
     .draw = draw,
     .explain = explain,
 };

@@ -10,7 +10,10 @@ static const oatgp_scores *scores_of(const oat_page *p) { return &p->f->scores; 
 
 static void add(oat_page *p, const char *html) { oat_string_add(&p->html, html); }
 
-static void add_class(oat_page *p, size_t class) { oat_svg_text(&p->html, p->f->classes[class]); }
+static void add_class(oat_page *p, size_t class) {
+  add(p, "class ");
+  oat_svg_text(&p->html, p->f->classes[class]);
+}
 
 static void add_number(oat_page *p, double value) { add(p, oat_number(value, DIGITS).text); }
 
@@ -46,9 +49,9 @@ static void summarise_classes(oat_page *p) {
   add(p, "</b> of the rows the class that the model finds likelier is the observed one; ");
   add_more_frequent(p);
   if (isfinite(s->auc)) {
-    add(p, ". A row that is ");
+    add(p, ". A row of ");
     add_class(p, 1);
-    add(p, " has a larger probability of it than one that is ");
+    add(p, " has a larger probability of it than one of ");
     add_class(p, 0);
     add(p, " in <b>");
     add_percent(p, s->auc);
@@ -77,10 +80,10 @@ static void score_classes(oat_page *p) {
   add_more_frequent(p);
   add(p, ".");
   end(p);
-  oat_page_score(p, "AUC", s->auc, isfinite(s->auc) ? "How often a random row that is " : "All of these rows have one class.");
+  oat_page_score(p, "AUC", s->auc, isfinite(s->auc) ? "How often a random row of " : "All of these rows have one class.");
   if (isfinite(s->auc)) {
     add_class(p, 1);
-    add(p, " has a larger probability of it than one that is ");
+    add(p, " has a larger probability of it than one of ");
     add_class(p, 0);
     add(p, ": 0.5 by chance, 1 where all are told apart.");
   }
@@ -91,9 +94,14 @@ static void score_classes(oat_page *p) {
 
 static void summarise_numbers(oat_page *p) {
   const oatgp_scores *const s = scores_of(p);
+  add(p, "<p>");
+  if (p->f->n_classes > 0) {
+    oat_string_print(&p->html, "For <b>%s&nbsp;%%</b> of the rows the likeliest level is the observed one. ",
+                     oat_number(100 * s->accuracy, DIGITS).text);
+  }
   const double sd = s->rmse / s->srmse; /* none for one row or a target that is the same in all */
-  oat_string_print(&p->html, "<p>The observed %s is typically <b>%s</b> away from what was expected", p->target.text,
-                   oat_number(s->rmse, DIGITS).text);
+  oat_string_print(&p->html, "The observed %s is typically <b>%s</b>%s away from what was expected", p->target.text,
+                   oat_number(s->rmse, DIGITS).text, p->f->n_classes > 0 ? " levels" : "");
   if (isfinite(sd)) {
     oat_string_print(&p->html, ", where its standard deviation is %s", oat_number(sd, DIGITS).text);
   }
@@ -103,7 +111,8 @@ static void summarise_numbers(oat_page *p) {
 
 /* Intervals of whole numbers have at least their probability. */
 static const char *judge_discrete(size_t n, double share, double p) {
-  return oat_page_too_few(n, share, p) ? "too few: the model is too sure" : "as it should be, since whole numbers make intervals wider";
+  return oat_page_too_few(n, share, p) ? "too few: the model is too sure"
+                                       : "enough, since intervals of whole numbers hold at least that share";
 }
 
 static void score_distance(oat_page *p) {
