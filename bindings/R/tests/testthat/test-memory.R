@@ -2,7 +2,7 @@ test_that("nothing is lost when R collects its garbage at any moment", {
   skip_on_cran()
   data <- boston[1:40, ]
   x <- as.matrix(data[c("lstat", "rm")])
-  rows <- oatgp:::make_frame(x, data$medv, rep(1, 40), rep(0.1, 40), "medv")
+  rows <- oatgp:::make_frame(x, list(y = data$medv, weights = rep(1, 40), noise_variance = rep(0.1, 40)), "medv")
   settings <- c(knots = "5", max_iter = "3", seed = "1", mean = "linear", select = "simultaneous")
   control <- list(progress = FALSE, certify = TRUE, command = "test")
   file <- tempfile()
