@@ -69,7 +69,7 @@ parameter_count <- function(info) {
 # With other families than the Gaussian the full model has a lower bound, too.
 objective_words <- function(info) {
   bound <- "lower bound of the log evidence"
-  if (info$likelihood != "gaussian") bound else switch(info$approx, vfe = bound, full = "log evidence", "approximate log evidence")
+  if (info$likelihood != "gaussian") bound else switch(info$approx, vfe = , tvfe = bound, full = "log evidence", "approximate log evidence")
 }
 
 logLik.oatgp <- function(object, certify = FALSE, ...) {

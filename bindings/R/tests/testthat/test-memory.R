@@ -11,8 +11,8 @@ test_that("nothing is lost when R collects its garbage at any moment", {
     model <- .Call(oatgp:::C_entry_fit, rows, settings, NULL, control)$value
     values <- list(
       .Call(oatgp:::C_entry_predict, model, rows, none), .Call(oatgp:::C_entry_knots, model), .Call(oatgp:::C_entry_loo, model, rows),
-      .Call(oatgp:::C_entry_samples, model, rows, 2L, 3), .Call(oatgp:::C_entry_covariance, model, rows),
-      .Call(oatgp:::C_entry_score, model, rows), .Call(oatgp:::C_entry_settings),
+      .Call(oatgp:::C_entry_samples, model, rows, 2L, 3, FALSE), .Call(oatgp:::C_entry_covariance, model, rows),
+      .Call(oatgp:::C_entry_score, model, rows), .Call(oatgp:::C_entry_settings), .Call(oatgp:::C_entry_answers, model, rows, none, 0.9),
       .Call(oatgp:::C_entry_cv, rows, c(settings, folds = "2"), NULL, FALSE),
       .Call(oatgp:::C_entry_certify, model, rows, none, FALSE)$value$upper,
       .Call(oatgp:::C_entry_info, model)$value[c("approx", "sigma", "inputs", "lengthscales", "slopes")],
