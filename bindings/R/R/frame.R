@@ -190,7 +190,7 @@ evaluate_for <- function(object, expression, newdata) {
   names <- all.vars(expression)
   from <- if (is.null(object$terms)) globalenv() else environment(object$terms)
   column <- names %in% colnames(newdata)
-  single <- vapply(names[!column], function(name) length(get0(name, from)) == 1, NA)
+  single <- vapply(names[!column], function(name) is.atomic(get0(name, from)) && length(get0(name, from)) == 1, NA)
   if (any(column) && all(single)) eval(expression, as.data.frame(newdata), from)
 }
 

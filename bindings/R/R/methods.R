@@ -146,9 +146,10 @@ summary.oatgp <- function(object, ...) {
                  answers = answer_words(object, info)), class = "summary.oatgp")
 }
 
-parameter_words <- function(name, likelihood) {
-  switch(name, shape = switch(likelihood, "negative-binomial" = "shape (theta)", "shape"), scale = "scale", degrees = "degrees of freedom",
-         sub("^gap", "width of class ", name))
+# gap1 is the width of the second class: the first and the last have none.
+parameter_words <- function(name, info) {
+  switch(name, shape = if (info$likelihood == "negative-binomial") "shape (theta)" else "shape", scale = "scale",
+         degrees = "degrees of freedom", sprintf("width of '%s'", model_classes(info)[as.integer(sub("^gap", "", name)) + 1]))
 }
 
 # What the prior mean is in terms of the answers.
@@ -184,7 +185,7 @@ print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), .
     cat("\nsd of the noise (tau):      ", number(info$tau), sep = "")
   }
   for (name in names(info$likelihood_parameters)) {
-    cat("\n", formatC(paste0(parameter_words(name, info$likelihood), ":"), width = -28), number(info$likelihood_parameters[[name]]), sep = "")
+    cat("\n", formatC(paste0(parameter_words(name, info), ":"), width = -28), number(info$likelihood_parameters[[name]]), sep = "")
   }
   cat("\nprior mean:                 ", number(info$mean), " (", info$mean_kind, ")", mean_words(x, number), "\n", sep = "")
   if (!is.na(info$loo_mean_nlp)) {
