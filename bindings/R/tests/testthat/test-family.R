@@ -219,7 +219,6 @@ test_that("amounts, shares and outliers", {
 })
 
 test_that("quine: negative binomial with factors", {
-  quine <- read.csv(testthat::test_path("quine.csv"), stringsAsFactors = TRUE)
   set.seed(1)
   fit <- oatgp(Days ~ Eth + Sex + Age + Lrn, quine, family = "negative.binomial")
   theta <- coef(fit)[["likelihood_shape"]]
@@ -266,7 +265,7 @@ test_that("models with families are kept, extended, cross-validated and drawn", 
     expect_identical(nobs(more), 60L)
     expect_identical(nobs(update(fit, newdata = data[51:60, ], refit = TRUE, max_iter = 2)), 60L)
     expect_length(fitted(more), 60)
-    again <- update(fit, . ~ ., kernel = "matern52")
+    again <- suppressWarnings(update(fit, . ~ ., kernel = "matern52"))
     expect_identical(family(again)$family, family(fit)$family)
     folds <- cv(fit, folds = 2, max_iter = 2, seed = 1)
     expect_false(anyNA(folds$rows))
