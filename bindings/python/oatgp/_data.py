@@ -46,7 +46,7 @@ def _is_arrow(table: Any) -> bool:
     return hasattr(table, "column_names") and hasattr(table, "num_columns")
 
 
-def _level(value: Any) -> str:
+def level(value: Any) -> str:
     """The text of a level: 7 and 7.0 are the same, as in files."""
     if isinstance(value, (float, np.floating)):
         return format(value, ".15g") if float(format(value, ".15g")) == value else format(value, ".17g")
@@ -57,18 +57,20 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, (float, np.floating)) and bool(value != value))
 
 
-def _of_pandas(column: Any) -> Optional[Tuple[Array, List[str]]]:
-    """Codes and levels of a column that pandas has as a category."""
+def _of_category(column: Any) -> Optional[Tuple[Array, List[str]]]:
+    """Codes and levels of a column that is a category with an order of its own, in pandas or polars."""
+    if str(getattr(column, "dtype", "")).startswith("Enum"):  # of polars
+        return column.to_physical().cast(float).fill_null(-1.0).to_numpy(), [str(text) for text in column.dtype.categories]
     kind = getattr(column, "cat", column)
     if not (hasattr(kind, "codes") and hasattr(kind, "categories")):
         return None
-    return np.asarray(kind.codes, dtype=np.float64), [_level(value) for value in kind.categories]
+    return np.asarray(kind.codes, dtype=np.float64), [level(value) for value in kind.categories]
 
 
 def _texts(column: Any) -> List[Optional[str]]:
     """The values as texts of levels, None where they are missing."""
     values = np.asarray(column.to_pylist() if hasattr(column, "to_pylist") else column, dtype=object).ravel()
-    return [None if _is_missing(value) else _level(value) for value in values]
+    return [None if _is_missing(value) else level(value) for value in values]
 
 
 def _codes(texts: List[Optional[str]], levels: List[str]) -> Array:
@@ -78,8 +80,8 @@ def _codes(texts: List[Optional[str]], levels: List[str]) -> Array:
 
 
 def _as_category(column: Any, what: str) -> Tuple[Array, List[str]]:
-    """The codes of a column, as doubles, and its levels: those of pandas in their order, else sorted."""
-    found = _of_pandas(column)
+    """The codes of a column, as doubles, and its levels: those of a category in their order, else sorted."""
+    found = _of_category(column)
     if found is None:
         texts = _texts(column)
         levels = sorted({text for text in texts if text is not None})
@@ -92,7 +94,7 @@ def _as_category(column: Any, what: str) -> Tuple[Array, List[str]]:
 
 def _is_text(column: Any) -> bool:
     """Whether it holds texts, or what pandas calls a category. Texts that are all numbers are numbers, as in files."""
-    if _of_pandas(column) is not None or str(getattr(column, "type", "")).startswith("dictionary"):
+    if _of_category(column) is not None or str(getattr(column, "type", "")).startswith("dictionary"):
         return True
     values = np.asarray(column)
     if values.dtype.kind not in "UO" or values.size == 0:
@@ -261,7 +263,7 @@ class Classes(NamedTuple):
         """None where a target can be numbers alone."""
         if known is None and likelihood not in _OF_CLASSES:
             return None
-        return cls(likelihood or "", [] if known is None else [_level(value) for value in known])
+        return cls(likelihood or "", [] if known is None else [level(value) for value in known])
 
     def of(self, values: Any) -> Optional[Tuple[Array, List[str]]]:
         """Codes and classes; None for numbers that are no classes. Numbers may be codes of classes that are known."""
@@ -286,8 +288,8 @@ class Classes(NamedTuple):
         return truth or _is_text(values)
 
     def _found(self, values: Any, texts: List[Optional[str]]) -> List[str]:
-        """Those of pandas in their order, else sorted. Of two classes, those that occur if there are more."""
-        ranked = _of_pandas(values)
+        """Those of a category in their order, else sorted. Of two classes, those that occur if there are more."""
+        ranked = _of_category(values)
         there = {text for text in texts if text is not None}
         levels = sorted(there, key=_rank) if ranked is None else ranked[1]
         if self.likelihood == "ordinal":
