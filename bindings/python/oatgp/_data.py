@@ -567,9 +567,13 @@ class Data:
 
     @property
     def y(self) -> Optional[Array]:
-        """A copy of the target, or None if there is none."""
-        count = lib.oatgp_data_inputs(self.handle)
-        return self._column(count) if lib.oatgp_data_column_role(self.handle, count) == b"target" else None
+        """A copy of the target, or None if there is none; of classes, their codes."""
+        return self._of_role("target")
+
+    def _of_role(self, role: str) -> Optional[Array]:
+        """A copy of what is not an input: target, weights, noise variance, trials or exposure."""
+        places = range(lib.oatgp_data_columns(self.handle))
+        return next((self._column(j) for j in places if lib.oatgp_data_column_role(self.handle, j) == role.encode()), None)
 
     def __repr__(self) -> str:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"

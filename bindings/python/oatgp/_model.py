@@ -569,10 +569,11 @@ class Model:
     def _parts(self, X: Any, threads: Optional[int], reading: Mapping[str, Any], at_a_time: int = ROWS_AT_A_TIME) -> Iterator[Data]:
         """Inputs some rows at a time: of an array that is larger than the memory, no more than some are ever in it."""
         reading = _said(reading, OF_READING + OF_COLUMNS)
-        if is_path(X) and _pick(reading, OF_COLUMNS):
-            yield Data.read(X, inputs=self.inputs, threads=threads, **reading)
-            return
         if is_path(X):
+            columns = {**self._of_frame(), **reading}
+            if _pick(columns, OF_COLUMNS):
+                yield Data.read(X, inputs=self.inputs, threads=threads, **columns)
+                return
             yield from self._stream(os.fspath(X), threads, SettingsStruct("predict", reading), at_a_time)
             return
         _refuse_reading(reading)
@@ -625,9 +626,13 @@ class Model:
 
     def _remembered(self, names: List[str]) -> Dict[str, str]:
         """The columns with trials and exposures of the fit, as far as there are columns of these names."""
-        settings = self.settings
-        kept = {role: self._text(role) or settings.get(role, "") for role in OF_COLUMNS}
+        kept = {**self._of_frame(), **{role: self._text(role) for role in OF_COLUMNS if self._text(role)}}
         return {role: name for role, name in kept.items() if name in names}
+
+    def _of_frame(self) -> Dict[str, str]:
+        """The names that the model's settings alone know, since it was fitted to a frame; of a file the library knows them."""
+        settings = self.settings
+        return {role: settings[role] for role in OF_COLUMNS if settings.get(role) and not self._text(role)}
 
     def predict(
         self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]
@@ -782,6 +787,7 @@ class Model:
         return known
 
     def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: Optional[int]) -> Data:
+        known = {**self._of_frame(), **known}
         if _pick(known, tuple(COLUMNS)):
             said = {"target": self.target, "inputs": self.inputs, "likelihood": self.likelihood, "threads": threads, **known}
             return Data.read(path, **said)
