@@ -32,7 +32,7 @@ _DOC = """Gaussian-process regression that chooses its own knots.
     likelihood_parameters_ : dict
         Of a likelihood other than the Gaussian, whose tau_ is NaN: its own parameters by name, as shape or degrees.
     elbo_ : float
-        The objective; of vfe, the lower bound of the log evidence.
+        The objective; of vfe and tvfe, a lower bound of the log evidence.
     log_evidence_bounds_ : (float, float)
         Between which the exact log evidence is, as far as it is known.
     loo_ : dict
