@@ -36,7 +36,7 @@ _DOC = """Gaussian-process classification that chooses its own knots.
     model_ : Model
         Of two classes: the model itself.
     elbo_ : float
-        The objective, of all models together; of vfe, the lower bound of the log evidence.
+        The objective, of all models together; of vfe and tvfe, a lower bound of the log evidence.
     n_features_in_, feature_names_in_, n_iter_
         As in scikit-learn.
 
@@ -92,10 +92,10 @@ class OATGPClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         weights = None if sample_weight is None else self._weights(sample_weight, X)
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, places = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"the target has one class alone, {classes.tolist()}: a classifier needs two or more classes")
-        X, codes, weights = _put_together(X, codes.astype(np.float64), weights)
+        X, codes, weights = _put_together(X, places.astype(np.float64), weights)
         self.models_ = [
             self._fit_one(X, codes == code, names, weights, settings)
             for code, names in ([(1, list(classes))] if len(classes) == 2 else [(k, [f"not {c}", c]) for k, c in enumerate(classes)])
@@ -114,7 +114,7 @@ class OATGPClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _fit_one(self, X: Array, is_class: Any, names: List[Any], weights: Optional[Array], settings: Dict[str, Any]) -> Model:
         """The model that tells a class from the others; it knows their names."""
-        texts = [level(name) for name in names]
+        texts = [level(name) or repr(name) for name in names]  # the library knows no empty ones
         data = Data(self._table(X), np.array(texts, dtype=object)[is_class.astype(int)], weights=weights, classes=texts)
         return fit(data, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **settings)
 
@@ -129,7 +129,8 @@ class OATGPClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         if len(self.models_) == 1:
             return np.column_stack([1 - found, found])
         found = np.maximum(found, _LEAST)
-        return found / found.sum(axis=1, keepdims=True)
+        shares: Array = found / found.sum(axis=1, keepdims=True)
+        return shares
 
     def predict(self, X: Any) -> Any:
         """The likeliest class of each row."""

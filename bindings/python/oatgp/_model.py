@@ -515,7 +515,7 @@ class Model:
         if not math.isnan(info.lower):
             return float(info.lower), float(info.upper)
         exact = info.objective if info.likelihood == b"gaussian" else math.inf
-        known = {b"full": (info.objective, exact), b"vfe": (info.objective, math.inf)}
+        known = {b"full": (info.objective, exact), b"vfe": (info.objective, math.inf), b"tvfe": (info.objective, math.inf)}
         return known.get(info.approx, (-math.inf, math.inf))
 
     @property
@@ -572,7 +572,7 @@ class Model:
         if is_path(X):
             columns = {**self._of_frame(), **reading}
             if _pick(columns, OF_COLUMNS):
-                yield Data.read(X, inputs=self.inputs, threads=threads, **columns)
+                yield Data.read(X, **{"inputs": self.inputs, "threads": threads, **columns})
                 return
             yield from self._stream(os.fspath(X), threads, SettingsStruct("predict", reading), at_a_time)
             return
