@@ -13,8 +13,8 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"bernoulli-logit", {0}},    {"bernoulli-probit", {0}}, {"binomial-logit", {0}}, {"poisson", {0}},        {"negative-binomial", {3}},
-    {"gamma", {3}},              {"student-t", {0.2, 3}},   {"beta", {9}},           {"ordinal", {0.8, 1.1}},
+    {"bernoulli-logit", {0}}, {"bernoulli-probit", {0}}, {"binomial-logit", {0}}, {"poisson", {0}},        {"negative-binomial", {3}},
+    {"gamma", {3}},           {"student-t", {0.2, 3}},   {"beta", {9}},           {"ordinal", {0.8, 1.1}},
 };
 
 static oatgp_data *example_data(scratch *s, const example *e, size_t n, uint64_t seed) {
@@ -264,7 +264,7 @@ static void wrong_answers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(finds_parameters), WITH_SCRATCH(never_falls),  WITH_SCRATCH(stays_fixed),   WITH_SCRATCH(resumes),
+      WITH_SCRATCH(finds_parameters),          WITH_SCRATCH(never_falls),  WITH_SCRATCH(stays_fixed),   WITH_SCRATCH(resumes),
       WITH_SCRATCH(same_bits_for_any_threads), WITH_SCRATCH(hard_answers), WITH_SCRATCH(wrong_answers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,8 +167,9 @@ static void add_facts(page *p) {
                      info->predict_neighbours);
   }
   end_row(p);
-  add_number_row(p, "objective", info->objective,
-                 oat_approx_bound(p->f->model->approx) || p->f->link != NULL ? "lower bound of the log evidence" : "log evidence of the model");
+  add_number_row(
+      p, "objective", info->objective,
+      oat_approx_bound(p->f->model->approx) || p->f->link != NULL ? "lower bound of the log evidence" : "log evidence of the model");
   add_parameters(p);
   add_work_row(p);
   oat_string_print(&p->html, "<tr><th scope=\"row\">seed</th><td>%lld</td></tr>\n", (long long)info->seed);
