@@ -9,6 +9,7 @@
 #include "objective/sparse.h"
 #include "util/clock.h"
 
+#define MODEL_SITE_TOL 1e-10 /* of sites in the model: as near as rounding allows, about */
 #define LOO_LOSS 0.02 /* nats a row that leave-one-out may be worse than a constant's without a word */
 
 /* ---- making and freeing ------------------------------------------------------------------------------------------- */
@@ -294,6 +295,7 @@ static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   oatgp_model *model = NULL;
   oatgp_status status = OATGP_OK;
   TRY(prepare_result(f));
+  f->objective->config.site_tol = fmin(MODEL_SITE_TOL, f->objective->config.site_tol);
   TRY(oat_model_build(f->ctx, &f->setup, f->objective, &f->best.point, &model));
   double *number = model->number;
   number[OAT_NUMBER_ITERATIONS] = f->iterations;
