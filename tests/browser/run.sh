@@ -38,7 +38,7 @@ awk 'BEGIN { srand(3); print "an input with a long name,b,count,class"
   for (i = 0; i < 300; i++) { a = 4 * rand() - 2; b = 4 * rand() - 2; print a "," b "," int(3 * exp(a / 2) * rand() * 2) "," (a + sin(2 * b) + rand() - 0.5 > 0 ? "<i>yes</i>, with a long name" : "no") } }' |
   sed 's/<i>.*/"&"/' >classes.csv
 cut -d, -f1-3 classes.csv >counts.csv
-"$OATGP" fit classes.csv --target class --likelihood bernoulli-logit --knots 10 --max-iter 10 --quiet -o classes.oatgp >fit.txt
+"$OATGP" fit classes.csv --target class --inputs 1,2 --likelihood bernoulli-logit --knots 10 --max-iter 10 --quiet -o classes.oatgp >fit.txt
 "$OATGP" fit counts.csv --target count --likelihood negative-binomial --knots 10 --max-iter 10 --quiet -o counts.oatgp >fit.txt
 for name in mcycle boston map many two classes counts; do
   "$OATGP" report "$name.oatgp" "$name.csv" -o "$name.html"
