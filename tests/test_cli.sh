@@ -609,11 +609,34 @@ refuses 1 "cannot write 'none/x.html'" report pictures.oatgp train.csv -o none/x
 refuses 1 "untold.csv" report pictures.oatgp untold.csv -o x.html
 check "no page of what failed" test ! -e x.html
 
-for kind in observed residuals calibration partial objective knots relevance evidence; do
+for kind in observed residuals quantiles calibration partial objective knots relevance evidence; do
   works "plot $kind" plot $kind pictures.oatgp train.csv -o $kind.svg
   check "plot $kind is SVG" grep -q '^<svg ' $kind.svg
   says help.plot "$kind" "plot --help has $kind"
 done
+awk 'BEGIN { srand(3); print "a,b,class,count"
+  for (i = 0; i < 80; i++) { a = 4 * rand() - 2; b = 4 * rand() - 2; print a "," b "," (a + sin(2 * b) + rand() - 0.5 > 0 ? "yes" : "no") "," int(3 * exp(a / 2) * rand() * 2) } }' >kinds.csv
+works "fit classes for the figures" fit kinds.csv --target class --inputs a,b --likelihood bernoulli-logit --knots 6 --max-iter 8 --quiet -o class.oatgp
+works "fit counts for the figures" fit kinds.csv --target count --inputs a,b --likelihood poisson --knots 6 --max-iter 8 --quiet -o count.oatgp
+for kind in reliability roc classes residuals quantiles partial knots; do
+  works "plot $kind of classes" plot $kind class.oatgp kinds.csv -o class.svg
+  check "plot $kind of classes is SVG" grep -q '^<svg ' class.svg
+  says help.plot "$kind" "plot --help has $kind"
+done
+for kind in rootogram observed calibration residuals quantiles partial knots; do
+  works "plot $kind of counts" plot $kind count.oatgp kinds.csv -o count.svg
+  check "plot $kind of counts is SVG" grep -q '^<svg ' count.svg
+done
+says help.plot rootogram "plot --help has rootogram"
+works "map of classes without data" plot classes class.oatgp -o -
+works "report of classes" report class.oatgp kinds.csv -o class.html
+says class.html "has a larger probability of it than one of class no" "it has words of the classes"
+works "report of counts" report count.oatgp kinds.csv -o count.html
+says count.html "Rootogram: observed and expected" "it has the figure of counts"
+refuses 1 "there is no figure 'observed' of this model: it is of answers other than two classes" plot observed class.oatgp kinds.csv -o x.svg
+refuses 1 "there is no figure 'roc' of this model: it is of answers of two classes, and the likelihood of the model is poisson" \
+  plot roc count.oatgp kinds.csv -o x.svg
+refuses 2 "plot reliability needs DATA" plot reliability class.oatgp -o x.svg
 works "plot without data" plot knots pictures.oatgp --quiet -o - --threads 1
 check "SVG on standard output" grep -q '^<svg ' out
 run plot objective pictures.oatgp

@@ -58,8 +58,10 @@ static oatgp_status draw_likeliest(const oat_facts *f, const oatgp_data *cells, 
   PASS_ON(memory->status);
   PASS_ON(oat_predict_answers(f->ctx, f->model, cells, &(oatgp_answers){.levels = p}));
   for (size_t i = 0; i < ALL * levels; i++) {
-    unsigned char *const best = &of_cell[i / levels];
-    *best = p[i] > p[i / levels * levels + *best] ? (unsigned char)(i % levels) : *best;
+    const size_t cell = i / levels;
+    if (p[i] > p[cell * levels + of_cell[cell]]) {
+      of_cell[cell] = (unsigned char)(i % levels);
+    }
   }
   for (size_t level = 0; level < levels; level++) {
     const oat_style style = {.colour = OAT_BLUE, .opacity = 0.06 + 0.74 * (double)level / (double)(levels - 1), .label = f->classes[level]};
@@ -129,10 +131,10 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
   if (oat_facts_two_classes(f)) {
-    oat_string_print(out, "Where the model finds %s likelier (blue) and where %s (orange), the darker the surer. ", f->classes[1],
-                     f->classes[0]);
+    oat_string_print(out, "Where the model finds %s likelier (blue) and where %s (orange), the stronger the colour, the surer. ",
+                     f->classes[1], f->classes[0]);
   } else {
-    oat_string_print(out, "The likeliest level of %s over the range of the inputs: the darker, the higher. ", f->target);
+    oat_string_print(out, "The likeliest level of %s over the range of the inputs: the stronger the colour, the higher. ", f->target);
   }
   if (f->data != NULL && f->data->y != NULL) {
     oat_string_print(out, "On it are the rows; for %s %% of them the likeliest class is their own.",

@@ -22,8 +22,8 @@ WIDTHS = (360, 800, 1400)
 FONTS = os.environ.get("OATGP_FONTS", "Liberation Sans,DejaVu Sans").split(",")
 ADVANCES = os.path.join(os.path.dirname(__file__), "..", "..", "src", "plot", "advances.def")
 TARGETS = {"mcycle": "accel", "boston": "medv", "map": "yield <t/ha>"}
-# reports of odd data, of which only the layout is looked at
-ODD = ("many", "two")
+# reports of which only the layout is looked at: odd data, classes and counts
+ODD = ("many", "two", "classes", "counts")
 failures = []
 
 

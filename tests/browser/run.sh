@@ -1,5 +1,5 @@
 #!/bin/sh
-# The report in a real browser: makes five reports and some drawings, and lets browser.py look at them. Skips where chromium, its driver or selenium is missing.
+# The report in a real browser: makes seven reports and some drawings, and lets browser.py look at them. Skips where chromium, its driver or selenium is missing.
 # Screenshots of all of them: OATGP_SHOTS=FOLDER tests/run_with_scratch.sh tests/browser/run.sh, with $OATGP and $PROJECT_DIR set.
 set -eu
 python=
@@ -33,14 +33,27 @@ printf 'a,b,y\n5.01e-7,3.2e-9,1.5e-12\n4.98e-7,3.3e-9,1.6e-12\n' >two.csv
 "$OATGP" fit map.csv --target last --knots 30 --max-iter 10 --quiet -o map.oatgp >fit.txt
 "$OATGP" fit many.csv --target last --knots 5 --max-iter 5 --quiet -o many.oatgp >fit.txt
 "$OATGP" fit two.csv --target last --knots 2 --quiet -o two.oatgp >fit.txt
-for name in mcycle boston map many two; do
+# classes and counts
+awk 'BEGIN { srand(3); print "an input with a long name,b,count,class"
+  for (i = 0; i < 300; i++) { a = 4 * rand() - 2; b = 4 * rand() - 2; print a "," b "," int(3 * exp(a / 2) * rand() * 2) "," (a + sin(2 * b) + rand() - 0.5 > 0 ? "<i>yes</i>, with a long name" : "no") } }' |
+  sed 's/<i>.*/"&"/' >classes.csv
+cut -d, -f1-3 classes.csv >counts.csv
+"$OATGP" fit classes.csv --target class --inputs 1,2 --likelihood bernoulli-logit --knots 10 --max-iter 10 --quiet -o classes.oatgp >fit.txt
+"$OATGP" fit counts.csv --target count --likelihood negative-binomial --knots 10 --max-iter 10 --quiet -o counts.oatgp >fit.txt
+for name in mcycle boston map many two classes counts; do
   "$OATGP" report "$name.oatgp" "$name.csv" -o "$name.html"
 done
 # drawings: every figure of a model by itself, those of the pages, and the paper's as they come out now
-for figure in observed residuals calibration objective knots relevance partial; do
+for figure in observed residuals quantiles calibration objective knots relevance partial; do
   for name in boston many; do
     "$OATGP" plot "$figure" "$name.oatgp" "$name.csv" -o "$name-$figure.svg"
   done
+done
+for figure in reliability roc classes quantiles partial; do
+  "$OATGP" plot "$figure" classes.oatgp classes.csv -o "classes-$figure.svg"
+done
+for figure in rootogram observed calibration; do
+  "$OATGP" plot "$figure" counts.oatgp counts.csv -o "counts-$figure.svg"
 done
 "$OATGP" plot evidence boston.oatgp -o boston-evidence.svg
 "$OATGP" plot knots mcycle.oatgp mcycle.csv -o mcycle-knots.svg
