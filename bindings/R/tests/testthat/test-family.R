@@ -238,6 +238,25 @@ test_that("quine: negative binomial with factors", {
   expect_equal(nobs(kept), 146)
 })
 
+test_that("discoveries: the same intensity as by the command", {
+  years <- data.frame(year = 1860:1959, count = as.numeric(datasets::discoveries))
+  fit <- oatgp(count ~ year, years, family = poisson(), seed = 1)
+  expect_equal(sum(fitted(fit)), sum(years$count), tolerance = 0.03)
+  expect_lt(loo(fit)$scores[["mean_nlp"]], -mean(dpois(years$count, mean(years$count), log = TRUE)) - 0.1) # better than a constant
+  oatgp_command <- command()
+  folder <- tempfile("discoveries")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  at <- function(name) file.path(folder, name)
+  write.csv(years, at("years.csv"), row.names = FALSE)
+  run <- function(...) expect_identical(system2(oatgp_command, c(..., "--quiet"), stdout = FALSE), 0L)
+  run("fit", at("years.csv"), "--target", "count", "--likelihood", "poisson", "--seed", "1", "-o", at("model.oatgp"))
+  run("predict", at("model.oatgp"), at("years.csv"), "-o", at("out.csv"))
+  theirs <- read.csv(at("out.csv"))
+  expect_equal(unname(fitted(fit)), theirs$mean, tolerance = 1e-8)
+  expect_equal(unname(predict(fit, interval = "prediction")[, c("lwr", "upr")]), unname(as.matrix(theirs[c("lower", "upper")])))
+})
+
 test_that("draws have the moments of the predictions", {
   data <- answers()
   for (fit in list(fit_answers(count ~ x + offset(log(time)), family = poisson()), fit_answers(share ~ x, family = "beta"),
@@ -258,8 +277,9 @@ test_that("models with families are kept, extended, cross-validated and drawn", 
   part <- data[1:50, ]
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
+  yes <- suppressWarnings(fit_answers(yes == 1 ~ x, part, family = binomial())) # that rows left out are predicted badly
   fits <- list(fit_answers(count ~ x + offset(log(time)), part, family = poisson()), fit_answers(grade ~ x, part, family = "ordinal"),
-               fit_answers(cbind(good, trials - good) ~ x, part, family = binomial()), fit_answers(yes == 1 ~ x, part, family = binomial()))
+               fit_answers(cbind(good, trials - good) ~ x, part, family = binomial()), yes)
   for (fit in fits) {
     more <- update(fit, newdata = data[51:60, ])
     expect_identical(nobs(more), 60L)
