@@ -69,7 +69,7 @@ static oatgp_status draw(cli *c, const oatgp_model *model, const oatgp_data *dat
 /* ------------------------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status find_figure(cli *c, oatgp_figure *out) {
-  char list[256] = "";
+  char list[512] = "";
   for (size_t i = 0; oatgp_figure_at(i, out); i++) {
     if (strcmp(out->name, c->positionals[KIND]) == 0) {
       return OATGP_OK;
@@ -123,14 +123,16 @@ const cli_verb cli_plot = {
     .positionals = {"KIND", "MODEL", "[DATA]"},
     .usage = "[-o FILE.svg|FILE.png|FILE.pdf] [OPTIONS]",
     .details =
-        "KIND is one of: observed (against predicted), residuals, calibration (coverage of intervals of every probability, and the "
-        "histogram "
-        "of the probability integral transform), partial (the prediction as each input changes), effects (of the summands of a covariance "
-        "that is a sum), objective (against the number of knots, "
+        "KIND is one of: observed (against predicted), residuals, quantiles (of the residuals, against those of the normal distribution), "
+        "calibration (coverage of intervals of every probability, and the histogram of the probability integral transform), partial (the "
+        "prediction as each input changes), effects (of the summands of a covariance that is a sum), objective (against the number of "
+        "knots, "
         "with every kept and dropped one), knots (on the fit, on a map of its uncertainty, or among the rows), relevance (of the inputs), "
-        "evidence (bounds of the exact one). The first five need DATA, with the target. Without -o the figure is printed in letters; '-o "
-        "-' "
-        "prints SVG. PNG and PDF are made by rsvg-convert, if that is installed.",
+        "evidence (bounds of the exact one). Of answers of two classes there are reliability (whether the probabilities are right) and roc "
+        "(how well the classes are told apart) in place of observed and calibration, of counts and levels a rootogram (how many rows have "
+        "each, and how many should), of classes over two inputs their map (classes). All but objective, knots, relevance, evidence and "
+        "classes need DATA, with the target. Without -o the figure is printed in letters; '-o -' prints SVG. PNG and PDF are made by "
+        "rsvg-convert, if that is installed.",
     .example =
         "  oatgp plot knots model.oatgp train.csv\n"
         "  oatgp plot partial model.oatgp train.csv -o effects.svg\n"

@@ -1,4 +1,4 @@
-/* Figures of models and the report: every figure of every sort of model, averages of the posterior against its joint covariance, the band of a
+/* Figures of models and the report: every figure of every sort of model and of every likelihood, averages of the posterior against its joint covariance, the band of a
  * binomial count against its sum, what the page holds, and every refusal. What a reader sees is looked at by test_browser. */
 #include "fits.h"
 
@@ -102,6 +102,12 @@ static void expect_svg(scratch *s, const oatgp_model *model, const oatgp_data *d
   free(text);
 }
 
+/* Figures that Gaussian answers have not. */
+static int is_of_other_answers(const char *figure) {
+  return strcmp(figure, "reliability") == 0 || strcmp(figure, "roc") == 0 || strcmp(figure, "rootogram") == 0 ||
+         strcmp(figure, "classes") == 0;
+}
+
 /* What may be told apart: how many inputs, knots or none, a lengthscale for each input or one for all. */
 typedef struct sort {
   size_t inputs;
@@ -135,7 +141,7 @@ static void every_figure_of_every_sort_of_model(void **state) {
     for (size_t k = 0; oatgp_figure_at(k, &figure); k++) {
       char word[40];
       snprintf(word, sizeof word, " %s ", figure.name);
-      if (strstr(sorts[i].missing, word) != NULL) {
+      if (strstr(sorts[i].missing, word) != NULL || is_of_other_answers(figure.name)) {
         expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
                         "of this model: ");
         continue;
@@ -187,7 +193,7 @@ static void rows_at_the_ends_of_all_numbers(void **state) {
     oatgp_model *model = must_fit(s, data, NULL);
     oatgp_figure figure;
     for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-      if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "effects") != 0 &&
+      if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "effects") != 0 && !is_of_other_answers(figure.name) &&
           (d > 1 || (strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0))) {
         expect_svg(s, model, far, figure.name);
       }
@@ -343,7 +349,7 @@ static void every_figure_in_letters(void **state) {
   oatgp_model *model = with_all_figures(s, data);
   oatgp_figure figure;
   for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-    for (size_t width = 24; width <= 78 && strcmp(figure.name, "effects") != 0; width += 54) {
+    for (size_t width = 24; width <= 78 && strcmp(figure.name, "effects") != 0 && !is_of_other_answers(figure.name); width += 54) {
       size_t size = 0;
       must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = width, .height = 12}));
       char *const text = read_bytes_back(s, &size);
@@ -463,6 +469,7 @@ static void the_page_has_it_all(void **state) {
                                 "coverage 99&nbsp;%",
                                 "Observed against predicted",
                                 "Residuals",
+                                "Quantiles of the residuals",
                                 "Coverage of the intervals",
                                 "(PIT)",
                                 "Effect of lstat",
@@ -477,7 +484,7 @@ static void the_page_has_it_all(void **state) {
       fail_msg("the page lacks '%s'", pieces[i]);
     }
   }
-  assert_int_equal(count(page, "<figure>"), 4 + 1 + 3 + 3 + 1);
+  assert_int_equal(count(page, "<figure>"), 5 + 1 + 3 + 3 + 1);
   assert_int_equal(count(page, "<b>.csv"), 0);
   free(page);
   oatgp_model_free(model);
@@ -672,6 +679,255 @@ static void a_model_file_of_before(void **state) {
   oatgp_data_free(data);
 }
 
+/* ---- answers that are not Gaussian ------------------------------------------------------------------------------------------ */
+
+/* An answer for a wave, of each likelihood. */
+static double answer_of(const char *likelihood, double wave) {
+  const double share = 1 / (1 + exp(-wave));
+  switch (likelihood[0]) {
+    case 'b':
+      return likelihood[1] == 'i' ? floor(6 * share) : likelihood[3] == 'a' ? 0.02 + 0.96 * share : wave > 0;
+    case 'o':
+      return floor(2.99 * share);
+    case 'g':
+      return exp(wave);
+    case 's':
+      return wave;
+    default:
+      return floor(2 * exp(wave));
+  }
+}
+
+/* Rows of wavy_data with such answers, trials or an exposure where the likelihood takes them. */
+static oatgp_data *answers_data(scratch *s, const char *likelihood, size_t n, size_t d, uint64_t seed) {
+  oatgp_data *waves = wavy_data(s, n, d, 0.5, seed);
+  double *x = calloc(n * d, sizeof *x), *y = calloc(n, sizeof *y), *size = calloc(n, sizeof *size);
+  for (size_t i = 0; i < n; i++) {
+    y[i] = answer_of(likelihood, waves->y[i]);
+    size[i] = 5 + (double)(i % 3);
+    for (size_t j = 0; j < d; j++) {
+      x[i * d + j] = waves->x[i + j * n];
+    }
+  }
+  oatgp_data *data = make_data(s, n, d, x, y);
+  if (strcmp(likelihood, "binomial-logit") == 0) {
+    must(s, oatgp_data_set_trials(s->ctx, data, size));
+  }
+  if (strcmp(likelihood, "negative-binomial") == 0) {
+    must(s, oatgp_data_set_exposure(s->ctx, data, size));
+  }
+  oatgp_data_free(waves);
+  free(x);
+  free(y);
+  free(size);
+  return data;
+}
+
+static oatgp_model *fit_answers(scratch *s, const char *likelihood, const oatgp_data *data) {
+  s->settings.likelihood = likelihood;
+  s->settings.select = "simultaneous";
+  s->settings.knots = "6";
+  s->settings.max_iter = 6;
+  return must_fit(s, data, NULL);
+}
+
+/* What there is of each: two classes have other figures than numbers, and whole numbers one that others have not. */
+typedef struct answers {
+  const char *likelihood;
+  const char *missing;
+  const char *page[4]; /* what the page must say */
+} answers;
+
+static const answers all_answers[] = {
+    {"bernoulli-logit", " observed calibration rootogram ", {"log loss", "Brier score", "AUC", "f is the log odds of 1"}},
+    {"bernoulli-probit", " observed calibration rootogram ", {"log loss", "Classes told apart (ROC)", "always saying class ", "accuracy"}},
+    {"binomial-logit", " reliability roc classes ", {"deviance", "Rootogram", "of one trial", "f is the log odds of a success"}},
+    {"poisson", " reliability roc classes ", {"deviance", "Rootogram", "f is the logarithm of the mean", "coverage 95&nbsp;%"}},
+    {"negative-binomial", " reliability roc classes ", {"shape</th>", "Rootogram", "for an exposure of 1", "mean + mean&sup2; / shape"}},
+    {"gamma", " reliability roc rootogram classes ", {"shape</th>", "deviance", "expected target", "the variance is mean&sup2; / shape"}},
+    {"student-t", " reliability roc rootogram classes ", {"scale</th>", "degrees</th>", "f is the location", "deviance"}},
+    {"beta", " reliability roc rootogram classes ", {"shape</th>", "deviance", "(PIT)", "Quantiles of the residuals"}},
+    {"ordinal", " reliability roc ", {"the likeliest level is the observed one", "accuracy", "gap1</th>", "Rootogram"}},
+};
+
+static void expect_letters(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *figure) {
+  for (size_t width = 24; width <= 78; width += 54) {
+    size_t size = 0;
+    must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure, .path = s->path, .width = width, .height = 12}));
+    char *const text = read_bytes_back(s, &size);
+    expect_straight(text);
+    free(text);
+  }
+}
+
+static void expect_answer_figures(scratch *s, const answers *a, const oatgp_model *model, const oatgp_data *data) {
+  const size_t d = oatgp_data_inputs(data);
+  oatgp_figure figure;
+  for (size_t k = 0; oatgp_figure_at(k, &figure); k++) {
+    char word[40];
+    snprintf(word, sizeof word, " %s ", figure.name);
+    if (strstr(a->missing, word) != NULL ||
+        strstr(d == 1 ? " effects evidence relevance partial classes " : " effects evidence ", word) != NULL) {
+      expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
+                      "of this model: ");
+      continue;
+    }
+    expect_svg(s, model, data, figure.name);
+    expect_letters(s, model, data, figure.name);
+    if (!figure.needs_data) {
+      expect_svg(s, model, NULL, figure.name);
+    }
+  }
+}
+
+static void every_figure_of_every_answer(void **state) {
+  scratch *s = *state;
+  for (size_t i = 0; i < 2 * LENGTH(all_answers); i++) {
+    const answers *a = &all_answers[i / 2];
+    const size_t d = 1 + i % 2;
+    oatgp_data *data = answers_data(s, a->likelihood, 60, d, 5), *other = answers_data(s, a->likelihood, 40, d, 6);
+    oatgp_model *model = fit_answers(s, a->likelihood, data);
+    expect_answer_figures(s, a, model, data);
+    expect_answer_figures(s, a, model, other);
+    char *const page = report(s, model, data, NULL), *const new_page = report(s, model, other, NULL);
+    expect_page(page);
+    expect_page(new_page);
+    assert_non_null(strstr(page, "leave-one-out"));
+    assert_non_null(strstr(new_page, "as the model predicts them"));
+    for (size_t k = 0; k < LENGTH(a->page); k++) {
+      if (strstr(page, a->page[k]) == NULL) {
+        fail_msg("the page of %s for %zu inputs lacks '%s'", a->likelihood, d, a->page[k]);
+      }
+    }
+    assert_null(strstr(page, ">tau<")); /* what is Gaussian alone */
+    assert_null(strstr(page, "--certify"));
+    assert_int_equal(strstr(page, ">RMSE<") == NULL, strncmp(a->likelihood, "bernoulli", 9) == 0);
+    free(page);
+    free(new_page);
+    oatgp_model_free(model);
+    oatgp_data_free(data);
+    oatgp_data_free(other);
+  }
+}
+
+/* The drawn residuals lie in the stretch that the answer has, and are spread over it. */
+static void quantile_residuals(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = answers_data(s, "poisson", 400, 1, 5);
+  oatgp_model *model = fit_answers(s, "poisson", data);
+  oat_facts facts;
+  double sum = 0, squares = 0;
+  must(s, oat_facts_make(s->ctx, model, data, &facts));
+  assert_true(facts.left_out);
+  for (size_t i = 0; i < data->n; i++) {
+    assert_true(facts.up_to[i] > facts.below[i]);
+    assert_near(facts.up_to[i] - facts.below[i], exp(-facts.nlp[i]), 1e-9);
+    assert_true(facts.quantile[i] >= oat_normal_quantile(fmax(facts.below[i], 1e-300)) - 1e-9);
+    assert_true(facts.quantile[i] <= oat_normal_quantile(fmin(facts.up_to[i], 1 - 1e-16)) + 1e-9);
+    sum += facts.quantile[i] / (double)data->n;
+    squares += facts.quantile[i] * facts.quantile[i] / (double)data->n;
+  }
+  assert_true(fabs(sum) < 0.2 && squares > 0.5 && squares < 1.5);
+  oat_scratch_free(&facts.memory);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* The expected number of rows that have 0 is the sum of its probabilities. */
+static void the_rootogram_has_the_sums(void **state) {
+  scratch *s = *state;
+  enum { N = 90 };
+  oatgp_data *data = answers_data(s, "negative-binomial", N, 1, 5), *other = answers_data(s, "negative-binomial", N, 1, 6), *zeros = NULL;
+  const double none[N] = {0};
+  double nlp[N], expected = 0;
+  size_t seen = 0;
+  char sentence[128];
+  oat_facts facts;
+  oatgp_model *model = fit_answers(s, "negative-binomial", data);
+  zeros = make_data(s, N, 1, other->x, none);
+  must(s, oatgp_data_set_exposure(s->ctx, zeros, other->exposure));
+  must(s, oat_facts_make(s->ctx, model, zeros, &facts));
+  memcpy(nlp, facts.nlp, sizeof nlp);
+  oat_scratch_free(&facts.memory);
+  for (size_t i = 0; i < N; i++) {
+    expected += exp(-nlp[i]);
+    seen += other->y[i] == 0;
+  }
+  char *const text = draw(s, model, other, "rootogram");
+  snprintf(sentence, sizeof sentence, " %zu of 90 rows have 0, where %s were expected.", seen, oat_number(expected, 3).text);
+  if (strstr(text, sentence) == NULL) {
+    fail_msg("no '%s' in %s", sentence, strstr(text, "<desc"));
+  }
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+  oatgp_data_free(other);
+  oatgp_data_free(zeros);
+}
+
+/* Two classes with names that are markup: their words are everywhere, as text. */
+static void classes_have_their_names(void **state) {
+  static const char *const names[] = {"<no>", "yes & more"};
+  scratch *s = *state;
+  oatgp_data *data = answers_data(s, "bernoulli-logit", 120, 2, 5);
+  oatgp_scores scores;
+  char sentence[160];
+  size_t ones = 0;
+  must(s, oatgp_data_set_target_levels(s->ctx, data, 2, names));
+  oatgp_model *model = fit_answers(s, "bernoulli-logit", data);
+  must(s, oatgp_loo(s->ctx, model, data, NULL, &scores));
+  for (size_t i = 0; i < data->n; i++) {
+    ones += data->y[i] == 1;
+  }
+  char *const page = report(s, model, data, NULL);
+  expect_page(page);
+  assert_null(strstr(page, "<no>"));
+  assert_non_null(strstr(page, "A row of class yes &amp; more has a larger probability of it than one of class &lt;no&gt;"));
+  assert_non_null(strstr(page, ">probability of yes &amp; more"));
+  assert_non_null(strstr(page, "f is the log odds of yes &amp; more"));
+  assert_non_null(strstr(page, "data-value=\"0\">&lt;no&gt;</td>"));
+  free(page);
+  char *const roc = draw(s, model, data, "roc"), *const reliability = draw(s, model, data, "reliability");
+  snprintf(sentence, sizeof sentence, "how many of the %zu rows of class yes &amp; more are found, and how many of the %zu others", ones,
+           data->n - ones);
+  assert_non_null(strstr(roc, sentence));
+  snprintf(sentence, sizeof sentence, "The area below the curve (AUC) is %s: ", oat_number(scores.auc, 3).text);
+  assert_non_null(strstr(roc, sentence));
+  snprintf(sentence, sizeof sentence, "of class yes &amp; more: %zu of %zu in all", ones, data->n);
+  assert_non_null(strstr(reliability, sentence));
+  free(roc);
+  free(reliability);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* Rows of one class have no ROC, and the page says so; one row alone has a page, too. Counts may be huge, and one far beyond the others. */
+static void odd_answers(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = answers_data(s, "bernoulli-logit", 60, 1, 5), *counts = answers_data(s, "poisson", 60, 1, 5);
+  const double x[] = {-1, 0, 1}, same[] = {1, 1, 1}, far[] = {3, 9007199254740991, 1};
+  oatgp_data *ones = make_data(s, 3, 1, x, same), *one = make_data(s, 1, 1, x, same), *huge = make_data(s, 3, 1, x, far);
+  const struct {
+    const char *likelihood;
+    const oatgp_data *fitted, *shown;
+  } cases[] = {{"bernoulli-logit", data, ones}, {"bernoulli-logit", data, one}, {"poisson", counts, one}, {"poisson", counts, huge}};
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oatgp_model *model = fit_answers(s, cases[i].likelihood, cases[i].fitted);
+    char *const page = report(s, model, cases[i].shown, NULL);
+    expect_page(page);
+    assert_int_equal(count(page, "needs rows of both.</p>"), i < 2);
+    assert_int_equal(count(page, "All of these rows have one class."), i < 2);
+    assert_null(strstr(page, "NaN"));
+    free(page);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(huge);
+  oatgp_data_free(one);
+  oatgp_data_free(ones);
+  oatgp_data_free(counts);
+  oatgp_data_free(data);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------------------- */
 
 static void senseless_figures_are_refused(void **state) {
@@ -723,6 +979,11 @@ int main(void) {
       WITH_SCRATCH(odd_data),
       WITH_SCRATCH(a_constant_target),
       WITH_SCRATCH(a_model_file_of_before),
+      WITH_SCRATCH(every_figure_of_every_answer),
+      WITH_SCRATCH(quantile_residuals),
+      WITH_SCRATCH(the_rootogram_has_the_sums),
+      WITH_SCRATCH(classes_have_their_names),
+      WITH_SCRATCH(odd_answers),
       WITH_SCRATCH(senseless_figures_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,11 +105,11 @@ typedef struct oat_adjoint {
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
-  double *s;                  /* k x k: sum dv_i v_i^T; with the log penalty the lower triangle of sum h_i v_i v_i^T alone, the rest having a
+  double *s;     /* k x k: sum dv_i v_i^T; with the log penalty the lower triangle of sum h_i v_i v_i^T alone, the rest having a
                                  closed form. NULL when it is not wanted, and collapsed without that penalty */
-  double dg, dn;              /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
+  double dg, dn; /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
                                  noise_scale_i; collapsed, what the log penalty adds to each, or 0 */
-  double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
+  double pairs;  /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
 } oat_gradient_sums;
 
 /* The same for k knots in d dimensions, with all parts; `theta` is oat_theta_most. */
@@ -144,15 +144,15 @@ typedef struct oat_row_predictions {
 
 /* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
 typedef struct oat_left_out {
-  const double *lb;          /* factor of B */
-  const double *c;           /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
-  size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
-  const double *coefficient; /* p */
-  const oat_gls *gls;        /* their normal equations; NULL for one column */
-  bool explained;            /* the variance has what the knots explain alone (dic) */
-  bool latent;               /* the variance is that of f, without the row's noise */
+  const double *lb;             /* factor of B */
+  const double *c;              /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
+  size_t columns;               /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
+  const double *coefficient;    /* p */
+  const oat_gls *gls;           /* their normal equations; NULL for one column */
+  bool explained;               /* the variance has what the knots explain alone (dic) */
+  bool latent;                  /* the variance is that of f, without the row's noise */
   const oat_response *response; /* of rows with answers, whose densities are those of the answers; NULL for Gaussian ones */
-  double *error;             /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
+  double *error;                /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
   double *variance;
   double density;           /* sums: of the log densities */
   double squares, products; /* sum w r^2; sum w r times what the model makes of r */

@@ -46,8 +46,8 @@ typedef enum oat_kernel_id {
 /* Parameters of the problem that are not the covariance's, such as the shape of a likelihood. They follow those of the
  * kernel in theta. */
 typedef struct oat_further {
-  bool answers; /* the rows have a likelihood of their own (likelihood/), so that tau is not used and stays 1 */
-  size_t first, count; /* their places in theta */
+  bool answers;            /* the rows have a likelihood of their own (likelihood/), so that tau is not used and stays 1 */
+  size_t first, count;     /* their places in theta */
   const oat_parameter *is; /* count each */
   const double *start;     /* in the parameter's unit */
 } oat_further;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SITE_TOL 3e-4 /* of sites: the bound is then within about 1e-7 nats a row of its largest value at these parameters */
+#define SITE_TOL 3e-4   /* of sites: the bound is then within about 1e-7 nats a row of its largest value at these parameters */
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
 enum { PUSHES = 4, MORE_NOISE = 8 };
 

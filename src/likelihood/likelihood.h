@@ -66,6 +66,11 @@ typedef struct oat_likelihood {
   const struct oat_row_functions *rows; /* for src/likelihood alone */
 } oat_likelihood;
 
+/* Answers of two classes. */
+static inline bool oat_likelihood_is_bernoulli(const oat_likelihood *likelihood) {
+  return likelihood->id == OAT_BERNOULLI_LOGIT || likelihood->id == OAT_BERNOULLI_PROBIT;
+}
+
 const oat_likelihood *oat_likelihood_find(const char *name); /* NULL if there is none */
 const oat_likelihood *oat_likelihood_at(size_t index);       /* NULL past the end */
 

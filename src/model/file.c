@@ -336,8 +336,8 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const double *number = model->number;
   const double alpha = number[OAT_NUMBER_ALPHA];
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
-  const bool sane = known && neighbours_are_right(model) && levels_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) &&
-                    columns_are_there(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 &&
+  const bool sane = known && neighbours_are_right(model) && levels_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 &&
+                    all_counts(number) && columns_are_there(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 &&
                     number[OAT_NUMBER_JITTER] >= 0 && number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < OAT_STOP_COUNT &&
                     number[OAT_NUMBER_STOP] == floor(number[OAT_NUMBER_STOP]);
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");

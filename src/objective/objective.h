@@ -55,9 +55,10 @@ typedef struct oat_objective_config {
   double jitter_absolute; /* added to Kuu as it is; sparse only */
   size_t neighbours;      /* of each row, beside the knots: fitc only; 0: none */
   bool soft;              /* Kuu also has a jitter that never exceeds a small part of the noise (sparse.h) */
-  const oat_likelihood *likelihood; /* of the rows' answers, with its own parameters behind the covariance's; NULL: Gaussian, with noise tau */
-  size_t levels;                    /* of an ordinal answer */
-  double site_tol;                  /* sites are settled when no row would change by more (oat_site_look.change) */
+  const oat_likelihood
+      *likelihood; /* of the rows' answers, with its own parameters behind the covariance's; NULL: Gaussian, with noise tau */
+  size_t levels;   /* of an ordinal answer */
+  double site_tol; /* sites are settled when no row would change by more (oat_site_look.change) */
 } oat_objective_config;
 
 /* What prediction needs of the latest evaluation, borrowed from the objective. The full GP has coefficients alone. */

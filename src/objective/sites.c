@@ -5,19 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#define SHORTEST 1e-4  /* step */
+#define SHORTEST 1e-4 /* step */
 #define LONGEST 64.0
 #define LEAST_STEP 0.3 /* that is not forced by a fall of the bound */
 #define MOST_LONGER 8.0
-#define ROUNDING 1e-10 /* of the bound, relative to its size: less is no fall */
+#define ROUNDING 1e-10                          /* of the bound, relative to its size: less is no fall */
 enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 }; /* the latter also are the most of a likelihood that is not log-concave */
-#define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
-#define NEAR 0.1         /* where no step leads on, such a change is */
+#define SLOW_ENOUGH 1e-4                        /* after many rounds such a change is taken as the end */
+#define NEAR 0.1                                /* where no step leads on, such a change is */
 
 oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
-  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
-                        config->levels};
+  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)), config->levels};
 }
 
 double oat_objective_constant(const oat_objective *objective, const oat_rows *rows, const double *theta, double *tau) {

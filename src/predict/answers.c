@@ -20,10 +20,6 @@ static const double *trials_from(const oatgp_data *data, size_t first) { return 
 
 static double *from(double *values, size_t first) { return values != NULL ? values + first : NULL; }
 
-static bool is_bernoulli(const oat_likelihood *likelihood) {
-  return likelihood->id == OAT_BERNOULLI_LOGIT || likelihood->id == OAT_BERNOULLI_PROBIT;
-}
-
 static oat_span part_of(size_t n, size_t item) {
   const size_t first = item * PART, left = n - first;
   return (oat_span){first, left < PART ? left : PART};
@@ -35,8 +31,7 @@ static void over_parts(const oatgp_context *ctx, size_t n, void (*item)(void *se
       .items = parts, .lanes = oat_lanes_for(parts), .threads = ctx->at_work, .flops = ROW_FLOPS * (double)n, .item = item, .self = self});
 }
 
-/* m and s of the rows in the model's unit, the logarithm of the exposure included. */
-static oatgp_status find_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s) {
+oatgp_status oat_held_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s) {
   PASS_ON(oat_predict_latent(ctx, model, data, m, s));
   for (size_t i = 0; i < data->n; i++) {
     m[i] = m[i] / unit_of(model) + log_exposure(data, i);
@@ -82,7 +77,7 @@ static void put_quantile(const answering *a, oat_span part, const oat_latent *la
   if (out == NULL) {
     return;
   }
-  if (is_bernoulli(a->response.likelihood)) {
+  if (oat_likelihood_is_bernoulli(a->response.likelihood)) {
     put_probability(a, part, p, out);
     return;
   }
@@ -168,7 +163,7 @@ oatgp_status oat_predict_answers(oatgp_context *ctx, const oatgp_model *model, c
   }
   double *m = oat_take_doubles(&memory, data->n, 1), *s = oat_take_doubles(&memory, data->n, 1);
   TRY(memory.status);
-  TRY(find_latent(ctx, model, data, m, s));
+  TRY(oat_held_latent(ctx, model, data, m, s));
   over_parts(ctx, data->n, answer_part, &(answering){model, data, oat_model_response(model), m, s, out});
 done:
   oat_scratch_free(&memory);
@@ -262,7 +257,7 @@ static void judge_class(const judging *j, oat_span part, const oat_answers *answ
   double *right = column_of(j, OAT_HELD_RIGHT, part.first), probability[OAT_LEVELS_MOST];
   for (size_t i = 0; i < part.count; i++) {
     right[i] = NAN;
-    if (is_bernoulli(likelihood)) {
+    if (oat_likelihood_is_bernoulli(likelihood)) {
       right[i] = (mean[i] > 0.5) == (answers->y[i] == 1);
     } else if (likelihood->has_levels) {
       oat_response_levels(&j->response, 1, &(oat_latent){latent->m + i, latent->s + i}, probability);
@@ -301,7 +296,7 @@ oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, cons
   }
   double *m = oat_take_doubles(&memory, data->n, 1), *s = oat_take_doubles(&memory, data->n, 1);
   TRY(memory.status);
-  TRY(find_latent(ctx, model, data, m, s));
+  TRY(oat_held_latent(ctx, model, data, m, s));
   TRY(oat_held_judge(ctx, model, data, (oat_latent){m, s}, columns));
 done:
   oat_scratch_free(&memory);
@@ -332,7 +327,7 @@ static oatgp_status score_classes(oatgp_context *ctx, const oat_likelihood *like
   oat_scored *order = NULL;
   out->accuracy = oat_mean(n, columns + OAT_HELD_RIGHT * n);
   out->log_loss = out->brier = out->auc = NAN;
-  if (is_bernoulli(likelihood)) {
+  if (oat_likelihood_is_bernoulli(likelihood)) {
     PASS_ON(oat_new(ctx, n, sizeof *order, &order));
     out->log_loss = out->mean_nlp;
     out->brier = oat_brier(n, data->y, columns + OAT_HELD_MEAN * n);
@@ -360,7 +355,7 @@ static oatgp_status score_answers(oatgp_context *ctx, const oat_likelihood *like
   out->srmse = oat_srmse(n, data->y, mean);
   out->deviance = oat_mean(n, columns + OAT_HELD_DEVIANCE * n);
   for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-    *shares[i].coverage = is_bernoulli(likelihood) ? NAN : oat_quantile_coverage(n, below, up_to, shares[i].p);
+    *shares[i].coverage = oat_likelihood_is_bernoulli(likelihood) ? NAN : oat_quantile_coverage(n, below, up_to, shares[i].p);
   }
   return score_classes(ctx, likelihood, data, columns, out);
 }

@@ -389,6 +389,11 @@ done:
   return status;
 }
 
+oatgp_status oat_loo_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s) {
+  const leaving l = {.ctx = ctx, .model = model, .data = data, .where = oat_where_of(ctx)};
+  return leave_data(&l, &(left_rows){m, s, false});
+}
+
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores) {
   const leaving l = {.ctx = ctx, .model = model, .data = data, .where = oat_where_of(ctx)};

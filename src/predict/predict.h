@@ -70,7 +70,9 @@ static inline size_t oat_held_columns(const oat_likelihood *likelihood) {
 }
 /* The columns of rows with a target that the model predicts; the target may not be one that the likelihood cannot have. */
 oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *columns);
-/* The same for answers that are not Gaussian, with f as it is given: in the model's unit, the logarithm of the exposure included. */
+/* The mean and the variance of f at rows, in the model's unit, the logarithm of the exposure included; for answers that are not Gaussian. */
+oatgp_status oat_held_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s);
+/* The columns of such answers, with f as it is given. */
 oatgp_status oat_held_judge(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_latent latent, double *columns);
 /* Fills the arrays of `rows` that are not NULL, and the scores. Both may be NULL. The second is for Gaussian answers. */
 oatgp_status oat_held_report(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data, const double *columns,
@@ -84,6 +86,8 @@ oatgp_status oat_held_gaussian(oatgp_context *ctx, const oatgp_data *data, oat_g
  * K^2), O(N^3) for the full GP, nothing is fitted again. The same bits for any number of threads. */
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores);
+/* The same, for answers that are not Gaussian: f at each row without that row, as oat_held_latent gives it with all of them. */
+oatgp_status oat_loo_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s);
 /* The scores that a model keeps, after a fit to these rows of the data; rows with answers have the sites of the fit. */
 oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data);
 

@@ -22,22 +22,19 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
 
 /* ---- counting -------------------------------------------------------------------------------------------------------- */
 
-/* Rows by the place of what a function says of each, from 0 to below `places`; NaN counts nowhere. */
+/* Rows by their places, from 0 to below `places`. A row may be in several of them, with parts that add up to 1. */
 typedef struct counting {
   const oat_facts *facts;
   size_t places;
-  double (*place)(const oat_facts *f, size_t row, size_t places);
-  size_t lane[OAT_MOST_LANES][STEPS];
+  void (*add)(const oat_facts *f, size_t row, size_t places, double *count);
+  double lane[OAT_MOST_LANES][STEPS];
 } counting;
 
 static void count_chunk(void *self, size_t lane, size_t item) {
   counting *c = self;
   const oat_span rows = oat_chunk(c->facts->data->n, item);
   for (size_t row = rows.first; row < rows.first + rows.count; row++) {
-    const double at = c->place(c->facts, row, c->places);
-    if (!isnan(at)) {
-      c->lane[lane][at < (double)c->places ? (size_t)at : c->places - 1]++;
-    }
+    c->add(c->facts, row, c->places, c->lane[lane]);
   }
 }
 
@@ -49,21 +46,46 @@ static void count_rows(counting *c, double count[STEPS]) {
   for (size_t i = 0; i < c->places; i++) {
     count[i] = 0;
     for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
-      count[i] += (double)c->lane[lane][i];
+      count[i] += c->lane[lane][i];
     }
   }
 }
 
+/* A row that is at one place; NaN counts nowhere. */
+static void add_at(double at, size_t places, double *count) {
+  if (!isnan(at)) {
+    count[at < (double)places ? (size_t)at : places - 1]++;
+  }
+}
+
+/* How much of the stretch from P(Y < y) to P(Y <= y) lies between two probabilities: a whole number is spread over it. */
+static double part_between(const oat_facts *f, size_t row, double low, double high) {
+  const double below = f->below[row], up_to = f->up_to[row];
+  if (!(up_to > below)) { /* too far out to be told from a point */
+    return below >= low && (below < high || high == 1);
+  }
+  return fmax(fmin(up_to, high) - fmax(below, low), 0) / (up_to - below);
+}
+
 /* ---- coverage -------------------------------------------------------------------------------------------------------- */
 
-/* The first of the central intervals, of probability i / (STEPS - 1), that has the row. */
-static double interval_of(const oat_facts *f, size_t row, size_t steps) {
-  return ceil(erf(fabs(f->residual[row]) / sqrt(2)) * (double)(steps - 1));
+/* The first of the central intervals, of probability i / (STEPS - 1), that has the row, or what each has of it that the one before has not. */
+static void add_to_interval(const oat_facts *f, size_t row, size_t steps, double *count) {
+  if (!oat_facts_discrete(f)) {
+    add_at(ceil(erf(fabs(f->quantile[row]) / sqrt(2)) * (double)(steps - 1)), steps, count);
+    return;
+  }
+  double before = 0;
+  for (size_t i = 0; i < steps; i++) {
+    const double p = (double)i / (double)(steps - 1), part = part_between(f, row, 0.5 - 0.5 * p, 0.5 + 0.5 * p);
+    count[i] += part - before;
+    before = part;
+  }
 }
 
 /* inside[i]: share of rows in their central interval of probability i / (STEPS - 1). */
 static void count_inside(const oat_facts *f, double inside[STEPS]) {
-  counting c = {.facts = f, .places = STEPS, .place = interval_of};
+  counting c = {.facts = f, .places = STEPS, .add = add_to_interval};
   count_rows(&c, inside);
   for (size_t i = 1; i < STEPS; i++) {
     inside[i] += inside[i - 1];
@@ -92,6 +114,13 @@ static oatgp_status draw_coverage(const oat_facts *f, oat_panel *out) {
   return oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "rows inside"}, STEPS, p, inside);
 }
 
+static void tell_spread(const oat_facts *f, oat_string *out) {
+  oat_string_add(out, oat_facts_discrete(f)
+                          ? " A whole number is spread over the stretch of probabilities that it has, which makes the band "
+                            "wider than it need be."
+                          : "");
+}
+
 static void explain_coverage(const oat_facts *f, oat_string *out) {
   double inside[STEPS];
   size_t outside = 0;
@@ -109,6 +138,7 @@ static void explain_coverage(const oat_facts *f, oat_string *out) {
   } else {
     oat_string_print(out, "It leaves the band of what chance alone would do at %zu of %d probabilities.", outside, STEPS - 2);
   }
+  tell_spread(f, out);
 }
 
 /* ---- the probability integral transform -------------------------------------------------------------------------------- */
@@ -116,10 +146,18 @@ static void explain_coverage(const oat_facts *f, oat_string *out) {
 static size_t count_bins(const oat_facts *f) { return f->data->n < FEW_ROWS ? MOST_BINS / 2 : MOST_BINS; }
 
 /* P(Y <= y) for a row, in bins. */
-static double bin_of(const oat_facts *f, size_t row, size_t bins) { return 0.5 * erfc(-f->residual[row] / sqrt(2)) * (double)bins; }
+static void add_to_bin(const oat_facts *f, size_t row, size_t bins, double *count) {
+  if (!oat_facts_discrete(f)) {
+    add_at(0.5 * erfc(-f->quantile[row] / sqrt(2)) * (double)bins, bins, count);
+    return;
+  }
+  for (size_t i = 0; i < bins; i++) {
+    count[i] += part_between(f, row, (double)i / (double)bins, (double)(i + 1) / (double)bins);
+  }
+}
 
 static void fill_bins(const oat_facts *f, size_t bins, double height[STEPS]) {
-  counting c = {.facts = f, .places = bins, .place = bin_of};
+  counting c = {.facts = f, .places = bins, .add = add_to_bin};
   count_rows(&c, height);
 }
 
@@ -156,6 +194,7 @@ static void explain_pit(const oat_facts *f, oat_string *out) {
                  "The probability that the model gave to values up to the observed one. The bars should be level: a hill "
                  "means too wide, a valley too narrow intervals, a slope a bias. ");
   oat_string_print(out, "%zu of %zu bars leave the band that holds 95 of 100 by chance alone.", outside, bins);
+  tell_spread(f, out);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------------ */
@@ -176,6 +215,8 @@ const oat_chart oat_chart_calibration = {
     .name = "calibration",
     .help = "coverage of intervals of every probability, and the histogram of the probability integral transform",
     .needs_data = true,
+    .suits = oat_suits_numbers,
+    .wants = "answers other than two classes ('reliability' is of those)",
     .panels = panels,
     .name_panel = name_panel,
     .draw = draw,

@@ -285,7 +285,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t effect = summand_of(f, panel);
   view v = {.f = f, .effect = &f->model->effects[effect]};
   choose_inputs(&v);
-  oat_string_print(out, "What %s adds to %s: %s %% of the variance of all effects.", v.effect->name, f->target,
+  oat_string_print(out, "What %s adds to %s: %s %% of the variance of all effects.", v.effect->name, f->link != NULL ? f->link : f->target,
                    oat_number(100 * f->effect_share[effect], 3).text);
   if (panel == 0) {
     oat_string_add(out,

@@ -5,6 +5,8 @@
 
 static size_t panels(const oat_facts *f) { return isfinite(f->info.lower) && isfinite(f->info.upper); }
 
+static bool suits(const oat_facts *f) { return f->model->likelihood == NULL; }
+
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   static const char *const names[] = {"objective", "exact evidence"};
   const double ends[] = {f->info.lower, f->info.upper}, second[] = {2, 2}, first = 1;
@@ -33,6 +35,8 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 const oat_chart oat_chart_evidence = {
     .name = "evidence",
     .help = "bounds of the exact log evidence beside the objective",
+    .suits = suits,
+    .wants = "Gaussian answers, whose exact log evidence has bounds",
     .why = "the bounds of the exact log evidence are not known: they are found, and kept with the model, by oatgp fit --certify",
     .panels = panels,
     .title = "How near the exact Gaussian process",

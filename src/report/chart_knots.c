@@ -8,8 +8,9 @@
 #include "predict/metrics.h"
 #include "predict/predict.h"
 #include "report/chart.h"
+#include "report/map.h"
 
-enum { POINTS = 301, CELLS = 44, LEVELS = 7, PAIRS = 3 };
+enum { POINTS = 301, LEVELS = 7, PAIRS = 3 };
 
 static const oat_style knot_style = {.colour = OAT_VERMILION, .shape = OAT_PLUS, .size = 6, .label = "knots"};
 
@@ -37,29 +38,77 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
 
 /* ---- one input --------------------------------------------------------------------------------------------------------- */
 
+enum { OF_FUNCTION, OF_ROWS, BANDS };
+
 typedef struct curve {
-  double x[POINTS], mean[POINTS], latent[POINTS], whole[POINTS]; /* the last two are standard deviations */
+  double x[POINTS], mean[POINTS], low[BANDS][POINTS], high[BANDS][POINTS];
 } curve;
+
+static oatgp_status predict_gaussian(const oat_facts *f, const oatgp_data *rows, curve *c) {
+  const double width = oat_normal_quantile(0.975);
+  PASS_ON(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){c->mean, c->high[OF_FUNCTION], c->high[OF_ROWS]}));
+  for (size_t i = 0; i < BANDS * POINTS; i++) {
+    double *const high = &c->high[i / POINTS][i % POINTS];
+    const double mean = c->mean[i % POINTS], half = width * *high;
+    c->low[i / POINTS][i % POINTS] = mean - half;
+    *high = mean + half;
+  }
+  return OATGP_OK;
+}
+
+/* The expected answer, its value where f is at its quantiles, and the quantiles of the answer itself. */
+static oatgp_status predict_answers(const oat_facts *f, const oatgp_data *rows, curve *c) {
+  const double width = oat_normal_quantile(0.975);
+  double m[POINTS], s[POINTS], low[POINTS], high[POINTS];
+  const double none[POINTS] = {0};
+  PASS_ON(oat_held_latent(f->ctx, f->model, rows, m, s));
+  for (size_t i = 0; i < POINTS; i++) {
+    low[i] = m[i] - width * sqrt(s[i]);
+    high[i] = m[i] + width * sqrt(s[i]);
+  }
+  oat_facts_expect(f, POINTS, (oat_latent){low, none}, c->low[OF_FUNCTION]);
+  oat_facts_expect(f, POINTS, (oat_latent){high, none}, c->high[OF_FUNCTION]);
+  return oat_predict_answers(f->ctx, f->model, rows,
+                             &(oatgp_answers){.mean = c->mean, .lower = c->low[OF_ROWS], .upper = c->high[OF_ROWS], .interval = 0.95});
+}
 
 static oatgp_status predict_curve(const oat_facts *f, curve *c) {
   oatgp_data *rows = NULL;
   oatgp_status status;
   oat_spread_evenly(POINTS, f->lowest[0], f->highest[0], c->x);
   TRY(oat_facts_rows(f, POINTS, c->x, &rows));
-  TRY(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){c->mean, c->latent, c->whole}));
+  TRY(f->model->likelihood == NULL ? predict_gaussian(f, rows, c) : predict_answers(f, rows, c));
 done:
   oatgp_data_free(rows);
   return status;
 }
 
-static oatgp_status draw_band(const curve *c, const double *sd, const oat_style *style, oat_panel *out) {
-  double low[POINTS], high[POINTS];
-  const double width = oat_normal_quantile(0.975);
-  for (size_t i = 0; i < POINTS; i++) {
-    low[i] = c->mean[i] - width * sd[i];
-    high[i] = c->mean[i] + width * sd[i];
+/* Two classes have no band of rows, nor have rows of different sizes one. */
+static bool has_row_band(const oat_facts *f) { return !oat_facts_two_classes(f) && *oat_tell_size(f) == '\0'; }
+
+static oatgp_status draw_bands(const oat_facts *f, const curve *c, oat_panel *out) {
+  static const oat_style styles[] = {{.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % of the function"},
+                                     {.colour = OAT_SKY, .opacity = 0.25, .label = "95 % of rows"}};
+  for (size_t band = has_row_band(f) ? BANDS : OF_ROWS; band-- > 0;) {
+    PASS_ON(oat_panel_band(out, &styles[band], POINTS, c->x, (oat_limits){c->low[band], c->high[band]}));
   }
-  return oat_panel_band(out, style, POINTS, c->x, (oat_limits){low, high});
+  return OATGP_OK;
+}
+
+/* Each answer by its size: over its exposure or its trials. */
+static oatgp_status draw_answers(const oat_facts *f, oat_panel *out) {
+  const double *const size = f->data->exposure != NULL ? f->data->exposure : f->data->trials;
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const y = oat_take_doubles(&memory, f->data->n, 1);
+  oatgp_status status;
+  TRY(memory.status);
+  for (size_t i = 0; i < f->data->n; i++) {
+    y[i] = size != NULL ? f->data->y[i] / size[i] : f->data->y[i];
+  }
+  TRY(oat_draw_rows(f, OAT_GREY, f->input[0], y, out));
+done:
+  oat_scratch_free(&memory);
+  return status;
 }
 
 static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
@@ -68,13 +117,13 @@ static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   TRY(oat_new(f->ctx, 1, sizeof *c, &c));
   TRY(predict_curve(f, c));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[0]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
-  TRY(draw_band(c, c->whole, &(oat_style){.colour = OAT_SKY, .opacity = 0.25, .label = "95 % of rows"}, out));
-  TRY(draw_band(c, c->latent, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % of the function"}, out));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = oat_facts_two_classes(f) ? f->expected : f->full_target}));
+  TRY(draw_bands(f, c, out));
   if (f->data != NULL && f->data->y != NULL) {
-    TRY(oat_draw_rows(f, OAT_GREY, f->input[0], f->data->y, out));
+    TRY(draw_answers(f, out));
   }
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.5, .label = "mean"}, POINTS, c->x, c->mean));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.5, .label = oat_facts_two_classes(f) ? "probability" : "mean"},
+                     POINTS, c->x, c->mean));
   if (f->info.knots > 0) {
     TRY(oat_panel_rug(out, &knot_style, OAT_BOTTOM, f->info.knots, f->knots));
   }
@@ -85,41 +134,6 @@ done:
 
 /* ---- two inputs -------------------------------------------------------------------------------------------------------- */
 
-/* The value of an input at so many cells from the lowest. */
-static double at_cell(const oat_facts *f, size_t input, double cells) {
-  return oat_between(f->lowest[input], f->highest[input], cells / CELLS);
-}
-
-/* The sd of f in the middle of CELLS x CELLS cells, row by row of the map from below. */
-static oatgp_status predict_map(const oat_facts *f, double *sd) {
-  const size_t n = CELLS * CELLS;
-  double *x = NULL;
-  oatgp_data *rows = NULL;
-  oatgp_status status;
-  TRY(oat_new_matrix(f->ctx, n, 2, &x));
-  for (size_t i = 0; i < n; i++) {
-    x[i] = at_cell(f, 0, (double)(i % CELLS) + 0.5);
-    x[i + n] = at_cell(f, 1, (double)(i / CELLS) + 0.5);
-  }
-  TRY(oat_facts_rows(f, n, x, &rows));
-  TRY(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){NULL, sd, NULL}));
-done:
-  free(x);
-  oatgp_data_free(rows);
-  return status;
-}
-
-typedef struct tiles {
-  size_t n;
-  double left[CELLS * CELLS], right[CELLS * CELLS], low[CELLS * CELLS], high[CELLS * CELLS];
-  double sides[2 * CELLS * CELLS];
-} tiles;
-
-typedef struct levels {
-  const double *sd;
-  double low, step;
-} levels;
-
 /* The least of 1, 2 and 5 times a power of ten that takes no more than LEVELS levels. */
 static double round_step(double low, double high) {
   double step = pow(10, floor(log10(fmax(high - low, 1e-9 * high + 1e-300) / LEVELS)));
@@ -129,60 +143,52 @@ static double round_step(double low, double high) {
   return step;
 }
 
-static size_t level_of(const levels *l, size_t cell) {
-  const double level = floor((l->sd[cell] - l->low) / l->step);
+typedef struct levels {
+  double low, step;
+} levels;
+
+static size_t level_of(const levels *l, double sd) {
+  const double level = floor((sd - l->low) / l->step);
   return level < 0 ? 0 : level < LEVELS - 1 ? (size_t)level : LEVELS - 1;
 }
 
-/* The cells of a level, those that are side by side as one. */
-static void collect(const oat_facts *f, const levels *l, size_t level, tiles *t) {
-  t->n = 0;
-  for (size_t i = 0; i < CELLS * CELLS; i++) {
-    if (level_of(l, i) != level) {
-      continue;
-    }
-    if (t->n == 0 || i % CELLS == 0 || level_of(l, i - 1) != level) {
-      t->left[t->n] = at_cell(f, 0, (double)(i % CELLS));
-      t->low[t->n] = at_cell(f, 1, (double)(i / CELLS));
-      t->high[t->n] = at_cell(f, 1, (double)(i / CELLS + 1));
-      t->n++;
-    }
-    t->right[t->n - 1] = at_cell(f, 0, (double)(i % CELLS + 1));
+static levels make_levels(const double *sd) {
+  double lowest = sd[0], highest = sd[0];
+  for (size_t i = 0; i < OAT_CELLS * OAT_CELLS; i++) {
+    lowest = fmin(lowest, sd[i]);
+    highest = fmax(highest, sd[i]);
   }
-  for (size_t i = 0; i < t->n; i++) {
-    t->sides[i] = t->left[i];
-    t->sides[t->n + i] = t->right[i];
-  }
+  const double step = round_step(lowest, highest);
+  return (levels){step * floor(lowest / step), step};
 }
 
-static oatgp_status draw_level(const oat_facts *f, const levels *l, size_t level, tiles *t, oat_panel *out) {
+static oatgp_status draw_level(const oat_facts *f, const levels *l, const unsigned char *of_cell, size_t level, oat_panel *out) {
   const oat_digits low = oat_value(l->low + l->step * (double)level, 6), high = oat_value(l->low + l->step * (double)(level + 1), 6);
   char label[2 * sizeof low + 8];
   const oat_style style = {.colour = OAT_BLUE, .opacity = 0.06 + 0.12 * (double)level, .label = label};
-  collect(f, l, level, t);
   snprintf(label, sizeof label, "%s%s\xe2\x80\x93%s", level == 0 ? "sd " : "", low.text, high.text);
-  return t->n > 0 ? oat_panel_tiles(out, &style, t->n, t->sides, (oat_limits){t->low, t->high}) : OATGP_OK;
+  return oat_map_draw(f, of_cell, level, &style, out);
 }
 
+/* The sd of f. */
 static oatgp_status draw_map(const oat_facts *f, oat_panel *out) {
   oat_scratch memory = {.ctx = f->ctx};
-  double *const sd = oat_take_doubles(&memory, CELLS, CELLS);
-  tiles *const t = oat_take(&memory, 1, sizeof *t);
+  double *const sd = oat_take_doubles(&memory, OAT_CELLS, OAT_CELLS);
+  unsigned char *const of_cell = oat_take(&memory, OAT_CELLS * OAT_CELLS, 1);
+  oatgp_data *rows = NULL;
   oatgp_status status;
   TRY(memory.status);
-  TRY(predict_map(f, sd));
-  levels l = {sd, sd[0], 0};
-  double highest = sd[0];
-  for (size_t i = 0; i < CELLS * CELLS; i++) {
-    l.low = fmin(l.low, sd[i]);
-    highest = fmax(highest, sd[i]);
+  TRY(oat_map_rows(f, &memory, &rows));
+  TRY(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){NULL, sd, NULL}));
+  const levels l = make_levels(sd);
+  for (size_t i = 0; i < OAT_CELLS * OAT_CELLS; i++) {
+    of_cell[i] = (unsigned char)level_of(&l, sd[i]);
   }
-  l.step = round_step(l.low, highest);
-  l.low = l.step * floor(l.low / l.step);
   for (size_t level = 0; level < LEVELS; level++) {
-    TRY(draw_level(f, &l, level, t, out));
+    TRY(draw_level(f, &l, of_cell, level, out));
   }
 done:
+  oatgp_data_free(rows);
   oat_scratch_free(&memory);
   return status;
 }
@@ -220,14 +226,29 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   return draw_knots(f, panel, out);
 }
 
+static void tell_curve(const oat_facts *f, oat_string *out) {
+  if (f->link == NULL) {
+    oat_string_add(out, "The mean of the fit, where the function itself lies with 95 % probability, and where 95 % of new rows would.");
+  } else if (oat_facts_two_classes(f)) {
+    oat_string_print(out, "The probability of %s, and where it lies with 95 %% probability. Rows are at 1 (%s) and at 0 (%s).",
+                     f->classes[1], f->classes[1], f->classes[0]);
+  } else {
+    oat_string_print(out, "The expected %s%s, and what it is where f, %s, is at the ends of its 95 %% interval%s.", f->target,
+                     oat_tell_size(f), f->link,
+                     has_row_band(f) ? "; the wide band holds at least 95 % of new rows" : ". Rows are over their size");
+  }
+}
+
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   if (f->d == 1) {
-    oat_string_add(out, "The mean of the fit, where the function itself lies with 95 % probability, and where 95 % of new rows would.");
+    tell_curve(f, out);
     if (f->info.knots > 0) {
       oat_string_print(out, " The marks at the bottom are the %zu knots.", f->info.knots);
     }
   } else if (f->d == 2) {
-    oat_string_add(out, "The darker, the less is known of the function: its standard deviation over the range of the inputs.");
+    oat_string_add(out, "The darker, the less is known of the function");
+    oat_string_print(out, f->link != NULL ? " f, %s" : "", f->link);
+    oat_string_add(out, ": its standard deviation over the range of the inputs.");
     if (f->info.knots > 0) {
       oat_string_print(out, " The crosses are the %zu knots.", f->info.knots);
     }

@@ -38,8 +38,47 @@ static oatgp_status make_rows(const oat_facts *f, size_t input, sweep *s, oatgp_
   return oat_facts_rows(f, n, x, out);
 }
 
-static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
+/* The average over the rows of a value, with the f of each moved by so many of its units. */
+static double average_moved(const oat_facts *f, const oat_latent *of, size_t rows, double move) {
+  double m[MOST_ROWS], mean[MOST_ROWS], sum = 0;
+  for (size_t i = 0; i < rows; i++) {
+    m[i] = of->m[i] + move;
+  }
+  oat_facts_expect(f, rows, (oat_latent){m, of->s}, mean);
+  for (size_t i = 0; i < rows; i++) {
+    sum += mean[i] / (double)rows;
+  }
+  return sum;
+}
+
+/* Answers that are not Gaussian: their expected values. `low` has the sd of the average of f, in the target's unit; the band is where the
+ * average goes when f of all rows moves as far as its average does with 95 % probability. */
+static oatgp_status expect_answers(const oat_facts *f, const oatgp_data *rows, sweep *s) {
+  const double reach = oat_normal_quantile(0.975) / f->model->number[OAT_NUMBER_Y_SCALE];
+  double *const m = oat_take_doubles(&s->memory, rows->n, 1), *const variance = oat_take_doubles(&s->memory, rows->n, 1);
+  PASS_ON(s->memory.status);
+  PASS_ON(oat_held_latent(f->ctx, f->model, rows, m, variance));
+  oat_facts_expect(f, rows->n, (oat_latent){m, variance}, s->each);
+  for (size_t i = 0; i < VALUES; i++) {
+    const oat_latent of = {m + i * s->rows, variance + i * s->rows};
+    const double move = reach * s->low[i];
+    s->mean[i] = average_moved(f, &of, s->rows, 0);
+    s->low[i] = average_moved(f, &of, s->rows, -move);
+    s->high[i] = average_moved(f, &of, s->rows, move);
+  }
+  return OATGP_OK;
+}
+
+static void make_band(sweep *s) {
   const double width = oat_normal_quantile(0.975);
+  for (size_t i = 0; i < VALUES; i++) {
+    const double sd = s->low[i];
+    s->low[i] = s->mean[i] - width * sd;
+    s->high[i] = s->mean[i] + width * sd;
+  }
+}
+
+static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
   oatgp_data *rows = NULL;
   oatgp_status status;
   s->rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
@@ -47,12 +86,12 @@ static oatgp_status make_sweep(const oat_facts *f, size_t input, sweep *s) {
   TRY(make_rows(f, input, s, &rows));
   s->each = oat_take_doubles(&s->memory, VALUES, s->rows);
   TRY(s->memory.status);
-  TRY(oat_predict_mean(f->ctx, f->model, rows, s->each));
   TRY(oat_predict_averages(f->ctx, f->model, rows, s->rows, &(oat_averages){s->mean, s->low}));
-  for (size_t i = 0; i < VALUES; i++) {
-    const double sd = s->low[i];
-    s->low[i] = s->mean[i] - width * sd;
-    s->high[i] = s->mean[i] + width * sd;
+  if (f->model->likelihood != NULL) {
+    TRY(expect_answers(f, rows, s));
+  } else {
+    TRY(oat_predict_mean(f->ctx, f->model, rows, s->each));
+    make_band(s);
   }
 done:
   oatgp_data_free(rows);
@@ -77,7 +116,7 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   oatgp_status status;
   TRY(make_sweep(f, input, &s));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_target}));
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->model->likelihood != NULL ? f->expected : f->full_target}));
   TRY(draw_each(&s, out));
   TRY(oat_panel_band(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.3, .label = "95 % band"}, VALUES, s.at,
                      (oat_limits){s.low, s.high}));
@@ -97,11 +136,25 @@ static void tell_levels(const oat_facts *f, size_t input, oat_string *out) {
   oat_string_add(out, count > SHOWN ? " and so on." : count > 0 ? "." : "");
 }
 
+/* What the band is, of answers that are not Gaussian. */
+static void tell_answers(const oat_facts *f, oat_string *out) {
+  oat_string_print(out,
+                   "%s. The band shows where that average goes when f, %s, is moved for all rows as far as its average%s lies with 95 %% "
+                   "probability. Thin lines are single rows",
+                   oat_tell_size(f), f->link, f->info.neighbours > 0 ? ", as it is known of the knots alone," : "");
+}
+
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t input = f->order[panel], rows = f->data->n < MOST_ROWS ? f->data->n : MOST_ROWS;
-  oat_string_print(out, "Predicted %s when %s changes and all else stays, on average over %zu%s row%s", f->target, f->name[input], rows,
-                   rows < f->data->n ? " random" : "", oat_plural(rows));
-  if (panel == 0) {
+  oat_string_print(out, "%s%s when %s changes and all else stays, on average over %zu%s row%s",
+                   f->link == NULL            ? "Predicted "
+                   : oat_facts_two_classes(f) ? "Probability of "
+                                              : "Expected ",
+                   oat_facts_two_classes(f) ? f->classes[1] : f->target, f->name[input], rows, rows < f->data->n ? " random" : "",
+                   oat_plural(rows));
+  if (panel == 0 && f->link != NULL) {
+    tell_answers(f, out);
+  } else if (panel == 0) {
     oat_string_print(out,
                      "; the band holds that average with %s95 %% probability%s. Thin lines are single rows: where they differ in shape, "
                      "inputs act together",

@@ -8,9 +8,10 @@
 
 #include "data/data.h"
 
-static const oat_chart *const charts[] = {&oat_chart_observed,  &oat_chart_residuals, &oat_chart_calibration,
-                                          &oat_chart_objective, &oat_chart_knots,     &oat_chart_relevance,
-                                          &oat_chart_partial,   &oat_chart_effects,   &oat_chart_evidence};
+static const oat_chart *const charts[] = {&oat_chart_observed,    &oat_chart_residuals, &oat_chart_quantiles, &oat_chart_calibration,
+                                          &oat_chart_reliability, &oat_chart_roc,       &oat_chart_rootogram, &oat_chart_classes,
+                                          &oat_chart_objective,   &oat_chart_knots,     &oat_chart_relevance, &oat_chart_partial,
+                                          &oat_chart_effects,     &oat_chart_evidence};
 
 const oat_chart *oat_chart_at(size_t index) { return index < sizeof charts / sizeof *charts ? charts[index] : NULL; }
 
@@ -29,6 +30,18 @@ const char *oat_plural(size_t n) { return n == 1 ? "" : "s"; }
 size_t oat_one_panel(const oat_facts *f) {
   (void)f;
   return 1;
+}
+
+bool oat_suits_numbers(const oat_facts *f) { return !oat_facts_two_classes(f); }
+
+const char *oat_tell_size(const oat_facts *f) {
+  const bool exposed = *f->info.exposure != '\0' || (f->data != NULL && f->data->exposure != NULL);
+  const bool tried = f->model->likelihood != NULL && f->model->likelihood->has_trials;
+  return exposed ? ", for an exposure of 1" : tried ? ", of one trial" : "";
+}
+
+size_t oat_chart_panels(const oat_chart *chart, const oat_facts *f) {
+  return chart->suits == NULL || chart->suits(f) ? chart->panels(f) : 0;
 }
 
 void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string *out) {
@@ -70,7 +83,7 @@ void oat_tell_thinned(const oat_facts *f, oat_string *out) {
 
 /* Titles and descriptions of all panels, or of one. */
 static void tell(const oat_chart *chart, const oat_facts *f, size_t panel, oat_string text[2]) {
-  const size_t first = panel == SIZE_MAX ? 0 : panel, end = panel == SIZE_MAX ? chart->panels(f) : panel + 1;
+  const size_t first = panel == SIZE_MAX ? 0 : panel, end = panel == SIZE_MAX ? oat_chart_panels(chart, f) : panel + 1;
   for (size_t i = first; i < end; i++) {
     oat_string_add(&text[0], i > first ? "; " : "");
     oat_chart_title(chart, f, i, &text[0]);
@@ -83,7 +96,7 @@ static oatgp_status draw_panels(const oat_chart *chart, const oat_facts *f, size
   if (panel != SIZE_MAX) {
     return chart->draw(f, panel, oat_figure_panel(figure, 0, 0));
   }
-  for (size_t i = 0; i < chart->panels(f); i++) {
+  for (size_t i = 0; i < oat_chart_panels(chart, f); i++) {
     PASS_ON(chart->draw(f, i, oat_figure_panel(figure, i / columns, i % columns)));
   }
   return OATGP_OK;
@@ -97,7 +110,7 @@ static double height(const oat_chart *chart, const oat_facts *f, bool whole, siz
 
 oatgp_status oat_chart_figure(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure **out) {
   const bool whole = panel == SIZE_MAX;
-  const size_t count = whole ? chart->panels(f) : 1,
+  const size_t count = whole ? oat_chart_panels(chart, f) : 1,
                columns = count < 3    ? count
                          : count == 4 ? 2
                                       : 3,
@@ -131,7 +144,7 @@ done:
 /* ---- one figure to a file: as SVG, or in letters --------------------------------------------------------------------- */
 
 static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
-  char list[256] = "";
+  char list[512] = "";
   for (size_t i = 0; oat_chart_at(i) != NULL; i++) {
     const size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", oat_chart_at(i)->name);
@@ -142,8 +155,11 @@ static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
 static oatgp_status check(const oat_chart *chart, const oat_facts *f) {
   REFUSE_IF(chart->needs_data && (f->data == NULL || f->data->y == NULL), f->ctx, OATGP_DATA,
             "the figure '%s' needs rows with a target: give data", chart->name);
-  return chart->panels(f) > 0 ? OATGP_OK
-                              : oat_fail(f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
+  REFUSE_IF(chart->suits != NULL && !chart->suits(f), f->ctx, OATGP_DATA,
+            "there is no figure '%s' of this model: it is of %s, and the likelihood of the model is %s", chart->name, chart->wants,
+            f->info.likelihood);
+  REFUSE_IF(chart->panels(f) == 0, f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
+  return OATGP_OK;
 }
 
 static oatgp_status add_figure(oat_figure *figure, const oatgp_drawing *drawing, oat_string *out) {

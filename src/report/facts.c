@@ -1,6 +1,7 @@
 /* What figures and the report are made of. */
 #include "report/facts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,52 @@ static oatgp_status shorten(oat_scratch *memory, const char *name, char **out) {
   return status;
 }
 
+static size_t count_classes(const oat_facts *f) {
+  return oat_facts_two_classes(f) ? 2 : f->model->likelihood != NULL ? oat_model_answer_levels(f->model) : 0;
+}
+
+static oatgp_status name_classes(oat_facts *f) {
+  const oat_levels *const levels = &f->model->target_levels;
+  f->n_classes = count_classes(f);
+  f->classes = oat_take(&f->memory, f->n_classes, sizeof *f->classes);
+  PASS_ON(f->memory.status);
+  for (size_t i = 0; i < f->n_classes; i++) {
+    PASS_ON(shorten(&f->memory, i < levels->count ? levels->name[i] : oat_value((double)i, 3).text, &f->classes[i]));
+  }
+  return OATGP_OK;
+}
+
+/* What a prediction is. */
+static oatgp_status name_expected(oat_facts *f) {
+  oat_string text = {.ctx = f->ctx};
+  if (f->model->likelihood == NULL) {
+    oat_string_add(&text, "predicted");
+  } else if (oat_facts_two_classes(f)) {
+    oat_string_print(&text, "probability of %s", f->classes[1]);
+  } else {
+    oat_string_print(&text, f->model->likelihood->has_levels ? "expected level of %s" : "expected %s", f->full_target);
+  }
+  f->expected = oat_take_text(&f->memory, text.text);
+  const oatgp_status status = text.status != OATGP_OK ? text.status : f->memory.status;
+  oat_string_free(&text);
+  return status;
+}
+
+/* The words for two classes end with "of 1". */
+static oatgp_status name_link(oat_facts *f) {
+  const char *const words = f->model->likelihood != NULL ? f->model->likelihood->link : NULL;
+  oat_string text = {.ctx = f->ctx};
+  if (words == NULL || !oat_facts_two_classes(f)) {
+    f->link = words;
+    return OATGP_OK;
+  }
+  oat_string_print(&text, "%.*s%s", (int)strlen(words) - 1, words, f->classes[1]);
+  f->link = oat_take_text(&f->memory, text.text);
+  const oatgp_status status = text.status != OATGP_OK ? text.status : f->memory.status;
+  oat_string_free(&text);
+  return status;
+}
+
 static oatgp_status copy_names(oat_facts *f) {
   f->full_target = *f->info.target != '\0' ? f->info.target : "target";
   f->full_name = (const char *const *)f->model->names;
@@ -71,7 +118,9 @@ static oatgp_status copy_names(oat_facts *f) {
   for (size_t j = 0; j < f->d; j++) {
     PASS_ON(shorten(&f->memory, f->full_name[j], &f->name[j]));
   }
-  return OATGP_OK;
+  PASS_ON(name_classes(f));
+  PASS_ON(name_link(f));
+  return name_expected(f);
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------------- */
@@ -156,10 +205,49 @@ static oatgp_status find_inputs(oat_facts *f) {
   return OATGP_OK;
 }
 
+/* A whole number has a stretch of probabilities, from P(Y < y) to P(Y <= y); one of these is drawn, always the same. */
+static void draw_quantiles(oat_facts *f) {
+  oat_rng rng;
+  oat_rng_seed(&rng, 3);
+  for (size_t i = 0; i < f->data->n; i++) {
+    const double p = oat_between(f->below[i], f->up_to[i], oat_rng_uniform(&rng));
+    f->quantile[i] = oat_normal_quantile(fmin(fmax(p, DBL_MIN), 1 - DBL_EPSILON / 2));
+  }
+}
+
+/* Answers that are not Gaussian: of f without each row or, where the rows are others, of f as it is. */
+static oatgp_status predict_answers(oat_facts *f, const oatgp_held_out_sd *rows) {
+  const size_t n = f->data->n;
+  double *const columns = oat_take_doubles(&f->memory, n, OAT_HELD_COLUMNS);
+  oatgp_status status = OATGP_DATA;
+  f->m = oat_take_doubles(&f->memory, n, 1);
+  f->s = oat_take_doubles(&f->memory, n, 1);
+  f->quantile = oat_take_doubles(&f->memory, n, 1);
+  PASS_ON(f->memory.status);
+  if (n == f->info.n) {
+    status = oat_loo_latent(f->ctx, f->model, f->data, f->m, f->s);
+    f->left_out = status == OATGP_OK;
+  }
+  if (status == OATGP_DATA) {
+    status = oat_held_latent(f->ctx, f->model, f->data, f->m, f->s);
+  }
+  PASS_ON(status);
+  PASS_ON(oat_held_judge(f->ctx, f->model, f->data, (oat_latent){f->m, f->s}, columns));
+  f->below = columns + OAT_HELD_BELOW * n;
+  f->up_to = columns + OAT_HELD_UP_TO * n;
+  PASS_ON(oat_held_report(f->ctx, f->model->likelihood, f->data, columns, rows, &f->scores));
+  draw_quantiles(f);
+  return OATGP_OK;
+}
+
 /* Rows of the fit are predicted without themselves, which says how well others will be; where they are others, by the model as it is. */
 static oatgp_status predict_rows(oat_facts *f) {
   const oatgp_held_out_sd rows = {f->mean, f->sd, f->nlp, f->residual};
   oatgp_status status = OATGP_DATA;
+  if (f->model->likelihood != NULL) {
+    return predict_answers(f, &rows);
+  }
+  f->quantile = f->residual;
   if (f->data->n == f->info.n) {
     status = oat_loo_report(f->ctx, f->model, f->data, &rows, &f->scores);
     f->left_out = status == OATGP_OK;
@@ -167,10 +255,10 @@ static oatgp_status predict_rows(oat_facts *f) {
   if (status != OATGP_DATA) {
     return status;
   }
-  double *const columns = oat_take_doubles(&f->memory, f->data->n, oat_held_columns(f->model->likelihood));
+  double *const columns = oat_take_doubles(&f->memory, f->data->n, OAT_HELD_GAUSSIAN);
   PASS_ON(f->memory.status);
   PASS_ON(oat_held_predict(f->ctx, f->model, f->data, columns));
-  return oat_held_report(f->ctx, f->model->likelihood, f->data, columns, &rows, &f->scores);
+  return oat_held_report(f->ctx, NULL, f->data, columns, &rows, &f->scores);
 }
 
 /* All rows; of many, the worst predicted and a random choice of the others, always the same. A worst one that is drawn again lies on itself. */
@@ -262,6 +350,22 @@ done:
   oatgp_data_free(data);
   return status;
 }
+
+/* ---- answers ----------------------------------------------------------------------------------------------------------- */
+
+bool oat_facts_two_classes(const oat_facts *f) { return f->model->likelihood != NULL && oat_likelihood_is_bernoulli(f->model->likelihood); }
+
+bool oat_facts_discrete(const oat_facts *f) { return f->model->likelihood != NULL && f->model->likelihood->discrete; }
+
+void oat_facts_expect(const oat_facts *f, size_t n, oat_latent latent, double *mean) {
+  const oat_response response = oat_model_response(f->model);
+  oat_response_moments(&response, &(oat_answers){.n = n}, &latent, mean, NULL);
+  for (size_t i = 0; i < n; i++) {
+    mean[i] *= f->model->number[OAT_NUMBER_Y_SCALE];
+  }
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------------- */
 
 double oat_between(double low, double high, double share) { return fmin(fmax(low * (1 - share) + high * share, low), high); }
 

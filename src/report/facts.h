@@ -14,6 +14,10 @@ typedef struct oat_facts {
   oatgp_model_info info;
   const char *const *full_name; /* d inputs: for the axes of figures, which shorten what does not fit */
   const char *full_target;      /* the same, and a word where it has no name */
+  const char *expected;         /* what is predicted, for axes: "predicted", "probability of yes", "expected sales" */
+  const char *link;             /* what f is: "the log odds of yes"; NULL for Gaussian answers */
+  size_t n_classes;             /* of answers that are classes, else 0 */
+  char **classes;               /* their names, shortened */
   char **name, *target;         /* for sentences: shortened where they are long */
   size_t d;
   size_t *order;                           /* d inputs, the most relevant first; as in the model where one lengthscale serves all */
@@ -21,7 +25,10 @@ typedef struct oat_facts {
   double *lowest, *highest;                /* d: range of the training inputs and the given rows, in the data's units */
   const oatgp_data *data;                  /* NULL: there are none, and then nothing of what follows */
   const double **input;                    /* d columns of the data: copies, since borrowed data have other orders */
-  double *mean, *sd, *residual, *nlp;      /* n each, of an observation; residual over sd. NULL without a target */
+  double *mean, *sd, *residual, *nlp;      /* n each, of an observation; residual over sd, or the quantile. NULL without a target */
+  double *quantile;                        /* n: residuals that are standard normal if the model is right; often the same */
+  double *below, *up_to;                   /* n: P(Y < y), P(Y <= y); this and the next not for Gaussian answers */
+  double *m, *s;                           /* n: mean and variance of f in the model's unit, with the logarithm of the exposure */
   bool left_out;                           /* the rows are those of the fit, each predicted without itself */
   oatgp_scores scores;                     /* with a target */
   double *effect_share;                    /* of each summand of the kernel; NULL if there is one, or there are neighbours */
@@ -33,6 +40,12 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
 
 /* Rows with the model's inputs and names, from x, n x d column-major, which must live as long. */
 oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out);
+/* Expected answers, in the data's unit, of one trial each, where f of n rows is as given; not for Gaussian answers. */
+void oat_facts_expect(const oat_facts *facts, size_t n, oat_latent latent, double *mean);
+/* Answers of two classes. */
+bool oat_facts_two_classes(const oat_facts *facts);
+/* Answers that are whole numbers or classes. */
+bool oat_facts_discrete(const oat_facts *facts);
 /* The value at this share of the way from low to high, also where their difference is too large for a number. */
 double oat_between(double low, double high, double share);
 /* n values from low to high. */

@@ -7,17 +7,11 @@
 
 #include "data/data.h"
 #include "oat_page.h"
-#include "report/chart.h"
+#include "report/page.h"
 
 enum { DIGITS = 4, MOST_TABLE_INPUTS = 6 };
 
-typedef struct page {
-  const oat_facts *f;
-  oat_string html;
-  oat_string target; /* its name, as HTML */
-  const char *from;
-  size_t figures;
-} page;
+typedef oat_page page;
 
 /* ---- elements ---------------------------------------------------------------------------------------------------------- */
 
@@ -54,21 +48,21 @@ done:
   return status;
 }
 
-/* All panels of the charts; where one has none, why. */
+/* All panels of the charts that suit the answers; where one has none, why. */
 static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *charts) {
   size_t frames = 0;
   for (size_t i = 0; i < count; i++) {
-    frames += charts[i]->panels(p->f);
+    frames += oat_chart_panels(charts[i], p->f);
   }
   oat_string_print(&p->html, "<div class=\"cards%s\">\n", frames == 2 || frames == 4 ? " pairs" : "");
   for (size_t i = 0; i < count; i++) {
-    for (size_t panel = 0; panel < charts[i]->panels(p->f); panel++) {
+    for (size_t panel = 0; panel < oat_chart_panels(charts[i], p->f); panel++) {
       PASS_ON(add_figure(p, charts[i], panel));
     }
   }
   add(p, "</div>\n");
   for (size_t i = 0; i < count; i++) {
-    if (charts[i]->panels(p->f) == 0) {
+    if (oat_chart_panels(charts[i], p->f) == 0 && (charts[i]->suits == NULL || charts[i]->suits(p->f))) {
       oat_string_print(&p->html, "<p>%c%s.</p>\n", toupper((unsigned char)*charts[i]->why), charts[i]->why + 1);
     }
   }
@@ -140,14 +134,18 @@ static void add_work_row(page *p) {
 static void add_parameters(page *p) {
   const oatgp_model_info *const info = &p->f->info;
   if (info->parameter_count == 0) {
-    add_number_row(p, "sigma", info->sigma, "standard deviation of the function");
+    add_number_row(p, "sigma", info->sigma, p->f->link == NULL ? "standard deviation of the function" : "standard deviation of f");
   }
   for (size_t i = 0; i < info->parameter_count; i++) {
     add(p, "<tr><th scope=\"row\">");
     add_text(p, info->parameters[i].name);
     oat_string_print(&p->html, "</th><td>%s</td></tr>\n", oat_number(info->parameters[i].value, 7).text);
   }
-  add_number_row(p, "tau", info->tau, "standard deviation of the noise");
+  if (p->f->link == NULL) {
+    add_number_row(p, "tau", info->tau, "standard deviation of the noise");
+  } else {
+    oat_page_answers_likelihood(p);
+  }
 }
 
 static void add_facts(page *p) {
@@ -169,8 +167,9 @@ static void add_facts(page *p) {
                      info->predict_neighbours);
   }
   end_row(p);
-  add_number_row(p, "objective", info->objective,
-                 oat_approx_bound(p->f->model->approx) ? "lower bound of the log evidence" : "log evidence of the model");
+  add_number_row(
+      p, "objective", info->objective,
+      oat_approx_bound(p->f->model->approx) || p->f->link != NULL ? "lower bound of the log evidence" : "log evidence of the model");
   add_parameters(p);
   add_work_row(p);
   oat_string_print(&p->html, "<tr><th scope=\"row\">seed</th><td>%lld</td></tr>\n", (long long)info->seed);
@@ -198,16 +197,16 @@ static void add_fitted(page *p) {
 
 /* ---- scores ------------------------------------------------------------------------------------------------------------ */
 
-static void add_score(page *p, const char *name, double value, const char *sentence) {
+void oat_page_score(page *p, const char *name, double value, const char *sentence) {
   oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td>%s", name, oat_number(value, DIGITS).text,
                    sentence);
 }
 
 static void add_errors(page *p) {
   const oatgp_scores *const s = &p->f->scores;
-  add_score(p, "RMSE", s->rmse, "The typical size of an error (root mean square), in units of ");
+  oat_page_score(p, "RMSE", s->rmse, "The typical size of an error (root mean square), in units of ");
   oat_string_print(&p->html, "%s.</td></tr>\n", p->target.text);
-  add_score(p, "SRMSE", s->srmse, "The same over the standard deviation of ");
+  oat_page_score(p, "SRMSE", s->srmse, "The same over the standard deviation of ");
   oat_string_print(&p->html, "%s here: at 1 the model would be no better than the mean.", p->target.text);
   if (isfinite(s->srmse) && s->srmse < 1) {
     oat_string_print(&p->html, " It explains %s&nbsp;%% of the variance.", oat_number(100 * (1 - s->srmse * s->srmse), 3).text);
@@ -215,22 +214,24 @@ static void add_errors(page *p) {
     oat_string_print(&p->html, " These rows have none: in all of them %s is the same.", p->target.text);
   }
   add(p, "</td></tr>\n");
-  add_score(p, "mean NLP", s->mean_nlp,
-            "Mean of &minus;log p(observed): punishes both errors and wrong error bars. Smaller is better; to compare models of "
-            "the same rows.</td></tr>\n");
-  add_score(p, "MNLP", s->mnlp, "Its median, which a few odd rows do not move.</td></tr>\n");
+  oat_page_score(p, "mean NLP", s->mean_nlp,
+                 "Mean of &minus;log p(observed): punishes both errors and wrong error bars. Smaller is better; to compare models of "
+                 "the same rows.</td></tr>\n");
+  oat_page_score(p, "MNLP", s->mnlp, "Its median, which a few odd rows do not move.</td></tr>\n");
 }
+
+bool oat_page_too_few(size_t n, double share, double p) { return share * (double)n + 0.5 < (double)oat_binomial_quantile(n, p, 0.025); }
+
+static bool too_many(size_t n, double share, double p) { return share * (double)n - 0.5 > (double)oat_binomial_quantile(n, p, 0.975); }
 
 /* Whether so many rows inside their interval are what chance would do. */
-static const char *judge(size_t n, double share, double p) {
-  const double count = share * (double)n;
-  if (count + 0.5 < (double)oat_binomial_quantile(n, p, 0.025)) {
-    return "too few: the model is too sure";
-  }
-  return count - 0.5 > (double)oat_binomial_quantile(n, p, 0.975) ? "too many: the model is too cautious" : "as it should be";
+const char *oat_page_judge(size_t n, double share, double p) {
+  return oat_page_too_few(n, share, p) ? "too few: the model is too sure"
+         : too_many(n, share, p)       ? "too many: the model is too cautious"
+                                       : "as it should be";
 }
 
-static void add_coverages(page *p) {
+void oat_page_coverages(page *p, const char *(*judge)(size_t n, double share, double p)) {
   const oatgp_scores *const s = &p->f->scores;
   const struct {
     int percent;
@@ -261,12 +262,17 @@ static void add_which_rows(page *p) {
 }
 
 static oatgp_status add_predictions(page *p) {
-  static const oat_chart *const charts[] = {&oat_chart_observed, &oat_chart_residuals, &oat_chart_calibration};
+  static const oat_chart *const charts[] = {&oat_chart_observed,  &oat_chart_reliability, &oat_chart_roc,        &oat_chart_rootogram,
+                                            &oat_chart_residuals, &oat_chart_quantiles,   &oat_chart_calibration};
   add_heading(p, "scores", "How well it predicts");
   add_which_rows(p);
   add(p, "<div class=\"wide\"><table class=\"facts\"><tbody>\n");
-  add_errors(p);
-  add_coverages(p);
+  if (p->f->link == NULL) {
+    add_errors(p);
+    oat_page_coverages(p, oat_page_judge);
+  } else {
+    oat_page_answers_scores(p);
+  }
   add(p, "</tbody></table></div>\n");
   return add_figures(p, sizeof charts / sizeof *charts, charts);
 }
@@ -282,13 +288,21 @@ static void add_cell(page *p, double value, bool as_given) {
 
 static size_t table_inputs(const oat_facts *f) { return f->d < MOST_TABLE_INPUTS ? f->d : MOST_TABLE_INPUTS; }
 
+/* Of a row, before its inputs. */
+static size_t count_columns(const oat_facts *f) { return oat_facts_two_classes(f) ? 3 : 5; }
+
 static void add_worst_head(page *p) {
-  static const char *const columns[] = {"observed", "predicted", "sd", "residual / sd", "NLP"};
+  static const char *const gaussian[] = {"observed", "predicted", "sd", "residual / sd", "NLP"};
+  static const char *const answers[] = {"observed", "expected", "sd", "quantile residual", "NLP"};
+  static const char *const classes[] = {"observed", "probability of ", "NLP"};
+  const char *const *const columns = p->f->link == NULL ? gaussian : oat_facts_two_classes(p->f) ? classes : answers;
   add(p,
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"worst\"><table class=\"sortable\"><thead><tr><th scope=\"col\" "
       "class=\"number\">row</th>");
-  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-    oat_string_print(&p->html, "<th scope=\"col\" class=\"number\">%s</th>", columns[i]);
+  for (size_t i = 0; i < count_columns(p->f); i++) {
+    oat_string_print(&p->html, "<th scope=\"col\" class=\"number\">%s", columns[i]);
+    add_text(p, i == 1 && oat_facts_two_classes(p->f) ? p->f->classes[1] : "");
+    add(p, "</th>");
   }
   for (size_t j = 0; j < table_inputs(p->f); j++) {
     const size_t input = p->f->order[j];
@@ -303,6 +317,17 @@ static void add_worst_head(page *p) {
   add(p, "</tr></thead>\n<tbody>\n");
 }
 
+/* A number, or the name of a class. */
+static void add_observed(page *p, double y) {
+  if (p->f->n_classes == 0) {
+    add_cell(p, y, true);
+    return;
+  }
+  oat_string_print(&p->html, "<td class=\"number\" data-value=\"%s\">", oat_value(y, 17).text);
+  add_text(p, p->f->classes[(size_t)y]);
+  add(p, "</td>");
+}
+
 static void add_worst(page *p) {
   const oat_facts *const f = p->f;
   add_heading(p, "worst", "Rows predicted worst");
@@ -315,10 +340,12 @@ static void add_worst(page *p) {
   for (size_t i = 0; i < f->n_worst; i++) {
     const size_t row = f->worst[i];
     oat_string_print(&p->html, "<tr><td class=\"number\" data-value=\"%zu\">%zu</td>", row + 1, row + 1);
-    const double values[] = {f->data->y[row], f->mean[row], f->sd[row], f->residual[row], f->nlp[row]};
-    for (size_t c = 0; c < sizeof values / sizeof *values; c++) {
-      add_cell(p, values[c], c == 0);
+    add_observed(p, f->data->y[row]);
+    const double values[] = {f->mean[row], f->sd[row], f->residual[row]};
+    for (size_t c = 0; c + 2 < count_columns(f); c++) {
+      add_cell(p, values[c], false);
     }
+    add_cell(p, f->nlp[row], false);
     for (size_t j = 0; j < table_inputs(f); j++) {
       add_cell(p, f->input[f->order[j]][row], true);
     }
@@ -346,18 +373,24 @@ static void add_head(page *p) {
   add(p, "</style>\n</head>\n<body>\n");
 }
 
-static bool has_summands(const oat_facts *f) { return oat_chart_effects.panels(f) > 0; }
+static bool has_summands(const oat_facts *f) { return oat_chart_panels(&oat_chart_effects, f) > 0; }
 
-static void add_summary(page *p) {
+static void summarise(page *p) {
   const oat_facts *const f = p->f;
   const double sd = f->scores.rmse / f->scores.srmse; /* none for one row or a target that is the same in all */
-  oat_string_print(&p->html, "<header>\n<h1>Predicting %s</h1>\n<p>Predictions are typically off by <b>%s</b>", p->target.text,
-                   oat_number(f->scores.rmse, 3).text);
+  oat_string_print(&p->html, "<p>Predictions are typically off by <b>%s</b>", oat_number(f->scores.rmse, 3).text);
   if (isfinite(sd)) {
     oat_string_print(&p->html, ", where the standard deviation of %s is %s", p->target.text, oat_number(sd, 3).text);
   }
-  oat_string_print(&p->html, "; <b>%s&nbsp;%%</b> of the rows lie inside their 95&nbsp;%% interval.</p>\n<ul class=\"key\">\n",
+  oat_string_print(&p->html, "; <b>%s&nbsp;%%</b> of the rows lie inside their 95&nbsp;%% interval.</p>\n",
                    oat_number(100 * f->scores.coverage95, 3).text);
+}
+
+static void add_summary(page *p) {
+  const oat_facts *const f = p->f;
+  oat_string_print(&p->html, "<header>\n<h1>Predicting %s</h1>\n", p->target.text);
+  (f->link == NULL ? summarise : oat_page_answers_summary)(p);
+  add(p, "<ul class=\"key\">\n");
   add_tile(p, f->info.n, "row", " fitted");
   add_tile(p, f->d, "input", "");
   add_tile(p, f->info.knots, "knot", "");
@@ -379,15 +412,25 @@ static void add_end(page *p) {
   add(p, "</script>\n</body>\n</html>\n");
 }
 
-/* The summands where the kernel is a sum. With one input the fit says the rest. */
+/* The summands where the kernel is a sum, the map of classes where there is one. With one input the fit says the rest. */
 static oatgp_status add_effects(page *p) {
-  static const oat_chart *const charts[] = {&oat_chart_effects, &oat_chart_relevance, &oat_chart_partial};
-  const size_t first = has_summands(p->f) ? 0 : 1, end = p->f->d == 1 ? 1 : sizeof charts / sizeof *charts;
-  if (first == end) {
+  static const oat_chart *const of_some[] = {&oat_chart_effects, &oat_chart_classes};
+  const oat_chart *charts[4];
+  size_t count = 0;
+  for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++) {
+    if (oat_chart_panels(of_some[i], p->f) > 0) {
+      charts[count++] = of_some[i];
+    }
+  }
+  if (p->f->d > 1) {
+    charts[count++] = &oat_chart_relevance;
+    charts[count++] = &oat_chart_partial;
+  }
+  if (count == 0) {
     return OATGP_OK;
   }
   add_heading(p, "effects", p->f->d == 1 ? "What it is made of" : "What the inputs do");
-  return add_figures(p, end - first, charts + first);
+  return add_figures(p, count, charts);
 }
 
 /* With one input the knots stand on the fit, which shows all there is to see of the input. */

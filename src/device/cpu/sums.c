@@ -116,7 +116,8 @@ static void add_products(const oat_cpu_job *j, const oat_cpu_block *b, double be
     return;
   }
   if (any_negative(b->v.rows, w)) {
-    oat_gemm(1, oat_as_const(scale_rows(j, b, w)), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, beta, oat_square(sums->vwv, j->sparse->k));
+    oat_gemm(1, oat_as_const(scale_rows(j, b, w)), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, beta,
+             oat_square(sums->vwv, j->sparse->k));
     return;
   }
   double *root = l->row[2];
