@@ -850,9 +850,14 @@ class Model:
         """
         with self._updating:  # one after the other; whoever predicts in another thread has the old one until the end
             clone = self._from_bytes(self._to_bytes(), self.trace)
+            before = 0
             for data in self._new_rows(X, y, rows, threads):
-                with Call(threads=threads) as call:
-                    call("oatgp_update", clone._handle, data.handle)
+                try:
+                    with Call(threads=threads) as call:
+                        call("oatgp_update", clone._handle, data.handle)
+                except ValueError as error:
+                    raise counted_from(before, error) from None
+                before += len(data)
             self._handle = clone._handle
         return self
 

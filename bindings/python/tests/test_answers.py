@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import oatgp
+from oatgp._data import ROWS_AT_A_TIME
 
 FEW = {"knots": 6, "select": "simultaneous", "max_iter": 30}
 CLASSES = {"likelihood": "bernoulli-logit", **FEW}
@@ -318,6 +319,24 @@ def test_refusals_of_classes(table):
     with pytest.raises(ValueError, match="poisson has no classes"):
         oatgp.fit(table["x"], table["poisson"], likelihood="poisson", **FEW).predict_proba([0.0])
     assert oatgp.Data(table["x"], table["class"], likelihood="bernoulli-logit").classes == ["no", "yes"]
+
+
+def test_rows_of_later_parts_have_their_numbers(table):
+    model = oatgp.fit(table["x"], table["poisson"], likelihood="poisson", **FEW)
+    x, y = np.zeros(ROWS_AT_A_TIME + 10), np.zeros(ROWS_AT_A_TIME + 10)
+    y[-1] = 0.5
+    with pytest.raises(ValueError, match=f"row {ROWS_AT_A_TIME + 10} is 0.5, but with likelihood poisson it has to be"):
+        model.update(x, y)
+    assert model.n == 140
+
+
+def test_parts_have_the_bits_of_the_whole(table):
+    x, time = np.random.default_rng(1).uniform(-3, 3, ROWS_AT_A_TIME + 600), np.linspace(1, 2, ROWS_AT_A_TIME + 600)
+    model = oatgp.fit(table["x"], table["poisson"], likelihood="poisson", exposure=table["time"], **FEW)
+    parts, whole = model.predict(x, exposure=time), model.predict(oatgp.Data(x, exposure=time))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(parts, whole))
+    levels = oatgp.fit(table["x"], table["size"], likelihood="ordinal", **FEW)
+    assert levels.predict_proba(x).tobytes() == levels.predict_proba(oatgp.Data(x)).tobytes()
 
 
 def test_columns_of_trials_and_exposure_are_remembered(table, path, tmp_path):
