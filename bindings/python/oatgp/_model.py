@@ -635,7 +635,7 @@ class Model:
         return {role: settings[role] for role in OF_COLUMNS if settings.get(role) and not self._text(role)}
 
     def predict(
-        self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]
+        self, X: Any, *, interval: Optional[float] = 0.95, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]
     ) -> Union[Prediction, Answers]:
         """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them: a ``Prediction``, or, with a
         likelihood other than the Gaussian, ``Answers``.
@@ -645,19 +645,19 @@ class Model:
         X : array, memory map, data frame, Arrow table, path or Data
             Of a data frame or a file the inputs are found by name, and none may be missing; an array has no names and goes by place. Large
             ones are taken some rows at a time.
-        interval : float
-            Probability of the interval.
+        interval : float or None
+            Probability of the interval. None: none is wanted, and lower and upper are NaN; quantiles of counts and amounts are what takes long.
         latent : bool
             The interval is for the function, without the noise. With a likelihood other than the Gaussian all columns are (a ``Prediction``),
             without the logarithm of the exposure.
         **reading
             ``trials`` and ``exposure`` of the rows, as arrays or columns. Of a file: ``header`` and ``missing``.
         """
-        if not 0 < interval < 1:
+        if interval is not None and not 0 < interval < 1:
             raise ValueError(f"interval is {interval!r} but must be a number above 0 and below 1")
         if not (latent or self._is_gaussian):
             return self._answers(X, interval, threads, reading)
-        width = lib.oatgp_normal_quantile((1 - interval) / 2)
+        width = math.nan if interval is None else lib.oatgp_normal_quantile((1 - interval) / 2)
         handle, found = self._handle, []
         for part in self._parts(X, threads, reading):
             columns = [np.empty(len(part)) for _ in range(3)]
@@ -669,15 +669,16 @@ class Model:
         half = -width * (sd_latent if latent else sd)
         return Prediction(mean, sd_latent, sd, mean - half, mean + half)
 
-    def _answers(self, X: Any, interval: float, threads: Optional[int], reading: Mapping[str, Any]) -> Answers:
+    def _answers(self, X: Any, interval: Optional[float], threads: Optional[int], reading: Mapping[str, Any]) -> Answers:
         handle, names, found = self._handle, Answers._fields, []
+        wanted = [name for name in names if interval is not None or name not in ("lower", "upper")]
         for part in self._parts(X, threads, reading):
-            columns = [np.empty(len(part)) for _ in names]
-            room = abi.oatgp_answers(**{name: address(column) for name, column in zip(names, columns)}, interval=interval)
+            columns = {name: np.full(len(part), np.nan) for name in names}
+            room = abi.oatgp_answers(**{name: address(columns[name]) for name in wanted}, interval=interval or 0)
             with Call(threads=threads) as call:
                 call("oatgp_predict_answers", handle, part.handle, ctypes.byref(room))
             found.append(columns)
-        return Answers(*(_join([columns[j] for columns in found]) for j in range(len(names))))
+        return Answers(*(_join([columns[name] for columns in found]) for name in names))
 
     def predict_mean(self, X: Any, *, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Array:
         """The mean alone, in a fraction of the time (``oatgp predict --mean-only``); it differs from that of ``predict`` by rounding.
@@ -896,11 +897,12 @@ class Model:
 
         Parameters
         ----------
-        figure : {"knots", "partial", "observed", "residuals", "calibration", "objective", "relevance", "effects"}
-            Knots on the fit (or among the rows), the function along one input, observed against predicted, residuals, coverage of
-            intervals, the objective during the fit, relevance of the inputs, one effect of a covariance that is a sum.
+        figure : {"knots", "partial", "observed", "residuals", "calibration", "reliability", "objective", "relevance", "effects"}
+            Knots on the fit (or among the rows), the function along one input (of other likelihoods than the Gaussian the expected answer),
+            observed against predicted, residuals, coverage of intervals, probabilities of two classes against their shares, the objective
+            during the fit, relevance of the inputs, one effect of a covariance that is a sum.
         X, y, **rows
-            Rows; observed, residuals, calibration and effects need them. Rows of the fit are predicted without themselves; those of a fit with
+            Rows; observed, residuals, calibration, reliability and effects need them. Rows of the fit are predicted without themselves; those of a fit with
             ``weights`` or ``noise_variance`` need them here, too.
         ax : matplotlib axes, optional
             Where to draw.

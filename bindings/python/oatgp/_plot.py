@@ -79,14 +79,20 @@ def _held_out(model: Model, data: Optional[Data]) -> _Rows:
         rows = model.loo(data)
         return _Rows(target, rows.mean, rows.sd, rows.residual, "predicted without the row itself")
     except ValueError:
-        found = model.predict(data)
+        found = model.predict(data, interval=None)
         if _are_of_the_fit(model, data):
             raise  # with other targets or weights
         residual = (target - found.mean) / found.sd if model._is_gaussian else None
         return _Rows(target, found.mean, found.sd, residual, "predicted")
 
 
+def _refuse_two_classes(model: Model, figure: str) -> None:
+    if model._is_bernoulli:
+        raise ValueError(f"'{figure}' is of answers other than two classes; 'reliability' is of those")
+
+
 def _observed(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
+    _refuse_two_classes(model, "observed")
     rows = _held_out(model, data)
     axes.plot(rows.mean, rows.target, "o", markersize=3, alpha=0.55)
     axes.axline((float(rows.mean.mean()), float(rows.mean.mean())), slope=1, color="grey", linewidth=1)
@@ -115,25 +121,30 @@ def _inside(model: Model, data: Any, rows: _Rows, wanted: Array) -> Array:
 
 
 def _calibration(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
+    _refuse_two_classes(model, "calibration")
     rows = _held_out(model, data)
-    if model._is_bernoulli:
-        return _reliability(axes, rows)
     wanted = np.linspace(0.01, 0.99, 99) if rows.residual is not None else np.linspace(0.05, 0.95, 19)
     axes.plot(wanted, _inside(model, data, rows, wanted), label="rows inside")
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, label="ideal")
     axes.set(xlabel="probability of the interval", ylabel="share of the rows inside", title="Calibration")
     axes.legend()
-    return None
 
 
-def _reliability(axes: Any, rows: _Rows, most: int = 10) -> None:
+#: Most groups of rows in a reliability plot.
+_GROUPS = 10
+
+
+def _reliability(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
     """Rows in groups of like probability: the mean of theirs, and the share of 1 among them with twice its standard error."""
-    groups = np.array_split(np.argsort(rows.mean, kind="stable"), min(most, len(rows.mean)))
+    if not model._is_bernoulli:
+        raise ValueError(f"reliability is for answers of two classes, and the likelihood is {model.likelihood}")
+    rows = _held_out(model, data)
+    groups = np.array_split(np.argsort(rows.mean, kind="stable"), min(_GROUPS, len(rows.mean)))
     mean, share = (np.array([values[group].mean() for group in groups]) for values in (rows.mean, rows.target))
     error = 2 * np.sqrt(mean * (1 - mean) / np.array([len(group) for group in groups]))
     axes.errorbar(mean, share, error, fmt="o", markersize=4, elinewidth=1, label="rows of like probability, 2 standard errors")
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, label="ideal")
-    axes.set(xlabel=f"probability, {rows.label}", ylabel="share of 1", title="Reliability")
+    axes.set(xlabel=f"probability, {rows.label}", ylabel=f"share of {(model.classes or '01')[1]}", title="Reliability")
     axes.legend()
 
 
@@ -270,6 +281,7 @@ _DRAWERS: Dict[str, Callable[[Any, Model, Optional[Data], Any], None]] = {
     "observed": _observed,
     "residuals": _residuals,
     "calibration": _calibration,
+    "reliability": _reliability,
     "objective": _objective,
     "relevance": _relevance,
     "partial": _partial,
@@ -280,6 +292,8 @@ _DRAWERS: Dict[str, Callable[[Any, Model, Optional[Data], Any], None]] = {
 
 def plot(model: Model, figure: str, data: Optional[Data], ax: Any, chosen: Any) -> Any:
     """Axes of matplotlib, or None without it."""
+    if figure not in _DRAWERS and figure in figures():
+        raise ValueError(f"the figure '{figure}' is drawn as SVG alone: svg('{figure}', ...)")
     if figure not in _DRAWERS:
         raise ValueError(f"there is no plot '{figure}'; there are {', '.join(_DRAWERS)}")
     if ax is None:

@@ -128,8 +128,7 @@ class OATGPRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
             raise ValueError(f"with likelihood {self.model_.likelihood} the covariance is of the function alone: return_cov needs latent=True")
         if not (return_std or return_cov or interval is not None):
             return self.model_.predict_mean(rows, latent=latent, threads=self.threads, **columns)
-        wanted = interval if interval is not None else 0.95
-        full = self.model_.predict(rows, interval=wanted, latent=latent, threads=self.threads, **columns)
+        full = self.model_.predict(rows, interval=interval, latent=latent, threads=self.threads, **columns)
         found = [full.mean]
         if return_std:
             found.append(full.sd_latent if latent else full.sd)

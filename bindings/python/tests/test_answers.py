@@ -333,7 +333,8 @@ def test_rows_of_later_parts_have_their_numbers(table):
 def test_parts_have_the_bits_of_the_whole(table):
     x, time = np.random.default_rng(1).uniform(-3, 3, ROWS_AT_A_TIME + 600), np.linspace(1, 2, ROWS_AT_A_TIME + 600)
     model = oatgp.fit(table["x"], table["poisson"], likelihood="poisson", exposure=table["time"], **FEW)
-    parts, whole = model.predict(x, exposure=time), model.predict(oatgp.Data(x, exposure=time))
+    parts, whole = model.predict(x, interval=None, exposure=time), model.predict(oatgp.Data(x, exposure=time), interval=None)
+    assert np.isnan(whole.lower).all() and np.isnan(whole.upper).all() and not np.isnan(whole.sd).any()
     assert all(a.tobytes() == b.tobytes() for a, b in zip(parts, whole))
     levels = oatgp.fit(table["x"], table["size"], likelihood="ordinal", **FEW)
     assert levels.predict_proba(x).tobytes() == levels.predict_proba(oatgp.Data(x)).tobytes()
@@ -385,21 +386,30 @@ def test_figures_of_classes(table, pyplot):
     curve = next(line for line in drawn.lines if line.get_label() == "probability")
     np.testing.assert_allclose(curve.get_ydata(), model.predict(curve.get_xdata()).mean, atol=1e-12)
     assert labels(drawn) == ["95 % for the probability", "probability", "rows", "knots"]
-    reliability = model.plot("calibration", *rows)
-    assert reliability.get_title() == "Reliability"
+    reliability = model.plot("reliability", *rows)
+    assert reliability.get_title() == "Reliability" and reliability.get_ylabel() == "share of yes"
     mean, share = (np.asarray(values) for values in reliability.lines[0].get_data())
     loo, y = model.loo(*rows), table["class"] == "yes"
     assert np.sum(mean) == pytest.approx(10 * loo.mean.mean()) and np.sum(share) == pytest.approx(10 * y.mean())
     residuals = model.plot("residuals", *rows)
     assert residuals.lines[0].get_ydata().tolist() == loo.residual.tolist() and residuals.patches
-    for figure in ("observed", "objective", "relevance"):
+    for figure in ("objective", "relevance"):
         assert model.plot(figure, *rows).get_title()
+    for figure in ("observed", "calibration"):
+        with pytest.raises(ValueError, match=f"'{figure}' is of answers other than two classes; 'reliability' is of those"):
+            model.plot(figure, *rows)
+        with pytest.raises(ValueError, match=f"'{figure}' of this model: it is of answers other than two classes"):
+            model.svg(figure, *rows)
+    with pytest.raises(ValueError, match="the figure 'roc' is drawn as SVG alone"):
+        model.plot("roc", *rows)
+    assert "<svg" in model.svg("roc", *rows)
 
 
 def test_figures_of_counts(table, pyplot):
     rows = {"exposure": table["time"]}
     model = oatgp.fit(table["x"], table["poisson"], likelihood="poisson", **rows, **FEW)
     drawn = model.plot("knots", table["x"], table["poisson"], **rows)
+    assert model.plot("observed", table["x"], table["poisson"], **rows).get_xlabel() == "predicted without the row itself"
     points = next(line for line in drawn.lines if line.get_label() == "rows, by trial or exposure")
     assert points.get_ydata().tolist() == (table["poisson"] / table["time"]).tolist()
     some = {"exposure": table["time"][:50]}
@@ -407,5 +417,7 @@ def test_figures_of_counts(table, pyplot):
     at, share = others.lines[0].get_data()
     found = model.predict(table["x"][:50], interval=at[9], **some)
     assert share[9] == np.mean((found.lower <= table["poisson"][:50]) & (table["poisson"][:50] <= found.upper))
+    with pytest.raises(ValueError, match="for answers of two classes, and the likelihood is poisson"):
+        model.plot("reliability", table["x"], table["poisson"], **rows)
     residuals = model.plot("residuals", table["x"][:50], table["poisson"][:50], **some)
     assert residuals.get_ylabel() == "residual / sd" and not residuals.patches

@@ -24,7 +24,7 @@ FEW = {"knots": 6, "select": "simultaneous", "max_iter": 20}
 
 
 @pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")
-@parametrize_with_checks([OATGPClassifier(**FEW), OATGPClassifier(likelihood="bernoulli-probit"), OATGPRegressor(likelihood="student-t", **FEW)])
+@parametrize_with_checks([OATGPClassifier(), OATGPClassifier(likelihood="bernoulli-probit", **FEW), OATGPRegressor(likelihood="student-t", **FEW)])
 def test_rules(estimator, check):
     check(estimator)
 
