@@ -536,8 +536,9 @@ OATGP_API double oatgp_normal_quantile(double p); /* of the standard normal; NaN
 
 /* A bracket of the exact log evidence at a model's parameters, in the data's units:
  *   elbo <= lower <= log p(y) <= upper
- * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found. The Kullback-Leibler
- * divergence of the sparse posterior of vfe (and dtc, which has the same) from the exact one is at most kl_at_most = upper - elbo nats. */
+ * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found, which is at least the
+ * objective of tvfe there. The Kullback-Leibler divergence of the sparse posterior of vfe (and dtc and tvfe, which have the same) from the
+ * exact one is at most kl_at_most = upper - elbo nats. */
 typedef struct oatgp_certificate {
   size_t n;
   double elbo, lower, upper, kl_at_most, kl_per_row;

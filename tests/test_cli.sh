@@ -78,7 +78,7 @@ for title in Data Model Parameters "Selection of knots" Optimisation Machine "In
 tr -s ' \n' ' ' <help.fit >help.text # lines are wrapped
 says help.text "(default 0.5, above 0 and at most 1)" "help shows default and open range"
 says help.text "(default auto, from 0 to 1)" "help shows a closed range"
-says help.text "one of full dic dtc vfe fic fitc pep (default vfe)" "help shows choices"
+says help.text "one of full dic dtc vfe tvfe fic fitc pep (default vfe)" "help shows choices"
 says help.fit "--[no-]scale" "help shows the negation of a flag"
 
 refuses 2 "a verb is missing"

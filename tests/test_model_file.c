@@ -8,7 +8,7 @@
 #include "tensors/tensors.h"
 #include "model/model.h"
 
-static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "fic", "fitc", "pep"};
+static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "tvfe", "fic", "fitc", "pep"};
 
 static oatgp_model *must_load(scratch *s) {
   oatgp_model *model = NULL;

@@ -66,9 +66,8 @@ static double golden_answer(const char *name, const table *counts, const table *
     return counts->a[i];
   }
   return strcmp(name, "student-t") == 0 ? y->a[i]
-         : strcmp(name, "gamma") == 0
-             ? cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "gamma_y"), (int)i)->valuedouble
-             : counts->a[i + counts->rows];
+         : strcmp(name, "gamma") == 0   ? cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "gamma_y"), (int)i)->valuedouble
+                                        : counts->a[i + counts->rows];
 }
 
 static void golden_rows(answers *a, const cJSON *record, const cJSON *targets) {

@@ -91,7 +91,8 @@ static void updating_with_neighbours(void **state) {
 /* With inputs and target that are scaled, the scaling stays: that is where a refit without iterations evaluates. */
 static void the_scaling_stays(void **state) {
   scratch *s = *state;
-  static const char *const models[] = {"vfe", "dic", "fitc", "pep", "fitc"}, *const means[] = {"mean", "fit", "linear", "0.3", "linear"};
+  static const char *const models[] = {"vfe", "dic", "fitc", "pep", "fitc", "tvfe"}, *const means[] = {"mean", "fit",    "linear",
+                                                                                                       "0.3",  "linear", "linear"};
   oatgp_data *all = wavy_data(s, ROWS, 3, 0.3, 32);
   for (size_t i = 0; i < ROWS; i++) {
     all->own_y[i] *= 37;

@@ -145,7 +145,8 @@ AUTO = "auto"  # the default of a number that the library chooses
 
 # Settings of files, which arrays do not need, and those that the estimator has under another name. Rows for a model have its inputs.
 OF_READING = ("header", "missing")
-OF_ROWS = ("target", "weights", "noise_variance", *OF_READING)
+OF_COLUMNS = ("trials", "exposure")  # that predictions use, too
+OF_ROWS = ("target", "weights", "noise_variance", *OF_COLUMNS, *OF_READING)
 OF_FILES = ("inputs", "factors", *OF_ROWS)
 NOT_OF_THE_ESTIMATOR = (*OF_FILES, "seed")
 
@@ -160,6 +161,8 @@ WIDER = {
     "target": "Union[int, str]",
     "weights": "Any",
     "noise_variance": "Any",
+    "trials": "Any",
+    "exposure": "Any",
 }
 MORE = {
     "knots": "; also an array with one knot a row",
@@ -167,6 +170,8 @@ MORE = {
     "parameters": "; also a sequence of numbers, or a dict from names to numbers",
     "weights": "; or an array with one for each row",
     "noise_variance": "; or an array with one for each row",
+    "trials": "; or an array with one for each row",
+    "exposure": "; or an array with one for each row",
 }
 
 
@@ -246,9 +251,9 @@ def settings_module(rows: list[Row]) -> str:
         "",
         "",
         "class OfReading(TypedDict, total=False):",
-        '    """Settings of a file with rows for predictions."""',
+        '    """Settings of rows for predictions: of a file, and what other likelihoods know of each row."""',
         "",
-        *(f"    {row.name}: {row.type}" for row in rows if row.name in OF_READING),
+        *(f"    {row.name}: {row.type}" for row in rows if row.name in OF_READING + OF_COLUMNS),
         "",
         "",
         "class OfRows(TypedDict, total=False):",
@@ -258,6 +263,7 @@ def settings_module(rows: list[Row]) -> str:
         "",
         "",
         f"OF_READING = {OF_READING}",
+        f"OF_COLUMNS = {OF_COLUMNS}",
         f"OF_ROWS = {OF_ROWS}",
         f"OF_FILES = {OF_FILES}",
         "",

@@ -73,10 +73,18 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   char fingerprint[OAT_FINGERPRINT];
   oat_fingerprint(data, ctx->at_work, fingerprint);
   const char *const texts[OAT_TEXTS] = {
-      [OAT_TEXT_VERSION] = OAT_VERSION,           [OAT_TEXT_APPROX] = setup->approx->name,   [OAT_TEXT_KERNEL] = model->kernel->name,
-      [OAT_TEXT_OPTIMIZER] = settings->optimizer, [OAT_TEXT_SELECT] = setup->strategy->name, [OAT_TEXT_TARGET] = data->target,
-      [OAT_TEXT_MEAN] = settings->mean,           [OAT_TEXT_FINGERPRINT] = fingerprint,      [OAT_TEXT_WEIGHTS] = data->weight_name,
-      [OAT_TEXT_NOISE] = data->noise_name,        [OAT_TEXT_TRIALS] = data->trials_name,     [OAT_TEXT_EXPOSURE] = data->exposure_name,
+      [OAT_TEXT_VERSION] = OAT_VERSION,
+      [OAT_TEXT_APPROX] = setup->approx->name,
+      [OAT_TEXT_KERNEL] = model->kernel->name,
+      [OAT_TEXT_OPTIMIZER] = settings->optimizer,
+      [OAT_TEXT_SELECT] = setup->strategy->name,
+      [OAT_TEXT_TARGET] = data->target,
+      [OAT_TEXT_MEAN] = settings->mean,
+      [OAT_TEXT_FINGERPRINT] = fingerprint,
+      [OAT_TEXT_WEIGHTS] = data->weight_name,
+      [OAT_TEXT_NOISE] = data->noise_name,
+      [OAT_TEXT_TRIALS] = data->trials_name,
+      [OAT_TEXT_EXPOSURE] = data->exposure_name,
       [OAT_TEXT_LIKELIHOOD] = setup->likelihood != NULL ? setup->likelihood->name : NULL,
   };
   for (size_t i = 0; i < OAT_TEXTS; i++) {
@@ -171,6 +179,9 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(oat_objective_find_neighbours(objective, point, NULL)); /* a model has those of its own lengthscales */
   const oatgp_status evaluated = oat_objective_evaluate(objective, point, &value, NULL);
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
+  if (objective->config.neighbours > 0) {
+    oat_device_tell_trouble(ctx, objective->device, oat_rows_total(setup->rows), "rows");
+  }
   TRY(oat_new(ctx, 1, sizeof *model, &model));
   model->approx = setup->approx;
   model->likelihood = setup->likelihood;

@@ -6,7 +6,7 @@
 #include "fit/request.h"
 #include "fit/setup.h"
 
-#define SITE_TOL 1e-11 /* of the sites of answers that are not Gaussian: as near as rounding allows, about */
+#define SITE_TOL 1e-11    /* of the sites of answers that are not Gaussian: as near as rounding allows, about */
 #define PLAIN_JITTER 1e-6 /* unless one is given: what is evaluated does not depend on tau by way of the jitter */
 
 /* Derivatives and parameters as the user sees them; knots become row-major. */

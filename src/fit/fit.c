@@ -44,7 +44,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
   return (oat_search_settings){
       .max_knots = f->setup.capacity,
       .move = f->setup.approx->sparse && oat_kernel_is_smooth(f->setup.kernel),
-      .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
+      .exact = oat_approx_bound(f->setup.approx) && s->max_knots == 0 && f->objective->config.soft && f->setup.likelihood == NULL,
       .finish = f->setup.strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
   };
 }

@@ -155,7 +155,7 @@ oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup) {
   list_names(setup, names);
   REFUSE_IF(count > 0 && count != expression->parameters, ctx, OATGP_ARGUMENT,
             "parameters: %zu values were given, and the kernel has %zu parameters: %s", count, expression->parameters,
-            names + strlen("tau, "));
+            strncmp(names, "tau, ", 5) == 0 ? names + 5 : names);
   return OATGP_OK;
 }
 
@@ -168,7 +168,9 @@ static bool is_word(const char *word, const char *part, size_t length) {
 /* A word for what it is, such as sigma, stands for all of the kind. */
 static bool is_of_kind(const oat_kernel *kernel, size_t place, const char *part, size_t length) {
   const oat_parameter parameter = oat_parameter_at(kernel, place);
-  if (kernel->expression == NULL || place < OAT_LENGTHSCALE) {
+  const bool of_expression =
+      kernel->expression != NULL && place >= OAT_LENGTHSCALE && place < OAT_LENGTHSCALE + kernel->expression->parameters;
+  if (!of_expression) {
     return (parameter.used || kernel->expression == NULL) && is_word(parameter.name, part, length);
   }
   return is_word(oat_quantity_name(kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity), part, length);

@@ -19,7 +19,9 @@ static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_
   const char *text = setup->settings->mean;
   const bool constant = strcmp(text, "fit") == 0, linear = strcmp(text, "linear") == 0;
   const bool plain = strcmp(text, "mean") == 0, answers = setup->likelihood != NULL;
-  setup->p = linear ? 1 + setup->scaling.d : constant || (plain && answers) ? 1 : 0; /* f has another scale than y: its level is estimated */
+  setup->p = linear                           ? 1 + setup->scaling.d
+             : constant || (plain && answers) ? 1
+                                              : 0; /* f has another scale than y: its level is estimated */
   setup->mean = data_mean;
   for (size_t j = 0; linear && j < setup->scaling.d; j++) {
     REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT, "a linear mean has no slope in the category '%s': use --mean fit",
@@ -220,9 +222,14 @@ done:
 oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                              oat_setup *setup) {
   oatgp_status status = OATGP_OK;
-  *setup = (oat_setup){
-      .memory = {.ctx = ctx}, .data = data, .settings = settings, .approx = model->approx, .kernel = model->kernel, .from = model,
-      .likelihood = model->likelihood, .levels = oat_model_answer_levels(model)};
+  *setup = (oat_setup){.memory = {.ctx = ctx},
+                       .data = data,
+                       .settings = settings,
+                       .approx = model->approx,
+                       .kernel = model->kernel,
+                       .from = model,
+                       .likelihood = model->likelihood,
+                       .levels = oat_model_answer_levels(model)};
   setup->strategy = oat_setup_strategy(setup);
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));

@@ -14,7 +14,7 @@ typedef struct oat_setup {
   const oatgp_data *data; /* borrowed */
   const oatgp_settings *settings;
   const oat_approx *approx;
-  const oat_kernel *kernel; /* its own, or that of `from` */
+  const oat_kernel *kernel;         /* its own, or that of `from` */
   const oat_likelihood *likelihood; /* NULL: Gaussian */
   size_t levels;                    /* of an ordinal answer, else 0 */
   oat_scaling scaling;

@@ -46,8 +46,8 @@ typedef enum oat_kernel_id {
 /* Parameters of the problem that are not the covariance's, such as the shape of a likelihood. They follow those of the
  * kernel in theta. */
 typedef struct oat_further {
-  bool answers; /* the rows have a likelihood of their own (likelihood/), so that tau is not used and stays 1 */
-  size_t first, count; /* their places in theta */
+  bool answers;            /* the rows have a likelihood of their own (likelihood/), so that tau is not used and stays 1 */
+  size_t first, count;     /* their places in theta */
   const oat_parameter *is; /* count each */
   const double *start;     /* in the parameter's unit */
 } oat_further;
@@ -174,7 +174,7 @@ typedef struct oat_pair_values {
 } oat_pair_values;
 
 /* Doubles of scratch for both. */
-static inline size_t oat_pairs_work(oat_kernel_size size, size_t n, size_t d) { return oat_pairs(n) + 3 * d + size.work; }
+static inline size_t oat_pairs_work(oat_kernel_size size, size_t n, size_t d) { return oat_pairs(n) + n + (n + 18) * d + 16 + size.work; }
 /* O(n^2 d). */
 void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work);
 /* Adds sum g d k / d(lengthscales, shape) over the pairs, whose slopes are known; g is destroyed. */

@@ -98,6 +98,5 @@ oat_theta_fields oat_theta_named(const oat_kernel *kernel, size_t d, const doubl
     return (oat_theta_fields){NAN, theta[OAT_TAU] * unit, NAN, 0, theta + OAT_LENGTHSCALE};
   }
   return (oat_theta_fields){theta[OAT_SIGMA] * unit, theta[OAT_TAU] * unit, theta[OAT_SHAPE],
-                            oat_covariance_count(kernel, d) - OAT_LENGTHSCALE,
-                            theta + OAT_LENGTHSCALE};
+                            oat_covariance_count(kernel, d) - OAT_LENGTHSCALE, theta + OAT_LENGTHSCALE};
 }

@@ -1,12 +1,14 @@
 /* Knots and neighbours in the automatic selection. What many knots would be needed for may be local: then a row's
  * neighbours tell more than further knots do. Few knots are chosen greedily at the parameters of the exact GP of a
  * subset, and the parameters are optimised with neighbours: first with few knots and neighbours, then with more. Twice as many neighbours, or twice as many knots, are taken
- * for as long as the rows left out gain the tolerance by them; then the parameters are optimised again.
+ * for as long as the rows left out gain the tolerance by them; then the parameters are optimised again. Of a smooth function with
+ * little noise neighbours tell less than all rows do: of some thousand rows the exact GP is tried, too, at the subset's parameters.
  *
  * The search that this is for stays as it was until the end, so that one that is halted can go on from before. */
 #include <math.h>
 #include <string.h>
 
+#include "knots/attempts.h"
 #include "knots/auto.h"
 #include "objective/sparse.h"
 #include "util/clock.h"
@@ -22,11 +24,15 @@ enum {
   ROUGH_ITERATIONS = 150,
   ITERATIONS = 60,
   LAST_ITERATIONS = 20, /* after there have become more */
+  EXACT_ROWS = 5000,    /* at most, for the exact GP */
+  EXACT_ITERATIONS = 30,
   PATIENCE = 3
 };
 #define REST 10.0       /* an optimisation ends when the objective rises by less than tol_row / REST a row */
 #define OF_TIME 0.85    /* part of the time left that is theirs: the rest is for what ends the fit */
 #define SURELY 2.0      /* standard errors that a gain must have */
+#define SWING 0.01      /* nats a row: where more neighbours change so much, all rows may change more */
+#define NOISE_SHARE 0.1 /* of the kernel's amplitude: where the exact GP begins then */
 #define EVALUATIONS 8.0 /* that there must be time for, to try more of them */
 
 /* The best so far. */
@@ -35,6 +41,8 @@ typedef struct candidate {
   oat_point point;
   size_t k, neighbours; /* no neighbours: the incumbent, with knots alone */
   double value;
+  double swing;     /* how far twice as many neighbours or knots have changed the sum of `left_out`, at most */
+  oat_trial exact;  /* its evidence is finite: the exact GP is better */
   double *left_out; /* the log density of each row, given the others */
   double *trial;    /* as many, for another */
 } candidate;
@@ -113,6 +121,7 @@ static bool is_better(const with *w) {
     sum += gain;
     squares += gain * gain;
   }
+  w->best->swing = w->best->neighbours > 0 ? fmax(w->best->swing, fabs(sum)) : 0;
   return sum > oat_auto_tolerance(w->s) && sum > SURELY * sqrt(squares);
 }
 
@@ -246,12 +255,74 @@ done:
   return status;
 }
 
+/* ---- the exact GP ---------------------------------------------------------------------------------------------------- */
+
+static double sum_of(size_t n, const double *values) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += values[i];
+  }
+  return sum;
+}
+
+/* The exact GP of all rows from the trial's parameters. One that is halted is as good as none. */
+static oatgp_status run_exact(with *w, double iterations) {
+  oat_search *s = w->s;
+  oat_attempt attempt = oat_attempt_new(s, w->rows, iterations, &w->best->exact);
+  const oatgp_status status = oat_attempts_run(s, &attempt, 1);
+  if (oat_search_halted(s)) {
+    w->sub.state.stop = s->state.stop;
+    s->state.stop = OATGP_STOP_NONE;
+    w->best->exact.at.evidence = -HUGE_VAL;
+  }
+  return status;
+}
+
+static bool is_exact_better(const with *w) {
+  const oat_optimum *at = &w->best->exact.at;
+  return at->evidence > -HUGE_VAL && at->left_out > sum_of(oat_rows_total(w->rows), w->best->left_out) + oat_auto_tolerance(w->s);
+}
+
+/* Too few neighbours may take all noise for function: an optimisation finds down from more of it, and hardly up from none. */
+static void raise_noise(const oat_search *s, double *theta, bool raise) {
+  if (raise && s->mapping.free[OAT_TAU]) {
+    theta[OAT_TAU] = fmax(theta[OAT_TAU], NOISE_SHARE * oat_kernel_amplitude(s->mapping.kernel, theta));
+  }
+}
+
+/* It is optimised if rows left out gain the tolerance by it even at the parameters of the subset, or if neighbours are so far from it that
+ * twice as many change a lot, for better or worse. */
+static oatgp_status try_exact(with *w) {
+  oat_trial *exact = &w->best->exact;
+  const size_t n = oat_rows_total(w->rows), bytes = oat_attempt_parameters(w->s) * sizeof *exact->theta;
+  const bool unsettled = w->best->swing > SWING * (double)n;
+  oatgp_status status = OATGP_OK;
+  if (w->best->neighbours == 0 || n > EXACT_ROWS || oat_search_halted(&w->sub)) {
+    return OATGP_OK;
+  }
+  memcpy(exact->theta, w->s->subset, bytes);
+  TRY(run_exact(w, 0));
+  const bool better = is_exact_better(w);
+  if (better || unsettled) {
+    memcpy(exact->theta, better ? w->s->subset : w->best->point.theta, bytes);
+    raise_noise(w->s, exact->theta, !better);
+    TRY(oat_search_halted(&w->sub) ? OATGP_OK : run_exact(w, EXACT_ITERATIONS));
+  }
+  if (!is_exact_better(w)) {
+    exact->at.evidence = -HUGE_VAL;
+  }
+done:
+  return status;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
 
 static candidate new_candidate(const oat_search *s) {
   candidate best = {.memory = {.ctx = s->ctx}};
   best.point.theta = oat_take_doubles(&best.memory, oat_theta_count(s->mapping.kernel, s->mapping.d), 1);
   best.point.z = oat_take_doubles(&best.memory, MOST_KNOTS, s->mapping.d);
+  best.exact.theta = oat_take_doubles(&best.memory, oat_theta_count(s->mapping.kernel, s->mapping.d), 1);
+  best.exact.at.evidence = -HUGE_VAL;
   best.left_out = oat_take_doubles(&best.memory, oat_auto_rows(s), 1);
   best.trial = oat_take_doubles(&best.memory, oat_auto_rows(s), 1);
   return best;
@@ -275,12 +346,15 @@ done:
   return status;
 }
 
-static double sum_of(size_t n, const double *values) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) {
-    sum += values[i];
-  }
-  return sum;
+/* The exact GP is the incumbent, and the end. */
+static void take_exact(oat_search *s, const oat_trial *exact) {
+  oat_search_state *state = &s->state;
+  memcpy(s->best.theta, exact->theta, oat_attempt_parameters(s) * sizeof *exact->theta);
+  state->best_neighbours = 0;
+  state->best_exact = true;
+  state->best_value = state->evidence = exact->at.evidence;
+  state->left_out = exact->at.left_out;
+  state->stop = OATGP_STOP_EVIDENCE;
 }
 
 /* What has been found becomes a part of the search. One that is halted tells first that it is where it was. */
@@ -304,6 +378,9 @@ static void hand_over(oat_search *s, const with *w, bool *taken) {
     state->left_out = sum_of(oat_rows_total(w->rows), best->left_out);
     state->stop = oat_search_halted(s) ? state->stop : OATGP_STOP_NEIGHBOURS;
   }
+  if (best->exact.at.evidence > -HUGE_VAL) {
+    take_exact(s, &best->exact);
+  }
 }
 
 oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
@@ -321,6 +398,7 @@ oatgp_status oat_auto_neighbours(oat_search *s, bool *taken) {
     w.rows = rows;
     TRY(measure_incumbent(&w));
     TRY(try_all(&w, k));
+    TRY(try_exact(&w));
     hand_over(s, &w, taken);
   }
 done:

@@ -16,7 +16,8 @@ enum { GUARD_KNOTS = 20 };
 
 static bool all_is_noise(const oat_search *s) {
   const oat_rows *rows = s->objective->config.rows;
-  return !oat_rows_known_noise(rows) && s->state.value < oat_objective_constant(s->objective, rows, s->point.theta, NULL) + NOISE_NATS * (double)oat_rows_total(rows);
+  return !oat_rows_known_noise(rows) &&
+         s->state.value < oat_objective_constant(s->objective, rows, s->point.theta, NULL) + NOISE_NATS * (double)oat_rows_total(rows);
 }
 
 static oatgp_status fit_parameters(oat_search *s) {

@@ -227,7 +227,8 @@ static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatg
   model->likelihood = likelihood != NULL ? oat_likelihood_find(likelihood) : NULL;
   if (model->approx == NULL || kernel == NULL) {
     status = unknown(ctx, file, model);
-  } else if (likelihood != NULL && *likelihood != '\0' && (model->likelihood == NULL || (model->approx->sparse && !model->approx->trace))) {
+  } else if (likelihood != NULL && *likelihood != '\0' &&
+             (model->likelihood == NULL || (model->approx->sparse && model->approx->penalty != OAT_PENALISE_TRACE))) {
     status = oat_fail(ctx, OATGP_FORMAT, "%s has the likelihood '%s' with the model '%s', which this oatgp does not know", file->path,
                       likelihood, approx);
   }
@@ -335,8 +336,8 @@ static oatgp_status read_numbers(oatgp_context *ctx, const oat_tensors *file, oa
   const double *number = model->number;
   const double alpha = number[OAT_NUMBER_ALPHA];
   const bool known = model->approx->power ? alpha > 0 && alpha <= 1 : alpha == model->approx->alpha;
-  const bool sane = known && neighbours_are_right(model) && levels_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 && all_counts(number) &&
-                    columns_are_there(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 &&
+  const bool sane = known && neighbours_are_right(model) && levels_are_right(model) && number[OAT_NUMBER_JITTER_ABSOLUTE] >= 0 &&
+                    all_counts(number) && columns_are_there(number) && number[OAT_NUMBER_N] >= 1 && number[OAT_NUMBER_Y_SCALE] > 0 &&
                     number[OAT_NUMBER_JITTER] >= 0 && number[OAT_NUMBER_STOP] >= 0 && number[OAT_NUMBER_STOP] < OAT_STOP_COUNT &&
                     number[OAT_NUMBER_STOP] == floor(number[OAT_NUMBER_STOP]);
   return sane ? OATGP_OK : wrong(ctx, file, "a number is out of its range");

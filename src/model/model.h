@@ -93,9 +93,9 @@ enum {
 struct oatgp_model {
   oat_scratch memory; /* of all but the texts, the names among them, and the two records of the fit */
   const oat_approx *approx;
-  const oat_kernel *kernel; /* its own */
+  const oat_kernel *kernel;         /* its own */
   const oat_likelihood *likelihood; /* of its answers; NULL: Gaussian */
-  char *text[OAT_TEXTS];    /* may be NULL */
+  char *text[OAT_TEXTS];            /* may be NULL */
   double number[OAT_NUMBERS];
   size_t d, k, p;           /* inputs, knots (rows for the full GP), coefficients of the mean */
   oat_scaling scaling;      /* of d inputs; column is 0, 1, .. */

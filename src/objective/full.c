@@ -95,9 +95,9 @@ static oatgp_status full_evaluate(oat_objective *objective, const oat_point *poi
   full_objective *o = own(objective);
   const size_t d = oat_rows_inputs(objective->config.rows);
   oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, d, point->theta),
-                           .tau = point->theta[OAT_TAU],
-                           .jitter = objective->config.jitter,
-                           .gradient = gradient != NULL};
+                     .tau = point->theta[OAT_TAU],
+                     .jitter = objective->config.jitter,
+                     .gradient = gradient != NULL};
   const oatgp_status status = find_value(objective, point, &exact, value);
   return status == OATGP_OK && gradient != NULL ? differentiate(o, &exact, gradient) : status;
 }

@@ -5,18 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#define SHORTEST 1e-4  /* step */
+#define SHORTEST 1e-4 /* step */
 #define LONGEST 64.0
-#define SLOW 0.7       /* of the change is left after a step: it could have been longer */
-#define ROUNDING 1e-10 /* of the bound, relative to its size: less is no fall */
+#define LEAST_STEP 0.3 /* that is not forced by a fall of the bound */
+#define MOST_LONGER 8.0
+#define ROUNDING 1e-10                          /* of the bound, relative to its size: less is no fall */
 enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 }; /* the latter also are the most of a likelihood that is not log-concave */
-#define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
-#define NEAR 1e-2        /* where no step leads on, such a change is */
+#define SLOW_ENOUGH 1e-4                        /* after many rounds such a change is taken as the end */
+#define NEAR 0.1                                /* where no step leads on, such a change is */
 
 oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
-  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
-                        config->levels};
+  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)), config->levels};
 }
 
 double oat_objective_constant(const oat_objective *objective, const oat_rows *rows, const double *theta, double *tau) {
@@ -48,18 +48,20 @@ static oatgp_status look(settling *s, bool *accepted) {
   double value = -HUGE_VAL;
   const oatgp_status status = s->round(s->objective, s->self, &s->objective->look, &value);
   s->objective->rounds++;
-  *accepted = status == OATGP_OK && isfinite(value) && value >= s->value - ROUNDING * fabs(s->value);
+  const double rounding = ROUNDING * fabs(s->value) + 1000 * DBL_EPSILON * s->objective->look.size;
+  *accepted = status == OATGP_OK && isfinite(value) && (s->value == -HUGE_VAL || value >= s->value - rounding);
   s->value = *accepted ? value : s->value;
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
-/* The length of the next step. Far out in the tails of a likelihood whole steps are all alike, and there are many to go: then they grow. */
-static double next_step(const settling *s, bool accepted, double before) {
-  if (!accepted) {
-    return s->step > 1 ? 1 : s->step / 2;
+/* The length of the next step (Barzilai and Borwein's). If a step of this length turned the change into `turn` times itself, one that is
+ * 1 / (1 - turn) times as long would have left nothing of it. */
+static double next_step(const settling *s, bool accepted, bool first) {
+  const double turn = s->objective->look.turn;
+  if (first || !accepted) {
+    return first ? 1 : fmin(s->step, 1) / 2;
   }
-  const bool slow = s->objective->look.change > SLOW * before;
-  return s->step < 1 ? fmin(2 * s->step, 1) : slow ? fmin(2 * s->step, LONGEST) : 1;
+  return fmin(fmax(s->step / fmax(1 - turn, 1 / MOST_LONGER), LEAST_STEP), LONGEST);
 }
 
 /* No step leads on: rounding errors hide what is left to gain. (Where the likelihood is not log-concave, the exact GP's sites may be held by
@@ -75,7 +77,6 @@ static oatgp_status rest(settling *s) {
 static oatgp_status settle_from_here(settling *s) {
   const oat_device *device = s->objective->device;
   bool accepted = false;
-  double before = HUGE_VAL; /* the change of the round before */
   const size_t most = s->objective->config.likelihood->log_concave ? MOST_ROUNDS : SLOW_ROUNDS;
   oatgp_status status = OATGP_OK;
   s->value = -HUGE_VAL;
@@ -85,8 +86,7 @@ static oatgp_status settle_from_here(settling *s) {
     return OATGP_NUMERIC;
   }
   for (size_t rounds = 1; !(accepted && is_settled(s->objective, rounds)); rounds++) {
-    s->step = next_step(s, accepted, before);
-    before = s->objective->look.change;
+    s->step = next_step(s, accepted, rounds == 1);
     if (s->step < SHORTEST || rounds == most) {
       return rest(s);
     }

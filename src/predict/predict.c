@@ -37,6 +37,7 @@ static oatgp_status find(oatgp_context *ctx, const oatgp_model *model, const oat
     const oat_device_config config = oat_model_rows_device(model, oat_where_of(ctx));
     TRY(oat_device_keep(ctx, &config, model->residuals, &device));
     TRY(device->table->points_from_rows(device, &sparse, model->lb, model->c, rows, found));
+    oat_device_tell_trouble(ctx, device, oat_rows_total(rows), "predictions");
   } else {
     TRY(load(ctx, model, rows, &device));
     TRY(device->table->predictions(device, &sparse, model->lb, model->c, found));

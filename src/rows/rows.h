@@ -17,11 +17,11 @@ typedef struct oat_rows oat_rows;
 
 /* ---- what a source says of itself -------------------------------------------------------------------------------- */
 
-size_t oat_rows_total(const oat_rows *rows);     /* of the whole problem */
-size_t oat_rows_inputs(const oat_rows *rows);    /* d */
-size_t oat_rows_basis(const oat_rows *rows);     /* p: columns of the basis of an estimated mean */
-bool oat_rows_known_noise(const oat_rows *rows); /* rows have noise variances besides tau^2 */
-bool oat_rows_plain_noise(const oat_rows *rows); /* every row has the noise variance tau^2 */
+size_t oat_rows_total(const oat_rows *rows);      /* of the whole problem */
+size_t oat_rows_inputs(const oat_rows *rows);     /* d */
+size_t oat_rows_basis(const oat_rows *rows);      /* p: columns of the basis of an estimated mean */
+bool oat_rows_known_noise(const oat_rows *rows);  /* rows have noise variances besides tau^2 */
+bool oat_rows_plain_noise(const oat_rows *rows);  /* every row has the noise variance tau^2 */
 bool oat_rows_have_answers(const oat_rows *rows); /* that are not Gaussian: likelihood/ */
 
 /* ---- how rows are made ------------------------------------------------------------------------------------------- */

@@ -19,6 +19,9 @@ receive <- function(result, call = NULL, notes = FALSE) {
 # A sentence of the library with the options of the command as arguments: --no-guard is guard = FALSE.
 in_r <- function(sentence) {
   sentence <- sub("--refit --data OLD", "refit = TRUE", sentence, fixed = TRUE)
+  for (name in names(likelihood_words)) {
+    sentence <- gsub(sprintf("(--)?likelihood %s\\b", name), paste("family =", family_text(name)), sentence)
+  }
   found <- gregexpr("--(no-)?[a-z][a-z-]*[a-z]", sentence)
   if (all(unlist(found) == -1)) {
     return(sentence)
@@ -58,7 +61,7 @@ fail <- function(sentence, status = "argument", call = NULL) {
 }
 
 # Settings whose names are those of columns or are about files; data frames have their own ways.
-file_settings <- c("target", "inputs", "weights", "noise_variance", "header", "missing")
+file_settings <- c("target", "inputs", "weights", "noise_variance", "trials", "exposure", "header", "missing")
 
 # A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas, and
 # parameters may have names. Names that are none are the
@@ -77,6 +80,9 @@ as_settings <- function(settings, verb, call = NULL) {
   about_files <- intersect(names, file_settings)
   if (length(about_files) > 0) {
     fail(sprintf("'%s' is about files: in R the formula, the matrices and their arguments say it", about_files[1]), call = call)
+  }
+  if ("likelihood" %in% names) {
+    fail("in R the likelihood is said by the argument family of oatgp(), such as family = poisson()", call = call)
   }
   others <- setdiff(intersect(names, settings_table()$name), oatgp_settings(verb)$name)
   if (length(others) > 0) {
@@ -119,7 +125,7 @@ settings_table <- function() {
 oatgp_settings <- function(verb = "fit") {
   table <- settings_table()
   verbs <- strsplit(table$verbs, ",", fixed = TRUE)
-  wanted <- !table$name %in% file_settings & vapply(verbs, function(v) verb %in% v, NA)
+  wanted <- !table$name %in% c(file_settings, "likelihood") & vapply(verbs, function(v) verb %in% v, NA)
   if (!any(wanted)) {
     fail(sprintf("'%s' is none of fit, certify, update and cv", verb), call = sys.call())
   }

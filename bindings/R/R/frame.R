@@ -1,5 +1,5 @@
-# Frames: the rows as the library wants them, a list of x, whose columns have names, y, weights, noise_variance, target, and levels: a list
-# with those of each column of x that is a category and holds codes.
+# Frames: the rows as the library wants them, a list of x, whose columns have names, y, weights, noise_variance, trials, exposure, target,
+# classes: the texts that y has codes of; and levels: a list with those of each column of x that is a category and holds codes.
 
 is_category <- function(column) is.factor(column) || is.character(column)
 
@@ -92,8 +92,10 @@ frame_of <- function(frame) {
   frame
 }
 
-make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, target = NULL, call = NULL, levels = NULL) {
-  column <- function(values, what) {
+# columns: a list of those that belong to the rows beside x, and of classes.
+make_frame <- function(x, columns, target = NULL, call = NULL, levels = NULL) {
+  column <- function(what) {
+    values <- columns[[what]]
     if (is.null(values)) {
       return(NULL)
     }
@@ -103,9 +105,11 @@ make_frame <- function(x, y = NULL, weights = NULL, noise_variance = NULL, targe
     }
     as.double(values)
   }
-  frame_of(list(x = x, y = column(y, "y"), weights = column(weights, "weights"), noise_variance = column(noise_variance, "noise_variance"),
-                target = target, levels = levels))
+  made <- lapply(stats::setNames(nm = row_columns), column)
+  frame_of(c(list(x = x), made, list(target = target, classes = columns$classes, levels = levels)))
 }
+
+row_columns <- c("y", "weights", "noise_variance", "trials", "exposure")
 
 # The terms that are categories by themselves: a factor or a text that is part of no other term. With contrasts they are columns of numbers.
 category_terms <- function(terms, frame, contrasts) {
@@ -178,7 +182,7 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
     stats::.checkMFClasses(classes[setdiff(names(classes), categories)], frame)
   }
   made <- design(terms, frame, object$contrasts, categories, object$levels)
-  model_columns(list(x = made$x, na.action = attr(frame, "na.action"), levels = made$levels), inputs)
+  model_columns(list(x = made$x, na.action = attr(frame, "na.action"), levels = made$levels, offset = stats::model.offset(frame)), inputs)
 }
 
 # What an expression of the fit is for new rows; NULL unless its variables are their columns, or single values from elsewhere.
@@ -186,14 +190,13 @@ evaluate_for <- function(object, expression, newdata) {
   names <- all.vars(expression)
   from <- if (is.null(object$terms)) globalenv() else environment(object$terms)
   column <- names %in% colnames(newdata)
-  single <- vapply(names[!column], function(name) length(get0(name, from)) == 1, NA)
+  single <- vapply(names[!column], function(name) is.atomic(get0(name, from)) && length(get0(name, from)) == 1, NA)
   if (any(column) && all(single)) eval(expression, as.data.frame(newdata), from)
 }
 
-# Weights and noise variances of new rows: given, or by the expressions of the fit. A model that was fitted with them is not used without.
-new_noise <- function(object, newdata, weights, noise_variance, needed = TRUE, call = NULL) {
-  given <- list(weights = weights, noise_variance = noise_variance)
-  for (what in if (needed) names(object$noise)) {
+# What belongs to new rows, such as weights: given, or by the expressions of the fit. A model that was fitted with them is not used without.
+new_columns <- function(object, newdata, given, needed, call = NULL) {
+  for (what in intersect(needed, names(object$noise))) {
     if (is.null(given[[what]])) {
       given[[what]] <- evaluate_for(object, object$noise[[what]], newdata)
     }
@@ -204,6 +207,46 @@ new_noise <- function(object, newdata, weights, noise_variance, needed = TRUE, c
   given
 }
 
+# The trials of new rows: given, or as the response of the fit has them.
+new_trials <- function(object, newdata, given, call = NULL) {
+  kind <- model_kind(object)
+  if (!is.null(given$trials)) {
+    return(given$trials)
+  }
+  trials <- switch(kind, share = given$weights, pairs = {
+    pairs <- new_target(object, newdata)
+    if (!is.null(pairs)) answer_columns("pairs", pairs, call = call)$trials
+  })
+  if (is.null(trials)) {
+    fail("the new rows have no numbers of trials, which their answers are counts of: give them as trials", "data", call)
+  }
+  trials
+}
+
+# The exposure by the offset of the formula and by that which was given or is an argument of the fit.
+new_exposure <- function(likelihood, new, given, call = NULL) {
+  parts <- Filter(Negate(is.null), list(new$offset, given$offset))
+  if (length(parts) == 0) NULL else exposure_of(likelihood, Reduce(`+`, parts), call)
+}
+
+# New rows without a target, as predictions and draws need them. drawn: whether answers themselves are wanted, with their noise or trials.
+rows_without_target <- function(object, newdata, given, drawn, na.action, call = NULL) {
+  likelihood <- model_info(object)$likelihood
+  new <- new_inputs(object, newdata, na.action, call)
+  has_trials <- likelihood == "binomial-logit"
+  noise <- if (drawn && (likelihood == "gaussian" || has_trials)) c("weights", "noise_variance", "trials")
+  kept <- setdiff(seq_len(NROW(newdata)), new$na.action)
+  keep <- function(values) if (length(values) == NROW(newdata)) values[kept] else values
+  given <- lapply(new_columns(object, newdata, given, c(noise, "offset"), call), keep)
+  columns <- list(exposure = new_exposure(likelihood, new, given, call))
+  if (drawn && has_trials) {
+    columns$trials <- keep(new_trials(object, newdata, given, call))
+  } else if (likelihood == "gaussian") {
+    columns <- c(columns, given[c("weights", "noise_variance")])
+  }
+  c(make_frame(new$x, columns, call = call, levels = new$levels), list(na.action = new$na.action))
+}
+
 new_target <- function(object, newdata) {
   if (!is.null(object$terms)) {
     return(evaluate_for(object, stats::formula(object$terms)[[2]], newdata))
@@ -212,15 +255,20 @@ new_target <- function(object, newdata) {
   if (target %in% colnames(newdata)) as.data.frame(newdata)[[target]]
 }
 
-# New rows with their target, for update() and score().
-new_rows <- function(object, newdata, y = NULL, weights = NULL, noise_variance = NULL, call = NULL) {
+# New rows with their target, for update() and score(). given: y and what belongs to it.
+new_rows <- function(object, newdata, given, call = NULL) {
+  info <- model_info(object)
   new <- new_inputs(object, newdata, stats::na.fail, call)
-  y <- if (is.null(y)) new_target(object, newdata) else y
+  y <- if (is.null(given$y)) new_target(object, newdata) else given$y
   if (is.null(y)) {
     fail("y is missing: the values that belong to the new rows", call = call)
   }
-  noise <- new_noise(object, newdata, weights, noise_variance, call = call)
-  make_frame(new$x, y, noise$weights, noise$noise_variance, call = call, levels = new$levels)
+  given <- new_columns(object, newdata, given, names(object$noise), call)
+  columns <- answer_columns(model_kind(object, info), y, given$weights, given$trials, model_classes(info), call)
+  columns["classes"] <- list(info$classes)
+  columns["noise_variance"] <- list(given$noise_variance)
+  columns["exposure"] <- list(new_exposure(info$likelihood, new, given, call))
+  make_frame(new$x, columns, call = call, levels = new$levels)
 }
 
 # The levels that the model knows, by the names of its inputs.

@@ -2,12 +2,13 @@
 
 coef.oatgp <- function(object, ...) {
   info <- model_info(object)
+  noise <- if (info$likelihood == "gaussian") c(tau = info$tau) else own_parameters(info)
   if (length(info$parameters) > 0) {
-    values <- c(info$parameters, tau = info$tau)
+    values <- c(info$parameters, noise)
   } else {
     lengthscales <- info$lengthscales
     names(lengthscales) <- if (endsWith(info$kernel, "-ard")) paste0("lengthscale.", info$inputs) else "lengthscale"
-    values <- c(sigma = info$sigma, lengthscales, tau = info$tau)
+    values <- c(sigma = info$sigma, lengthscales, noise)
   }
   if (info$has_shape) {
     values <- c(values, shape = info$shape)
@@ -19,8 +20,17 @@ coef.oatgp <- function(object, ...) {
   values
 }
 
+# Parameters of the family, by the names that the settings have for them.
+own_parameters <- function(info) {
+  values <- info$likelihood_parameters
+  names(values) <- sub("^(shape|scale)$", "likelihood_\\1", names(values))
+  values
+}
+
+# The sd of Gaussian noise, the scale of Student's t; other families have no such thing.
 sigma.oatgp <- function(object, ...) {
-  model_info(object)$tau
+  info <- model_info(object)
+  switch(info$likelihood, gaussian = info$tau, "student-t" = info$likelihood_parameters[["scale"]], NA_real_)
 }
 
 nobs.oatgp <- function(object, ...) {
@@ -43,15 +53,23 @@ split_names <- function(text) {
 parameter_count <- function(info) {
   fixed <- sub("^fix = ", "", grep("^fix = ", strsplit(info$settings, "\n", fixed = TRUE)[[1]], value = TRUE))
   fixed <- split_names(fixed)
-  free <- c(sigma = 1, lengthscale = length(info$lengthscales), tau = 1, shape = info$has_shape)
+  noise <- if (info$likelihood == "gaussian") c(tau = 1) else own_parameters(info)
+  noise[] <- rep(1, length(noise))
+  free <- c(sigma = 1, lengthscale = length(info$lengthscales), noise, shape = info$has_shape)
   if (length(info$parameters) > 0) {
     # a parameter is fixed by its name or by the word for what it is, such as the lengthscale of se(x).lengthscale
     names <- names(info$parameters)
     kinds <- sub("^.*[.]([a-z]+)([(].*)?$", "\\1", names)
-    free <- c(tau = 1, stats::setNames(as.numeric(!kinds %in% fixed), gsub(" ", "", names, fixed = TRUE)))
+    free <- c(noise, stats::setNames(as.numeric(!kinds %in% fixed), gsub(" ", "", names, fixed = TRUE)))
   }
   mean <- if (info$mean_kind == "linear") 1 + info$d else if (info$mean_kind %in% c("fit", "mean")) 1 else 0
   sum(free[!names(free) %in% fixed]) + mean
+}
+
+# With other families than the Gaussian the full model has a lower bound, too.
+objective_words <- function(info) {
+  bound <- "lower bound of the log evidence"
+  if (info$likelihood != "gaussian") bound else switch(info$approx, vfe = , tvfe = bound, full = "log evidence", "approximate log evidence")
 }
 
 logLik.oatgp <- function(object, certify = FALSE, ...) {
@@ -62,12 +80,11 @@ logLik.oatgp <- function(object, certify = FALSE, ...) {
     bounds <- c(certificate$lower, certificate$upper)
   }
   structure(info$objective, df = parameter_count(info), nobs = as.integer(info$n), lower = bounds[1], upper = bounds[2],
-            approx = info$approx, class = c("logLik.oatgp", "logLik"))
+            meaning = objective_words(info), class = c("logLik.oatgp", "logLik"))
 }
 
 print.logLik.oatgp <- function(x, digits = getOption("digits"), ...) {
-  what <- switch(attr(x, "approx"), vfe = "lower bound of the log evidence", full = "log evidence", "approximate log evidence")
-  cat("'log Lik.' ", format(c(x), digits = digits), " (df=", format(attr(x, "df")), "): ", what, "\n", sep = "")
+  cat("'log Lik.' ", format(c(x), digits = digits), " (df=", format(attr(x, "df")), "): ", attr(x, "meaning"), "\n", sep = "")
   if (!is.na(attr(x, "lower"))) {
     cat("exact log evidence between ", format(attr(x, "lower"), digits = digits), " and ", format(attr(x, "upper"), digits = digits), "\n",
         sep = "")
@@ -90,6 +107,17 @@ model_words <- function(info) {
   sprintf("%s, kernel %s, %d rows, %d input%s", approx, info$kernel, as.integer(info$n), as.integer(info$d), if (info$d == 1) "" else "s")
 }
 
+# What the answers are, and what the function is of them; nothing for Gaussian ones.
+answer_words <- function(object, info) {
+  if (info$likelihood == "gaussian") {
+    return("")
+  }
+  words <- likelihood_words[[info$likelihood]]
+  classes <- if (is_bernoulli(info$likelihood) && !is.null(info$classes)) sprintf("; yes is '%s'", info$classes[2])
+  levels <- if (info$likelihood == "ordinal") sprintf(": %s", paste(model_classes(info), collapse = " < "))
+  sprintf("Answers: %s%s; the function is %s%s\n", words[2], paste0(levels, collapse = ""), words[3], paste0(classes, collapse = ""))
+}
+
 print_call <- function(call) {
   cat("\nCall:\n", paste(deparse(short_call(call)), collapse = "\n"), "\n\n", sep = "")
 }
@@ -98,7 +126,7 @@ print.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   info <- model_info(x)
   print_call(x$call)
   units <- if (length(info$parameters) > 0) "in the data's units" else "lengthscales of standardised inputs"
-  cat("Gaussian process: ", model_words(info), "\n\nCoefficients (", units, "):\n", sep = "")
+  cat("Gaussian process: ", model_words(info), "\n", answer_words(x, info), "\nCoefficients (", units, "):\n", sep = "")
   print(format(coef.oatgp(x), digits = digits), quote = FALSE)
   cat("\nObjective:", format(info$objective, digits = digits + 3L), "\n\n")
   invisible(x)
@@ -111,17 +139,33 @@ summary.oatgp <- function(object, ...) {
     lengthscales <- rep_len(info$lengthscales, info$d)
     inputs <- data.frame(lengthscale = lengthscales, in_units = lengthscales * info$input_scale, row.names = info$inputs)
   }
-  residuals <- if (is.null(object$rows)) NULL else residuals.oatgp(object)
+  type <- if (info$likelihood == "gaussian") "response" else "deviance"
+  residuals <- if (is.null(object$rows)) NULL else residuals.oatgp(object, type)
   structure(list(call = object$call, info = info, coefficients = coef.oatgp(object), inputs = inputs, residuals = residuals,
-                 logLik = logLik.oatgp(object), sigma = info$tau), class = "summary.oatgp")
+                 logLik = logLik.oatgp(object), sigma = sigma.oatgp(object), family = family.oatgp(object),
+                 answers = answer_words(object, info)), class = "summary.oatgp")
+}
+
+# gap1 is the width of the second class: the first and the last have none.
+parameter_words <- function(name, info) {
+  switch(name, shape = if (info$likelihood == "negative-binomial") "shape (theta)" else "shape", scale = "scale",
+         degrees = "degrees of freedom", sprintf("width of '%s'", model_classes(info)[as.integer(sub("^gap", "", name)) + 1]))
+}
+
+# What the prior mean is in terms of the answers.
+mean_words <- function(x, number) {
+  value <- number(x$family$linkinv(x$info$mean))
+  switch(x$info$likelihood, gaussian = , "student-t" = "", "bernoulli-logit" = , "bernoulli-probit" = , "binomial-logit" = paste(": probability", value),
+         poisson = , "negative-binomial" = paste(": expected count", value), gamma = paste(": expected amount", value),
+         beta = paste(": expected share", value), ordinal = paste(": expected class", value))
 }
 
 print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   info <- x$info
   print_call(x$call)
-  cat("Gaussian process: ", model_words(info), "\n", sep = "")
+  cat("Gaussian process: ", model_words(info), "\n", x$answers, sep = "")
   if (!is.null(x$residuals)) {
-    cat("\nResiduals:\n")
+    cat(if (info$likelihood == "gaussian") "\nResiduals:\n" else "\nDeviance residuals:\n")
     quantiles <- stats::quantile(x$residuals, na.rm = TRUE)
     names(quantiles) <- c("Min", "1Q", "Median", "3Q", "Max")
     print(zapsmall(quantiles, digits + 1L), digits = digits)
@@ -137,11 +181,16 @@ print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), .
     print(inputs, digits = digits)
     cat("\nsd of the function (sigma): ", number(info$sigma), sep = "")
   }
-  cat("\nsd of the noise (tau):      ", number(info$tau),
-      "\nprior mean:                 ", number(info$mean), " (", info$mean_kind, ")\n", sep = "")
-  if (!is.na(info$loo_rmse)) {
-    cat("Leave-one-out: RMSE ", number(info$loo_rmse), ", mean NLP ", number(info$loo_mean_nlp), ", ",
-        number(100 * info$loo_coverage95), " % of rows in their 95 % interval\n", sep = "")
+  if (info$likelihood == "gaussian") {
+    cat("\nsd of the noise (tau):      ", number(info$tau), sep = "")
+  }
+  for (name in names(info$likelihood_parameters)) {
+    cat("\n", formatC(paste0(parameter_words(name, info), ":"), width = -28), number(info$likelihood_parameters[[name]]), sep = "")
+  }
+  cat("\nprior mean:                 ", number(info$mean), " (", info$mean_kind, ")", mean_words(x, number), "\n", sep = "")
+  if (!is.na(info$loo_mean_nlp)) {
+    coverage <- if (!is.na(info$loo_coverage95)) sprintf(", %s %% of rows in their 95 %% interval", number(100 * info$loo_coverage95))
+    cat("Leave-one-out: RMSE ", number(info$loo_rmse), ", mean NLP ", number(info$loo_mean_nlp), coverage, "\n", sep = "")
   }
   print(x$logLik, digits = digits + 3L)
   cat(as.integer(info$evaluations), " evaluations in ", format(info$seconds, digits = 3), " s; stopped: ", info$stop_sentence, "\n\n",

@@ -4,31 +4,32 @@ oatgp <- function(x, ...) {
   UseMethod("oatgp")
 }
 
-oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_variance, contrasts = NULL, certify = FALSE,
-                          keep_data = TRUE, progress = interactive(), on_interrupt = c("stop", "return")) {
+oatgp.formula <- function(formula, data, subset, weights, na.action, ..., family = gaussian(), offset, noise_variance, contrasts = NULL,
+                          certify = FALSE, keep_data = TRUE, progress = interactive(), on_interrupt = c("stop", "return")) {
   call <- match.call()
   call[[1]] <- quote(oatgp)
   on_interrupt <- match.arg(on_interrupt)
+  family <- as_family(family, call)
   frame <- match.call(expand.dots = FALSE)
-  frame <- frame[c(1L, match(c("formula", "data", "subset", "weights", "na.action", "noise_variance"), names(frame), 0L))]
+  frame <- frame[c(1L, match(c("formula", "data", "subset", "weights", "na.action", "offset", "noise_variance"), names(frame), 0L))]
   frame$drop.unused.levels <- TRUE
   frame[[1]] <- quote(stats::model.frame)
   frame <- eval(frame, parent.frame())
   terms <- attr(frame, "terms")
-  if (!is.null(stats::model.offset(frame))) {
-    fail("offsets are not supported: subtract the offset from the response, and add it to predictions", call = call)
-  }
-  y <- stats::model.response(frame, "numeric")
-  if (is.null(y) || is.matrix(y)) {
+  y <- stats::model.response(frame)
+  if (is.null(y) || (is.matrix(y) && !is_binomial(family$likelihood))) {
     fail("the formula needs a response, and one only", call = call)
   }
   made <- design(terms, frame, contrasts)
   if (ncol(made$x) == 0) {
     fail("the formula has no inputs", call = call)
   }
-  rows <- make_frame(made$x, y, stats::model.weights(frame), frame[["(noise_variance)"]], deparse1(formula[[2]]), call,
-                     made$levels)
-  object <- fit_rows(rows, list(...), call, certify, keep_data, progress)
+  columns <- list(y = y, weights = stats::model.weights(frame), noise_variance = frame[["(noise_variance)"]],
+                  offset = stats::model.offset(frame))
+  answers <- fit_answers(family, columns, call)
+  rows <- make_frame(made$x, answers$columns, deparse1(formula[[2]]), call, made$levels)
+  object <- fit_rows(rows, answers, list(...), call, certify, keep_data, progress)
+  object$noise <- call_columns(call, columns)
   object$terms <- terms
   object$xlevels <- stats::.getXlevels(terms, frame)
   object$contrasts <- made$contrasts
@@ -37,11 +38,12 @@ oatgp.formula <- function(formula, data, subset, weights, na.action, ..., noise_
   end_fit(object, on_interrupt, call)
 }
 
-oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, certify = FALSE, keep_data = TRUE,
-                          progress = interactive(), on_interrupt = c("stop", "return")) {
+oatgp.default <- function(x, y, weights = NULL, ..., family = gaussian(), offset = NULL, noise_variance = NULL, certify = FALSE,
+                          keep_data = TRUE, progress = interactive(), on_interrupt = c("stop", "return")) {
   call <- match.call()
   call[[1]] <- quote(oatgp)
   on_interrupt <- match.arg(on_interrupt)
+  family <- as_family(family, call)
   if (missing(y)) {
     fail("y is missing: the values to be predicted", call = call)
   }
@@ -51,8 +53,55 @@ oatgp.default <- function(x, y, weights = NULL, ..., noise_variance = NULL, cert
   }
   target <- if (is.name(call$y) && !grepl("^[.][.][0-9]+$", call$y)) as.character(call$y) else "y" # ..2 is an argument of a wrapper
   target <- utils::tail(make.unique(c(colnames(x), target)), 1)
-  rows <- make_frame(x, y, weights, noise_variance, target, call)
-  end_fit(fit_rows(rows, list(...), call, certify, keep_data, progress), on_interrupt, call)
+  columns <- list(y = y, weights = weights, noise_variance = noise_variance, offset = offset)
+  answers <- fit_answers(family, columns, call)
+  rows <- make_frame(x, answers$columns, target, call)
+  object <- fit_rows(rows, answers, list(...), call, certify, keep_data, progress)
+  object$noise <- call_columns(call, columns)
+  end_fit(object, on_interrupt, call)
+}
+
+# What the family makes of the response and what belongs to it: list(likelihood, theta, kind, columns).
+fit_answers <- function(family, columns, call) {
+  likelihood <- family$likelihood
+  if (likelihood == "gaussian" && is_category(columns$y)) {
+    fail("the response has classes, not numbers: family = binomial() is for two of them, family = \"ordinal\" for ordered ones", "data", call)
+  }
+  if (likelihood != "gaussian" && !is.null(columns$noise_variance)) {
+    fail(sprintf("family %s has no noise that noise_variance could be added to: leave it out", family_text(likelihood)), call = call)
+  }
+  kind <- response_kind(likelihood, columns$y, columns$weights, call)
+  if (kind %in% c("pairs", "share")) {
+    if (likelihood == "bernoulli-probit") {
+      fail("binomial(\"probit\") takes answers of one trial each: use binomial(), with the link \"logit\", for trials", call = call)
+    }
+    likelihood <- "binomial-logit"
+  }
+  own <- answer_columns(kind, columns$y, columns$weights, NULL, response_classes(kind, columns$y, call), call)
+  own["noise_variance"] <- list(columns$noise_variance)
+  own["exposure"] <- list(exposure_of(likelihood, columns$offset, call))
+  list(likelihood = likelihood, theta = family$theta, kind = kind, columns = own)
+}
+
+# The library multiplies what is expected by it.
+exposure_of <- function(likelihood, offset, call) {
+  if (is.null(offset)) {
+    return(NULL)
+  }
+  if (likelihood == "gaussian") {
+    fail("offsets are not supported: subtract the offset from the response, and add it to predictions", call = call)
+  }
+  if (!takes_offset(likelihood)) {
+    fail(sprintf("family %s takes no offset: only the families with the link \"log\" do, whose offset is the log of an exposure",
+                 family_text(likelihood)), call = call)
+  }
+  exp(offset)
+}
+
+# The expressions of the call by which new rows have the same columns.
+call_columns <- function(call, columns) {
+  there <- names(Filter(Negate(is.null), columns[c("weights", "noise_variance", "offset")]))
+  as.list(call)[intersect(there, names(call))]
 }
 
 # Knots can be given as places; then they are a frame, else a setting.
@@ -60,7 +109,7 @@ split_knots <- function(settings, rows, call) {
   places <- settings[["knots"]]
   if (is.matrix(places) || is.data.frame(places)) {
     settings[["knots"]] <- NULL
-    return(list(settings = settings, knots = make_frame(match_columns(places, colnames(rows$x), "the knots", call))))
+    return(list(settings = settings, knots = make_frame(match_columns(places, colnames(rows$x), "the knots", call), list())))
   }
   list(settings = settings, knots = NULL)
 }
@@ -78,17 +127,28 @@ end_fit <- function(object, on_interrupt, call) {
   if (interrupted) end_interrupted(object, "the best model so far", on_interrupt, call) else object
 }
 
-fit_rows <- function(rows, settings, call, certify, keep_data, progress) {
+# A theta that is given stays.
+family_settings <- function(texts, answers) {
+  if (answers$likelihood != "gaussian") {
+    texts["likelihood"] <- answers$likelihood
+  }
+  if (!is.null(answers$theta)) {
+    texts["likelihood_shape"] <- setting_text(answers$theta)
+    texts["fix"] <- paste(c(texts[names(texts) == "fix"], "likelihood_shape"), collapse = ",")
+  }
+  texts
+}
+
+fit_rows <- function(rows, answers, settings, call, certify, keep_data, progress) {
   split <- split_knots(settings, rows, call)
-  texts <- as_settings(split$settings, "fit", call)
+  texts <- family_settings(as_settings(split$settings, "fit", call), answers)
   if (!"seed" %in% names(texts)) {
     texts["seed"] <- draw_seed()
   }
   control <- list(progress = progress, certify = certify, command = paste(deparse(short_call(call)), collapse = " "))
   result <- .Call(C_entry_fit, rows, texts, split$knots, control)
   model <- receive(result, call, progress)
-  noise <- as.list(call)[names(Filter(Negate(is.null), rows[c("weights", "noise_variance")]))]
-  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), noise = noise,
+  object <- structure(list(model = model, call = call, settings = texts, columns = colnames(rows$x), kind = answers$kind,
                            interrupted = result$interrupted), class = "oatgp")
   inputs <- model_info(object)$inputs
   if (!is.null(split$knots)) {
@@ -114,8 +174,12 @@ oatgp_save <- function(object, file) {
 oatgp_load <- function(file) {
   model <- receive(.Call(C_entry_load, file_path(file)), sys.call())
   object <- structure(list(model = model, call = sys.call(), settings = character()), class = "oatgp")
-  columns <- Filter(nzchar, unlist(model_info(object)[c("weights", "noise_variance")]))
+  columns <- Filter(nzchar, unlist(model_info(object)[c("weights", "noise_variance", "trials", "exposure")]))
   object$noise <- lapply(columns, as.name)
+  if (!is.null(object$noise$exposure)) {
+    object$noise$offset <- call("log", object$noise$exposure)
+    object$noise$exposure <- NULL
+  }
   object
 }
 
@@ -133,14 +197,14 @@ check_model <- function(object) {
   }
 }
 
-update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weights = NULL, noise_variance = NULL, refit = FALSE,
-                         progress = interactive(), on_interrupt = c("stop", "return"), evaluate = TRUE) {
+update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weights = NULL, noise_variance = NULL, offset = NULL,
+                         trials = NULL, refit = FALSE, progress = interactive(), on_interrupt = c("stop", "return"), evaluate = TRUE) {
   on_interrupt <- match.arg(on_interrupt)
   if (is.null(newdata)) {
     return(NextMethod("update"))
   }
   call <- sys.call()
-  new <- new_rows(object, newdata, y, weights, noise_variance, call)
+  new <- new_rows(object, newdata, list(y = y, weights = weights, noise_variance = noise_variance, offset = offset, trials = trials), call)
   old <- object$rows
   all <- if (is.null(old)) NULL else join_rows(old, new)
   object$interrupted <- FALSE
@@ -160,7 +224,7 @@ update.oatgp <- function(object, formula., ..., newdata = NULL, y = NULL, weight
   end_fit(object, on_interrupt, call)
 }
 
-# Rows without weights have weight 1 and no known noise.
+# Rows without weights have weight 1, no known noise, one trial and exposure 1.
 join_rows <- function(old, new) {
   join <- function(what, missing) {
     if (is.null(old[[what]]) && is.null(new[[what]])) {
@@ -176,7 +240,9 @@ join_rows <- function(old, new) {
   }
   old["x"] <- list(rbind(old$x, new$x))
   old["y"] <- list(c(old$y, new$y))
-  old["weights"] <- list(join("weights", 1))
-  old["noise_variance"] <- list(join("noise_variance", 0))
+  absent <- c(weights = 1, noise_variance = 0, trials = 1, exposure = 1)
+  for (what in names(absent)) {
+    old[what] <- list(join(what, absent[[what]]))
+  }
   old
 }

@@ -51,29 +51,58 @@ draw_points <- function(plot, values, ours, given) {
   do.call(plot, c(values, utils::modifyList(ours, given, keep.null = TRUE)))
 }
 
-# The function along each input, the others held at their medians: dark its interval, light that of an observation.
+# What is drawn of rows: the mean, the interval of the function, and that of an observation, on the scale of the answers.
+drawn_bands <- function(object, rows, info, level) {
+  z <- stats::qnorm((1 + level) / 2)
+  if (info$likelihood == "gaussian") {
+    values <- predict_rows(object, rows)
+    mean <- values[, "mean"]
+    half <- z * values[, c("latent", "observation")]
+    return(data.frame(mean = mean, low = mean - half[, 1], high = mean + half[, 1], least = mean - half[, 2], most = mean + half[, 2]))
+  }
+  values <- predict_answers(object, rows, level)$values
+  linkinv <- family.oatgp(object)$linkinv
+  m <- values[, "latent_mean"]
+  half <- z * values[, "latent_sd"]
+  bands <- data.frame(mean = values[, "mean"], low = linkinv(m - half), high = linkinv(m + half), least = values[, "lower"],
+                      most = values[, "upper"])
+  if (is_binomial(info$likelihood)) { # a single answer is yes or no: there is no interval of it
+    bands[c("least", "most")] <- bands[c("low", "high")]
+  }
+  bands
+}
+
+# What the vertical axis shows.
+answer_label <- function(info) {
+  target <- if (info$target == "") "y" else info$target
+  if (is_bernoulli(info$likelihood)) {
+    return(sprintf("probability of %s = %s", target, model_classes(info)[2]))
+  }
+  switch(info$likelihood, "binomial-logit" = "probability of a success", ordinal = paste("expected class of", target), target)
+}
+
+# The function along each input, the others held at their medians: dark its interval, light that of an observation. Counts and amounts are
+# those of exposure 1.
 plot_effects <- function(object, level, ...) {
   info <- model_info(object)
   at <- middle(object, info)
-  z <- stats::qnorm((1 + level) / 2)
-  ylab <- if (info$target == "") "y" else info$target
   for (j in seq_len(info$d)) {
     grid <- seq(input_range(object, info, j)[1], input_range(object, info, j)[2], length.out = 201)
     inputs <- matrix(at, 201, info$d, byrow = TRUE, dimnames = list(NULL, info$inputs))
     inputs[, j] <- if (is_level(info)[j]) round(grid) else grid
-    values <- predict_rows(object, list(x = inputs))
-    mean <- values[, "mean"]
-    latent <- z * values[, "latent"]
-    observation <- z * values[, "observation"]
-    points <- info$d == 1 && !is.null(object$rows)
-    limits <- range(mean - observation, mean + observation, if (points) object$rows$y)
-    draw_points(plot, list(grid, mean), list(type = "n", ylim = limits, xlab = info$inputs[j], ylab = ylab), list(...))
-    band(grid, mean - observation, mean + observation, "grey90")
-    band(grid, mean - latent, mean + latent, "grey75")
-    if (points) {
-      graphics::points(object$rows$x, object$rows$y, pch = 16, cex = 0.6, col = "grey35")
+    bands <- drawn_bands(object, list(x = inputs), info, level)
+    points <- if (info$d == 1 && !is.null(object$rows)) {
+      answer_values(object$rows, info$likelihood) / (if (is.null(object$rows$exposure)) 1 else object$rows$exposure)
     }
-    graphics::lines(grid, mean, lwd = 2, col = "#0072B2")
+    limits <- range(bands$least, bands$most, points)
+    ours <- list(type = "n", ylim = limits, xlab = info$inputs[j], ylab = answer_label(info))
+    draw_points(plot, list(grid, bands$mean), ours, list(...))
+    band(grid, bands$least, bands$most, "grey90")
+    band(grid, bands$low, bands$high, "grey75")
+    if (!is.null(points)) {
+      graphics::points(object$rows$x, points, pch = 16, cex = 0.6, col = "grey35")
+    }
+    graphics::lines(grid, bands$mean, lwd = 2, col = "#0072B2")
     if (info$knots > 0) {
       graphics::rug(knots.oatgp(object)[[j]], col = "#D55E00", lwd = 1.5, quiet = TRUE)
     }
@@ -119,9 +148,13 @@ plot_terms <- function(object, level, ...) {
   }
 }
 
+residual_label <- function(object) {
+  if (model_info(object)$likelihood == "gaussian") "standardised leave-one-out residual" else "leave-one-out quantile residual"
+}
+
 plot_residuals <- function(object, level, ...) {
   rows <- loo(object)$rows
-  ours <- list(xlab = "leave-one-out mean", ylab = "standardised leave-one-out residual", pch = 16, cex = 0.6, col = "grey35")
+  ours <- list(xlab = "leave-one-out mean", ylab = residual_label(object), pch = 16, cex = 0.6, col = "grey35")
   draw_points(plot, list(rows$mean, rows$residual), ours, list(...))
   z <- stats::qnorm((1 + level) / 2)
   graphics::abline(h = c(-z, 0, z), lty = c(2, 1, 2), col = "#0072B2")
@@ -129,7 +162,7 @@ plot_residuals <- function(object, level, ...) {
 
 plot_qq <- function(object, level, ...) {
   residual <- loo(object)$rows$residual
-  ours <- list(main = "", xlab = "normal quantiles", ylab = "standardised leave-one-out residual", pch = 16, cex = 0.6, col = "grey35")
+  ours <- list(main = "", xlab = "normal quantiles", ylab = residual_label(object), pch = 16, cex = 0.6, col = "grey35")
   draw_points(stats::qqnorm, list(residual), ours, list(...))
   graphics::abline(0, 1, col = "#0072B2")
 }

@@ -15,6 +15,54 @@ predict_rows <- function(object, frame, threads = NULL, call = NULL) {
   result
 }
 
+# The answers at the rows, for any family: list(values, with mean and sd of y, its interval, mean and sd of f on the scale of the link; levels,
+# the probabilities of an ordinal answer). Of trials they are shares; levels are numbered from 1.
+predict_answers <- function(object, frame, level = 0.95, threads = NULL, call = NULL) {
+  n <- nrow(frame$x)
+  info <- model_info(object)
+  complete <- which(rowSums(is.na(cbind(frame$x, frame$exposure, frame$trials))) == 0)
+  settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
+  values <- matrix(NA_real_, n, 6, dimnames = list(rownames(frame$x), c("mean", "sd", "lower", "upper", "latent_mean", "latent_sd")))
+  classes <- model_classes(info)
+  levels <- if (info$likelihood == "ordinal") matrix(NA_real_, n, length(classes), dimnames = list(rownames(frame$x), classes))
+  for (first in seq(1, by = 65536, length.out = ceiling(length(complete) / 65536))) {
+    part <- complete[first:min(first + 65535, length(complete))]
+    some <- list(x = frame$x[part, , drop = FALSE], trials = frame$trials[part], exposure = frame$exposure[part],
+                 levels = if (is.null(frame$levels)) model_levels(object) else frame$levels)
+    found <- receive(.Call(C_entry_answers, object$model, some, settings, level), call)
+    values[part, ] <- found$values
+    if (!is.null(levels)) {
+      levels[part, ] <- found$levels
+    }
+  }
+  scaled <- c("mean", "sd", "lower", "upper")
+  if (!is.null(frame$trials)) {
+    values[, scaled] <- values[, scaled] / frame$trials
+  }
+  if (!is.null(levels)) {
+    values[, c("mean", "lower", "upper")] <- values[, c("mean", "lower", "upper")] + 1
+  }
+  list(values = values, levels = levels)
+}
+
+# The sd of the expected answer, a function of f ~ N(m, s^2): a sum over 161 places, which is exact to about 1e-10.
+expected_sd <- function(family, m, s) {
+  if (family$link == "log") {
+    return(exp(m + s^2 / 2) * sqrt(expm1(s^2)))
+  }
+  z <- seq(-8, 8, by = 0.1)
+  weight <- stats::dnorm(z) / sum(stats::dnorm(z))
+  mean <- 0
+  square <- 0
+  middle <- family$linkinv(m)
+  for (i in seq_along(z)) {
+    off <- family$linkinv(m + s * z[i]) - middle
+    mean <- mean + weight[i] * off
+    square <- square + weight[i] * off^2
+  }
+  sqrt(pmax(square - mean^2, 0))
+}
+
 # The effects at rows without NA: the summands of the covariance, less their averages over the rows of the fit or, where the model does not hold
 # them, over these.
 effect_rows <- function(object, x, levels = NULL, threads = NULL, call = NULL) {
@@ -44,8 +92,8 @@ predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
 }
 
 predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", "confidence", "prediction"), level = 0.95,
-                          cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL, type = c("response", "terms"),
-                          ...) {
+                          cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL,
+                          type = c("response", "link", "terms", "prob", "class"), offset = NULL, trials = NULL, ...) {
   call <- sys.call()
   interval <- match.arg(interval)
   type <- match.arg(type)
@@ -55,43 +103,109 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   if (!is.numeric(level) || length(level) != 1 || !(level > 0 && level < 1)) {
     fail("level must be a probability between 0 and 1", call = call)
   }
+  likelihood <- model_info(object)$likelihood
+  check_type(likelihood, type, interval, se.fit, cov, call)
   if (missing(newdata) || is.null(newdata)) {
     rows <- own_rows(object, call)
     omitted <- object$na.action
   } else {
-    new <- new_inputs(object, newdata, na.action, call)
-    omitted <- new$na.action
-    noise <- new_noise(object, newdata, weights, noise_variance, interval == "prediction", call)
-    kept <- setdiff(seq_len(NROW(newdata)), omitted)
-    noise <- lapply(noise, function(values) if (length(values) == NROW(newdata)) values[kept] else values)
-    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call, levels = new$levels)
+    given <- list(weights = weights, noise_variance = noise_variance, offset = offset, trials = trials)
+    rows <- rows_without_target(object, newdata, given, interval == "prediction", na.action, call)
+    omitted <- rows$na.action
   }
   if (type == "terms") {
-    if (interval != "none" || cov) {
-      fail("terms have neither interval nor cov: use se.fit", call = call)
-    }
     return(predict_terms(object, rows, se.fit, omitted, threads, call))
   }
-  values <- predict_rows(object, rows, threads, call)
+  if (type %in% c("prob", "class")) {
+    return(stats::napredict(omitted, predict_classes(object, rows, type, threads, call)))
+  }
+  made <- if (likelihood == "gaussian") {
+    predict_gaussian(object, rows, interval, level, threads, call)
+  } else {
+    predict_family(object, rows, type, interval, level, threads, call)
+  }
   pad <- function(v) stats::napredict(omitted, v)
+  if (!se.fit && !cov) {
+    return(pad(made$fit))
+  }
+  result <- list(fit = pad(made$fit))
+  if (se.fit) {
+    result$se.fit <- pad(made$se.fit())
+    result$residual.scale <- if (likelihood == "gaussian") sigma.oatgp(object)
+  }
+  if (cov) {
+    result$cov <- pad(t(pad(joint_covariance(object, rows, call))))
+  }
+  result
+}
+
+# What goes with what.
+check_type <- function(likelihood, type, interval, se.fit, cov, call) {
+  if (type == "terms" && (interval != "none" || cov)) {
+    fail("terms have neither interval nor cov: use se.fit", call = call)
+  }
+  if (type %in% c("prob", "class")) {
+    has_classes <- is_bernoulli(likelihood) || likelihood == "ordinal" || (type == "prob" && is_binomial(likelihood))
+    if (!has_classes) {
+      fail(sprintf("type = \"%s\" is for answers that are classes; these are %s", type, likelihood_words[[likelihood]][2]), call = call)
+    }
+    if (interval != "none" || cov || se.fit) {
+      fail(sprintf("type = \"%s\" has no interval, no se.fit and no cov: type = \"response\" or \"link\" has them", type), call = call)
+    }
+  }
+  if (cov && type == "response" && likelihood != "gaussian") {
+    fail("cov is the joint covariance of the function: ask for it with type = \"link\"", call = call)
+  }
+  if (type == "link" && interval == "prediction") {
+    fail("a prediction interval is one of answers, not of the link: use type = \"response\"", call = call)
+  }
+}
+
+# list(fit, a vector or the matrix of fit, lwr and upr; se.fit, a function)
+predict_gaussian <- function(object, rows, interval, level, threads, call) {
+  values <- predict_rows(object, rows, threads, call)
   column <- function(name) stats::setNames(values[, name], rownames(values)) # that of one row, too
   fit <- column("mean")
   if (interval != "none") {
     half <- stats::qnorm((1 + level) / 2) * column(if (interval == "confidence") "latent" else "observation")
     fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
   }
-  if (!se.fit && !cov) {
-    return(pad(fit))
+  list(fit = fit, se.fit = function() column("latent"))
+}
+
+# The same for the other families. A confidence interval of the response is the link's, taken to the response.
+predict_family <- function(object, rows, type, interval, level, threads, call) {
+  family <- family.oatgp(object)
+  values <- predict_answers(object, rows, level, threads, call)$values
+  column <- function(name) stats::setNames(values[, name], rownames(values))
+  m <- column("latent_mean")
+  s <- column("latent_sd")
+  half <- stats::qnorm((1 + level) / 2) * s
+  if (type == "link") {
+    return(list(fit = if (interval == "none") m else cbind(fit = m, lwr = m - half, upr = m + half), se.fit = function() s))
   }
-  result <- list(fit = pad(fit))
-  if (se.fit) {
-    result$se.fit <- pad(column("latent"))
-    result$residual.scale <- sigma.oatgp(object)
+  fit <- switch(interval, none = column("mean"),
+                confidence = cbind(fit = column("mean"), lwr = family$linkinv(m - half), upr = family$linkinv(m + half)),
+                prediction = cbind(fit = column("mean"), lwr = column("lower"), upr = column("upper")))
+  list(fit = fit, se.fit = function() expected_sd(family, m, s))
+}
+
+# A matrix of the probabilities of the classes, or the likeliest class, as R has the response.
+predict_classes <- function(object, rows, type, threads, call) {
+  info <- model_info(object)
+  found <- predict_answers(object, rows, 0.95, threads, call)
+  prob <- found$levels
+  if (is.null(prob)) {
+    yes <- found$values[, "mean"]
+    prob <- cbind(1 - yes, yes)
+    classes <- if (info$likelihood == "binomial-logit") c("failure", "success") else model_classes(info)
+    dimnames(prob) <- list(rownames(rows$x), classes)
   }
-  if (cov) {
-    result$cov <- pad(t(pad(joint_covariance(object, rows, call))))
+  if (type == "prob") {
+    return(prob)
   }
-  result
+  likeliest <- apply(prob, 1, function(p) if (anyNA(p)) NA else which.max(p) - 1)
+  stats::setNames(as_response(unname(likeliest), model_kind(object, info), info), rownames(rows$x))
 }
 
 joint_covariance <- function(object, rows, call) {
@@ -109,20 +223,46 @@ fitted.oatgp <- function(object, ...) {
   predict.oatgp(object)
 }
 
-residuals.oatgp <- function(object, type = c("response", "loo"), ...) {
+residuals.oatgp <- function(object, type = c("response", "loo", "pearson", "deviance", "quantile"), ...) {
   type <- match.arg(type)
   rows <- own_rows(object, sys.call())
-  values <- if (type == "loo") {
-    loo(object)$rows$residual
-  } else {
-    rows$y - predict_rows(object, rows)[, "mean"]
-  }
+  values <- if (type %in% c("loo", "quantile")) loo(object)$rows$residual else fit_residuals(object, rows, type)
   stats::naresid(object$na.action, stats::setNames(values, rownames(rows$x)))
+}
+
+# Of the fit with all rows, as glm() has them.
+fit_residuals <- function(object, rows, type) {
+  likelihood <- model_info(object)$likelihood
+  if (likelihood == "gaussian") {
+    off <- rows$y - predict_rows(object, rows)[, "mean"]
+    return(if (type == "response" || is.null(rows$weights)) off else off * sqrt(rows$weights))
+  }
+  y <- answer_values(rows, likelihood)
+  found <- predict_answers(object, rows)
+  off <- y - found$values[, "mean"]
+  if (type == "response") {
+    return(off)
+  }
+  weight <- rep_len(1, length(y)) * (if (is.null(rows$weights)) 1 else rows$weights) * (if (is.null(rows$trials)) 1 else rows$trials)
+  if (likelihood == "ordinal") {
+    level <- as.vector(found$levels %*% seq_len(ncol(found$levels)))
+    variance <- as.vector(found$levels %*% seq_len(ncol(found$levels))^2) - level^2
+    deviance <- -2 * weight * log(found$levels[cbind(seq_along(y), y)])
+  } else {
+    family <- family.oatgp(object)
+    variance <- family$variance(found$values[, "mean"])
+    deviance <- family$dev.resids(y, found$values[, "mean"], weight)
+  }
+  if (type == "pearson") off * sqrt(weight / variance) else sign(off) * sqrt(pmax(deviance, 0))
+}
+
+deviance.oatgp <- function(object, ...) {
+  sum(fit_residuals(object, own_rows(object, sys.call()), "deviance")^2)
 }
 
 # As simulate() does for lm(): with a seed, the generator is put back afterwards; the state that was used comes with the result.
 simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), weights = NULL,
-                           noise_variance = NULL, ...) {
+                           noise_variance = NULL, offset = NULL, trials = NULL, ...) {
   call <- sys.call()
   what <- match.arg(what)
   if (is.null(newdata)) {
@@ -130,9 +270,8 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
     omitted <- object$na.action
   } else {
     omitted <- NULL
-    noise <- new_noise(object, newdata, weights, noise_variance, what == "response", call)
-    new <- new_inputs(object, newdata, stats::na.fail, call)
-    rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call, levels = new$levels)
+    given <- list(weights = weights, noise_variance = noise_variance, offset = offset, trials = trials)
+    rows <- rows_without_target(object, newdata, given, what == "response", stats::na.fail, call)
   }
   if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
     stats::runif(1)
@@ -144,15 +283,37 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
     state <- structure(seed, kind = as.list(RNGkind()))
     on.exit(assign(".Random.seed", before, envir = globalenv()))
   }
-  draws <- receive(.Call(C_entry_samples, object$model, rows, as.integer(nsim), as.double(draw_seed())), call)
-  if (what == "response") {
-    noise <- sigma.oatgp(object) / sqrt(if (is.null(rows$weights)) 1 else rows$weights)
-    known <- sqrt(if (is.null(rows$noise_variance)) 0 else rows$noise_variance)
-    unit <- max(noise, known, .Machine$double.xmin) # squares are formed in this unit, where they are in the range of numbers
-    sd <- unit * sqrt((noise / unit)^2 + (known / unit)^2)
-    draws <- draws + stats::rnorm(length(draws), 0, rep_len(sd, nrow(draws)))
+  info <- model_info(object)
+  answers <- what == "response" && info$likelihood != "gaussian"
+  draws <- receive(.Call(C_entry_samples, object$model, rows, as.integer(nsim), as.double(draw_seed()), answers), call)
+  if (what == "function" && !is.null(rows$exposure)) {
+    draws <- draws + log(rows$exposure)
+  } else if (what == "response" && !answers) {
+    draws <- draws + stats::rnorm(length(draws), 0, rep_len(noise_sd(object, rows), nrow(draws)))
   }
   colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
   rownames(draws) <- rownames(rows$x)
-  structure(as.data.frame(stats::naresid(omitted, draws)), seed = state)
+  draws <- stats::naresid(omitted, draws)
+  table <- if (answers) drawn_answers(draws, rows, omitted, model_kind(object, info), info) else as.data.frame(draws)
+  structure(table, seed = state)
+}
+
+# Squares are formed in a unit where they are in the range of numbers.
+noise_sd <- function(object, rows) {
+  noise <- sigma.oatgp(object) / sqrt(if (is.null(rows$weights)) 1 else rows$weights)
+  known <- sqrt(if (is.null(rows$noise_variance)) 0 else rows$noise_variance)
+  unit <- max(noise, known, .Machine$double.xmin)
+  unit * sqrt((noise / unit)^2 + (known / unit)^2)
+}
+
+# Draws as the response of the fit was: pairs are matrices in the columns, as simulate() has them for glm().
+drawn_answers <- function(draws, rows, omitted, kind, info) {
+  trials <- stats::naresid(omitted, if (is.null(rows$trials)) rep(1, nrow(rows$x)) else rows$trials)
+  columns <- lapply(seq_len(ncol(draws)), function(i) {
+    switch(kind, pairs = cbind(successes = draws[, i], failures = trials - draws[, i]), share = draws[, i] / trials,
+           as_response(draws[, i], kind, info))
+  })
+  table <- data.frame(row.names = rownames(draws))
+  table[colnames(draws)] <- columns
+  table
 }

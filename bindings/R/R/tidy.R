@@ -9,7 +9,7 @@ glance.oatgp <- function(x, ...) {
   info <- model_info(x)
   log_lik <- logLik.oatgp(x)
   data.frame(nobs = as.integer(info$n), knots = as.integer(info$knots), logLik = as.numeric(log_lik), lower = info$lower,
-             upper = info$upper, df = attr(log_lik, "df"), AIC = stats::AIC(log_lik), BIC = stats::BIC(log_lik), sigma = info$tau,
+             upper = info$upper, df = attr(log_lik, "df"), AIC = stats::AIC(log_lik), BIC = stats::BIC(log_lik), sigma = sigma.oatgp(x),
              loo_rmse = info$loo_rmse, loo_mean_nlp = info$loo_mean_nlp, loo_coverage95 = info$loo_coverage95, seconds = info$seconds,
              stop = info$stop)
 }
@@ -28,7 +28,7 @@ augment.oatgp <- function(x, data = NULL, newdata = NULL, interval = c("none", "
   columns <- predicted_columns(x, NULL, interval, level, ...)
   columns$.resid <- unname(residuals.oatgp(x))
   columns$.std.resid <- unname(residuals.oatgp(x, "loo"))
-  data <- as.data.frame(if (is.null(data)) training_columns(rows) else data)
+  data <- as.data.frame(if (is.null(data)) training_columns(x, rows) else data)
   if (nrow(data) == nrow(columns) + length(omitted)) { # rows that the fit left out are NA
     place <- rep(NA, nrow(data))
     place[setdiff(seq_along(place), omitted)] <- seq_len(nrow(columns))
@@ -48,8 +48,9 @@ predicted_columns <- function(x, newdata, interval, level, ...) {
   as.data.frame(columns)
 }
 
-training_columns <- function(rows) {
-  columns <- data.frame(rows$y, rows$x, check.names = FALSE)
+training_columns <- function(x, rows) {
+  info <- model_info(x)
+  columns <- data.frame(as_response(rows$y, model_kind(x, info), info), rows$x, check.names = FALSE)
   names(columns) <- c(rows$target, colnames(rows$x))
   for (name in names(rows$levels)) {
     columns[[name]] <- factor(rows$levels[[name]][columns[[name]] + 1], rows$levels[[name]])

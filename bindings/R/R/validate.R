@@ -17,21 +17,33 @@ score <- function(x, ...) {
 }
 
 # The rows of the fit: the object's own, or given again.
-rows_of_fit <- function(object, data, y, weights, noise_variance, call) {
-  if (is.null(data)) own_rows(object, call) else new_rows(object, data, y, weights, noise_variance, call)
+rows_of_fit <- function(object, data, given, call) {
+  if (is.null(data)) own_rows(object, call) else new_rows(object, data, given, call)
 }
 
-held_out <- function(result, rows, class) {
+# Without those that have no meaning for the answers.
+known_scores <- function(scores) {
+  scores <- unlist(scores)
+  scores[!is.nan(scores) | names(scores) %in% c("rmse", "srmse", "mnlp", "mean_nlp")]
+}
+
+# Levels are numbered from 1, as R does.
+held_out <- function(object, result, rows, class) {
   values <- as.data.frame(result$rows)
   names(values) <- c("mean", "sd", "nlp", "residual")
+  if (model_info(object)$likelihood == "ordinal") {
+    values$mean <- values$mean + 1
+    rows$y <- rows$y + 1
+  }
   names <- if (anyDuplicated(rownames(rows$x))) NULL else rownames(rows$x) # rows that came later can have the same names
   values <- data.frame(y = rows$y, values, row.names = names)
-  structure(list(rows = values, scores = unlist(result$scores)), class = c(class, "oatgp_held_out"))
+  structure(list(rows = values, scores = known_scores(result$scores)), class = c(class, "oatgp_held_out"))
 }
 
 print.oatgp_held_out <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat(switch(class(x)[1], oatgp_loo = "Leave-one-out", "Cross-validation"), " of ", x$scores[["n"]], " rows\n", sep = "")
-  print(x$scores[c("rmse", "srmse", "mnlp", "mean_nlp", "coverage50", "coverage95")], digits = digits)
+  shown <- c("rmse", "srmse", "mnlp", "mean_nlp", "deviance", "log_loss", "brier", "accuracy", "auc", "coverage50", "coverage95")
+  print(x$scores[intersect(shown, names(x$scores))], digits = digits)
   far <- which(abs(x$rows$residual) > 4)
   if (length(far) > 0) {
     cat("\nRows to look at (standardised residual beyond 4):\n")
@@ -40,10 +52,11 @@ print.oatgp_held_out <- function(x, digits = max(3L, getOption("digits") - 3L), 
   invisible(x)
 }
 
-loo.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, ...) {
+loo.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance = NULL, offset = NULL, trials = NULL, ...) {
   call <- sys.call()
-  rows <- rows_of_fit(x, data, y, weights, noise_variance, call)
-  held_out(receive(.Call(C_entry_loo, x$model, rows), call), rows, "oatgp_loo")
+  given <- list(y = y, weights = weights, noise_variance = noise_variance, offset = offset, trials = trials)
+  rows <- rows_of_fit(x, data, given, call)
+  held_out(x, receive(.Call(C_entry_loo, x$model, rows), call), rows, "oatgp_loo")
 }
 
 # Every fold is fitted as the model was; folds are drawn by R's generator.
@@ -59,7 +72,7 @@ cv.oatgp <- function(x, folds = 10, ..., progress = interactive(), on_interrupt 
   settings[names(changed)] <- changed
   settings <- preset_first(settings[!names(settings) %in% c("checkpoint", "checkpoint_seconds", "resume")])
   result <- .Call(C_entry_cv, rows, settings, knots, progress)
-  folds <- held_out(receive(result, call, progress), rows, "oatgp_cv")
+  folds <- held_out(x, receive(result, call, progress), rows, "oatgp_cv")
   if (result$interrupted) end_interrupted(folds, "that of the folds that were done", on_interrupt, call) else folds
 }
 
@@ -67,7 +80,7 @@ certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_varian
                           on_interrupt = c("stop", "return"), ...) {
   call <- sys.call()
   on_interrupt <- match.arg(on_interrupt)
-  rows <- rows_of_fit(x, data, y, weights, noise_variance, call)
+  rows <- rows_of_fit(x, data, list(y = y, weights = weights, noise_variance = noise_variance), call)
   result <- .Call(C_entry_certify, x$model, rows, as_settings(list(...), "certify", call), progress)
   certificate <- structure(receive(result, call, progress), class = "oatgp_certificate")
   if (result$interrupted) end_interrupted(certificate, "the bounds so far", on_interrupt, call) else certificate
@@ -85,8 +98,8 @@ print.oatgp_certificate <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-score.oatgp <- function(x, newdata, y = NULL, weights = NULL, noise_variance = NULL, ...) {
+score.oatgp <- function(x, newdata, y = NULL, weights = NULL, noise_variance = NULL, offset = NULL, trials = NULL, ...) {
   call <- sys.call()
-  rows <- new_rows(x, newdata, y, weights, noise_variance, call)
-  unlist(receive(.Call(C_entry_score, x$model, rows), call))
+  given <- list(y = y, weights = weights, noise_variance = noise_variance, offset = offset, trials = trials)
+  known_scores(receive(.Call(C_entry_score, x$model, new_rows(x, newdata, given, call)), call))
 }

@@ -132,6 +132,39 @@ SEXP entry_predict(SEXP model, SEXP frame, SEXP settings) {
   return run_job(&j, predict_work);
 }
 
+/* model, frame, settings, level. list(values, a matrix of six columns: mean and sd of y, the bounds of its interval, mean and sd of f; levels, the
+ * probabilities of the levels of an ordinal answer, a matrix without columns for others). */
+static oatgp_status answers_work(job *j, SEXP *value) {
+  static const char *const names[] = {"values", "levels"};
+  const oatgp_model *model = NULL;
+  oatgp_model_info info;
+  NEED(settings_from_texts(j, j->argument[2]));
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  oatgp_model_get_info(model, &info);
+  const size_t n = oatgp_data_rows(j->data), count = info.answer_levels;
+  double *levels = count > 0 ? (double *)R_alloc(n * count + 1, sizeof *levels) : NULL;
+  *value = PROTECT(named_list(2, names));
+  SET_VECTOR_ELT(*value, 0, Rf_allocMatrix(REALSXP, (int)n, 6));
+  double *at = REAL(VECTOR_ELT(*value, 0));
+  NEED(oatgp_predict_answers(j->ctx, model, j->data,
+                             &(oatgp_answers){.mean = at,
+                                              .sd = at + n,
+                                              .lower = at + 2 * n,
+                                              .upper = at + 3 * n,
+                                              .latent_mean = at + 4 * n,
+                                              .latent_sd = at + 5 * n,
+                                              .levels = levels,
+                                              .interval = Rf_asReal(j->argument[3])}));
+  SET_VECTOR_ELT(*value, 1, real_matrix(n, count, levels));
+  return OATGP_OK;
+}
+
+SEXP entry_answers(SEXP model, SEXP frame, SEXP settings, SEXP level) {
+  job j = {.argument = {model, frame, settings, level}};
+  return run_job(&j, answers_work);
+}
+
 static int count_effects(const oatgp_model *model) {
   oatgp_effect effect;
   int count = 0;
@@ -196,18 +229,20 @@ SEXP entry_covariance(SEXP model, SEXP frame) {
   return run_job(&j, covariance_work);
 }
 
-/* A matrix with a draw of f in each column. */
+/* model, frame, count, seed, whether they are draws of y. A matrix with a draw of f or y in each column. */
 static oatgp_status samples_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
+  const bool answers = is_true(j->argument[4]);
   const int count = Rf_asInteger(j->argument[2]);
   NEED(model_behind(j, j->argument[0], &model));
   NEED(data_from_frame(j, j->argument[1], &j->data));
   *value = PROTECT(Rf_allocMatrix(REALSXP, (int)oatgp_data_rows(j->data), count));
-  return oatgp_predict_samples(j->ctx, model, j->data, (size_t)count, (uint64_t)Rf_asReal(j->argument[3]), REAL(*value));
+  return (answers ? oatgp_predict_answer_samples : oatgp_predict_samples)(j->ctx, model, j->data, (size_t)count,
+                                                                          (uint64_t)Rf_asReal(j->argument[3]), REAL(*value));
 }
 
-SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed) {
-  job j = {.argument = {model, frame, count, seed}};
+SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed, SEXP answers) {
+  job j = {.argument = {model, frame, count, seed, answers}};
   return run_job(&j, samples_work);
 }
 
@@ -368,6 +403,9 @@ static void put_texts(SEXP list, const oatgp_model_info *info, int at) {
                                info->settings,
                                info->weights,
                                info->noise_variance,
+                               info->likelihood,
+                               info->trials,
+                               info->exposure,
                                info->fingerprint,
                                oatgp_stop_word(info->stop),
                                oatgp_stop_sentence(info->stop)};
@@ -419,6 +457,9 @@ static const char *const info_names[] = {"version",
                                          "settings",
                                          "weights",
                                          "noise_variance",
+                                         "likelihood",
+                                         "trials",
+                                         "exposure",
                                          "fingerprint",
                                          "stop",
                                          "stop_sentence",
@@ -455,46 +496,59 @@ static const char *const info_names[] = {"version",
                                          "history",
                                          "selection",
                                          "parameters",
-                                         "levels"};
+                                         "levels",
+                                         "likelihood_parameters",
+                                         "classes"};
 
-/* The parameters of an expression, a vector with names; it has none for other kernels. */
-static SEXP parameter_vector(const oatgp_model_info *info) {
-  const R_xlen_t count = (R_xlen_t)info->parameter_count;
+/* Parameters as a vector with names. */
+static SEXP parameter_vector(size_t parameter_count, const oatgp_parameter *parameters) {
+  const R_xlen_t count = (R_xlen_t)parameter_count;
   SEXP values = PROTECT(Rf_allocVector(REALSXP, count)), names = PROTECT(Rf_allocVector(STRSXP, count));
   for (R_xlen_t i = 0; i < count; i++) {
-    REAL(values)[i] = info->parameters[i].value;
-    SET_STRING_ELT(names, i, Rf_mkCharCE(info->parameters[i].name, CE_UTF8));
+    REAL(values)[i] = parameters[i].value;
+    SET_STRING_ELT(names, i, Rf_mkCharCE(parameters[i].name, CE_UTF8));
   }
   Rf_setAttrib(values, R_NamesSymbol, names);
   UNPROTECT(2);
   return values;
 }
 
+typedef const char *(*level_fn)(const oatgp_model *model, size_t input, size_t level);
+
+static const char *class_at(const oatgp_model *model, size_t unused, size_t level) {
+  (void)unused;
+  return oatgp_model_target_level(model, level);
+}
+
+/* The texts of so many levels; NULL for 0 of them. */
+static SEXP level_texts(const oatgp_model *model, size_t input, size_t count, level_fn level) {
+  SEXP levels = count > 0 ? PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count)) : R_NilValue;
+  for (size_t i = 0; i < count; i++) {
+    SET_STRING_ELT(levels, (R_xlen_t)i, Rf_mkCharCE(level(model, input, i), CE_UTF8));
+  }
+  UNPROTECT(count > 0 ? 1 : 0);
+  return levels;
+}
+
 /* For each input its levels; NULL if it holds numbers. */
 static SEXP level_list(const oatgp_model *model, size_t d) {
   SEXP list = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)d));
   for (size_t j = 0; j < d; j++) {
-    const size_t count = oatgp_model_level_count(model, j);
-    SEXP levels = count > 0 ? PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count)) : R_NilValue;
-    for (size_t i = 0; i < count; i++) {
-      SET_STRING_ELT(levels, (R_xlen_t)i, Rf_mkCharCE(oatgp_model_level(model, j, i), CE_UTF8));
-    }
-    SET_VECTOR_ELT(list, (R_xlen_t)j, levels);
-    UNPROTECT(count > 0 ? 1 : 0);
+    SET_VECTOR_ELT(list, (R_xlen_t)j, level_texts(model, j, oatgp_model_level_count(model, j), oatgp_model_level));
   }
   UNPROTECT(1);
   return list;
 }
 
 static oatgp_status info_work(job *j, SEXP *value) {
-  const int count = sizeof info_names / sizeof *info_names, arrays = count - 9;
+  const int count = sizeof info_names / sizeof *info_names, arrays = count - 11;
   const oatgp_model *model = NULL;
   oatgp_model_info info;
   NEED(model_behind(j, j->argument[0], &model));
   oatgp_model_get_info(model, &info);
   SEXP list = *value = PROTECT(named_list(count, info_names));
   put_texts(list, &info, 0);
-  put_numbers(list, &info, 14);
+  put_numbers(list, &info, 17);
   SET_VECTOR_ELT(list, arrays, input_names(model, info.d));
   SET_VECTOR_ELT(list, arrays + 1, real_vector(info.lengthscale_count, info.lengthscales));
   SET_VECTOR_ELT(list, arrays + 2, info.slopes != NULL ? real_vector(info.d, info.slopes) : R_NilValue);
@@ -502,8 +556,10 @@ static oatgp_status info_work(job *j, SEXP *value) {
   SET_VECTOR_ELT(list, arrays + 4, real_vector(info.d, info.input_scale));
   SET_VECTOR_ELT(list, arrays + 5, real_matrix(info.history_count, 3, info.history));
   SET_VECTOR_ELT(list, arrays + 6, real_matrix(info.selection_count, 8 + info.d, info.selection));
-  SET_VECTOR_ELT(list, arrays + 7, parameter_vector(&info));
+  SET_VECTOR_ELT(list, arrays + 7, parameter_vector(info.parameter_count, info.parameters));
   SET_VECTOR_ELT(list, arrays + 8, level_list(model, info.d));
+  SET_VECTOR_ELT(list, arrays + 9, parameter_vector(info.likelihood_count, info.likelihood_parameters));
+  SET_VECTOR_ELT(list, arrays + 10, level_texts(model, 0, oatgp_model_target_level_count(model), class_at));
   return OATGP_OK;
 }
 

@@ -151,12 +151,13 @@ SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values) {
 }
 
 SEXP scores_list(const oatgp_scores *s) {
-  static const char *const names[] = {"n",          "rmse",       "srmse",      "mnlp",       "mean_nlp",
-                                      "coverage50", "coverage80", "coverage90", "coverage95", "coverage99"};
-  const double values[] = {(double)s->n,  s->rmse,       s->srmse,      s->mnlp,       s->mean_nlp,
-                           s->coverage50, s->coverage80, s->coverage90, s->coverage95, s->coverage99};
-  SEXP list = PROTECT(named_list(10, names));
-  for (int i = 0; i < 10; i++) {
+  static const char *const names[] = {"n",   "rmse",     "srmse",      "mnlp",       "mean_nlp",   "log_loss",   "brier",     "accuracy",
+                                      "auc", "deviance", "coverage50", "coverage80", "coverage90", "coverage95", "coverage99"};
+  const double values[] = {(double)s->n, s->rmse,     s->srmse,      s->mnlp,       s->mean_nlp,   s->log_loss,   s->brier,     s->accuracy,
+                           s->auc,       s->deviance, s->coverage50, s->coverage80, s->coverage90, s->coverage95, s->coverage99};
+  const int count = sizeof values / sizeof *values;
+  SEXP list = PROTECT(named_list(count, names));
+  for (int i = 0; i < count; i++) {
     SET_VECTOR_ELT(list, i, Rf_ScalarReal(values[i]));
   }
   UNPROTECT(1);
@@ -167,6 +168,15 @@ SEXP scores_list(const oatgp_scores *s) {
 
 static const double *reals_or_null(SEXP value) { return TYPEOF(value) == REALSXP ? REAL(value) : NULL; }
 
+/* Texts of a character vector, in R's memory. */
+static const char **texts_of(SEXP vector) {
+  const char **texts = (const char **)R_alloc((size_t)Rf_xlength(vector) + 1, sizeof *texts);
+  for (R_xlen_t i = 0; i < Rf_xlength(vector); i++) {
+    texts[i] = Rf_translateCharUTF8(STRING_ELT(vector, i));
+  }
+  return texts;
+}
+
 /* By the names of the columns of x, so that the library finds the model's inputs among them. */
 static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
   SEXP both = Rf_getAttrib(list_element(frame, "x"), R_DimNamesSymbol);
@@ -174,11 +184,7 @@ static oatgp_status name_columns(job *j, SEXP frame, oatgp_data *data) {
   if (names == R_NilValue) {
     return OATGP_OK;
   }
-  const char **inputs = (const char **)R_alloc((size_t)Rf_xlength(names), sizeof *inputs);
-  for (R_xlen_t i = 0; i < Rf_xlength(names); i++) {
-    inputs[i] = Rf_translateCharUTF8(STRING_ELT(names, i));
-  }
-  return oatgp_data_set_names(j->ctx, data, inputs, text_or_null(list_element(frame, "target")));
+  return oatgp_data_set_names(j->ctx, data, texts_of(names), text_or_null(list_element(frame, "target")));
 }
 
 /* frame$levels is a list with a name for each column that is a category. */
@@ -190,11 +196,7 @@ static oatgp_status set_levels(job *j, SEXP frame, oatgp_data *data) {
       if (strcmp(Rf_translateCharUTF8(STRING_ELT(names, k)), oatgp_data_input_name(data, input)) != 0 || texts == R_NilValue) {
         continue;
       }
-      const char **levels = (const char **)R_alloc((size_t)Rf_xlength(texts), sizeof *levels);
-      for (R_xlen_t i = 0; i < Rf_xlength(texts); i++) {
-        levels[i] = Rf_translateCharUTF8(STRING_ELT(texts, i));
-      }
-      const oatgp_status status = oatgp_data_set_levels(j->ctx, data, input, (size_t)Rf_xlength(texts), levels);
+      const oatgp_status status = oatgp_data_set_levels(j->ctx, data, input, (size_t)Rf_xlength(texts), texts_of(texts));
       if (status != OATGP_OK) {
         return status;
       }
@@ -203,14 +205,35 @@ static oatgp_status set_levels(job *j, SEXP frame, oatgp_data *data) {
   return OATGP_OK;
 }
 
+typedef oatgp_status (*column_setter)(oatgp_context *ctx, oatgp_data *data, const double *values);
+
+/* What belongs to the rows beside inputs and target, and the classes of the target. */
+static oatgp_status set_columns(job *j, SEXP frame, oatgp_data *data) {
+  static const struct {
+    const char *name;
+    column_setter set;
+  } columns[] = {{"weights", oatgp_data_set_weights},
+                 {"noise_variance", oatgp_data_set_noise_variance},
+                 {"trials", oatgp_data_set_trials},
+                 {"exposure", oatgp_data_set_exposure}};
+  SEXP classes = list_element(frame, "classes");
+  oatgp_status status = OATGP_OK;
+  for (size_t i = 0; i < sizeof columns / sizeof *columns && status == OATGP_OK; i++) {
+    const double *values = reals_or_null(list_element(frame, columns[i].name));
+    status = values != NULL ? columns[i].set(j->ctx, data, values) : OATGP_OK;
+  }
+  if (status == OATGP_OK && classes != R_NilValue) {
+    status = oatgp_data_set_target_levels(j->ctx, data, (size_t)Rf_xlength(classes), texts_of(classes));
+  }
+  return status;
+}
+
 /* R's own values are borrowed: the frame is an argument of the entry, and nobody changes it meanwhile. *out is the job's, so that it is freed
  * whatever happens from here on. */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
   SEXP x = list_element(frame, "x");
   const size_t n = (size_t)Rf_nrows(x), d = (size_t)Rf_ncols(x);
   const oatgp_view view = {n, d, REAL(x), reals_or_null(list_element(frame, "y")), 1, n};
-  const double *weights = reals_or_null(list_element(frame, "weights"));
-  const double *variance = reals_or_null(list_element(frame, "noise_variance"));
   oatgp_status status = oatgp_data_borrow(j->ctx, &view, out);
   if (status == OATGP_OK) {
     status = name_columns(j, frame, *out);
@@ -218,13 +241,7 @@ oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
   if (status == OATGP_OK) {
     status = set_levels(j, frame, *out);
   }
-  if (status == OATGP_OK && weights != NULL) {
-    status = oatgp_data_set_weights(j->ctx, *out, weights);
-  }
-  if (status == OATGP_OK && variance != NULL) {
-    status = oatgp_data_set_noise_variance(j->ctx, *out, variance);
-  }
-  return status;
+  return status == OATGP_OK ? set_columns(j, frame, *out) : status;
 }
 
 oatgp_status settings_from_texts(job *j, SEXP texts) {

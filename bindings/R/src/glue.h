@@ -59,7 +59,8 @@ SEXP real_vector(size_t count, const double *values);                          /
 SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values); /* unprotected */
 SEXP scores_list(const oatgp_scores *scores);                                  /* unprotected */
 
-/* A frame is a list with x (n x d, its columns named), y, weights, noise_variance (each NULL or n values), target (a name or NULL). */
+/* A frame is a list with x (n x d, its columns named), y, weights, noise_variance, trials, exposure (each NULL or n values), target (a name or
+ * NULL) and classes (the texts that the target has codes of, or NULL). */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out);
 /* Settings are a named character vector. */
 oatgp_status settings_from_texts(job *j, SEXP texts);

@@ -6,25 +6,28 @@
 >>> model.predict([2.0]).mean.round(2)
 array([0.91])
 
-``OATGPRegressor`` is the same with the interface of scikit-learn, which it needs.
+``OATGPRegressor`` and ``OATGPClassifier`` are the same with the interface of scikit-learn, which they need.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._data import Data
 from ._library import Interrupted, OatgpWarning, lib
 from ._model import Model, cv, fit, objective
 from ._plot import SVG, figures
-from ._results import Certificate, Effects, Evaluation, HeldOut, Prediction, Scores
+from ._results import Answers, Certificate, Effects, Evaluation, HeldOut, Prediction, Scores
 
 if TYPE_CHECKING:
+    from ._classifier import OATGPClassifier as OATGPClassifier
     from ._regressor import OATGPRegressor as OATGPRegressor
 
 __version__: str = lib.oatgp_version().decode()
-# without OATGPRegressor, so that `from oatgp import *` does not need scikit-learn
+# without the estimators, so that `from oatgp import *` does not need scikit-learn
 __all__ = [
+    "Answers",
     "Certificate",
     "Data",
     "Effects",
@@ -43,12 +46,15 @@ __all__ = [
 ]
 
 
+_ESTIMATORS = {"OATGPClassifier": "._classifier", "OATGPRegressor": "._regressor"}
+
+
 def __getattr__(name: str) -> Any:
     # scikit-learn takes a second to import and is not needed for the rest
-    if name == "OATGPRegressor":
+    if name in _ESTIMATORS:
         try:
-            from ._regressor import OATGPRegressor
+            module = import_module(_ESTIMATORS[name], __name__)
         except ImportError as error:
-            raise ImportError("OATGPRegressor needs scikit-learn 1.6 or newer: pip install 'oatgp[sklearn]'") from error
-        return OATGPRegressor
+            raise ImportError(f"{name} needs scikit-learn 1.6 or newer: pip install 'oatgp[sklearn]'") from error
+        return getattr(module, name)
     raise AttributeError(f"module 'oatgp' has no attribute '{name}'")

@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, Collection, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Collection, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def _is_arrow(table: Any) -> bool:
     return hasattr(table, "column_names") and hasattr(table, "num_columns")
 
 
-def _level(value: Any) -> str:
+def level(value: Any) -> str:
     """The text of a level: 7 and 7.0 are the same, as in files."""
     if isinstance(value, (float, np.floating)):
         return format(value, ".15g") if float(format(value, ".15g")) == value else format(value, ".17g")
@@ -57,24 +57,35 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, (float, np.floating)) and bool(value != value))
 
 
-def _of_pandas(column: Any) -> Optional[Tuple[Array, List[str]]]:
-    """Codes and levels of a column that pandas has as a category."""
-    kind = getattr(column, "cat", None)
-    if kind is None or not hasattr(kind, "codes"):
+def _of_category(column: Any) -> Optional[Tuple[Array, List[str]]]:
+    """Codes and levels of a column that is a category with an order of its own, in pandas or polars."""
+    if str(getattr(column, "dtype", "")).startswith("Enum"):  # of polars
+        return column.to_physical().cast(float).fill_null(-1.0).to_numpy(), [str(text) for text in column.dtype.categories]
+    kind = getattr(column, "cat", column)
+    if not (hasattr(kind, "codes") and hasattr(kind, "categories")):
         return None
-    return np.asarray(kind.codes, dtype=np.float64), [_level(value) for value in kind.categories]
+    return np.asarray(kind.codes, dtype=np.float64), [level(value) for value in kind.categories]
+
+
+def _texts(column: Any) -> List[Optional[str]]:
+    """The values as texts of levels, None where they are missing."""
+    values = np.asarray(column.to_pylist() if hasattr(column, "to_pylist") else column, dtype=object).ravel()
+    return [None if _is_missing(value) else level(value) for value in values]
+
+
+def _codes(texts: List[Optional[str]], levels: List[str]) -> Array:
+    """-1 where the text is missing."""
+    place: Dict[Optional[str], int] = {text: code for code, text in enumerate(levels)}
+    return np.array([place.get(text, -1) for text in texts], dtype=np.float64)
 
 
 def _as_category(column: Any, what: str) -> Tuple[Array, List[str]]:
-    """The codes of a column, as doubles, and its levels: those of pandas in their order, else sorted."""
-    found = _of_pandas(column)
+    """The codes of a column, as doubles, and its levels: those of a category in their order, else sorted."""
+    found = _of_category(column)
     if found is None:
-        values = np.asarray(column.to_pylist() if hasattr(column, "to_pylist") else column, dtype=object).ravel()
-        missing = [_is_missing(value) for value in values]
-        texts = ["" if gone else _level(value) for value, gone in zip(values, missing)]
-        levels = sorted({text for text, gone in zip(texts, missing) if not gone})
-        place = {text: code for code, text in enumerate(levels)}
-        found = np.array([-1.0 if gone else place[text] for text, gone in zip(texts, missing)], dtype=np.float64), levels
+        texts = _texts(column)
+        levels = sorted({text for text in texts if text is not None})
+        found = _codes(texts, levels), levels
     codes, levels = found
     if len(codes) > 0 and codes.min() < 0:
         raise ValueError(f"{what}: the category of row {int(np.argmin(codes)) + 1} is missing; leave such rows out, or fill the values in")
@@ -83,7 +94,7 @@ def _as_category(column: Any, what: str) -> Tuple[Array, List[str]]:
 
 def _is_text(column: Any) -> bool:
     """Whether it holds texts, or what pandas calls a category. Texts that are all numbers are numbers, as in files."""
-    if _of_pandas(column) is not None or str(getattr(column, "type", "")).startswith("dictionary"):
+    if _of_category(column) is not None or str(getattr(column, "type", "")).startswith("dictionary"):
         return True
     values = np.asarray(column)
     if values.dtype.kind not in "UO" or values.size == 0:
@@ -194,11 +205,26 @@ class Table(NamedTuple):
             return _beside([chosen[:, j] for j in range(len(places))], names, chosen_factors)
         return Table(chosen, names, {j: self.levels[place] for j, place in enumerate(places) if place in self.levels})
 
-    def target(self, y: Any, name: Any) -> Optional[Array]:
-        """The values of y, or without it those of the column of that name or number."""
+    def target(self, y: Any, name: Any, classes: "Optional[Classes]" = None) -> Tuple[Optional[Array], List[str]]:
+        """The values of y, or without it those of the column of that name or number; of classes their codes, and the classes."""
         if isinstance(y, str):
             raise ValueError(f"y is the text '{y}'; the name of the target's column is given by target=")
-        return self.column(name, "a target") if y is None else self._given(y, "a target")
+        if y is None and name is None:
+            return None, []
+        values = self._as_it_is(self.find(name)) if y is None else y
+        refuse_other_order(self.values, values, "a target")
+        coded = None if classes is None else classes.of(values)
+        if coded is None:
+            return self.column(name, "a target") if y is None else self._given(y, "a target"), []
+        return as_column(coded[0], self.rows, "a target"), coded[1]
+
+    def _as_it_is(self, place: int) -> Any:
+        """The column, not yet of doubles."""
+        if _is_arrow(self.values):
+            return _of_arrow(self.values.column(place))
+        if isinstance(self.values, list):
+            return self.values[place]
+        return self.values.iloc[:, place] if hasattr(self.values, "iloc") else self.values[:, place]
 
     def column(self, wanted: Any, what: str) -> Optional[Array]:
         """One value for each row: those of an array, or those of the column of that name or number."""
@@ -207,6 +233,77 @@ class Table(NamedTuple):
     def _given(self, values: Any, what: str) -> Optional[Array]:
         refuse_other_order(self.values, values, what)
         return as_column(values, self.rows, what)
+
+
+#: Likelihoods whose answers are classes, which may be texts.
+_OF_CLASSES = ("bernoulli-logit", "bernoulli-probit", "ordinal")
+#: More classes than these are not listed in a sentence.
+_LISTED = 8
+
+
+def _shown(levels: Sequence[str]) -> str:
+    return ", ".join(levels[:_LISTED]) + (" ..." if len(levels) > _LISTED else "")
+
+
+def _rank(text: str) -> Tuple[bool, float, str]:
+    """The order of a file's classes: numbers first, by their values, then texts."""
+    value = ctypes.c_double()
+    number = bool(lib.oatgp_is_number(text.encode(), ctypes.byref(value)))
+    return not number, value.value if number else 0.0, text
+
+
+class Classes(NamedTuple):
+    """How a target becomes codes of classes: by those that are known, or as the likelihood has it."""
+
+    likelihood: str
+    known: List[str]
+
+    @classmethod
+    def wanted(cls, likelihood: Optional[str], known: Optional[Sequence[Any]]) -> "Optional[Classes]":
+        """None where a target can be numbers alone."""
+        if known is None and likelihood not in _OF_CLASSES:
+            return None
+        return cls(likelihood or "", [] if known is None else [level(value) for value in known])
+
+    def of(self, values: Any) -> Optional[Tuple[Array, List[str]]]:
+        """Codes and classes; None for numbers that are no classes. Numbers may be codes of classes that are known."""
+        values = as_array(values) if isinstance(values, (list, tuple)) else values
+        refuse_masked(values, "a target")
+        numbers = not self._are_named(values)
+        if numbers and not self.known:
+            return None
+        texts = _texts(values)
+        levels = self.known or self._found(values, texts)
+        codes = _codes(texts, levels)
+        if len(codes) > 0 and codes.min() < 0:
+            if numbers:
+                return None
+            self._refuse(int(np.argmin(codes)), texts, levels)
+        return codes, levels
+
+    def _are_named(self, values: Any) -> bool:
+        """Whether they are texts, a category or truth values."""
+        kinds = np.asarray(values).dtype
+        truth = kinds.kind == "b" or (kinds == object and any(isinstance(value, (bool, np.bool_)) for value in np.asarray(values).ravel()))
+        return truth or _is_text(values)
+
+    def _found(self, values: Any, texts: List[Optional[str]]) -> List[str]:
+        """Those of a category in their order, else sorted. Of two classes, those that occur if there are more."""
+        ranked = _of_category(values)
+        there = {text for text in texts if text is not None}
+        levels = sorted(there, key=_rank) if ranked is None else ranked[1]
+        if self.likelihood == "ordinal":
+            return levels
+        levels = levels if len(levels) == 2 else [level for level in levels if level in there]
+        if len(levels) != 2:
+            number = f"{len(levels)} classes" if len(levels) > 1 else "one class"
+            raise ValueError(f"the target has {number} ({_shown(levels)}), and likelihood {self.likelihood} needs two")
+        return levels
+
+    def _refuse(self, row: int, texts: List[Optional[str]], levels: List[str]) -> None:
+        if texts[row] is None:
+            raise ValueError(f"a target: the class of row {row + 1} is missing; leave such rows out")
+        raise ValueError(f"a target: row {row + 1} is '{texts[row]}', which is none of the classes {_shown(levels)}")
 
 
 def _of_arrow(column: Any) -> Any:
@@ -320,6 +417,10 @@ def as_column(values: Any, rows: int, what: str) -> Optional[Array]:
     return column
 
 
+#: What rows can have beside inputs and target, in the words of sentences.
+COLUMNS = {"weights": "weights", "noise_variance": "noise variances", "trials": "trials", "exposure": "exposures"}
+
+
 class Data:
     """Rows for a fit or a prediction.
 
@@ -340,9 +441,16 @@ class Data:
     factors : str or sequence, optional
         Inputs that are categories although they hold numbers.
     weights, noise_variance : array, str or int, optional
-        For each row, a weight (its noise variance is tau^2 / weight) or a known noise variance that is added to tau^2; or the column.
+        For each row, a weight (its noise variance is tau^2 / weight; with a likelihood other than the Gaussian, how often it counts) or a
+        known noise variance that is added to tau^2; or the column.
     names : sequence of str, optional
         Names of the inputs (default: those of the data frame, else x1, x2, ...).
+    trials, exposure : array, str or int, optional
+        For each row, how many trials the target counts the successes of, or what its expected value is multiplied by; or the column.
+    likelihood : str, optional
+        That of the fit, if the target has classes: with ``bernoulli-*`` and ``ordinal`` it may be of texts, truth values or a category.
+    classes : sequence, optional
+        The classes of such a target in their order (default: that of an ordered category, else sorted).
 
     Missing values are refused: NaN, None and masked ones.
 
@@ -364,40 +472,47 @@ class Data:
         noise_variance: Any = None,
         names: Optional[Sequence[str]] = None,
         factors: Optional[Union[str, Sequence[Union[int, str]]]] = None,
+        trials: Any = None,
+        exposure: Any = None,
+        likelihood: Optional[str] = None,
+        classes: Optional[Sequence[Any]] = None,
     ) -> None:
         table = as_table(X) if names is None else _named(as_table(X), list(names))
-        others = table.others((target if y is None else None, weights, noise_variance))
+        others = table.others((target if y is None else None, weights, noise_variance, trials, exposure))
         categories = [table.find(name) for name in _listed(factors)]
         places = others if inputs is None else [table.find(name) for name in _listed(inputs)]
         chosen = table.take([*places, *(place for place in categories if place not in places)], factors=categories)
         self._x = as_doubles(chosen.values)
-        self._y = table.target(y, target)
+        self._y, target_levels = table.target(y, target, Classes.wanted(likelihood, classes))
         if y is None and target is not None:
             target = None if table.names is None else table.names[table.find(target)]
         self.handle = Handle("data")
-        noise = table.column(weights, "weights"), table.column(noise_variance, "noise variances")
-        self._fill(*noise, chosen.names, None if target is None else str(target))
-        self._set_levels(chosen.levels)
+        self._fill(chosen.names, None if target is None else str(target))
+        given = {"weights": weights, "noise_variance": noise_variance, "trials": trials, "exposure": exposure}
+        self._set_columns({role: table.column(values, COLUMNS[role]) for role, values in given.items()})
+        self._set_levels(chosen.levels, target_levels)
 
-    def _fill(self, weights: Optional[Array], noise: Optional[Array], names: Optional[Sequence[str]], target: Optional[str]) -> None:
+    def _fill(self, names: Optional[Sequence[str]], target: Optional[str]) -> None:
         (n, d), (row_step, input_step) = self._x.shape, (step // 8 for step in self._x.strides)
         view = abi.oatgp_view(n, d, address(self._x), address(self._y), row_step, input_step)
         with Call() as call:
             call("oatgp_data_borrow", ctypes.byref(view), self.handle.out)
             if names is not None or target is not None:
                 shown = names if names is not None else [f"x{j + 1}" for j in range(d)]
-                encoded = (ctypes.c_char_p * d)(*(name.encode() for name in shown))
-                call("oatgp_data_set_names", self.handle, encoded, target.encode() if target is not None else None)
-            if weights is not None:
-                call("oatgp_data_set_weights", self.handle, address(weights))
-            if noise is not None:
-                call("oatgp_data_set_noise_variance", self.handle, address(noise))
+                call("oatgp_data_set_names", self.handle, _encoded(shown), target.encode() if target is not None else None)
 
-    def _set_levels(self, levels: Mapping[int, List[str]]) -> None:
+    def _set_columns(self, columns: Mapping[str, Optional[Array]]) -> None:
+        with Call() as call:
+            for role, values in columns.items():
+                if values is not None:
+                    call(f"oatgp_data_set_{role}", self.handle, address(values))
+
+    def _set_levels(self, levels: Mapping[int, List[str]], of_target: List[str]) -> None:
         with Call() as call:
             for j, texts in levels.items():
-                encoded = (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
-                call("oatgp_data_set_levels", self.handle, j, len(texts), encoded)
+                call("oatgp_data_set_levels", self.handle, j, len(texts), _encoded(texts))
+            if of_target:
+                call("oatgp_data_set_target_levels", self.handle, len(of_target), _encoded(of_target))
 
     @classmethod
     def _of(cls, handle: Handle) -> "Data":
@@ -408,7 +523,7 @@ class Data:
     @classmethod
     def read(cls, path: Any, **settings: Unpack[Settings]) -> "Data":
         """Reads CSV or TSV, plain or gzip, or .npy, as the command does: ``target``, ``inputs``, ``factors``, ``weights``, ``noise_variance``,
-        ``header``, ``missing`` and ``threads`` are its options."""
+        ``trials``, ``exposure``, ``likelihood``, ``header``, ``missing`` and ``threads`` are its options."""
         handle, text, struct = Handle("data"), os.fspath(path), SettingsStruct("convert", settings)
         with Call(threads=int(struct.struct.threads)) as call:
             call("oatgp_data_read", os.fsencode(text), struct.by_reference, handle.out, path=text)
@@ -433,6 +548,12 @@ class Data:
                 found[name] = [decode(lib.oatgp_data_level(self.handle, j, i)) for i in range(count)]
         return found
 
+    @property
+    def classes(self) -> List[str]:
+        """The classes of the target, whose values are codes: 0 for the first, and so on; empty if it holds numbers."""
+        count = lib.oatgp_data_target_level_count(self.handle)
+        return [decode(lib.oatgp_data_target_level(self.handle, i)) for i in range(count)]
+
     def _column(self, column: int) -> Array:
         values = np.empty(len(self))
         with Call() as call:
@@ -446,12 +567,20 @@ class Data:
 
     @property
     def y(self) -> Optional[Array]:
-        """A copy of the target, or None if there is none."""
-        count = lib.oatgp_data_inputs(self.handle)
-        return self._column(count) if lib.oatgp_data_column_role(self.handle, count) == b"target" else None
+        """A copy of the target, or None if there is none; of classes, their codes."""
+        return self._of_role("target")
+
+    def _of_role(self, role: str) -> Optional[Array]:
+        """A copy of what is not an input: target, weights, noise variance, trials or exposure."""
+        places = range(lib.oatgp_data_columns(self.handle))
+        return next((self._column(j) for j in places if lib.oatgp_data_column_role(self.handle, j) == role.encode()), None)
 
     def __repr__(self) -> str:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"
+
+
+def _encoded(texts: Sequence[str]) -> Any:
+    return (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
 
 
 def _listed(names: Optional[Union[str, Sequence[Union[int, str]]]]) -> Sequence[Union[int, str]]:

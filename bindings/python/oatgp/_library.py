@@ -221,18 +221,24 @@ class Progress:
 
 _EVENTS = {value: name[len("OATGP_EVENT_") :].lower() for name, value in vars(abi).items() if name.startswith("OATGP_EVENT_")}
 _OF_KNOTS = ("candidates", "predicted", "gain")
-_COUNTS = ("lengthscale_count", "added", "inputs", "max_knots", "parameter_count")
+_OF_LIKELIHOODS = ("site_rounds",)
+_COUNTS = ("lengthscale_count", "added", "inputs", "max_knots", "parameter_count", "likelihood_count")
 _OF_NAMED_KERNELS = ("sigma", "shape", "lengthscales")
 _NUMBERS = [
     field[0]
     for field in abi.oatgp_event._fields_
-    if field[1] in (ctypes.c_int64, ctypes.c_size_t, ctypes.c_double) and field[0] not in _OF_KNOTS + _COUNTS
+    if field[1] in (ctypes.c_int64, ctypes.c_size_t, ctypes.c_double) and field[0] not in _OF_KNOTS + _OF_LIKELIHOODS + _COUNTS
 ]
 
 
 def named_parameters(holder: Any) -> Dict[str, float]:
     """The parameters of an expression, which events, evaluations and models have, in their order."""
     return {decode(parameter.name): parameter.value for parameter in holder.parameters[: holder.parameter_count]}
+
+
+def likelihood_parameters(holder: Any) -> Dict[str, float]:
+    """The same of a likelihood other than the Gaussian."""
+    return {decode(parameter.name): parameter.value for parameter in holder.likelihood_parameters[: holder.likelihood_count]}
 
 
 def _event_dict(event: Any) -> Dict[str, Any]:
@@ -243,6 +249,9 @@ def _event_dict(event: Any) -> Dict[str, Any]:
     if event.parameter_count:
         found = {name: value for name, value in found.items() if name not in _OF_NAMED_KERNELS}
         found["parameters"] = named_parameters(event)
+    if event.likelihood_parameters:
+        del found["tau"]
+        found.update({name: getattr(event, name) for name in _OF_LIKELIHOODS}, likelihood_parameters=likelihood_parameters(event))
     found["stop"] = event.stop.decode() if event.stop else None
     if event.positions:
         found.update({name: getattr(event, name) for name in _OF_KNOTS})

@@ -8,18 +8,30 @@ import math
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _abi as abi
-from ._data import ROWS_AT_A_TIME, Data, Table, as_table, counted_from, in_parts, is_path, refuse_masked
-from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt, copy_array, decode, end_interrupted, lib, named_parameters
+from ._data import COLUMNS, ROWS_AT_A_TIME, Classes, Data, Table, as_table, counted_from, in_parts, is_path, refuse_masked
+from ._library import (
+    Call,
+    Handle,
+    SettingsStruct,
+    address,
+    check_on_interrupt,
+    copy_array,
+    decode,
+    end_interrupted,
+    lib,
+    likelihood_parameters,
+    named_parameters,
+)
 from ._plot import SVG
 from ._plot import plot as draw_axes
 from ._plot import svg as draw_svg
-from ._results import Certificate, Effects, Evaluation, HeldOut, Prediction, Scores, from_struct
-from ._settings import OF_FILES, OF_READING, OF_ROWS
+from ._results import Answers, Certificate, Effects, Evaluation, HeldOut, Prediction, Scores, from_struct
+from ._settings import OF_COLUMNS, OF_FILES, OF_READING, OF_ROWS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,10 +87,13 @@ def make_data(X: Any, y: Any, settings: Dict[str, Any]) -> Data:
         return X
     if is_path(X):
         _refuse_target(y)
-        return Data.read(X, **known, **_pick(settings, ("threads",)))
+        return Data.read(X, **known, **_pick(settings, ("threads", "likelihood")))
     _refuse_reading(known)
     _need_target(y, known)
-    return Data(X, y, **_take_out(settings, OF_FILES))
+    data = Data(X, y, **_take_out(settings, OF_FILES), **_pick(settings, ("likelihood",)))
+    # names of columns that predictions use, too, are for the model to keep
+    settings.update({name: known[name] for name in OF_COLUMNS if isinstance(known.get(name), str)})
+    return data
 
 
 def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
@@ -98,6 +113,12 @@ def _knots(settings: Dict[str, Any], like: Data) -> Optional[Data]:
     with Call() as call:
         call("oatgp_data_read_like", os.fsencode(text), like.handle, struct.by_reference, handle.out, path=text)
     return Data._of(handle)
+
+
+def _refuse_certificate(settings: Mapping[str, Any]) -> None:
+    """Before the fit, which may be long."""
+    if settings.get("likelihood") not in (None, "gaussian"):
+        raise ValueError(f"certify is for Gaussian likelihoods, and likelihood is {settings['likelihood']}")
 
 
 def _handle_of(data: Optional[Data]) -> Any:
@@ -129,7 +150,9 @@ def fit(
         What Ctrl-C does, after the checkpoint is written if there is one. ``"raise"``: raises ``oatgp.Interrupted``, a KeyboardInterrupt
         whose ``result`` is the best model so far. ``"return"``: returns that model, with a warning.
     **settings
-        Those of ``oatgp fit`` with underscores (docs/options.md). ``knots`` may also be an array, ``weights`` and ``noise_variance`` too.
+        Those of ``oatgp fit`` with underscores (docs/options.md). ``knots`` may also be an array, ``weights``, ``noise_variance``,
+        ``trials`` and ``exposure`` too. With ``likelihood="bernoulli-logit"`` (or ``-probit``, or ``"ordinal"``) the target may be of texts,
+        truth values or a category, whose order ordinal keeps (``Data(..., classes=)`` gives another).
 
     Returns
     -------
@@ -144,6 +167,8 @@ def fit(
     """
     check_on_interrupt(on_interrupt)
     given: Dict[str, Any] = dict(settings)
+    if certify:
+        _refuse_certificate(given)
     data = make_data(X, y, given)
     knots = _knots(given, data)
     struct = SettingsStruct("fit", given)
@@ -197,8 +222,8 @@ def cv(
 
 
 def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpack[Settings]) -> Evaluation:
-    """The objective at the parameters ``sigma``, ``tau``, ``lengthscale``, ``shape`` (of an expression: ``parameters``, ``tau``) and the knots
-    ``knots``. An expression is taken as it is written: inputs are not standardised unless ``scale=True``.
+    """The objective at the parameters ``sigma``, ``tau``, ``lengthscale``, ``shape`` (of an expression: ``parameters``, ``tau``; of a likelihood
+    other than the Gaussian, ``likelihood_shape`` and so on in place of tau) and the knots ``knots``. An expression is taken as it is written: inputs are not standardised unless ``scale=True``.
 
     >>> objective([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0], approx="full", sigma=1, tau=0.5, lengthscale=1).objective  # doctest: +ELLIPSIS
     -3.5...
@@ -218,10 +243,20 @@ def objective(X: Any, y: Any = None, *, gradient: bool = False, **settings: Unpa
         slopes["lengthscales"] = copy_array(found.d_log_lengthscales, (found.lengthscale_count,))
         if found.parameter_count:
             slopes = {"parameters": copy_array(found.d_log_parameters, (found.parameter_count,)), "tau": found.d_log_tau}
+        if found.likelihood_parameters:
+            slopes.update(likelihood=_likelihood_slopes(found), mean=found.d_mean)
+            del slopes["tau"]
         slopes["knots"] = copy_array(found.d_knots, (found.knots, found.inputs)) if found.d_knots else None
-    evaluation = Evaluation(found.objective, found.sigma, found.tau, found.shape, found.mean, found.jitter, lengthscales, slopes, named_parameters(found))
+    tau, own = math.nan if found.likelihood_parameters else found.tau, likelihood_parameters(found)
+    parameters = named_parameters(found), own
+    evaluation = Evaluation(found.objective, found.sigma, tau, found.shape, found.mean, found.jitter, lengthscales, slopes, *parameters)
     lib.oatgp_evaluation_clear(ctypes.byref(found))
     return evaluation
+
+
+def _likelihood_slopes(found: Any) -> Dict[str, float]:
+    """In the logarithms of the likelihood's own parameters."""
+    return dict(zip(likelihood_parameters(found), found.d_log_likelihood[: found.likelihood_count]))
 
 
 class _HeldOutRows:
@@ -246,8 +281,10 @@ class Model:
 
     The same file and, bit for bit, the same predictions as those of the command. Several threads may use a model at the same time.
 
-    What takes rows with a target also takes, as ``**rows``, ``target``, ``weights`` and ``noise_variance`` (arrays, or columns of a data frame
-    or a file, whose weights are those of the fit unless they are given), and of a file ``header`` and ``missing``.
+    What takes rows with a target also takes, as ``**rows``, ``target``, ``weights``, ``noise_variance``, ``trials`` and ``exposure`` (arrays, or
+    columns of a data frame or a file, whose weights are those of the fit unless they are given), and of a file ``header`` and ``missing``.
+    Predictions take ``trials``, ``exposure``, ``header`` and ``missing``, as ``**reading``. Trials and exposures of a data frame or a file are
+    the columns that have their names in the fit, unless others are given; rows that have none count as one trial and exposure 1.
 
     >>> import numpy as np, os, tempfile
     >>> model = fit(np.arange(20.0), np.sqrt(np.arange(20.0)), knots=5, select="simultaneous")
@@ -393,14 +430,44 @@ class Model:
         return named_parameters(self._info())
 
     @property
+    def likelihood(self) -> str:
+        """How the target varies about the function: gaussian, or another."""
+        return self._text("likelihood")
+
+    @property
+    def likelihood_parameters(self) -> Dict[str, float]:
+        """Of a likelihood other than the Gaussian: its own parameters by name, as shape, scale, degrees or the thresholds between levels."""
+        return likelihood_parameters(self._info())
+
+    @property
+    def classes(self) -> List[str]:
+        """The classes of the target in their order; the probability of a Bernoulli model is that of the second. Empty if it holds numbers."""
+        handle = self._handle
+        count = lib.oatgp_model_target_level_count(handle)
+        return [decode(lib.oatgp_model_target_level(handle, i)) for i in range(count)]
+
+    @property
+    def answer_levels(self) -> int:
+        """How many levels an ordinal answer has; 0 for others."""
+        return int(self._info().answer_levels)
+
+    @property
+    def _is_gaussian(self) -> bool:
+        return self.likelihood == "gaussian"
+
+    @property
+    def _is_bernoulli(self) -> bool:
+        return self.likelihood.startswith("bernoulli")
+
+    @property
     def sigma(self) -> float:
-        """Standard deviation of the function, in units of the target; nan for an expression."""
+        """Standard deviation of the function, in units of the target (or of what the link makes of it); nan for an expression."""
         return float(self._info().sigma)
 
     @property
     def tau(self) -> float:
-        """Standard deviation of the noise, in units of the target."""
-        return float(self._info().tau)
+        """Standard deviation of the noise, in units of the target; nan with a likelihood other than the Gaussian."""
+        return float(self._info().tau) if self._is_gaussian else math.nan
 
     @property
     def shape(self) -> float:
@@ -438,7 +505,7 @@ class Model:
 
     @property
     def objective(self) -> float:
-        """What was maximised: of vfe, the lower bound of the log evidence."""
+        """What was maximised: of vfe and tvfe, a lower bound of the log evidence."""
         return float(self._info().objective)
 
     @property
@@ -447,7 +514,8 @@ class Model:
         info = self._info()
         if not math.isnan(info.lower):
             return float(info.lower), float(info.upper)
-        known = {b"full": (info.objective, info.objective), b"vfe": (info.objective, math.inf)}
+        exact = info.objective if info.likelihood == b"gaussian" else math.inf
+        known = {b"full": (info.objective, exact), b"vfe": (info.objective, math.inf), b"tvfe": (info.objective, math.inf)}
         return known.get(info.approx, (-math.inf, math.inf))
 
     @property
@@ -500,15 +568,19 @@ class Model:
 
     def _parts(self, X: Any, threads: Optional[int], reading: Mapping[str, Any], at_a_time: int = ROWS_AT_A_TIME) -> Iterator[Data]:
         """Inputs some rows at a time: of an array that is larger than the memory, no more than some are ever in it."""
-        reading = _said(reading, OF_READING)
+        reading = _said(reading, OF_READING + OF_COLUMNS)
         if is_path(X):
+            columns = {**self._of_frame(), **reading}
+            if _pick(columns, OF_COLUMNS):
+                yield Data.read(X, **{"inputs": self.inputs, "threads": threads, **columns})
+                return
             yield from self._stream(os.fspath(X), threads, SettingsStruct("predict", reading), at_a_time)
             return
         _refuse_reading(reading)
         if isinstance(X, Data):
-            yield X
+            yield make_data(X, None, reading)
         else:
-            yield from self._cut(X, None, {}, at_a_time)
+            yield from self._cut(X, None, reading, at_a_time)
 
     def _stream(self, path: str, threads: Optional[int], settings: SettingsStruct, at_a_time: int) -> Iterator[Data]:
         stream, model = Handle("stream"), self._handle
@@ -534,17 +606,14 @@ class Model:
     def _cut(self, X: Any, y: Any, known: Mapping[str, Any], at_a_time: int) -> Iterator[Data]:
         """A table's rows some at a time: the inputs, by name if they have names, and the columns that are known. Others are not used."""
         table, target = as_table(X), known.get("target") if y is None else None
-        weights, noise_variance, inputs = known.get("weights"), known.get("noise_variance"), self.inputs
-        places = table.find_inputs(inputs, (target, weights, noise_variance))
+        given, inputs = {**self._remembered(table.names or []), **_pick(known, tuple(COLUMNS))}, self.inputs
+        places = table.find_inputs(inputs, (target, *given.values()))
         factors = [place for place, levels in zip(places, self._levels()) if levels]
         names = inputs if len(places) == len(inputs) else None  # of another number the library says what is wrong
         if isinstance(table.values, np.ma.MaskedArray):
             refuse_masked(table.values[:, places], "the inputs")
-        columns: Dict[str, Any] = {
-            "y": table.target(y, target),
-            "weights": table.column(weights, "weights"),
-            "noise_variance": table.column(noise_variance, "noise variances"),
-        }
+        columns: Dict[str, Any] = {role: table.column(values, COLUMNS[role]) for role, values in given.items()}
+        columns["y"], _ = table.target(y, target, Classes.wanted(None, self.classes or None))
         name = (self.target or None) if columns["y"] is not None else None
         for rows in in_parts(table.rows, at_a_time):
             cut: Dict[str, Any] = {role: column[rows] for role, column in columns.items() if column is not None}
@@ -555,10 +624,21 @@ class Model:
                 raise counted_from(rows.start, error) from None
             yield part
 
+    def _remembered(self, names: List[str]) -> Dict[str, str]:
+        """The columns with trials and exposures of the fit, as far as there are columns of these names."""
+        kept = {**self._of_frame(), **{role: self._text(role) for role in OF_COLUMNS if self._text(role)}}
+        return {role: name for role, name in kept.items() if name in names}
+
+    def _of_frame(self) -> Dict[str, str]:
+        """The names that the model's settings alone know, since it was fitted to a frame; of a file the library knows them."""
+        settings = self.settings
+        return {role: settings[role] for role in OF_COLUMNS if settings.get(role) and not self._text(role)}
+
     def predict(
         self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]
-    ) -> Prediction:
-        """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them.
+    ) -> Union[Prediction, Answers]:
+        """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them: a ``Prediction``, or, with a
+        likelihood other than the Gaussian, ``Answers``.
 
         Parameters
         ----------
@@ -568,12 +648,15 @@ class Model:
         interval : float
             Probability of the interval.
         latent : bool
-            The interval is for the function, without the noise.
+            The interval is for the function, without the noise. With a likelihood other than the Gaussian all columns are (a ``Prediction``),
+            without the logarithm of the exposure.
         **reading
-            Of a file: ``header`` and ``missing``.
+            ``trials`` and ``exposure`` of the rows, as arrays or columns. Of a file: ``header`` and ``missing``.
         """
         if not 0 < interval < 1:
             raise ValueError(f"interval is {interval!r} but must be a number above 0 and below 1")
+        if not (latent or self._is_gaussian):
+            return self._answers(X, interval, threads, reading)
         width = lib.oatgp_normal_quantile((1 - interval) / 2)
         handle, found = self._handle, []
         for part in self._parts(X, threads, reading):
@@ -586,13 +669,46 @@ class Model:
         half = -width * (sd_latent if latent else sd)
         return Prediction(mean, sd_latent, sd, mean - half, mean + half)
 
-    def predict_mean(self, X: Any, *, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Array:
-        """The mean alone, in a fraction of the time (``oatgp predict --mean-only``); it differs from that of ``predict`` by rounding."""
-        handle, found = self._handle, []
+    def _answers(self, X: Any, interval: float, threads: Optional[int], reading: Mapping[str, Any]) -> Answers:
+        handle, names, found = self._handle, Answers._fields, []
+        for part in self._parts(X, threads, reading):
+            columns = [np.empty(len(part)) for _ in names]
+            room = abi.oatgp_answers(**{name: address(column) for name, column in zip(names, columns)}, interval=interval)
+            with Call(threads=threads) as call:
+                call("oatgp_predict_answers", handle, part.handle, ctypes.byref(room))
+            found.append(columns)
+        return Answers(*(_join([columns[j] for columns in found]) for j in range(len(names))))
+
+    def predict_mean(self, X: Any, *, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Array:
+        """The mean alone, in a fraction of the time (``oatgp predict --mean-only``); it differs from that of ``predict`` by rounding.
+
+        With a likelihood other than the Gaussian it is that of the answers (probability, expected count ...), or of the function with ``latent``.
+        """
+        handle, found, normal = self._handle, [], latent or self._is_gaussian
         for part in self._parts(X, threads, reading):
             found.append(np.empty(len(part)))
             with Call(threads=threads) as call:
-                call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
+                if normal:
+                    call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
+                else:
+                    call("oatgp_predict_answers", handle, part.handle, ctypes.byref(abi.oatgp_answers(mean=address(found[-1]))))
+        return _join(found)
+
+    def predict_proba(self, X: Any, *, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Array:
+        """The probability of each class, one a column: those of ``classes``, or 0, 1, ... if they have no names.
+
+        For likelihoods with classes: bernoulli-logit, bernoulli-probit and ordinal.
+        """
+        if self._is_bernoulli:
+            probability = self.predict_mean(X, threads=threads, **reading)
+            return np.column_stack([1 - probability, probability])
+        handle, count, found = self._handle, self.answer_levels, []
+        if count == 0:
+            raise ValueError(f"the likelihood {self.likelihood} has no classes, and so no probability of each")
+        for part in self._parts(X, threads, reading):
+            found.append(np.empty((len(part), count)))
+            with Call(threads=threads) as call:
+                call("oatgp_predict_answers", handle, part.handle, ctypes.byref(abi.oatgp_answers(levels=address(found[-1]))))
         return _join(found)
 
     def _effect_list(self) -> List[Tuple[str, List[int]]]:
@@ -635,12 +751,14 @@ class Model:
             call("oatgp_predict_covariance", self._handle, data.handle, address(covariance))
         return covariance
 
-    def sample(self, X: Any, count: int = 1, *, seed: int = 1, **reading: Unpack[OfReading]) -> Array:
-        """Joint draws of the function at the rows, one a row of the result."""
+    def sample(self, X: Any, count: int = 1, *, seed: int = 1, latent: bool = True, **reading: Unpack[OfReading]) -> Array:
+        """Joint draws of the function at the rows, one a row of the result; with ``latent=False`` of the answers: the function, and then what
+        the likelihood makes of it, noise included."""
         (data,) = self._parts(X, 1, reading, sys.maxsize)
         samples = np.empty((count, len(data)))
         with Call() as call:
-            call("oatgp_predict_samples", self._handle, data.handle, count, seed, address(samples))
+            draw = "oatgp_predict_samples" if latent else "oatgp_predict_answer_samples"
+            call(draw, self._handle, data.handle, count, seed, address(samples))
         return samples
 
     # ---- with a target --------------------------------------------------------------------------------------------------
@@ -669,8 +787,10 @@ class Model:
         return known
 
     def _read(self, path: str, known: Dict[str, Any], need_target: bool, threads: Optional[int]) -> Data:
-        if _pick(known, ("weights", "noise_variance")):
-            return Data.read(path, **{"target": self.target, "inputs": self.inputs, "threads": threads, **known})
+        known = {**self._of_frame(), **known}
+        if _pick(known, tuple(COLUMNS)):
+            said = {"target": self.target, "inputs": self.inputs, "likelihood": self.likelihood, "threads": threads, **known}
+            return Data.read(path, **said)
         handle, settings = Handle("data"), SettingsStruct("score", known)
         with Call(threads=threads) as call:
             call(
@@ -685,7 +805,9 @@ class Model:
         return Data._of(handle)
 
     def score(self, X: Any, y: Any = None, *, against: Optional["Model"] = None, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> Scores:
-        """RMSE, negative log probabilities and coverage of rows with a target; ``against``: also the KL divergence from that model."""
+        """RMSE, negative log probabilities and coverage of rows with a target; ``against``: also the KL divergence from that model.
+
+        With a likelihood other than the Gaussian also log loss, Brier score, accuracy and AUC of 0 and 1, and the deviance."""
         data = self._rows(X, y, rows, threads=threads)
         other, scores = against._handle if against is not None else None, abi.oatgp_scores()
         with Call(threads=threads) as call:
@@ -723,7 +845,8 @@ class Model:
     def update(self, X: Any, y: Any = None, *, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> "Model":
         """Takes in further rows at the model's parameters and knots, without the old ones; returns the model itself.
 
-        A model with neighbours puts them last. Arrays may be larger than the memory. A failure leaves the model as it was.
+        A model with neighbours puts them last. Arrays may be larger than the memory. A failure leaves the model as it was. With a likelihood
+        other than the Gaussian the old rows keep the sites that they had, and leave-one-out is no longer known.
         """
         with self._updating:  # one after the other; whoever predicts in another thread has the old one until the end
             clone = self._from_bytes(self._to_bytes(), self.trace)
@@ -795,16 +918,23 @@ class Model:
 
     def _shown_parameters(self) -> Dict[str, str]:
         info = self._info()
+        noise = {"tau": info.tau} if self._is_gaussian else self.likelihood_parameters
         if info.parameter_count:
-            return {**{name: f"{value:.5g}" for name, value in self.parameters.items()}, "tau": f"{info.tau:.5g}"}
+            return {name: f"{value:.5g}" for name, value in {**self.parameters, **noise}.items()}
+        numbers = {"sigma": info.sigma, **noise}
         lengthscales = ", ".join(f"{value:.4g}" for value in self.lengthscales)
-        return {"sigma, tau": f"{info.sigma:.5g}, {info.tau:.5g}", "lengthscales": lengthscales}
+        return {", ".join(numbers): ", ".join(f"{value:.5g}" for value in numbers.values()), "lengthscales": lengthscales}
+
+    def _shown_likelihood(self) -> Dict[str, str]:
+        of = f" of {', '.join(self.classes)}" if self.classes else ""
+        return {} if self._is_gaussian else {"likelihood": self.likelihood + of}
 
     def _summary(self) -> Dict[str, str]:
         info = self._info()
         scores = self.loo_scores
         shown = {
             "model": f"{self.approx}, kernel {self.kernel}",
+            **self._shown_likelihood(),
             "rows": str(info.n),
             "inputs": ", ".join(self.inputs),
             "knots": f"{info.knots} ({self.select})" + (f", and {info.neighbours} neighbours of each row" if info.neighbours else ""),
@@ -813,7 +943,7 @@ class Model:
             "fit": f"{info.evaluations} evaluations, {info.seconds:.3g} s; ended: {self.stop}",
         }
         if not math.isnan(scores["rmse"]):
-            shown["leave-one-out"] = ", ".join(f"{name} {value:.4g}" for name, value in scores.items())
+            shown["leave-one-out"] = ", ".join(f"{name} {value:.4g}" for name, value in scores.items() if not math.isnan(value))
         if not math.isnan(info.lower):
             shown["log evidence"] = f"{info.lower:.6g} to {info.upper:.6g}"
         return shown
@@ -821,7 +951,8 @@ class Model:
     def __repr__(self) -> str:
         info = self._info()
         size = f"{info.n} rows, {info.d} inputs, {info.knots} knots" + (f", {info.neighbours} neighbours" if info.neighbours else "")
-        return f"<oatgp.Model: {self.approx}, {self.kernel}, {size}, objective {info.objective:.6g}>"
+        kind = self.kernel if self._is_gaussian else f"{self.kernel}, {self.likelihood}"
+        return f"<oatgp.Model: {self.approx}, {kind}, {size}, objective {info.objective:.6g}>"
 
     def _repr_html_(self) -> str:
         left = "style='text-align:left'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional
 
 import numpy as np
 
@@ -61,44 +61,79 @@ def _are_of_the_fit(model: Model, data: Data) -> bool:
     return len(inputs) == model.n and bool((abs(inputs.mean(0) - model.input_centre) <= 1e-6 * model.input_scale).all())
 
 
-def _held_out(model: Model, data: Optional[Data]) -> Tuple[Array, Array, Array, str]:
-    """Target, mean and sd of an observation: without themselves if they are the rows of the fit, else as the model predicts them."""
+class _Rows(NamedTuple):
+    """Rows with a target, without themselves if they are those of the fit, else as the model predicts them."""
+
+    target: Array
+    mean: Array
+    sd: Array  #: of an observation
+    residual: Optional[Array]  #: normal ones; not known of other rows with a likelihood that is not Gaussian
+    label: str
+
+
+def _held_out(model: Model, data: Optional[Data]) -> _Rows:
     target = None if data is None else data.y
     if data is None or target is None:
         raise ValueError("this figure needs rows with a target")
     try:
         rows = model.loo(data)
-        return target, rows.mean, rows.sd, "predicted without the row itself"
+        return _Rows(target, rows.mean, rows.sd, rows.residual, "predicted without the row itself")
     except ValueError:
         found = model.predict(data)
         if _are_of_the_fit(model, data):
             raise  # with other targets or weights
-        return target, found.mean, found.sd, "predicted"
+        residual = (target - found.mean) / found.sd if model._is_gaussian else None
+        return _Rows(target, found.mean, found.sd, residual, "predicted")
 
 
 def _observed(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
-    target, mean, _sd, label = _held_out(model, data)
-    axes.plot(mean, target, "o", markersize=3, alpha=0.55)
-    axes.axline((float(mean.mean()), float(mean.mean())), slope=1, color="grey", linewidth=1)
-    axes.set(xlabel=label, ylabel=model.target or "observed", title="Observed against predicted")
+    rows = _held_out(model, data)
+    axes.plot(rows.mean, rows.target, "o", markersize=3, alpha=0.55)
+    axes.axline((float(rows.mean.mean()), float(rows.mean.mean())), slope=1, color="grey", linewidth=1)
+    axes.set(xlabel=rows.label, ylabel=model.target or "observed", title="Observed against predicted")
 
 
 def _residuals(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
-    target, mean, sd, label = _held_out(model, data)
-    axes.plot(mean, (target - mean) / sd, "o", markersize=3, alpha=0.55)
-    axes.axhspan(-1.96, 1.96, color="grey", alpha=0.15)
+    """Normal ones, with the band of 95 %; where they are not known, in standard deviations, which have no such band."""
+    rows = _held_out(model, data)
+    known = rows.residual is not None
+    axes.plot(rows.mean, rows.residual if known else (rows.target - rows.mean) / rows.sd, "o", markersize=3, alpha=0.55)
+    if known:
+        axes.axhspan(-1.96, 1.96, color="grey", alpha=0.15)
     axes.axhline(0, color="grey", linewidth=1)
-    axes.set(xlabel=label, ylabel="residual / sd", title="Standardised residuals")
+    name = "residual / sd" if model._is_gaussian or not known else "normal quantile residual"
+    axes.set(xlabel=rows.label, ylabel=name, title="Standardised residuals")
+
+
+def _inside(model: Model, data: Any, rows: _Rows, wanted: Array) -> Array:
+    """The share of the rows inside their intervals of these probabilities."""
+    if rows.residual is not None:
+        width = np.array([-lib.oatgp_normal_quantile((1 - p) / 2) for p in wanted])
+        return np.searchsorted(np.sort(np.abs(rows.residual)), width, side="right") / len(rows.residual)
+    found = [model.predict(data, interval=p) for p in wanted]
+    return np.array([np.mean((one.lower <= rows.target) & (rows.target <= one.upper)) for one in found])
 
 
 def _calibration(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
-    target, mean, sd, _label = _held_out(model, data)
-    residual = np.sort(np.abs(target - mean) / sd)
-    wanted = np.linspace(0.01, 0.99, 99)
-    width = np.array([-lib.oatgp_normal_quantile((1 - p) / 2) for p in wanted])
-    axes.plot(wanted, np.searchsorted(residual, width, side="right") / len(residual), label="rows inside")
+    rows = _held_out(model, data)
+    if model._is_bernoulli:
+        return _reliability(axes, rows)
+    wanted = np.linspace(0.01, 0.99, 99) if rows.residual is not None else np.linspace(0.05, 0.95, 19)
+    axes.plot(wanted, _inside(model, data, rows, wanted), label="rows inside")
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, label="ideal")
     axes.set(xlabel="probability of the interval", ylabel="share of the rows inside", title="Calibration")
+    axes.legend()
+    return None
+
+
+def _reliability(axes: Any, rows: _Rows, most: int = 10) -> None:
+    """Rows in groups of like probability: the mean of theirs, and the share of 1 among them with twice its standard error."""
+    groups = np.array_split(np.argsort(rows.mean, kind="stable"), min(most, len(rows.mean)))
+    mean, share = (np.array([values[group].mean() for group in groups]) for values in (rows.mean, rows.target))
+    error = 2 * np.sqrt(mean * (1 - mean) / np.array([len(group) for group in groups]))
+    axes.errorbar(mean, share, error, fmt="o", markersize=4, elinewidth=1, label="rows of like probability, 2 standard errors")
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, label="ideal")
+    axes.set(xlabel=f"probability, {rows.label}", ylabel="share of 1", title="Reliability")
     axes.legend()
 
 
@@ -138,6 +173,35 @@ def _inputs(model: Model, data: Data) -> Array:
     return values[:, Table(values, names).find_inputs(model.inputs)]
 
 
+def _draw_curve(axes: Any, model: Model, at: Array, line: Data) -> None:
+    """What is expected, with its bands. Answers that are not Gaussian have one, for an exposure of 1 and one trial."""
+    if model._is_gaussian:
+        found = model.predict(line, latent=True)
+        axes.fill_between(at, found.mean - 1.96 * found.sd, found.mean + 1.96 * found.sd, color="C0", alpha=0.15, label="95 % of observations")
+        axes.fill_between(at, found.lower, found.upper, color="C0", alpha=0.3, label="95 % for the function")
+    else:
+        found = model.predict(line)
+        label = "95 % for the probability" if model._is_bernoulli else "95 % of observations"
+        axes.fill_between(at, found.lower, found.upper, color="C0", alpha=0.3 if model._is_bernoulli else 0.15, label=label)
+    axes.plot(at, found.mean, label="probability" if model._is_bernoulli else "mean")
+
+
+def _draw_rows(axes: Any, at: Array, target: Array, data: Any) -> None:
+    """What there was, for an exposure of 1 and one trial."""
+    given = [values for values in (data._of_role("trials"), data._of_role("exposure")) if values is not None]
+    label = "rows, by trial or exposure" if given else "rows"
+    axes.plot(at, target / np.prod(given, axis=0) if given else target, "o", color="grey", markersize=2.5, label=label)
+
+
+def _mark_knots(axes: Any, model: Model) -> None:
+    """On the function, or, where it is not what is drawn, at the foot of the axes."""
+    places, mean, _ = model.knot_posterior()
+    if model._is_gaussian:
+        axes.plot(places[:, 0], mean, "+", color="C3", label="knots")
+    else:
+        axes.plot(places[:, 0], np.zeros(len(places)), "|", color="C3", transform=axes.get_xaxis_transform(), label="knots")
+
+
 def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
     """The function along one input, the others at their means."""
     j, rows, target = _place(model, chosen), None if data is None else _inputs(model, data), None if data is None else data.y
@@ -146,16 +210,12 @@ def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None
     at = np.linspace(low, high, 200)
     line = np.tile(centre, (200, 1))
     line[:, j] = at
-    found = model.predict(Data(line, names=model.inputs), latent=True)
-    axes.fill_between(at, found.mean - 1.96 * found.sd, found.mean + 1.96 * found.sd, color="C0", alpha=0.15, label="95 % of observations")
-    axes.fill_between(at, found.lower, found.upper, color="C0", alpha=0.3, label="95 % for the function")
-    axes.plot(at, found.mean, label="mean")
+    _draw_curve(axes, model, at, Data(Table(line, model.inputs)))
     one = len(model.inputs) == 1
     if one and rows is not None and target is not None:
-        axes.plot(rows[:, 0], target, "o", color="grey", markersize=2.5, label="rows")
+        _draw_rows(axes, rows[:, 0], target, data)
     if one and model.n_knots > 0:
-        places, mean, _ = model.knot_posterior()
-        axes.plot(places[:, 0], mean, "+", color="C3", label="knots")
+        _mark_knots(axes, model)
     axes.set(
         xlabel=model.inputs[j],
         ylabel=model.target or "target",

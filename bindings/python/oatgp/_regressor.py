@@ -1,17 +1,17 @@
-"""The estimator for scikit-learn."""
+"""The estimator for regression, for scikit-learn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._data import Data, Table, refuse_masked
+from ._data import Data, refuse_masked
+from ._estimator import KEYWORDS, Estimator
 from ._model import Model, fit
-from ._settings import NAMES, PARAMETERS, Keywords
 
 if TYPE_CHECKING:
     from ._library import Array
@@ -19,21 +19,7 @@ if TYPE_CHECKING:
 
 _DOC = """Gaussian-process regression that chooses its own knots.
 
-    Every setting of ``oatgp fit`` is a keyword; None, the default of each, stands for what is given below as the default, or for what the
-    preset says.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-        Seed of whatever is random in a fit. None is the library's seed, so that results repeat.
-    certify : bool, default False
-        Also bound the exact log evidence: ``log_evidence_bounds_``.
-    progress : bool or callable, default False
-        True: a line on standard error. A function is called with a dict for every event; if it returns something true, the fit ends.
-    on_interrupt : {{"raise", "return"}}, default "raise"
-        What Ctrl-C does to a fit. "raise": raises ``oatgp.Interrupted``, a KeyboardInterrupt whose ``result`` is the best model so far, so
-        that a search over many fits ends, too. "return": keeps that model, with a warning.
-{parameters}
+    {keywords}
     Attributes
     ----------
     model_ : Model
@@ -43,8 +29,10 @@ _DOC = """Gaussian-process regression that chooses its own knots.
     kernel_ : str; sigma_, tau_ : float; lengthscales_ : array; parameters_ : dict
         Covariance, standard deviations of function and noise, and lengthscales in units of the standardised inputs; of an expression
         its parameters by name.
+    likelihood_parameters_ : dict
+        Of a likelihood other than the Gaussian, whose tau_ is NaN: its own parameters by name, as shape or degrees.
     elbo_ : float
-        The objective; of vfe, the lower bound of the log evidence.
+        The objective; of vfe and tvfe, a lower bound of the log evidence.
     log_evidence_bounds_ : (float, float)
         Between which the exact log evidence is, as far as it is known.
     loo_ : dict
@@ -75,28 +63,13 @@ def _keeping_to_knots(settings: Dict[str, Any]) -> Dict[str, Any]:
     return {**settings, "max_knots": _MOST_KNOTS} if automatic and settings["approx"] != "full" else settings
 
 
-class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[misc]
-    __doc__ = _DOC.format(parameters=PARAMETERS)
+class OATGPRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
+    __doc__ = _DOC.format(keywords=KEYWORDS)
 
     model_: Model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")  # a fit that failed leaves other attributes
-
-    def _seed(self) -> Optional[int]:
-        if self.random_state is None:
-            return None
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _settings(self) -> Dict[str, Any]:
-        return {**{name: getattr(self, name) for name in NAMES}, "seed": self._seed()}
-
-    def _table(self, inputs: Any) -> Table:
-        """With the names of the fit, by which the model finds those inputs that varied."""
-        names = getattr(self, "feature_names_in_", None)
-        return Table(inputs, None if names is None else [str(name) for name in names])
 
     def _checked(self, X: Any, y: Any, reset: bool) -> Tuple[Any, Any]:
         refuse_masked(X, "X")
@@ -106,45 +79,57 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         )
         return checked
 
-    def fit(self, X: Any, y: Any, noise_weight: Any = None) -> "OATGPRegressor":
+    def fit(self, X: Any, y: Any, noise_weight: Any = None, *, trials: Any = None, exposure: Any = None) -> "OATGPRegressor":
         """Fits to rows X with targets y.
 
         ``noise_weight`` has a positive number for each row, whose noise variance is tau^2 / weight: its precision, not how often it counts.
+        With a ``likelihood`` other than the Gaussian, which has no such variance, it does count so often.
+        ``trials`` (binomial-logit) and ``exposure`` (poisson, negative-binomial, gamma) have one number for each row.
         Ctrl-C raises ``oatgp.Interrupted``, unless ``on_interrupt="return"``.
         """
-        return self._fit(X, y, noise_weight, self._settings())
+        return self._fit(X, y, self._settings(), weights=noise_weight, trials=trials, exposure=exposure)
 
-    def _fit(self, X: Any, y: Any, noise_weight: Any, settings: Dict[str, Any]) -> "OATGPRegressor":
+    def _fit(self, X: Any, y: Any, settings: Dict[str, Any], **columns: Any) -> "OATGPRegressor":
         X, y = self._checked(X, y, True)
-        data = Data(self._table(X), y, weights=noise_weight)
+        data = Data(self._table(X), y, **columns)
         self.model_ = fit(data, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **settings)
         self.n_iter_ = max(self.model_.iterations, 1)
         return self
 
-    def partial_fit(self, X: Any, y: Any, noise_weight: Any = None) -> "OATGPRegressor":
+    def partial_fit(self, X: Any, y: Any, noise_weight: Any = None, *, trials: Any = None, exposure: Any = None) -> "OATGPRegressor":
         """The first call fits a model that keeps to knots; later ones take in further rows at the parameters and knots that were found."""
+        columns = {"weights": noise_weight, "trials": trials, "exposure": exposure}
         if not hasattr(self, "model_"):
-            return self._fit(X, y, noise_weight, _keeping_to_knots(self._settings()))
+            return self._fit(X, y, _keeping_to_knots(self._settings()), **columns)
         X, y = self._checked(X, y, False)
-        self.model_.update(self._table(X), y, weights=noise_weight, threads=self.threads)
+        self.model_.update(self._table(X), y, threads=self.threads, **columns)
         return self
 
-    def _inputs(self, X: Any) -> Table:
-        check_is_fitted(self)
-        refuse_masked(X, "X")
-        return self._table(validate_data(self, X, reset=False, dtype=np.float64))
-
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, interval: Optional[float] = None, latent: bool = False
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        interval: Optional[float] = None,
+        latent: bool = False,
+        *,
+        trials: Any = None,
+        exposure: Any = None,
     ) -> Union[Array, Tuple[Array, ...]]:
         """The mean; with ``return_std`` also the standard deviation, or with ``return_cov`` the joint covariance; with ``interval=0.95``
-        also the lower and upper bounds of that interval. All are of observations, noise included; with ``latent=True`` of the function."""
+        also the lower and upper bounds of that interval. All are of observations, noise included; with ``latent=True`` of the function.
+
+        With a ``likelihood`` other than the Gaussian the mean is the expected y (a probability, a count ...), for ``trials`` and ``exposure``
+        of these rows, or 1; with ``latent=True`` it is that of the function, too. A joint covariance then is of the function alone."""
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be wanted")
-        rows = self._inputs(X)
+        rows, columns = self._inputs(X), {"trials": trials, "exposure": exposure}
+        if return_cov and not latent and self.model_.likelihood != "gaussian":
+            raise ValueError(f"with likelihood {self.model_.likelihood} the covariance is of the function alone: return_cov needs latent=True")
         if not (return_std or return_cov or interval is not None):
-            return self.model_.predict_mean(rows, threads=self.threads)
-        full = self.model_.predict(rows, interval=interval if interval is not None else 0.95, latent=latent, threads=self.threads)
+            return self.model_.predict_mean(rows, latent=latent, threads=self.threads, **columns)
+        wanted = interval if interval is not None else 0.95
+        full = self.model_.predict(rows, interval=wanted, latent=latent, threads=self.threads, **columns)
         found = [full.mean]
         if return_std:
             found.append(full.sd_latent if latent else full.sd)
@@ -157,13 +142,19 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
         """The effects at the rows, for a kernel that is a sum: ``Model.effects``."""
         return self.model_.effects(self._inputs(X), None if over is None else self._inputs(over), threads=self.threads)
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, latent: bool = False) -> Array:
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, latent: bool = False, *, trials: Any = None, exposure: Any = None
+    ) -> Array:
         """Joint draws at the rows, one a column: observations, or with ``latent=True`` the function."""
         inputs = self._inputs(X)
         generator = check_random_state(random_state)
-        draws: Array = self.model_.sample(inputs, n_samples, seed=int(generator.randint(2**31 - 1))).T
+        gaussian, seed = self.model_.likelihood == "gaussian", int(generator.randint(2**31 - 1))
+        columns = {"trials": trials, "exposure": exposure}
+        draws: Array = self.model_.sample(inputs, n_samples, seed=seed, latent=latent or gaussian, **columns).T
+        if latent or not gaussian:
+            return draws
         noise: Array = generator.standard_normal(draws.shape)
-        return draws if latent else draws + self.model_.tau * noise
+        return draws + self.model_.tau * noise
 
     # ---- what was found -------------------------------------------------------------------------------------------------
 
@@ -190,6 +181,10 @@ class OATGPRegressor(RegressorMixin, Keywords, BaseEstimator):  # type: ignore[m
     @property
     def parameters_(self) -> Dict[str, float]:
         return self._fitted().parameters
+
+    @property
+    def likelihood_parameters_(self) -> Dict[str, float]:
+        return self._fitted().likelihood_parameters
 
     @property
     def lengthscales_(self) -> Array:

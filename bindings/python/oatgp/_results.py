@@ -26,6 +26,32 @@ class Prediction(NamedTuple):
     lower: Array
     upper: Array
 
+    @property
+    def latent_mean(self) -> Array:
+        """Of the function."""
+        return self.mean
+
+    @property
+    def latent_sd(self) -> Array:
+        """Of the function."""
+        return self.sd_latent
+
+
+class Answers(NamedTuple):
+    """One value for each row of a model whose likelihood is not Gaussian, integrated over the function, in the order of the command's columns."""
+
+    mean: Array  #: the probability of 1, the expected count or amount, the expected level
+    sd: Array  #: of an answer
+    lower: Array  #: quantiles of an answer; of 0 and 1, of its probability
+    upper: Array
+    latent_mean: Array  #: of the function, with the logarithm of the exposure
+    latent_sd: Array
+
+    @property
+    def sd_latent(self) -> Array:
+        """``latent_sd``, by the name that it has in a Prediction."""
+        return self.latent_sd
+
 
 class Effects(NamedTuple):
     """The summands of the model's covariance, by their names: ``pandas.DataFrame(effects.mean)`` has a column for each.
@@ -40,7 +66,8 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """How well rows are predicted."""
+    """How well rows are predicted. What has no meaning for the likelihood is NaN; with one that is not Gaussian, probabilities (densities) are
+    integrated over the function, and coverage is that of intervals between quantiles."""
 
     n: int
     rmse: float
@@ -54,6 +81,11 @@ class Scores:
     coverage99: float
     aukl_latent: float  #: mean KL divergence from the model ``against`` to this one, of the function; NaN without one
     aukl_observation: float  #: the same of observations
+    log_loss: float  #: of 0 and 1: the mean_nlp
+    brier: float  #: of 0 and 1: mean of (probability - answer)^2
+    accuracy: float  #: share of rows that have the likeliest class
+    auc: float  #: of 0 and 1
+    deviance: float  #: mean of 2 (log p(y) at its largest - log p(y)) of a likelihood that is not Gaussian
 
 
 class HeldOut(NamedTuple):
@@ -62,7 +94,7 @@ class HeldOut(NamedTuple):
     mean: Array
     variance: Array  #: of an observation; 0 or infinite where the square of the target's unit is no number, as ``sd`` is not
     nlp: Array  #: -log p(y)
-    residual: Array  #: (y - mean) / sd
+    residual: Array  #: (y - mean) / sd; with a likelihood other than the Gaussian, the normal quantile of P(Y < y) and half of P(Y = y)
     scores: Scores
     sd: Array  #: of an observation
 
@@ -95,3 +127,4 @@ class Evaluation:
     lengthscales: Array
     gradient: Optional[Dict[str, Any]]  #: d/d log sigma ("sigma"), ... and d/d knots (in scaled units), or None
     parameters: Dict[str, float]  #: of a kernel that is an expression, by name; empty for others
+    likelihood_parameters: Dict[str, float]  #: of a likelihood other than the Gaussian, for which tau is NaN; empty for the Gaussian

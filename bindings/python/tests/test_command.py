@@ -17,6 +17,7 @@ SETTINGS = [
     {},
     {"select": "oat-gain", "max_knots": 12, "kernel": "matern52-ard"},
     {"approx": "fitc", "knots": "random:10", "mean": "fit", "seed": 4},
+    {"approx": "tvfe", "knots": 8, "max_iter": 30},
 ]
 
 

@@ -19,6 +19,7 @@ const oat_device_table oat_device_cpu = {
     .gains = oat_cpu_gains,
     .predictions = oat_cpu_predictions,
     .points_from_rows = oat_cpu_points_from_rows,
+    .near_trouble = oat_cpu_near_trouble,
     .joint_from_rows = oat_cpu_joint_from_rows,
     .means = oat_cpu_means,
     .left_out = oat_cpu_left_out,

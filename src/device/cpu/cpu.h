@@ -46,7 +46,8 @@ typedef struct oat_cpu_neighbours {
   double *theta;   /* of each lane: derivatives through the kernel of neighbours */
   double *desks;   /* `desk` doubles for each worker */
   size_t desk;
-  struct oat_near *search; /* of predictions, once there was one; V is of the same rows then */
+  oat_near_trouble *trouble; /* of each worker, in the latest pass */
+  struct oat_near *search;   /* of predictions, once there was one; V is of the same rows then */
 } oat_cpu_neighbours;
 
 /* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */
@@ -165,6 +166,7 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
                                  const oat_row_predictions *out);
 oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                       const oat_rows *points, const oat_row_predictions *out);
+oat_near_trouble oat_cpu_near_trouble(const oat_device *device);
 oatgp_status oat_cpu_joint_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
                                      double *covariance);
 oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);

@@ -10,7 +10,7 @@
 #define LEAST_PRECISION 1e-10 /* of a site whose answer says next to nothing */
 #define LEAST_SHARE 1e-4      /* in the exact GP, where log p is not concave: of the precision that the row has at its own best f */
 #define MOST_PRECISION 1e200
-enum { VALUE, SLOPE, CHANGE, OWN, SUMS = OWN + OAT_OWN_MOST };
+enum { VALUE, SLOPE, CHANGE, SIZE, PRODUCT, SQUARE, OWN, SUMS = OWN + OAT_OWN_MOST };
 
 typedef struct job {
   oat_cpu *cpu;
@@ -61,14 +61,20 @@ static void expect(const job *j, const oat_row_block *b, double *sums) {
 static void ask(const job *j, const oat_row_block *b, double *sums) {
   const double *times = answer_of(b, OAT_ANSWER_TIMES), *base = answer_of(b, OAT_ANSWER_BASE), *value = oat_cpu_own(j->cpu)->row[1];
   const double *m = site_of(b, OAT_SITE_MEAN), *s = site_of(b, OAT_SITE_VARIANCE);
-  double *next = site_of(b, OAT_SITE_NEXT), *precision = site_of(b, OAT_SITE_NEXT + 1);
+  const double *before = site_of(b, OAT_SITE_CHANGE_TO);
+  double *next = site_of(b, OAT_SITE_NEXT), *precision = site_of(b, OAT_SITE_NEXT + 1), *change = site_of(b, OAT_SITE_CHANGE_NEXT);
   for (size_t i = 0; i < b->n; i++) {
     const double now = 1 / b->noise_scale[i], f = m[i] - base[i], dm = times[i] * next[i], asked = -2 * times[i] * precision[i];
     precision[i] = j->sparse != NULL ? precision_of(asked) : exact_precision(j, b, i, asked);
     next[i] = dm + precision[i] * f;
     sums[VALUE] += times[i] * value[i];
     sums[SLOPE] += dm;
-    sums[CHANGE] = fmax(sums[CHANGE], fmax(fabs(dm - now * (b->r[i] - f)) * sqrt(s[i]), fabs(precision[i] - now) * s[i]));
+    sums[SIZE] += fabs(asked) * m[i] * m[i];
+    change[i] = (dm - now * (b->r[i] - f)) * sqrt(s[i]);
+    change[i + b->ldr] = (precision[i] - now) * s[i];
+    sums[CHANGE] = fmax(sums[CHANGE], fmax(fabs(change[i]), fabs(change[i + b->ldr])));
+    sums[PRODUCT] += change[i] * before[i] + change[i + b->ldr] * before[i + b->ldr];
+    sums[SQUARE] += before[i] * before[i] + before[i + b->ldr] * before[i + b->ldr];
   }
 }
 
@@ -113,16 +119,21 @@ static void look_at_block(void *self, size_t lane, size_t item) {
 /* The sums of all lanes, in their order. */
 static void conclude(const job *j, size_t lanes) {
   oat_site_look *look = j->look;
-  look->value = look->slope = look->change = 0;
+  double product = 0, square = 0;
+  look->value = look->slope = look->change = look->size = 0;
   for (size_t lane = 0; lane < lanes; lane++) {
     const double *sums = j->sums + lane * SUMS;
     look->value += sums[VALUE];
     look->slope += sums[SLOPE];
+    look->size += sums[SIZE];
     look->change = fmax(look->change, sums[CHANGE]);
+    product += sums[PRODUCT];
+    square += sums[SQUARE];
     for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
       look->parameters[i] += sums[OWN + i];
     }
   }
+  look->turn = square > 0 ? product / square : 0;
 }
 
 oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look) {
@@ -214,15 +225,18 @@ static void move_chunk(void *self, size_t lane, size_t item) {
   const size_t n = g->rows->n;
   const oat_span part = oat_chunk(n, item);
   double *from = g->rows->site + OAT_SITE_FROM * n, *to = g->rows->site + OAT_SITE_TO * n;
-  const double *next = g->rows->site + OAT_SITE_NEXT * n;
+  const double *next = g->rows->site + OAT_SITE_NEXT * n, *change = g->rows->site + OAT_SITE_CHANGE_NEXT * n;
+  double *before = g->rows->site + OAT_SITE_CHANGE_TO * n;
   (void)lane;
   for (size_t i = part.first; i < part.first + part.count; i++) {
     if (g->accept) {
       const double precision = 1 / g->rows->noise_scale[i];
       from[i] = g->rows->r[i] * precision;
       from[i + n] = precision;
-      to[i] = next[i];
-      to[i + n] = next[i + n];
+      for (size_t j = i; j <= i + n; j += n) {
+        to[j] = next[j];
+        before[j] = change[j];
+      }
     }
     step_site(g, i, (const double[]){from[i], from[i + n]}, (const double[]){to[i], to[i + n]});
   }
