@@ -1,7 +1,7 @@
 # The folders of src from the bottom up, for check_includes.sh and check_symbols.sh: a folder may use itself and those below it.
 
 BEGIN {
-  count = split("util text settings tensors plot linalg data tables kernel rows device objective optim knots model predict certify fit " \
+  count = split("util text settings tensors plot linalg data tables kernel likelihood rows device objective optim knots model predict certify fit " \
                 "report api", order, " ")
   for (i = 1; i <= count; i++) { rank[order[i]] = i }
   optim_may["util"]; optim_may["linalg"]; optim_may["optim"]

@@ -54,12 +54,13 @@ typedef struct oat_likelihood {
   oat_likelihood_id id;
   const char *name; /* as in the table above */
   const char *link; /* what f is, in words: "the log odds of 1" */
-  bool log_concave; /* log p(y | f) is concave in f for every y: dE/ds <= 0, and full steps of the fixed point are safe. Not student-t, beta */
-  bool has_trials;  /* y counts successes out of trials */
-  bool discrete;    /* y is a whole number */
-  bool has_levels;  /* the number of levels is a part of the model: ordinal */
-  bool takes_exposure; /* the mean is exp(f), so that the logarithm of an exposure may be added to f */
-  const char *wanted;  /* what an answer has to be, as the end of a sentence: "0 or 1", "a whole number from 0 on" */
+  bool
+      log_concave; /* log p(y | f) is concave in f for every y: dE/ds <= 0, and full steps of the fixed point are safe. Not student-t, beta */
+  bool has_trials;                      /* y counts successes out of trials */
+  bool discrete;                        /* y is a whole number */
+  bool has_levels;                      /* the number of levels is a part of the model: ordinal */
+  bool takes_exposure;                  /* the mean is exp(f), so that the logarithm of an exposure may be added to f */
+  const char *wanted;                   /* what an answer has to be, as the end of a sentence: "0 or 1", "a whole number from 0 on" */
   const struct oat_row_functions *rows; /* for src/likelihood alone */
 } oat_likelihood;
 
@@ -118,7 +119,8 @@ void oat_response_predictive(const oat_response *response, const oat_answers *an
 /* Mean and variance of y, integrated over f; either may be NULL. Of a Bernoulli answer the mean is P(y = 1), of an ordinal one the expected
  * level. A mean of exp(f) may be infinite where s is huge; student-t's variance is for degrees <= 2. (Where student-t has no mean, it is the
  * location.) */
-void oat_response_moments(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *mean, double *variance);
+void oat_response_moments(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *mean,
+                          double *variance);
 /* P(Y_i <= y_i), integrated over f. Here y may be any number, also one that is no valid answer. */
 void oat_response_cdf(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *out);
 /* The smallest y with P(Y <= y) >= p, for 0 < p < 1. Root finding within a bracket: it always ends. */
