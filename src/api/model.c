@@ -80,6 +80,13 @@ oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, co
   return oat_predict_mean(ctx, model, data, mean);
 }
 
+oatgp_status oatgp_predict_gradient(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                    const oatgp_prediction_gradient *out) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, out));
+  return oat_predict_gradient(ctx, model, data, out);
+}
+
 oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, covariance));

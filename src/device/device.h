@@ -127,6 +127,13 @@ typedef struct oat_row_predictions {
   double *u2;   /* |u|^2 */
 } oat_row_predictions;
 
+/* Derivatives of these predictions in the inputs of their rows: n x d each, column-major, or NULL. Of the variance, as joint predictions have
+ * it on their diagonal: left + u2, u2 alone where the residual is NONE, left alone where lb is NULL. */
+typedef struct oat_row_slopes {
+  oat_residual residual;
+  double *mean, *variance;
+} oat_row_slopes;
+
 /* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
 typedef struct oat_left_out {
   const double *lb;          /* factor of B */
@@ -292,10 +299,16 @@ struct oat_device_table {
   /* N K^2 each for v and u. */
   oatgp_status (*predictions)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                               const oat_row_predictions *out);
+  /* The same, all of `at`, and derivatives. N K^2 more for each of v and u. Allocates. */
+  oatgp_status (*prediction_slopes)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                    const oat_row_predictions *at, const oat_row_slopes *out);
   /* The same for other points, from the rows of this device and the knots; the neighbours are the nearest of all rows, whose
    * r is less the mean. What is kept of the rows belongs to the first model that asks. M^2 (K + M / 3) a point. Allocates. */
   oatgp_status (*points_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c, const oat_rows *points,
                                    const oat_row_predictions *out);
+  /* The same, and derivatives, the neighbours being fixed. */
+  oatgp_status (*point_slopes_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                         const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out);
   /* The posterior covariance of such points, n x n: of the errors of these predictions. Allocates. */
   oatgp_status (*joint_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
                                   double *covariance);

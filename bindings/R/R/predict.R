@@ -15,6 +15,22 @@ predict_rows <- function(object, frame, threads = NULL, call = NULL) {
   result
 }
 
+# Derivatives at rows without NA, as an array: rows, inputs, and those of the mean and of the standard error.
+gradient_rows <- function(object, frame, threads = NULL, call = NULL) {
+  x <- frame$x
+  inputs <- model_info(object)$inputs
+  result <- array(NA_real_, c(nrow(x), length(inputs), 2), dimnames = list(rownames(x), inputs, c("fit", "se.fit")))
+  complete <- which(rowSums(is.na(x)) == 0)
+  if (length(complete) > 0) {
+    settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
+    levels <- if (is.null(frame$levels)) model_levels(object) else frame$levels
+    found <- receive(.Call(C_entry_gradient, object$model, list(x = x[complete, , drop = FALSE], levels = levels), settings), call)
+    result[complete, , "fit"] <- found$mean
+    result[complete, , "se.fit"] <- found$se.fit
+  }
+  result
+}
+
 # The effects at rows without NA: the summands of the covariance, less their averages over the rows of the fit or, where the model does not hold
 # them, over these.
 effect_rows <- function(object, x, levels = NULL, threads = NULL, call = NULL) {
@@ -45,7 +61,7 @@ predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
 
 predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", "confidence", "prediction"), level = 0.95,
                           cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL, type = c("response", "terms"),
-                          ...) {
+                          gradient = FALSE, ...) {
   call <- sys.call()
   interval <- match.arg(interval)
   type <- match.arg(type)
@@ -67,8 +83,8 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     rows <- make_frame(new$x, NULL, noise$weights, noise$noise_variance, call = call, levels = new$levels)
   }
   if (type == "terms") {
-    if (interval != "none" || cov) {
-      fail("terms have neither interval nor cov: use se.fit", call = call)
+    if (interval != "none" || cov || gradient) {
+      fail("terms have neither interval nor cov nor gradient: use se.fit", call = call)
     }
     return(predict_terms(object, rows, se.fit, omitted, threads, call))
   }
@@ -80,10 +96,18 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     half <- stats::qnorm((1 + level) / 2) * column(if (interval == "confidence") "latent" else "observation")
     fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
   }
-  if (!se.fit && !cov) {
+  if (!se.fit && !cov && !gradient) {
     return(pad(fit))
   }
   result <- list(fit = pad(fit))
+  if (gradient) {
+    slopes <- gradient_rows(object, rows, threads, call)
+    part <- function(name) {
+      pad(matrix(slopes[, , name], nrow(slopes), ncol(slopes), dimnames = dimnames(slopes)[1:2]))
+    }
+    result$gradient <- part("fit")
+    result$se.gradient <- part("se.fit")
+  }
   if (se.fit) {
     result$se.fit <- pad(column("latent"))
     result$residual.scale <- sigma.oatgp(object)

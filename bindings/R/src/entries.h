@@ -10,6 +10,7 @@ SEXP entry_update(SEXP model, SEXP frame);
 SEXP entry_save(SEXP model, SEXP path);
 SEXP entry_load(SEXP path);
 SEXP entry_predict(SEXP model, SEXP frame, SEXP settings);
+SEXP entry_gradient(SEXP model, SEXP frame, SEXP settings);
 SEXP entry_effects(SEXP model, SEXP frame, SEXP over, SEXP settings);
 SEXP entry_covariance(SEXP model, SEXP frame);
 SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed);

@@ -17,7 +17,7 @@ from ._data import Data
 from ._library import Interrupted, OatgpWarning, lib
 from ._model import Model, cv, fit, objective
 from ._plot import SVG, figures
-from ._results import Certificate, Effects, Evaluation, HeldOut, Prediction, Scores
+from ._results import Certificate, Effects, Evaluation, Gradient, HeldOut, Prediction, Scores
 
 if TYPE_CHECKING:
     from ._regressor import OATGPRegressor as OATGPRegressor
@@ -29,6 +29,7 @@ __all__ = [
     "Data",
     "Effects",
     "Evaluation",
+    "Gradient",
     "HeldOut",
     "Interrupted",
     "Model",

@@ -18,7 +18,7 @@ from ._library import Call, Handle, SettingsStruct, address, check_on_interrupt,
 from ._plot import SVG
 from ._plot import plot as draw_axes
 from ._plot import svg as draw_svg
-from ._results import Certificate, Effects, Evaluation, HeldOut, Prediction, Scores, from_struct
+from ._results import Certificate, Effects, Evaluation, Gradient, HeldOut, Prediction, Scores, from_struct
 from ._settings import OF_FILES, OF_READING, OF_ROWS
 
 if TYPE_CHECKING:
@@ -594,6 +594,28 @@ class Model:
             with Call(threads=threads) as call:
                 call("oatgp_predict_mean", handle, part.handle, address(found[-1]))
         return _join(found)
+
+    def predict_gradient(self, X: Any, *, threads: Optional[int] = None, **reading: Unpack[OfReading]) -> Gradient:
+        """Mean and standard deviation of the function at the rows, and the derivatives of both in each input.
+
+        They are in the data's units, with a column for each of ``inputs``; 0 in a category. With neighbours they are for the neighbours that a
+        row has. ``oatgp predict --gradient`` writes the same; it takes about twice the time of ``predict``.
+
+        >>> import numpy as np
+        >>> x = np.linspace(0, 6, 50)
+        >>> model = fit(x, np.sin(x), knots=8, select="simultaneous")
+        >>> bool(abs(model.predict_gradient([[1.5]]).d_mean[0, 0] - np.cos(1.5)) < 0.02)
+        True
+        """
+        handle, d, found = self._handle, len(self.inputs), []
+        for part in self._parts(X, threads, reading):
+            n = len(part)
+            values = [np.empty(n), np.empty(n), np.empty((n, d)), np.empty((n, d))]
+            room = abi.oatgp_prediction_gradient(*(address(array) for array in values))
+            with Call(threads=threads) as call:
+                call("oatgp_predict_gradient", handle, part.handle, ctypes.byref(room))
+            found.append(values)
+        return Gradient(*(_join([values[j] for values in found]) for j in range(4)))
 
     def _effect_list(self) -> List[Tuple[str, List[int]]]:
         """Name and inputs of each summand of the covariance."""

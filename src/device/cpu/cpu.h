@@ -163,6 +163,10 @@ oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse,
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out);
 oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                  const oat_row_predictions *out);
+oatgp_status oat_cpu_prediction_slopes(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                       const oat_row_predictions *at, const oat_row_slopes *out);
+oatgp_status oat_cpu_point_slopes_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                            const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out);
 oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                       const oat_rows *points, const oat_row_predictions *out);
 oatgp_status oat_cpu_joint_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,

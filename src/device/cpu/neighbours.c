@@ -299,6 +299,14 @@ bool oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
 
 void oat_near_solve(const oat_seat *s, oat_op op, double *x) { oat_solve_left(s->at.l, s->m, op, (oat_view){x, s->m, 1, s->m}, 1); }
 
+/* The factor of a C whose inverse is 0. */
+static void forget_factor(const oat_seat *s) {
+  memset(s->at.l, 0, s->m * s->m * sizeof *s->at.l);
+  for (size_t a = 0; a < s->m; a++) {
+    s->at.l[a * (s->m + 1)] = HUGE_VAL;
+  }
+}
+
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w) {
   const size_t k = j->sparse->k, m = s->m;
   const oat_const_view vj = {s->at.vj, k, m, k};
@@ -316,6 +324,7 @@ double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, dou
     oat_near_solve(s, OAT_TRANSPOSED, b);
   } else {
     memset(b, 0, m * sizeof *b);
+    forget_factor(s);
   }
   memcpy(w, s->v, k * sizeof *w);
   oat_gemv(-1, vj, OAT_PLAIN, b, 1, w);

@@ -62,8 +62,17 @@ void oat_near_c(const oat_near_job *j, const oat_seat *s);
 /* Its factor; false if there is none. */
 bool oat_near_factorise(const oat_near_job *j, const oat_seat *s);
 void oat_near_solve(const oat_seat *s, oat_op op, double *x);
-/* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then. */
+/* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then, and C^-1 is 0 from there on. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w);
+/* A loop over points that are no rows, OAT_NEAR_POINTS of them an item, after their neighbours are in the list (points x most). */
+typedef struct oat_near_pass {
+  const oat_rows *points;
+  uint32_t *list;
+  void (*item)(void *self, size_t lane, size_t item);
+  void *self;
+} oat_near_pass;
+
+oatgp_status oat_near_pass_over(oat_near_job *rows, const double *lb, const oat_near_pass *pass);
 /* What predictions of points are made of: their neighbours among the rows (points x most), b and w (points x K), row after
  * row. */
 typedef struct oat_point_weights {
