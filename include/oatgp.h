@@ -330,10 +330,10 @@ typedef struct oatgp_model_info {
                                             them the model holds its rows */
   size_t parameter_count; /* of a kernel that is an expression; sigma and shape are then NaN, and there are no lengthscales */
   const oatgp_parameter *parameters;
-  const char *likelihood;   /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
-  size_t likelihood_count;  /* of its own parameters */
+  const char *likelihood;  /* "gaussian" or another name of the setting; tau has a meaning with the first alone */
+  size_t likelihood_count; /* of its own parameters */
   const oatgp_parameter *likelihood_parameters;
-  size_t answer_levels;     /* of an ordinal answer; 0 for others */
+  size_t answer_levels;          /* of an ordinal answer; 0 for others */
   const char *kernel_candidates; /* of a fit with kernel auto, a line for each: the kernel, a tab, and the mean negative log density of the
                                   * rows left out; "" for others */
   const char *trials, *exposure; /* names of those columns; "" if there are none */
@@ -358,6 +358,8 @@ OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *
 OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
 OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
 OATGP_API void oatgp_model_free(oatgp_model *model);
+/* The same model again, without a file; of the full GP with its factor, so that nothing is computed. */
+OATGP_API oatgp_status oatgp_model_copy(oatgp_context *ctx, const oatgp_model *model, oatgp_model **out);
 /* The same file in memory, for front ends that keep models in files of their own. */
 OATGP_API oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size);
 OATGP_API oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out);
@@ -416,6 +418,12 @@ typedef struct oatgp_prediction_gradient {
 } oatgp_prediction_gradient;
 OATGP_API oatgp_status oatgp_predict_gradient(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                                               const oatgp_prediction_gradient *out);
+/* Predictions as if further rows were known, which exist in thought alone: the posterior of f given `given`, which has a target and may have
+ * weights and noise variances. The model is not copied and does not change; its parameters and its mean stay as they are. Of a sparse model
+ * it is the posterior of the model that is conditioned, as exactly as that of the full GP. O(rows x knots (knots + given)) and given^3.
+ * A model with neighbours, or with a likelihood that is not Gaussian, is refused. */
+OATGP_API oatgp_status oatgp_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
+                                           const oatgp_prediction_sd *out);
 /* Joint covariance of f at the rows, n x n; with neighbours, that of the errors of their predictions. It is refused where the
  * target's unit is so small or large that its square is not a number. */
 OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
@@ -525,10 +533,15 @@ OATGP_API oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, cons
 OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                    const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores);
 
-/* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
- * estimated mean and objective included (a mean that was that of the fit's targets stays). A model with neighbours puts the new rows last
- * and makes the sums of all rows again. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
+/* Takes further rows into a model at its parameters, knots and scaling: the model is then that of all rows, estimated mean and objective
+ * included (a mean that was that of the fit's targets stays). A sparse model adds them to its sums in O(rows x knots^2). The full GP puts them
+ * behind the rows that it has, in O(n^2) a row: its factor grows. A model with neighbours puts them last, too, and makes the sums of all rows
+ * again. Its leave-one-out scores are no longer known. A failure leaves it as it was. The full GP with a likelihood that is not Gaussian is
+ * refused. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
+/* Takes rows out of the full GP again: their numbers, from 0, in the order in which it took them in. O(n^2) a row. What is said above holds. A
+ * sparse model is refused: it does not hold its rows. */
+OATGP_API oatgp_status oatgp_model_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t count, const size_t *rows);
 /* Fits on from a model: data are all rows, old and new. What the model is (approx, neighbours, kernel, mean, scaling, jitter, what is
  * fixed) comes from the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
  * memory and block are used. Knots move, unless they were selected as fixed or by variance and not refined. */

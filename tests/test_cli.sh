@@ -550,7 +550,11 @@ works "update --refit" update old.oatgp new.csv --refit --data old.csv --optimiz
 check "the objective rose" awk -v a="$(json objective)" -v b="$updated" 'BEGIN { exit !(a > b) }'
 check "leave-one-out scores are known" test "$(json loo_rmse)" != null
 works "fit the full GP to old rows" fit old.csv --target y $quick --approx full -o oldfull.oatgp
-refuses 1 "the full GP has no sums" update oldfull.oatgp new.csv -o x2.oatgp
+works "update of the full GP" update oldfull.oatgp new.csv --json -o grown.oatgp
+check "all rows of the grown GP" test "$(json n)" = 80
+grown=$(json objective)
+works "a refit of it without iterations" update oldfull.oatgp new.csv --refit --data old.csv --max-iter 0 --json -o x2.oatgp
+near "$grown" "$(json objective)" 1e-8 "the objective of the grown GP"
 works "update --refit of the full GP" update oldfull.oatgp new.csv --refit --data old.csv --max-iter 5 --json -o x2.oatgp
 check "all rows of the full GP" test "$(json n)" = 80
 refuses 2 "update needs -o FILE" update old.oatgp new.csv

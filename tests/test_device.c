@@ -354,6 +354,45 @@ static void state_joint(world *w, result *out) {
   free(u);
 }
 
+/* With more points than a panel has; with the residual and without, and without LB. */
+static oatgp_status compute_joint_with(world *w, oat_device *device, result *out) {
+  static double covariance[ROWS * CANDIDATES];
+  const oat_rows points = {.n = CANDIDATES, .d = INPUTS, .x = w->candidates};
+  oatgp_status status = OATGP_OK;
+  TRY(device->table->joint_with(device, &w->sparse, w->lb, OAT_RESIDUAL_FULL, &points, covariance));
+  put(out, LENGTH(covariance), covariance);
+  TRY(device->table->joint_with(device, &w->sparse, w->lb, OAT_RESIDUAL_DIAGONAL, &points, covariance));
+  put(out, LENGTH(covariance), covariance);
+  TRY(device->table->joint_with(device, &w->sparse, NULL, OAT_RESIDUAL_FULL, &points, covariance));
+  put(out, LENGTH(covariance), covariance);
+done:
+  return status;
+}
+
+static void state_joint_with(world *w, result *out) {
+  const oat_points x = {w->p.x, ROWS, ROWS}, points = {w->candidates, CANDIDATES, CANDIDATES};
+  real *k = dense_cross(&w->sparse.cov, x, points), *v = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), points),
+       *u = dense_new(KNOTS, CANDIDATES), *rows = dense_new(KNOTS, ROWS);
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    forward(KNOTS, w->l, v + i * KNOTS);
+    memcpy(u + i * KNOTS, v + i * KNOTS, KNOTS * sizeof *u);
+    forward(KNOTS, w->lb, u + i * KNOTS);
+  }
+  for (size_t i = 0; i < ROWS; i++) {
+    u_of(w, i, rows + i * KNOTS);
+  }
+  for (size_t i = 0; i < 3 * ROWS * CANDIDATES; i++) {
+    const size_t kind = i / (ROWS * CANDIDATES), at = i % (ROWS * CANDIDATES), row = at % ROWS, point = at / ROWS;
+    const real left = k[at] - dense_dot(KNOTS, v_of(w, row), v + point * KNOTS),
+               explained = dense_dot(KNOTS, rows + row * KNOTS, u + point * KNOTS);
+    put_one(out, (kind != 1 ? left : 0) + (kind != 2 ? explained : 0));
+  }
+  real *const blocks[] = {k, v, u, rows};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+}
+
 /* ---- predictions with their derivatives ------------------------------------------------------------------------- */
 
 /* Which variance: with LB and the residual, without the residual, without LB. */
@@ -438,10 +477,15 @@ static void state_slopes(world *w, result *out) {
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static operation operations[] = {
-    {"sums", compute_sums, state_sums},    {"gradient sums", compute_gradient, state_gradient},
-    {"gains", compute_gains, state_gains}, {"predictions", compute_predictions, state_predictions},
-    {"means", compute_means, state_means}, {"left out", compute_left_out, state_left_out},
-    {"joint", compute_joint, state_joint}, {"prediction slopes", compute_slopes, state_slopes, .any_alpha = true},
+    {"sums", compute_sums, state_sums},
+    {"gradient sums", compute_gradient, state_gradient},
+    {"gains", compute_gains, state_gains},
+    {"predictions", compute_predictions, state_predictions},
+    {"means", compute_means, state_means},
+    {"left out", compute_left_out, state_left_out},
+    {"joint", compute_joint, state_joint},
+    {"joint with", compute_joint_with, state_joint_with, .any_alpha = true},
+    {"prediction slopes", compute_slopes, state_slopes, .any_alpha = true},
 };
 
 /* The groups are the configured blocks, the last one with fewer rows. */

@@ -37,6 +37,13 @@ oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model 
   return oat_model_read(ctx, path, out);
 }
 
+oatgp_status oatgp_model_copy(oatgp_context *ctx, const oatgp_model *model, oatgp_model **out) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(model == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the model and the place of its copy must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_model_copy(ctx, model, out);
+}
+
 oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size) {
   oat_bytes file = {0};
   OAT_NEED_CONTEXT(ctx);
@@ -85,6 +92,15 @@ oatgp_status oatgp_predict_gradient(oatgp_context *ctx, const oatgp_model *model
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, out));
   return oat_predict_gradient(ctx, model, data, out);
+}
+
+oatgp_status oatgp_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
+                                 const oatgp_prediction_sd *out) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, out));
+  REFUSE_IF(given == NULL || given->y == NULL, ctx, given == NULL ? OATGP_ARGUMENT : OATGP_DATA,
+            given == NULL ? "the rows that are given must not be NULL" : "the rows that are given have no target");
+  return oat_predict_given(ctx, model, data, given, out);
 }
 
 oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {

@@ -136,14 +136,14 @@ typedef struct oat_row_slopes {
 
 /* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
 typedef struct oat_left_out {
-  const double *lb;          /* factor of B */
-  const double *c;           /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
-  size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
-  const double *coefficient; /* p */
-  const oat_gls *gls;        /* their normal equations; NULL for one column */
-  bool explained;            /* the variance has what the knots explain alone (dic) */
+  const double *lb;             /* factor of B */
+  const double *c;              /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
+  size_t columns;               /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
+  const double *coefficient;    /* p */
+  const oat_gls *gls;           /* their normal equations; NULL for one column */
+  bool explained;               /* the variance has what the knots explain alone (dic) */
   const oat_response *response; /* of rows with answers, whose densities are those of the answers; NULL for Gaussian ones */
-  double *error;             /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
+  double *error;                /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
   double *variance;
   double density;           /* sums: of the log densities */
   double squares, products; /* sum w r^2; sum w r times what the model makes of r */
@@ -209,6 +209,16 @@ typedef struct oat_exact_rows {
   double *solved;    /* n x (1 + p): S^-1 R */
   double *precision; /* n: the diagonal of S^-1 */
 } oat_exact_rows;
+
+/* The factor of S = K + diag, of whose first rows it is known; and what follows from it for all rows. */
+typedef struct oat_grown_factor {
+  size_t known;         /* rows; 0: none */
+  const double *before; /* known x known: their factor; NULL if all are known and l has it */
+  double *l;            /* n x n, with 0 above the diagonal from the beginning */
+  double *solved;       /* n x (1 + p): L^-1 R */
+  double *gram;         /* (1 + p) x (1 + p): R^T S^-1 R */
+  size_t pivot;         /* as of exact_sums */
+} oat_grown_factor;
 
 /* ---- the system behind the exact evidence ------------------------------------------------------------------------ */
 
@@ -320,6 +330,10 @@ struct oat_device_table {
   /* The posterior covariance of the rows, n x n; lb NULL for the full GP. Allocates. */
   oatgp_status (*joint)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
 
+  /* The posterior covariance of the rows with other points, which are none of them: n x points. Allocates. K^2 a row and a point. */
+  oatgp_status (*joint_with)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, const oat_rows *points,
+                             double *covariance);
+
   /* The exact GP, in one n x n matrix that stays in the device. OATGP_NUMERIC (no sentence is stored): there is a pivot
    * that is not positive. N^3 / 3. */
   oatgp_status (*exact_sums)(oat_device *device, const oat_exact *exact, oat_exact_sums *out);
@@ -332,6 +346,8 @@ struct oat_device_table {
   oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, const oat_response *response, double *density);
   /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
   oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+  /* The same where b of the rows, the last ones, are new. Allocates. N^2 (b + 1 + p) + b^3 / 3. */
+  oatgp_status (*factor_more)(oat_device *device, const oat_covariance *cov, const double *diagonal, oat_grown_factor *out);
   /* From such a factor. Allocates. N^3. */
   oatgp_status (*exact_rows)(oat_device *device, const double *l, const oat_exact_rows *out);
 

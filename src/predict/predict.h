@@ -10,6 +10,9 @@ oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const 
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
 oatgp_status oat_predict_gradient(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                                   const oatgp_prediction_gradient *out);
+/* As if the rows `given`, which have a target, were known, too: at the model's parameters and mean. */
+oatgp_status oat_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
+                               const oatgp_prediction_sd *out);
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples);

@@ -78,7 +78,9 @@ SEXP entry_refit(SEXP model, SEXP frame, SEXP settings, SEXP progress) {
 }
 
 static oatgp_status update_work(job *j, SEXP *value) {
-  NEED(copy_model(j, j->argument[0]));
+  const oatgp_model *model = NULL;
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(oatgp_model_copy(j->ctx, model, &j->model));
   NEED(data_from_frame(j, j->argument[1], &j->data));
   NEED(oatgp_update(j->ctx, j->model, j->data));
   return hand_over_model(j, value);

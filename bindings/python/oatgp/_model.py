@@ -556,7 +556,14 @@ class Model:
             yield part
 
     def predict(
-        self, X: Any, *, interval: float = 0.95, latent: bool = False, threads: Optional[int] = None, **reading: Unpack[OfReading]
+        self,
+        X: Any,
+        *,
+        interval: float = 0.95,
+        latent: bool = False,
+        given: Optional[Tuple[Any, Any]] = None,
+        threads: Optional[int] = None,
+        **reading: Unpack[OfReading],
     ) -> Prediction:
         """Mean, standard deviations and the bounds of an interval for each row, as ``oatgp predict`` writes them.
 
@@ -569,6 +576,8 @@ class Model:
             Probability of the interval.
         latent : bool
             The interval is for the function, without the noise.
+        given : (inputs, targets), optional
+            Rows that exist in thought alone: predictions are made as if they were known, at the model's parameters and mean.
         **reading
             Of a file: ``header`` and ``missing``.
         """
@@ -576,11 +585,15 @@ class Model:
             raise ValueError(f"interval is {interval!r} but must be a number above 0 and below 1")
         width = lib.oatgp_normal_quantile((1 - interval) / 2)
         handle, found = self._handle, []
+        known = None if given is None else self._rows(given[0], given[1], {}, threads=threads)
         for part in self._parts(X, threads, reading):
             columns = [np.empty(len(part)) for _ in range(3)]
             room = abi.oatgp_prediction_sd(*(address(column) for column in columns))
             with Call(threads=threads) as call:
-                call("oatgp_predict_sd", handle, part.handle, ctypes.byref(room))
+                if known is None:
+                    call("oatgp_predict_sd", handle, part.handle, ctypes.byref(room))
+                else:
+                    call("oatgp_predict_given", handle, part.handle, known.handle, ctypes.byref(room))
             found.append(columns)
         mean, sd_latent, sd = (_join([columns[j] for columns in found]) for j in range(3))
         half = -width * (sd_latent if latent else sd)
@@ -745,15 +758,41 @@ class Model:
     def update(self, X: Any, y: Any = None, *, threads: Optional[int] = None, **rows: Unpack[OfRows]) -> "Model":
         """Takes in further rows at the model's parameters and knots, without the old ones; returns the model itself.
 
-        A model with neighbours puts them last. Arrays may be larger than the memory. A failure leaves the model as it was.
+        The full GP, whose factor grows, and a model with neighbours put them last. Arrays may be larger than the memory. A failure leaves the model as it was.
         """
         with self._updating:  # one after the other; whoever predicts in another thread has the old one until the end
-            clone = self._from_bytes(self._to_bytes(), self.trace)
+            clone = self._copy()
             for data in self._new_rows(X, y, rows, threads):
                 with Call(threads=threads) as call:
-                    call("oatgp_update", clone._handle, data.handle)
-            self._handle = clone._handle
+                    call("oatgp_update", clone, data.handle)
+            self._handle = clone
         return self
+
+    def remove(self, rows: Any, *, threads: Optional[int] = None) -> "Model":
+        """Takes rows out of the full GP: their numbers, from 0, in the order in which it took them in; returns the model itself.
+
+        >>> import numpy as np
+        >>> x = np.linspace(0, 6, 30)
+        >>> model = fit(x, np.sin(x), approx="full")
+        >>> model.update([[6.5]], [np.sin(6.5)]).remove([0, 1]).n
+        29
+        """
+        numbers = np.ascontiguousarray(np.atleast_1d(rows), dtype=np.int64)
+        if (numbers < 0).any():
+            raise ValueError(f"row {int(numbers.min())} is asked for, and rows are numbered from 0")
+        places = numbers.astype(np.uintp)
+        with self._updating:
+            clone = self._copy()
+            with Call(threads=threads) as call:
+                call("oatgp_model_remove_rows", clone, len(places), places.ctypes.data)
+            self._handle = clone
+        return self
+
+    def _copy(self) -> Handle:
+        handle = Handle("model")
+        with Call() as call:
+            call("oatgp_model_copy", self._handle, handle.out)
+        return handle
 
     def _new_rows(self, X: Any, y: Any, rows: Mapping[str, Any], threads: Optional[int]) -> Iterator[Data]:
         if isinstance(X, Data) or is_path(X):

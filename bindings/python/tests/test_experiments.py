@@ -29,3 +29,35 @@ def test_derivatives_of_names(waves):
     frame = pandas.DataFrame(X, columns=["a", "b"])
     model = oatgp.fit(frame, y, **FEW)
     assert (model.predict_gradient(frame[["b", "a"]]).d_mean == model.predict_gradient(X).d_mean).all()
+
+
+def test_the_full_gp_grows_and_shrinks(waves):
+    X, y = waves
+    model = oatgp.fit(X[:80], y[:80], **FEW)
+    whole = model.refit(X, y, max_iter=0)
+    grown = model.update(X[80:100], y[80:100]).update(X[100:], y[100:])
+    assert grown is model and model.n == len(y)
+    assert np.allclose(model.predict(X).mean, whole.predict(X).mean, atol=1e-10)
+    assert np.allclose(model.predict(X).sd, whole.predict(X).sd, atol=1e-10)
+    assert abs(model.objective - whole.objective) < 1e-8
+    model.remove(range(80, len(y)))
+    assert model.n == 80 and np.allclose(model.predict(X).mean, whole.remove(np.arange(80, len(y))).predict(X).mean, atol=1e-9)
+    with pytest.raises(ValueError, match="row 80 is asked for"):
+        model.remove(80)
+    with pytest.raises(ValueError, match="numbered from 0"):
+        model.remove([-1])
+    with pytest.raises(ValueError, match="does not hold its rows"):
+        oatgp.fit(X, y, knots=6, select="simultaneous", max_iter=2).remove(0)
+    assert model.n == 80
+
+
+def test_rows_in_thought(waves):
+    X, y = waves
+    model = oatgp.fit(X[:100], y[:100], **FEW)
+    before = model.predict(X)
+    found = model.predict(X, given=(X[100:], y[100:]))
+    assert (model.predict(X).mean == before.mean).all() and model.n == 100
+    model.update(X[100:], y[100:])
+    after = model.predict(X)
+    assert np.allclose(found.mean, after.mean, atol=1e-9) and np.allclose(found.upper, after.upper, atol=1e-9)
+    assert (found.sd_latent < before.sd_latent + 1e-12).all()
