@@ -431,6 +431,21 @@ OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
                                              uint64_t seed, double *samples);
 
+/* Functions drawn from the posterior of f, which can be evaluated anywhere: the same function at all rows of all calls, whereas
+ * oatgp_predict_samples has values at the rows of one call. Over many draws they have the mean and the covariance of the posterior (of fic the
+ * variances: what the knots leave of the prior is not white, but a function, too). Waves stand for the prior, so that the kernel needs a
+ * spectral form: those of the list, and expressions of se, matern*, rq, periodic, cosine and constant; others are refused, and so are models
+ * with neighbours. Function number i is the same for any count. The functions stay as they are when the model takes rows in; the model must
+ * live as long as they do. */
+typedef struct oatgp_function oatgp_function;
+OATGP_API oatgp_status oatgp_function_create(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed,
+                                             oatgp_function **out);
+/* values: those of one function at all rows after those of the other; gradient: the same with a derivative in each input of the model for
+ * each row, in the data's units. Either may be NULL. */
+OATGP_API oatgp_status oatgp_function_evaluate(oatgp_context *ctx, const oatgp_function *function, const oatgp_data *data, double *values,
+                                               double *gradient);
+OATGP_API void oatgp_function_free(oatgp_function *function);
+
 /* ---- answers: predictions of y for any likelihood --------------------------------------------------------------- */
 
 /* With a likelihood other than the Gaussian, everything above is of the latent f, without the logarithm of an exposure, and has no noise:

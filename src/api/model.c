@@ -116,6 +116,21 @@ oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model,
   return oat_predict_samples(ctx, model, data, count, seed, samples);
 }
 
+oatgp_status oatgp_function_create(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed, oatgp_function **out) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(model == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the model and the place of the functions must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_functions_draw(ctx, model, count, seed, out);
+}
+
+oatgp_status oatgp_function_evaluate(oatgp_context *ctx, const oatgp_function *function, const oatgp_data *data, double *values,
+                                     double *gradient) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(function == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the functions and the data must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_functions_evaluate(ctx, function, data, values, gradient);
+}
+
 int oatgp_effect_at(const oatgp_model *model, size_t index, oatgp_effect *out) {
   if (model == NULL || out == NULL || index >= model->effect_count) {
     return 0;

@@ -16,6 +16,9 @@ oatgp_status oat_predict_given(oatgp_context *ctx, const oatgp_model *model, con
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples);
+/* Functions of the posterior; the count is in them. */
+oatgp_status oat_functions_draw(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed, oatgp_function **out);
+oatgp_status oat_functions_evaluate(oatgp_context *ctx, const oatgp_function *f, const oatgp_data *data, double *values, double *gradient);
 /* Which effects, and where: from `first` on `count` of them. */
 typedef struct oat_effects_of {
   const oatgp_data *data, *over; /* over: NULL for data */

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._data import Data
 from ._library import Interrupted, OatgpWarning, lib
-from ._model import Model, cv, fit, objective
+from ._model import Functions, Model, cv, fit, objective
 from ._plot import SVG, figures
 from ._results import Certificate, Effects, Evaluation, Gradient, HeldOut, Prediction, Scores
 
@@ -29,6 +29,7 @@ __all__ = [
     "Data",
     "Effects",
     "Evaluation",
+    "Functions",
     "Gradient",
     "HeldOut",
     "Interrupted",

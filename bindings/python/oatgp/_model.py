@@ -670,6 +670,23 @@ class Model:
             call("oatgp_predict_covariance", self._handle, data.handle, address(covariance))
         return covariance
 
+    def functions(self, count: int = 1, *, seed: int = 1) -> "Functions":
+        """Functions drawn from the posterior, which can be evaluated anywhere: the same ones at all rows of all calls.
+
+        The kernel needs a spectral form: those with a name, and expressions of se, matern, rq, periodic, cosine and constant. The functions stay
+        as they are when the model is updated.
+
+        >>> import numpy as np
+        >>> x = np.linspace(0, 6, 30)
+        >>> model = fit(x, np.sin(x) + 0.1 * np.cos(40 * x), approx="full")
+        >>> draws = model.functions(3, seed=1)
+        >>> draws([[1.0], [2.0]]).shape, draws.gradient([[1.0]]).shape
+        ((3, 2), (3, 1, 1))
+        >>> bool(np.allclose(draws([[1.0], [2.0]])[:, 1], draws([[2.0]])[:, 0]))
+        True
+        """
+        return Functions._draw(self, int(count), int(seed))
+
     def sample(self, X: Any, count: int = 1, *, seed: int = 1, **reading: Unpack[OfReading]) -> Array:
         """Joint draws of the function at the rows, one a row of the result."""
         (data,) = self._parts(X, 1, reading, sys.maxsize)
@@ -773,8 +790,8 @@ class Model:
 
         >>> import numpy as np
         >>> x = np.linspace(0, 6, 30)
-        >>> model = fit(x, np.sin(x), approx="full")
-        >>> model.update([[6.5]], [np.sin(6.5)]).remove([0, 1]).n
+        >>> model = fit(x, np.sin(x) + 0.1 * np.cos(40 * x), approx="full")
+        >>> model.update([[6.5]], [0.2]).remove([0, 1]).n
         29
         """
         numbers = np.ascontiguousarray(np.atleast_1d(rows), dtype=np.int64)
@@ -888,6 +905,47 @@ class Model:
         left = "style='text-align:left'"
         rows = "".join(f"<tr><th {left}>{name}</th><td {left}>{html.escape(value)}</td></tr>" for name, value in self._summary().items())
         return f"<table><caption>oatgp model{' of ' + html.escape(self.target) if self.target else ''}</caption>{rows}</table>"
+
+
+class Functions:
+    """Functions drawn from the posterior of a model (``Model.functions``)."""
+
+    _model: Model  # a copy of the handle, which lives as long as the functions
+    _handle: Handle
+    #: How many there are.
+    count: int
+
+    def __init__(self) -> None:
+        raise TypeError("functions are made by Model.functions")
+
+    @classmethod
+    def _draw(cls, model: Model, count: int, seed: int) -> "Functions":
+        drawn = cls.__new__(cls)
+        drawn._model, drawn._handle, drawn.count = Model._of(model._handle, []), Handle("function"), count
+        with Call() as call:
+            call("oatgp_function_create", model._handle, count, seed, drawn._handle.out)
+        return drawn
+
+    def __len__(self) -> int:
+        return self.count
+
+    def _evaluate(self, X: Any, threads: Optional[int], width: int) -> Array:
+        found = []
+        for part in self._model._parts(X, threads, {}):
+            n = len(part)
+            room = np.empty((self.count, n, width) if width else (self.count, n))
+            with Call(threads=threads) as call:
+                call("oatgp_function_evaluate", self._handle, part.handle, None if width else address(room), address(room) if width else None)
+            found.append(room)
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+
+    def __call__(self, X: Any, *, threads: Optional[int] = None) -> Array:
+        """Values at the rows, one function a row of the result."""
+        return self._evaluate(X, threads, 0)
+
+    def gradient(self, X: Any, *, threads: Optional[int] = None) -> Array:
+        """Derivatives in each input of the model, in the data's units: functions x rows x inputs."""
+        return self._evaluate(X, threads, len(self._model.inputs))
 
 
 def _join(parts: List[Array]) -> Array:

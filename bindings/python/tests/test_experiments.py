@@ -61,3 +61,33 @@ def test_rows_in_thought(waves):
     after = model.predict(X)
     assert np.allclose(found.mean, after.mean, atol=1e-9) and np.allclose(found.upper, after.upper, atol=1e-9)
     assert (found.sd_latent < before.sd_latent + 1e-12).all()
+
+
+def test_functions_are_the_posterior(waves):
+    X, y = waves
+    for settings in (FEW, {"knots": 6, "select": "simultaneous", "max_iter": 5}):
+        model = oatgp.fit(X, y, **settings)
+        at = X[:5] * 1.3
+        draws = model.functions(4000, seed=2)
+        values, expected = draws(at), model.predict(at)
+        assert len(draws) == 4000 and values.shape == (4000, 5)
+        assert (np.abs(values.mean(axis=0) - expected.mean) < 6 * expected.sd_latent / np.sqrt(4000)).all()
+        assert np.allclose(np.cov(values.T), model.covariance(at), atol=0.15 * expected.sd_latent.max() ** 2)
+
+
+def test_functions_are_the_same_everywhere(waves):
+    X, y = waves
+    model = oatgp.fit(X, y, **FEW)
+    draws = model.functions(3, seed=4)
+    values = draws(X)
+    model.update(X[:3] + 5, y[:3])
+    assert np.allclose(draws(X[::-1])[:, ::-1], values, atol=1e-10)
+    step = np.array([1e-5, 0])
+    slopes = (draws(X + step) - draws(X - step)) / 2e-5
+    assert np.allclose(draws.gradient(X)[:, :, 0], slopes, atol=1e-5 * np.abs(slopes).max())
+    del model
+    assert np.allclose(draws(X), values, atol=1e-10)
+    with pytest.raises(TypeError, match="Model.functions"):
+        oatgp.Functions()
+    with pytest.raises(ValueError, match="linear has no spectral form"):
+        oatgp.fit(X, y, kernel="se(x1) + linear(x2)", **FEW).functions()
