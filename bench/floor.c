@@ -6,8 +6,8 @@
  *
  * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
- * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--kernel KERNEL] [--noise NOISE]. A line is printed when
- * it has been measured. Noise: plain; known, where each row has a known variance besides; known-alone, where the gradient goes without tau. */
+ * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--approx MODEL] [--kernel KERNEL] [--noise NOISE]. A
+ * line is printed when it has been measured. Noise: plain; known, where each row has a known variance besides; known-alone, where the gradient goes without tau. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const shape shapes_of_all_models[] = {{4784, 80, 4}, {20000, 200, 8}};
 /* The first is measured for every shape, in all respects. */
 static const struct {
   const char *approx, *kernel;
-} models[] = {{"vfe", "se-ard"}, {"fitc", "se-ard"}, {"dtc", "se-ard"}, {"vfe", "matern52-ard"}, {"vfe", "rq-ard"}};
+} models[] = {{"vfe", "se-ard"}, {"fitc", "se-ard"}, {"dtc", "se-ard"}, {"tvfe", "se-ard"}, {"vfe", "matern52-ard"}, {"vfe", "rq-ard"}};
 
 static const int thread_counts[] = {1, 2}; /* of the first model; the others take the first count */
 
@@ -54,6 +54,7 @@ typedef struct options {
   double seconds;     /* that a line takes, if the least number of rounds does not take longer */
   shape only;         /* n is 0: all */
   const char *what;   /* or NULL */
+  const char *approx; /* or NULL: those of the models */
   const char *kernel; /* or NULL: those of the models; such as "se(x1) + se(x2)" */
   int threads;        /* or 0 */
   subject_noise noise;
@@ -65,6 +66,10 @@ static bool read_value(options *o, const char *name, const char *value) {
     shape *s = &o->only;
     const int read = sscanf(value, "%zu,%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &s->m, &rest);
     return (read == 3 || read == 4) && s->d > 0 && s->k > 0 && s->k <= s->n && s->m < s->n;
+  }
+  if (strcmp(name, "--approx") == 0) {
+    o->approx = value;
+    return oat_approx_find(value) != NULL && oat_approx_find(value)->sparse;
   }
   if (strcmp(name, "--kernel") == 0) {
     o->kernel = value;
@@ -200,11 +205,15 @@ static bool has_all_models(shape s) {
 }
 
 static void measure_shape(shape s, const options *o) {
-  for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && has_all_models(s))); i++) {
+  for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && o->approx == NULL && has_all_models(s))); i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
-      const subject_choice choice = {s, s.m > 0 ? "fitc" : models[i].approx, o->kernel != NULL ? o->kernel : models[i].kernel,
-                                     o->threads > 0 ? o->threads : thread_counts[j], o->noise};
+      const subject_choice choice = {s,
+                                     s.m > 0             ? "fitc"
+                                     : o->approx != NULL ? o->approx
+                                                         : models[i].approx,
+                                     o->kernel != NULL ? o->kernel : models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j],
+                                     o->noise};
       measure_model(&choice, i == 0 && s.m == 0, o);
     }
   }
@@ -213,10 +222,10 @@ static void measure_shape(shape s, const options *o) {
 int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
-    fprintf(
-        stderr,
-        "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--kernel KERNEL] "
-        "[--noise plain|known|known-alone]\n");
+    fprintf(stderr,
+            "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--approx MODEL] "
+            "[--kernel "
+            "KERNEL] [--noise plain|known|known-alone]\n");
     return 2;
   }
   if (!o.json) {

@@ -93,7 +93,7 @@ const cli_verb cli_certify = {
         "DATA are the rows that MODEL was fitted to. Bounds from both sides of the log evidence that the exact GP with the model's "
         "parameters has there: elbo <= lower <= log evidence <= upper. The KL divergence of the sparse posterior from the exact one is at "
         "most upper - elbo nats. Each iteration takes time in proportion to the square of the rows, which is said before, and leaves "
-        "valid bounds: Ctrl-C prints those so far and exits with 3.",
+        "valid bounds: Ctrl-C prints those so far and exits with 3. Models with a likelihood other than the Gaussian have no such bounds.",
     .example =
         "  oatgp certify model.oatgp train.csv\n"
         "  oatgp certify model.oatgp train.csv --time-limit 60 --threads 4 --json",

@@ -1,5 +1,7 @@
 /* oatgp cv: cross-validation with a fit for every fold. A first signal ends it with the folds that are done. */
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "heldout.h"
 #include "signals.h"
@@ -34,14 +36,41 @@ static void put_fold(watch *w, const oatgp_fold *fold, const oatgp_model_info *i
   }
 }
 
-static void print_line(const char *name, size_t knots, const oatgp_scores *s, double seconds) {
+/* The five columns of scores in the table, by the likelihood. */
+typedef struct score_column {
+  const char *name;
+  size_t place; /* in oatgp_scores */
+} score_column;
+
+#define SCORE(name) \
+  { #name, offsetof(oatgp_scores, name) }
+enum { SCORES = 5 };
+
+static const score_column *columns_for(const char *likelihood) {
+  static const score_column gaussian[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(srmse), SCORE(coverage95)};
+  static const score_column classes[SCORES] = {SCORE(log_loss), SCORE(brier), SCORE(accuracy), SCORE(auc), SCORE(deviance)};
+  static const score_column levels[SCORES] = {SCORE(mean_nlp), SCORE(accuracy), SCORE(rmse), SCORE(deviance), SCORE(coverage95)};
+  static const score_column others[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(deviance), SCORE(coverage95)};
+  return strcmp(likelihood, "gaussian") == 0        ? gaussian
+         : strncmp(likelihood, "bernoulli", 9) == 0 ? classes
+         : strcmp(likelihood, "ordinal") == 0       ? levels
+                                                    : others;
+}
+
+static void print_line(const watch *w, const char *name, size_t knots, const oatgp_scores *s, double seconds) {
+  const score_column *columns = columns_for(w->c->settings.likelihood);
   printf("%-8s%8zu", name, s->n);
   if (knots > 0) {
     printf("%8zu", knots);
   } else {
     printf("%8s", "");
   }
-  printf("%12.5g%12.5g%12.5g%12.5g%12.4g%10.2f\n", s->mean_nlp, s->mnlp, s->rmse, s->srmse, s->coverage95, seconds);
+  for (size_t i = 0; i < SCORES; i++) {
+    double value;
+    memcpy(&value, (const char *)s + columns[i].place, sizeof value);
+    printf("%12.*g", strncmp(columns[i].name, "coverage", 8) == 0 ? 4 : 5, value);
+  }
+  printf("%10.2f\n", seconds);
 }
 
 static int hear_fold(void *user, const oatgp_fold *fold) {
@@ -57,7 +86,7 @@ static int hear_fold(void *user, const oatgp_fold *fold) {
   } else if (w->table) {
     cli_clear_line(w->c);
     snprintf(name, sizeof name, "%zu", fold->number);
-    print_line(name, info.knots, &fold->scores, info.seconds);
+    print_line(w, name, info.knots, &fold->scores, info.seconds);
     fflush(stdout);
   }
   return cli_signals_caught() != 0;
@@ -67,7 +96,7 @@ static oatgp_status print_total(watch *w, const oatgp_scores *scores) {
   if (!w->c->options.json) {
     if (w->table) {
       cli_clear_line(w->c);
-      print_line("all", 0, scores, cli_progress_seconds(w->c));
+      print_line(w, "all", 0, scores, cli_progress_seconds(w->c));
     }
     return OATGP_OK;
   }
@@ -84,7 +113,12 @@ static void begin(watch *w) {
   w->folds = c->options.json ? cJSON_CreateArray() : NULL;
   w->table = !cli_held_out_alone(c) && !c->options.json;
   if (w->table) {
-    printf("%-8s%8s%8s%12s%12s%12s%12s%12s%10s\n", "fold", "rows", "knots", "mean_nlp", "mnlp", "rmse", "srmse", "coverage95", "seconds");
+    const score_column *columns = columns_for(c->settings.likelihood);
+    printf("%-8s%8s%8s", "fold", "rows", "knots");
+    for (size_t i = 0; i < SCORES; i++) {
+      printf("%12s", columns[i].name);
+    }
+    printf("%10s\n", "seconds");
   }
   cli_signals_catch(1);
   cli_progress_fold(c, 1);

@@ -14,6 +14,10 @@ typedef struct report {
   oatgp_model_info info;
 } report;
 
+static bool is_gaussian(const oatgp_model_info *info) { return strcmp(info->likelihood, "gaussian") == 0; }
+
+static bool is_bernoulli(const oatgp_model_info *info) { return strncmp(info->likelihood, "bernoulli", 9) == 0; }
+
 static bool has_shape(const oatgp_model_info *info) { return oatgp_kernel_has(info->kernel, "shape") != 0; }
 
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
@@ -97,26 +101,39 @@ static void put_levels(cli_json *json, const report *r) {
 }
 
 /* The classes of the target in their order; not there if it holds numbers. */
-static void put_target_levels(cli_json *json, const report *r) {
+static void put_classes(cli_json *json, const report *r) {
   const size_t count = oatgp_model_target_level_count(r->model);
   cJSON *levels = count > 0 ? cJSON_CreateArray() : NULL;
   for (size_t i = 0; i < count; i++) {
     levels = add_text(levels, oatgp_model_target_level(r->model, i));
   }
   if (count > 0) {
-    cli_json_item(json, "target_levels", levels);
+    cli_json_item(json, "classes", levels);
+  }
+}
+
+/* Gaussian answers have noise, others a likelihood with parameters of its own. */
+static void put_likelihood(cli_json *json, const oatgp_model_info *info) {
+  if (is_gaussian(info)) {
+    cli_json_number(json, "tau", info->tau);
+    return;
+  }
+  cli_json_text(json, "likelihood", info->likelihood);
+  cli_json_likelihood(json, info->likelihood_count, info->likelihood_parameters);
+  if (info->answer_levels > 0) {
+    cli_json_whole(json, "answer_levels", (int64_t)info->answer_levels);
   }
 }
 
 static void put_parameters(cli_json *json, const oatgp_model_info *info) {
   if (info->parameter_count > 0) {
     cli_json_parameters(json, info->parameter_count, info->parameters);
-    cli_json_number(json, "tau", info->tau);
+    put_likelihood(json, info);
     return;
   }
   cli_json_number(json, "sigma", info->sigma);
   cli_json_numbers(json, "lengthscales", info->lengthscale_count, info->lengthscales);
-  cli_json_number(json, "tau", info->tau);
+  put_likelihood(json, info);
   if (has_shape(info)) {
     cli_json_number(json, "shape", info->shape);
   }
@@ -135,7 +152,7 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_item(json, "inputs", input_names(r));
   put_levels(json, r);
   cli_json_text(json, "target", info->target);
-  put_target_levels(json, r);
+  put_classes(json, r);
   cli_json_whole(json, "knots", (int64_t)info->knots);
   cli_json_whole(json, "neighbours", (int64_t)info->neighbours);
   cli_json_whole(json, "predict_neighbours", (int64_t)info->predict_neighbours);
@@ -241,6 +258,20 @@ static void print_by_input(const char *label, const report *r, size_t count, con
   }
 }
 
+/* "student-t, scale 0.3, degrees 4.1"; or tau. */
+static void print_likelihood(const oatgp_model_info *info) {
+  if (is_gaussian(info)) {
+    print_number("tau", info->tau);
+    return;
+  }
+  print_label("likelihood");
+  printf("%s", info->likelihood);
+  for (size_t i = 0; i < info->likelihood_count; i++) {
+    printf(", %s %.8g", info->likelihood_parameters[i].name, info->likelihood_parameters[i].value);
+  }
+  printf("\n");
+}
+
 /* Those of an expression, a line each. */
 static void print_named(const oatgp_model_info *info) {
   size_t width = 0;
@@ -252,7 +283,7 @@ static void print_named(const oatgp_model_info *info) {
     print_label(i == 0 ? "parameters" : "");
     printf("%-*s  %.8g\n", (int)width, info->parameters[i].name, info->parameters[i].value);
   }
-  print_number("tau", info->tau);
+  print_likelihood(info);
 }
 
 static void print_parameters(const report *r) {
@@ -262,7 +293,7 @@ static void print_parameters(const report *r) {
     return;
   }
   print_number("sigma", info->sigma);
-  print_number("tau", info->tau);
+  print_likelihood(info);
   if (has_shape(info)) {
     print_number("shape", info->shape);
   }
@@ -278,15 +309,20 @@ static void print_candidates(const char *lines) {
   }
 }
 
-/* The classes of the target: all are asked for. */
-static void print_target_levels(const report *r) {
+/* The classes of the target: all are asked for. Of two, the probability is that of the second. */
+static void print_classes(const report *r) {
   const size_t count = oatgp_model_target_level_count(r->model);
-  if (count > 0) {
-    print_label("classes");
+  if (count == 0) {
+    return;
   }
+  print_label("classes");
   for (size_t i = 0; i < count; i++) {
-    printf("%s%s", oatgp_model_target_level(r->model, i), i + 1 < count ? ", " : "\n");
+    printf("%s%s", oatgp_model_target_level(r->model, i), i + 1 < count ? ", " : "");
   }
+  if (is_bernoulli(&r->info) && count == 2) {
+    printf("; the probability is that of %s", oatgp_model_target_level(r->model, 1));
+  }
+  printf("\n");
 }
 
 /* The first levels of each category. */
@@ -320,7 +356,7 @@ static void print_model(const report *r) {
   print_candidates(info->kernel_candidates);
   print_label("data");
   printf("%zu rows, %zu inputs, target %s\n", info->n, info->d, info->target != NULL ? info->target : "(no name)");
-  print_target_levels(r);
+  print_classes(r);
   print_levels(r);
   print_text("weights", info->weights);
   print_text("noise", info->noise_variance);
@@ -347,7 +383,10 @@ static void print_model(const report *r) {
 
 static void print_loo(const report *r) {
   const oatgp_model_info *info = &r->info;
-  if (!isnan(info->loo_mean_nlp)) {
+  if (!isnan(info->loo_mean_nlp) && is_bernoulli(info)) {
+    print_label("leave-one-out");
+    printf("log loss %.6g, Brier score %.6g\n", info->loo_mean_nlp, info->loo_rmse * info->loo_rmse);
+  } else if (!isnan(info->loo_mean_nlp)) {
     print_label("leave-one-out");
     printf("mean nlp %.6g, rmse %.6g, %.1f %% of rows in their 95 %% interval\n", info->loo_mean_nlp, info->loo_rmse,
            100 * info->loo_coverage95);

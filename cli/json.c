@@ -67,12 +67,20 @@ void cli_json_numbers(cli_json *json, const char *name, size_t count, const doub
   cli_json_item(json, name, array_item(count, values));
 }
 
-void cli_json_parameters(cli_json *json, size_t count, const oatgp_parameter *parameters) {
+static void put_parameters(cli_json *json, const char *name, size_t count, const oatgp_parameter *parameters) {
   cli_json values = cli_json_begin();
   for (size_t i = 0; i < count; i++) {
     cli_json_number(&values, parameters[i].name, parameters[i].value);
   }
-  cli_json_object(json, "parameters", &values);
+  cli_json_object(json, name, &values);
+}
+
+void cli_json_parameters(cli_json *json, size_t count, const oatgp_parameter *parameters) {
+  put_parameters(json, "parameters", count, parameters);
+}
+
+void cli_json_likelihood(cli_json *json, size_t count, const oatgp_parameter *parameters) {
+  put_parameters(json, "likelihood_parameters", count, parameters);
 }
 
 void cli_json_matrix(cli_json *json, const char *name, const cli_matrix *matrix) {

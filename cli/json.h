@@ -25,6 +25,8 @@ void cli_json_text(cli_json *json, const char *name, const char *text); /* null 
 void cli_json_numbers(cli_json *json, const char *name, size_t count, const double *values);
 /* "parameters", an object from names to values. */
 void cli_json_parameters(cli_json *json, size_t count, const oatgp_parameter *parameters);
+/* "likelihood_parameters", the same. */
+void cli_json_likelihood(cli_json *json, size_t count, const oatgp_parameter *parameters);
 void cli_json_matrix(cli_json *json, const char *name, const cli_matrix *matrix);
 /* Takes over any item, such as an array made by the caller. */
 void cli_json_item(cli_json *json, const char *name, cJSON *item);

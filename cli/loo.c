@@ -42,7 +42,9 @@ const cli_verb cli_loo = {
     .details =
         "DATA are the rows that the model was fitted to; others are refused. Every row is predicted by the model without that row, at the "
         "model's parameters and knots, in closed form. OUT.csv has mean, sd, nlp (-log p(y)) and residual ((y - mean) / sd) of every row; "
-        "a residual beyond 3 or 4 is a row to look at.",
+        "a residual beyond 3 or 4 is a row to look at. With a likelihood other than the Gaussian each row stands for a Gaussian one, and "
+        "is "
+        "left out of those; residual is then the normal quantile of P(Y < y) + P(Y = y) / 2.",
     .example =
         "  oatgp loo model.oatgp train.csv\n"
         "  oatgp loo model.oatgp train.csv -o rows.csv --json",

@@ -46,12 +46,8 @@ static void put_gradient(cli *c, cli_json *json, const oatgp_evaluation *e) {
 }
 
 static void put_answers(const cli *c, cli_json *json, const oatgp_evaluation *e) {
-  cli_json own = cli_json_begin();
-  for (size_t i = 0; i < e->likelihood_count; i++) {
-    cli_json_number(&own, e->likelihood_parameters[i].name, e->likelihood_parameters[i].value);
-  }
   cli_json_text(json, "likelihood", c->settings.likelihood);
-  cli_json_object(json, "likelihood_parameters", &own);
+  cli_json_likelihood(json, e->likelihood_count, e->likelihood_parameters);
 }
 
 static oatgp_status put_evaluation(cli *c, const oatgp_data *data, const oatgp_evaluation *e) {

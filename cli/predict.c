@@ -1,4 +1,5 @@
-/* oatgp predict: mean, standard deviations and an interval for each row, and joint draws and covariance if asked.
+/* oatgp predict: mean, standard deviations and an interval for each row, and joint draws and covariance if asked. With a likelihood that is
+ * not Gaussian, they are of the answers, or of the function with --latent.
  *
  * Rows are read, predicted and written some at a time, so that memory does not grow with them; all at once only where that is asked for:
  * joint draws, a covariance, or one JSON object with all rows. */
@@ -12,20 +13,26 @@
 #include "json.h"
 #include "signals.h"
 
-#define FIXED_COLUMNS 5
 #define MOST_SAMPLES 1000000
 #define NAME_SIZE 32
 #define ROWS_AT_A_TIME 65536 /* a multiple of 512: the bits are those of all rows at once */
 
-enum column { MEAN, SD_LATENT, SD, LOWER, UPPER };
+/* The first columns of a table: those of Gaussian models, of answers with another likelihood, and of their function. */
+enum gaussian_column { MEAN, SD_LATENT, SD, LOWER, UPPER, GAUSSIAN_COLUMNS };
+enum answer_column { ANSWER_MEAN, ANSWER_SD, ANSWER_LOWER, ANSWER_UPPER, LATENT_MEAN, LATENT_SD, ANSWER_COLUMNS };
+enum function_column { FUNCTION_MEAN, FUNCTION_SD, FUNCTION_LOWER, FUNCTION_UPPER, FUNCTION_COLUMNS };
+typedef enum kind { GAUSSIAN, ANSWERS, FUNCTION } kind;
 
 /* The table that is written, column after column in one block. */
 typedef struct table {
-  size_t rows, capacity, fixed, parts, inputs, samples, columns; /* parts: effects; inputs: that there are derivatives in */
+  kind kind;
+  size_t rows, capacity, fixed, levels, parts, inputs, samples,
+      columns; /* levels: of ordinal answers; parts: effects; inputs: that there are
+                                                                            derivatives in */
   double *block;
   double **values;
   char (*sample_names)[NAME_SIZE];
-  char **part_names, **slope_names;
+  char **level_names, **part_names, **slope_names;
   const char **names;
 } table;
 
@@ -75,11 +82,33 @@ static oatgp_status name_parts(cli *c, const oatgp_model *model, table *t) {
     t->part_names[j] = cli_new(c, room, 1, &status);
     if (status == OATGP_OK) {
       snprintf(t->part_names[j], room, "%s_%s", j < t->parts ? "mean" : "sd", effect.name);
-      t->names[t->fixed + j] = t->part_names[j];
+      t->names[t->fixed + t->levels + j] = t->part_names[j];
     }
   }
   return status;
 }
+
+/* p_LEVEL: by the level's name, or its number. */
+static oatgp_status name_levels(cli *c, const oatgp_model *model, table *t) {
+  oatgp_status status;
+  char number[NAME_SIZE];
+  t->level_names = cli_new(c, t->levels, sizeof *t->level_names, &status);
+  for (size_t j = 0; status == OATGP_OK && j < t->levels; j++) {
+    const char *name = oatgp_model_target_level(model, j);
+    snprintf(number, sizeof number, "%zu", j);
+    name = name != NULL ? name : number;
+    const size_t room = sizeof "p_" + strlen(name);
+    t->level_names[j] = cli_new(c, room, 1, &status);
+    if (status == OATGP_OK) {
+      snprintf(t->level_names[j], room, "p_%s", name);
+      t->names[t->fixed + j] = t->level_names[j];
+    }
+  }
+  return status;
+}
+
+/* Where the derivatives begin. */
+static size_t slopes_begin(const cli *c, const table *t) { return t->fixed + t->levels + part_columns(c, t); }
 
 /* How many of the columns are derivatives: those of the mean, and then those of sd_latent. */
 static size_t slope_columns(const cli *c, const table *t) { return t->inputs * (c->options.mean_only ? 1 : 2); }
@@ -93,7 +122,7 @@ static oatgp_status name_slopes(cli *c, const oatgp_model *model, table *t) {
     t->slope_names[j] = cli_new(c, room, 1, &status);
     if (status == OATGP_OK) {
       snprintf(t->slope_names[j], room, "d_%s_%s", j < t->inputs ? "mean" : "sd", input);
-      t->names[t->fixed + part_columns(c, t) + j] = t->slope_names[j];
+      t->names[slopes_begin(c, t) + j] = t->slope_names[j];
     }
   }
   return status;
@@ -114,13 +143,30 @@ static size_t count_parts(const oatgp_model *model) {
   return count;
 }
 
+/* Which first columns the table has; only the mean of them with --mean-only. */
+static void choose_columns(const cli *c, const oatgp_model *model, table *t, const char *const **names) {
+  static const char *const gaussian[GAUSSIAN_COLUMNS] = {"mean", "sd_latent", "sd", "lower", "upper"};
+  static const char *const answers[ANSWER_COLUMNS] = {"mean", "sd", "lower", "upper", "latent_mean", "latent_sd"};
+  static const char *const classes[ANSWER_COLUMNS] = {"probability", "sd", "lower", "upper", "latent_mean", "latent_sd"};
+  static const char *const function[FUNCTION_COLUMNS] = {"mean", "sd", "lower", "upper"};
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  t->kind = strcmp(info.likelihood, "gaussian") == 0 ? GAUSSIAN : c->options.latent ? FUNCTION : ANSWERS;
+  const size_t counts[] = {[GAUSSIAN] = GAUSSIAN_COLUMNS, [ANSWERS] = ANSWER_COLUMNS, [FUNCTION] = FUNCTION_COLUMNS};
+  const bool binary = strncmp(info.likelihood, "bernoulli", 9) == 0;
+  t->fixed = c->options.mean_only ? 1 : counts[t->kind];
+  t->levels = t->kind == ANSWERS && !c->options.mean_only ? info.answer_levels : 0;
+  *names = t->kind == GAUSSIAN ? gaussian : t->kind == FUNCTION ? function : binary ? classes : answers;
+}
+
 static oatgp_status make_table(cli *c, const oatgp_model *model, size_t samples, table *t) {
-  static const char *const fixed[FIXED_COLUMNS] = {"mean", "sd_latent", "sd", "lower", "upper"};
+  const char *const *fixed;
   oatgp_status status;
-  *t = (table){.fixed = c->options.mean_only ? 1 : FIXED_COLUMNS, .samples = samples};
+  *t = (table){.samples = samples};
+  choose_columns(c, model, t, &fixed);
   t->parts = c->options.parts ? count_parts(model) : 0;
   t->inputs = c->options.gradient ? count_inputs(model) : 0;
-  const size_t before = t->fixed + part_columns(c, t) + slope_columns(c, t);
+  const size_t before = slopes_begin(c, t) + slope_columns(c, t);
   t->columns = before + samples;
   t->values = cli_new(c, t->columns, sizeof *t->values, &status);
   TRY(status);
@@ -128,6 +174,7 @@ static oatgp_status make_table(cli *c, const oatgp_model *model, size_t samples,
   TRY(status);
   t->sample_names = cli_new(c, samples, sizeof *t->sample_names, &status);
   TRY(status);
+  TRY(name_levels(c, model, t));
   TRY(name_parts(c, model, t));
   TRY(name_slopes(c, model, t));
   for (size_t j = 0; j < t->fixed; j++) {
@@ -141,15 +188,17 @@ done:
   return status;
 }
 
+static void free_names(char **names, size_t count) {
+  for (size_t j = 0; names != NULL && j < count; j++) {
+    free(names[j]);
+  }
+  free(names);
+}
+
 static void free_table(const cli *c, table *t) {
-  for (size_t j = 0; t->part_names != NULL && j < part_columns(c, t); j++) {
-    free(t->part_names[j]);
-  }
-  for (size_t j = 0; t->slope_names != NULL && j < slope_columns(c, t); j++) {
-    free(t->slope_names[j]);
-  }
-  free(t->part_names);
-  free(t->slope_names);
+  free_names(t->part_names, part_columns(c, t));
+  free_names(t->level_names, t->levels);
+  free_names(t->slope_names, slope_columns(c, t));
   free(t->block);
   free(t->values);
   free(t->names);
@@ -171,25 +220,75 @@ static oatgp_status size_table(cli *c, size_t rows, table *t) {
   return status;
 }
 
-static oatgp_status fill_interval(work *w) {
-  double *const *v = w->t.values;
+/* mean -+ width sd, into the two columns that follow the sd that is meant. */
+static oatgp_status fill_interval(work *w, const double *sd, double *lower, double *upper) {
+  const double *mean = w->t.values[MEAN];
   const double width = -oatgp_normal_quantile((1 - w->wanted.interval) / 2);
   for (size_t i = 0; i < w->t.rows; i++) {
-    const double half = width * v[w->c->options.latent ? SD_LATENT : SD][i];
-    v[LOWER][i] = v[MEAN][i] - half;
-    v[UPPER][i] = v[MEAN][i] + half;
-    if (!isfinite(v[LOWER][i]) || !isfinite(v[UPPER][i])) {
+    const double half = width * sd[i];
+    lower[i] = mean[i] - half;
+    upper[i] = mean[i] + half;
+    if (!isfinite(lower[i]) || !isfinite(upper[i])) {
       return cli_fail(w->c, OATGP_NUMERIC,
                       "the interval of row %zu, %g +- %g, is wider than numbers reach: divide the target by some power of ten",
-                      w->rows + i + 1, v[MEAN][i], half);
+                      w->rows + i + 1, mean[i], half);
     }
   }
   return OATGP_OK;
 }
 
+/* Probabilities of levels come row after row. */
+static oatgp_status fill_answers(work *w, const oatgp_data *data) {
+  const table *t = &w->t;
+  double *const *v = t->values;
+  oatgp_status status = OATGP_OK;
+  if (w->c->options.mean_only) {
+    return oatgp_predict_answers(w->c->ctx, w->model, data, &(oatgp_answers){.mean = v[ANSWER_MEAN]});
+  }
+  double *levels = cli_new(w->c, t->rows, t->levels * sizeof *levels + 1, &status);
+  TRY(status);
+  const oatgp_answers out = {.mean = v[ANSWER_MEAN],
+                             .sd = v[ANSWER_SD],
+                             .lower = v[ANSWER_LOWER],
+                             .upper = v[ANSWER_UPPER],
+                             .latent_mean = v[LATENT_MEAN],
+                             .latent_sd = v[LATENT_SD],
+                             .levels = levels,
+                             .interval = w->wanted.interval};
+  TRY(oatgp_predict_answers(w->c->ctx, w->model, data, &out));
+  for (size_t i = 0; i < t->rows * t->levels; i++) {
+    v[ANSWER_COLUMNS + i % t->levels][i / t->levels] = levels[i];
+  }
+done:
+  free(levels);
+  return status;
+}
+
+/* What is normal: observations of Gaussian models, and the function of others. */
+static oatgp_status fill_normal(work *w, const oatgp_data *data) {
+  double *const *v = w->t.values;
+  if (w->c->options.mean_only) {
+    return oatgp_predict_mean(w->c->ctx, w->model, data, v[MEAN]);
+  }
+  if (w->t.kind == FUNCTION) {
+    const oatgp_status status = oatgp_predict_sd(w->c->ctx, w->model, data, &(oatgp_prediction_sd){v[FUNCTION_MEAN], v[FUNCTION_SD], NULL});
+    return status == OATGP_OK ? fill_interval(w, v[FUNCTION_SD], v[FUNCTION_LOWER], v[FUNCTION_UPPER]) : status;
+  }
+  const oatgp_status status = oatgp_predict_sd(w->c->ctx, w->model, data, &(oatgp_prediction_sd){v[MEAN], v[SD_LATENT], v[SD]});
+  return status == OATGP_OK ? fill_interval(w, v[w->c->options.latent ? SD_LATENT : SD], v[LOWER], v[UPPER]) : status;
+}
+
+static oatgp_status fill_samples(work *w, const oatgp_data *data) {
+  const table *t = &w->t;
+  double *samples = t->values[t->columns - t->samples];
+  const uint64_t seed = (uint64_t)w->c->settings.seed;
+  return t->kind == ANSWERS ? oatgp_predict_answer_samples(w->c->ctx, w->model, data, t->samples, seed, samples)
+                            : oatgp_predict_samples(w->c->ctx, w->model, data, t->samples, seed, samples);
+}
+
 static oatgp_status fill_parts(work *w, const oatgp_data *data) {
   table *t = &w->t;
-  double **v = t->values + t->fixed;
+  double **v = t->values + t->fixed + t->levels;
   if (t->parts == 0) {
     return OATGP_OK;
   }
@@ -200,7 +299,7 @@ static oatgp_status fill_parts(work *w, const oatgp_data *data) {
 /* Row after row, as the library has them, then column after column. */
 static oatgp_status fill_slopes(work *w, const oatgp_data *data) {
   table *t = &w->t;
-  double **v = t->values + t->fixed + part_columns(w->c, t);
+  double **v = t->values + slopes_begin(w->c, t);
   const size_t n = t->rows, d = t->inputs, count = slope_columns(w->c, t);
   oatgp_status status = OATGP_OK;
   if (count == 0) {
@@ -225,18 +324,10 @@ static oatgp_status fill_table(work *w, const oatgp_data *data) {
   table *t = &w->t;
   oatgp_status status;
   TRY(size_table(c, oatgp_data_rows(data), t));
-  double **v = t->values;
-  if (c->options.mean_only) {
-    TRY(oatgp_predict_mean(c->ctx, w->model, data, v[MEAN]));
-  } else {
-    TRY(oatgp_predict_sd(c->ctx, w->model, data, &(oatgp_prediction_sd){v[MEAN], v[SD_LATENT], v[SD]}));
-    TRY(fill_interval(w));
-  }
+  TRY(t->kind == ANSWERS ? fill_answers(w, data) : fill_normal(w, data));
   TRY(fill_parts(w, data));
   TRY(fill_slopes(w, data));
-  if (t->samples > 0) {
-    TRY(oatgp_predict_samples(c->ctx, w->model, data, t->samples, (uint64_t)c->settings.seed, v[t->columns - t->samples]));
-  }
+  TRY(t->samples > 0 ? fill_samples(w, data) : OATGP_OK);
 done:
   return status;
 }
@@ -408,11 +499,17 @@ const cli_verb cli_predict = {
     .details =
         "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
         "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
-        "in its order. Rows are read, predicted and written some at a time, so that DATA may be larger than the memory (but not with "
+        "in its order. With a likelihood other than the Gaussian they are mean (of 0 and 1: probability), sd, lower and upper of the "
+        "answer, "
+        "and latent_mean and latent_sd of the function behind it; an ordinal answer has the probability of each level, p_LEVEL, too. lower "
+        "and upper are quantiles of the answer, or, of 0 and 1, the interval of the probability. With --latent they are mean, sd, lower "
+        "and upper of the function, without the exposure. Rows are read, predicted and written some at a time, so that DATA may be larger "
+        "than the memory (but not with "
         "--samples, --cov, --parts without --over, or --json without -o). With --parts, mean_PART and sd_PART are the effects of a "
         "covariance that is a sum: the posterior of each summand less its average over rows. They and one level add up to the mean. With "
         "--gradient, "
-        "d_mean_INPUT and d_sd_INPUT are the derivatives of mean and sd_latent in each input of the model, 0 in a category. A file "
+        "d_mean_INPUT and d_sd_INPUT are the derivatives of mean and sd_latent in each input of the model (of any likelihood, those of the "
+        "function), 0 in a category. A file "
         "appears when it is complete; an interrupted run leaves none.",
     .example =
         "  oatgp predict model.oatgp new.csv -o predictions.csv\n"

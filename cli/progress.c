@@ -258,14 +258,17 @@ static void set_state(cli *c, const oatgp_event *event) {
 }
 
 static void set_extra(cli_progress *p, const oatgp_event *event) {
-  char gain[32] = "", best[32] = "";
+  char gain[32] = "", best[32] = "", rounds[48] = "";
   if (p->gain > 0) {
     snprintf(gain, sizeof gain, ", last gain %.3g", p->gain);
   }
   if (event->best > event->objective) {
     snprintf(best, sizeof best, ", best %.8g", event->best);
   }
-  snprintf(p->extra, sizeof p->extra, "%s%s", gain, best);
+  if (event->site_rounds > 0) {
+    snprintf(rounds, sizeof rounds, ", %" PRId64 " passes an evaluation", event->site_rounds);
+  }
+  snprintf(p->extra, sizeof p->extra, "%s%s%s", gain, best, rounds);
 }
 
 /* Of the end only the time limit is known; it counts from where the fit or the certificate began, so many seconds ago. */

@@ -15,7 +15,7 @@ typedef struct cli_progress {
   int shown;          /* letters of the line that stands on the terminal */
   char part[48];      /* comes before everything: "fold 3 of 10: " */
   char state[240];    /* what the optimiser or the certificate has; "" outside them */
-  char extra[64];     /* what it has besides */
+  char extra[128];    /* what it has besides */
   double rate;        /* evaluations in a second; 0 if that cannot be told */
   double deadline;    /* seconds: when the time limit ends it, if there is one */
   int64_t iteration;  /* of the certificate */

@@ -37,14 +37,24 @@ static void end(cli *c, cli_json *json) {
   }
 }
 
-static void put_parameters(cli_json *json, const oatgp_event *event) {
-  if (event->parameter_count > 0) {
-    cli_json_parameters(json, event->parameter_count, event->parameters);
+/* Gaussian answers have noise; others have parameters of their own (perhaps none of them), and sites that settle in rounds. */
+static void put_likelihood(cli_json *json, const oatgp_event *event) {
+  if (event->likelihood_parameters == NULL) {
     cli_json_number(json, "tau", event->tau);
     return;
   }
+  cli_json_likelihood(json, event->likelihood_count, event->likelihood_parameters);
+  cli_json_whole(json, "site_rounds", event->site_rounds);
+}
+
+static void put_parameters(cli_json *json, const oatgp_event *event) {
+  if (event->parameter_count > 0) {
+    cli_json_parameters(json, event->parameter_count, event->parameters);
+    put_likelihood(json, event);
+    return;
+  }
   cli_json_number(json, "sigma", event->sigma);
-  cli_json_number(json, "tau", event->tau);
+  put_likelihood(json, event);
   cli_json_number(json, "shape", event->shape);
   cli_json_numbers(json, "lengthscales", event->lengthscale_count, event->lengthscales);
 }

@@ -62,7 +62,10 @@ const cli_verb cli_update = {
         "factor of its covariance: the square of their number for each. MODEL2 may be MODEL, which is "
         "then replaced. Its leave-one-out scores are not known until 'oatgp loo' sees "
         "all rows. With --refit, parameters and knots are optimised on from there, with the old rows, too; what the model is (approx, "
-        "kernel, mean, scaling, fixed parameters) stays. The options of the optimisation are for --refit.",
+        "kernel, mean, scaling, fixed parameters) stays. With a likelihood other than the Gaussian, the new rows are found a place beside "
+        "what "
+        "the old ones say of the function, which stays as it was; only --refit looks at all answers again. The options of the optimisation "
+        "are for --refit.",
     .example =
         "  oatgp update model.oatgp monday.csv -o model2.oatgp\n"
         "  oatgp update model.oatgp monday.csv --refit --data train.csv --max-iter 50 -o model2.oatgp",

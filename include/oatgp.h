@@ -453,7 +453,8 @@ OATGP_API void oatgp_function_free(oatgp_function *function);
  * Each array has as many values as data has rows, or is NULL. Exposure and trials are those of the data, or 1. */
 typedef struct oatgp_answers {
   double *mean, *sd;               /* of y: the probability of 1, the expected count, the expected level ...; sd infinite where it is */
-  double *lower, *upper;           /* quantiles of y, the interval between them having at least the probability `interval` */
+  double *lower, *upper;           /* quantiles of y, the interval between them having at least the probability `interval`; of a Bernoulli
+                                    * answer, whose quantiles are 0 or 1, those of its probability: the link at the quantiles of f */
   double *latent_mean, *latent_sd; /* of f, with the logarithm of the exposure */
   double *levels;                  /* rows x answer_levels, row after row: the probability of each level of an ordinal answer */
   double interval;                 /* such as 0.95; must be in (0, 1) where lower or upper is wanted */
@@ -498,7 +499,7 @@ typedef struct oatgp_scores {
   double deviance;                       /* mean of 2 (log p(y) of the saturated model - log predictive probability of y) */
 } oatgp_scores;
 
-/* data needs a target. against may be NULL; it must have been trained on the same input names. */
+/* data needs a target. against may be NULL; it must have been trained on the same input names, and both models must be Gaussian. */
 OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                                    oatgp_scores *out);
 
@@ -512,7 +513,9 @@ typedef struct oatgp_held_out {
 } oatgp_held_out;
 
 /* Leave-one-out in closed form: every row as the model predicts it when that row is left out, at the model's parameters and knots (those
- * were chosen with it). It is exact for the model's joint distribution of all rows. data are the rows of the fit, in any order for a
+ * were chosen with it). It is exact for the model's joint distribution of all rows; with a likelihood that is not Gaussian, for that of the
+ * Gaussian sites which stand for the rows, at their values with all rows (really without a row, those of its neighbours would move a
+ * little). A model that rows were added to by oatgp_update then is refused. data are the rows of the fit, in any order for a
  * sparse model, in theirs for the full GP; others are refused.
  * O(rows x knots^2), with neighbours that of an evaluation, O(rows^3) for the full GP. rows and scores may be NULL. */
 OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out *rows,
@@ -551,8 +554,9 @@ OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, c
 /* Takes further rows into a model at its parameters, knots and scaling: the model is then that of all rows, estimated mean and objective
  * included (a mean that was that of the fit's targets stays). A sparse model adds them to its sums in O(rows x knots^2). The full GP puts them
  * behind the rows that it has, in O(n^2) a row: its factor grows. A model with neighbours puts them last, too, and makes the sums of all rows
- * again. Its leave-one-out scores are no longer known. A failure leaves it as it was. The full GP with a likelihood that is not Gaussian is
- * refused. */
+ * again. With a likelihood that is not Gaussian, the new rows of a sparse model get sites beside those of the old ones, which stay as they
+ * are, with a note; the objective then is the old one and the change of the bound in which the old sites stand for their answers: an
+ * estimate. The full GP is refused there. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
 /* Takes rows out of the full GP again: their numbers, from 0, in the order in which it took them in. O(n^2) a row. What is said above holds. A
  * sparse model is refused: it does not hold its rows. */
@@ -569,8 +573,9 @@ OATGP_API double oatgp_normal_quantile(double p); /* of the standard normal; NaN
 
 /* A bracket of the exact log evidence at a model's parameters, in the data's units:
  *   elbo <= lower <= log p(y) <= upper
- * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found. The Kullback-Leibler
- * divergence of the sparse posterior of vfe (and dtc, which has the same) from the exact one is at most kl_at_most = upper - elbo nats. */
+ * elbo is the objective of vfe at the model's parameters and knots, lower the best lower bound that was found, which is at least the
+ * objective of tvfe there. The Kullback-Leibler divergence of the sparse posterior of vfe (and dtc and tvfe, which have the same) from the
+ * exact one is at most kl_at_most = upper - elbo nats. */
 typedef struct oatgp_certificate {
   size_t n;
   double elbo, lower, upper, kl_at_most, kl_per_row;
@@ -583,7 +588,8 @@ typedef struct oatgp_certificate {
 /* Sees the bounds so far after every iteration and some times a second during one; a result other than 0 ends it with them. */
 typedef int (*oatgp_bracket_fn)(void *user, const oatgp_certificate *so_far);
 
-/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning. Uses the settings tol,
+/* Data are the rows that the model was fitted to, weights and noise variances included; other rows get a warning, and a model with a
+ * likelihood that is not Gaussian is refused. Uses the settings tol,
  * max_iter, time_limit, determinant, threads, device, memory, exact. Conjugate gradients of which each iteration takes
  * O(n^2 d) time, then, if wanted and if 2 n x knots numbers fit the memory, traces in O(n^2 knots) that tighten the determinant; the cost is said in a note before.
  * The bounds are valid from the first iteration on, so that a certificate which was stopped is a success. An estimated mean counts as

@@ -21,7 +21,7 @@ typedef long double real;
 /* ---- tables ------------------------------------------------------------------------------------------------------- */
 
 typedef enum dense_prior { PRIOR_K, PRIOR_Q, PRIOR_Q_DIAGONAL } dense_prior;
-typedef enum dense_penalty { PENALTY_NONE, PENALTY_TRACE, PENALTY_POWER } dense_penalty;
+typedef enum dense_penalty { PENALTY_NONE, PENALTY_TRACE, PENALTY_LOG, PENALTY_POWER } dense_penalty;
 
 typedef struct dense_model {
   const char *name;
@@ -35,7 +35,7 @@ static inline const dense_model *dense_model_of(const oat_approx *approx) {
   static const dense_model rows[] = {
       {"full", false, 0, PENALTY_NONE, PRIOR_K},        {"dic", true, 0, PENALTY_NONE, PRIOR_Q},  {"dtc", true, 0, PENALTY_NONE, PRIOR_K},
       {"vfe", true, 0, PENALTY_TRACE, PRIOR_K},         {"fitc", true, 1, PENALTY_NONE, PRIOR_K}, {"pep", true, -1, PENALTY_POWER, PRIOR_K},
-      {"fic", true, 1, PENALTY_NONE, PRIOR_Q_DIAGONAL},
+      {"fic", true, 1, PENALTY_NONE, PRIOR_Q_DIAGONAL}, {"tvfe", true, 0, PENALTY_LOG, PRIOR_K},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {
     if (strcmp(rows[i].name, approx->name) == 0) {
@@ -224,6 +224,8 @@ static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, r
     *diagonal += n + alpha * g;
     if (m->model->penalty == PENALTY_TRACE) {
       penalty -= g / (2 * n);
+    } else if (m->model->penalty == PENALTY_LOG) {
+      penalty -= log1pl(g / n) / 2;
     } else if (m->model->penalty == PENALTY_POWER) {
       penalty -= (1 - alpha) / (2 * alpha) * log1pl(alpha * g / n);
     }

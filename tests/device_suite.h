@@ -139,7 +139,7 @@ static inline world *make_world(const char *kernel, row_noise noise, double alph
                            .l = w->l,
                            .tau = w->p.theta[OAT_TAU],
                            .alpha = alpha,
-                           .trace = alpha == 0,
+                           .penalty = alpha == 0 ? OAT_PENALISE_TRACE : OAT_PENALISE_NOTHING,
                            .gradient = true,
                            .stamp = 1};
   factorise_kuu(w);
@@ -290,11 +290,16 @@ static inline void try_ways(const operation *o, world *w, const oat_device_table
 static inline void try_operation(const operation *o) {
   static const char *const kernels[] = {"se-ard", "matern52", "periodic(x1) * rq(x3, x1) + linear(x2) + polynomial(x3, 1) * constant^2",
                                         "rq-ard"};
-  static const double alphas[] = {0, 0.4, 1};
+  static const struct {
+    double alpha;
+    oat_penalty penalty;
+  } models[] = {
+      {0, OAT_PENALISE_TRACE}, {0.4, OAT_PENALISE_NOTHING}, {1, OAT_PENALISE_NOTHING}, {0, OAT_PENALISE_LOG}, {0, OAT_PENALISE_NOTHING}};
   for (size_t d = 0; oat_device_at(d) != NULL; d++) {
     for (size_t k = under_valgrind() ? 2 : 0; k < LENGTH(kernels); k++) {
-      for (size_t a = 0; a < (o->any_alpha ? 1 : LENGTH(alphas)); a++) {
-        world *w = make_world(kernels[k], (row_noise)((k + a) % ROW_NOISES), alphas[a]);
+      for (size_t a = 0; a < (o->any_alpha ? 1 : LENGTH(models)); a++) {
+        world *w = make_world(kernels[k], (row_noise)((k + a) % ROW_NOISES), models[a].alpha);
+        w->sparse.penalty = models[a].penalty;
         try_ways(o, w, oat_device_at(d), kernels[k]);
         free_world(w);
       }

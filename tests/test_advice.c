@@ -64,6 +64,19 @@ static void rows_that_are_copies(void **state) {
   assert_null(strstr(s->said, "same inputs"));
 }
 
+/* A target of 0 and 1 is a number here, but need not be. */
+static void only_zeros_and_ones(void **state) {
+  scratch *s = *state;
+  const double x[] = {1, 2, 3, 4, 5, 6}, y[] = {0, 1, 1, 0, 1, 1}, counts[] = {0, 1, 2, 0, 1, 1}, classes[] = {0, 1, 1, 0, 1, 0};
+  fit_and_forget(s, make_data(s, 6, 1, x, y));
+  expect_said(s, "the target has only 0 (2 rows) and 1 (4 rows) and is taken as a number; --likelihood bernoulli-logit predicts");
+  fit_and_forget(s, make_data(s, 6, 1, x, counts));
+  assert_null(strstr(s->said, "--likelihood"));
+  s->settings.likelihood = "bernoulli-logit";
+  fit_and_forget(s, make_data(s, 6, 1, x, classes));
+  assert_null(strstr(s->said, "taken as a number"));
+}
+
 /* Nothing is said of good data, nor of the folds of a cross-validation. */
 static void nothing_to_say(void **state) {
   scratch *s = *state;
@@ -73,8 +86,9 @@ static void nothing_to_say(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(constant_target),      WITH_SCRATCH(more_inputs_than_rows), WITH_SCRATCH(rows_that_differ_in_the_target),
-      WITH_SCRATCH(rows_that_are_copies), WITH_SCRATCH(numbers_far_away),      WITH_SCRATCH(nothing_to_say),
+      WITH_SCRATCH(constant_target),     WITH_SCRATCH(more_inputs_than_rows), WITH_SCRATCH(rows_that_differ_in_the_target),
+      WITH_SCRATCH(only_zeros_and_ones), WITH_SCRATCH(rows_that_are_copies),  WITH_SCRATCH(numbers_far_away),
+      WITH_SCRATCH(nothing_to_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

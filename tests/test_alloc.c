@@ -278,6 +278,22 @@ done:
   return status;
 }
 
+static oatgp_status answer_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  const oatgp_model *const models[] = {w->sparse, w->full};
+  double *room = w->room;
+  const oatgp_answers out = {.mean = room, .lower = room + ROWS, .interval = 0.9};
+  oatgp_scores scores;
+  oatgp_status status = OATGP_OK;
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    TRY(oatgp_predict_answers(ctx, models[m], w->data, &out));
+    TRY(oatgp_predict_answer_samples(ctx, models[m], w->data, DRAWS, 1, room));
+    TRY(oatgp_score(ctx, models[m], w->data, NULL, &scores));
+  }
+done:
+  return status;
+}
+
 static oatgp_status hold_out_script(world *w) {
   oatgp_context *ctx = w->s->ctx;
   const oatgp_held_out rows = {w->room, w->room + ROWS, w->room + 2 * ROWS, w->room + 3 * ROWS};
@@ -466,6 +482,29 @@ static void reporting(void **state) { fail_each_allocation(*state, report_script
 
 static void updating(void **state) { fail_each_allocation(*state, update_script); }
 
+/* All of it once more with counts. */
+static void answers(void **state) {
+  world *w = *state;
+  scratch *s = w->s;
+  oatgp_model_free(w->sparse);
+  oatgp_model_free(w->full);
+  for (size_t i = 0; i < ROWS; i++) {
+    w->data->own_y[i] = floor(3 + w->y[i]);
+  }
+  s->settings.likelihood = "poisson";
+  s->settings.select = "fixed";
+  s->settings.max_iter = 1;
+  s->settings.folds = 2;
+  w->sparse = must_fit(s, w->data, NULL);
+  s->settings.approx = "full";
+  w->full = must_fit(s, w->data, NULL);
+  s->settings.approx = "vfe";
+  fail_each_allocation(w, fit_script);
+  fail_each_allocation(w, answer_script);
+  fail_each_allocation(w, hold_out_script);
+  fail_each_allocation(w, update_script);
+}
+
 /* ---- nothing in the loop ------------------------------------------------------------------------------------------------ */
 
 static void evaluate_without_memory(world *w, const oat_approx *approx, const oat_kernel *kernel, const oat_rows *rows) {
@@ -554,6 +593,7 @@ int main(void) {
       WITH_WORLD(certifying),
       WITH_WORLD(reporting),
       WITH_WORLD(updating),
+      WITH_WORLD(answers),
       WITH_WORLD(evaluations_allocate_nothing),
       WITH_WORLD(iterations_allocate_nothing),
   };

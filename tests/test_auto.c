@@ -207,8 +207,8 @@ static void given_knots_are_moved(void **state) {
  * noise that the rows were made of. */
 static void everything_can_be_selected_automatically(void **state) {
   scratch *s = *state;
-  static const char *const models[] = {"vfe", "dic", "dtc", "fic", "fitc", "pep"};
-  static const char *const kernels[] = {"se", "rq-ard", "exponential", "matern32", "matern52-ard", "se-ard"};
+  static const char *const models[] = {"vfe", "tvfe", "dic", "dtc", "fic", "fitc", "pep"};
+  static const char *const kernels[] = {"se", "rq-ard", "exponential", "matern32", "matern52-ard", "se-ard", "rq"};
   static const char *const means[] = {"mean", "linear", "fit", "0"};
   oatgp_data *data = wavy_data(s, 150, 2, 0.1, 8);
   const double halfway = (constant_nlp(data, data) + wavy_nlp(data, 0.1)) / 2;

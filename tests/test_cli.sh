@@ -220,6 +220,38 @@ near "$(json tau)" 0.125 1e-12 "the fixed tau is kept"
 works "fit --range" fit train.csv --target y $quick --range 'tau=7:8' --json -o x.oatgp
 near "$(json tau)" 7 1e-9 "tau ends at the end of its range"
 works "fit with weights" fit train.csv --target y $quick --weights w --json -o weighted.oatgp
+# ---- classes, trials, exposure -------------------------------------------------------------------------------------
+
+awk 'BEGIN {
+  print "x,answer,n,time"
+  for (i = 0; i < 60; i++) { print i / 10 "," (i % 5 < 2 ? "yes" : "no") "," 1 + i % 4 "," 0.5 + i % 3 }
+}' >answers.csv
+refuses 1 "answers.csv, line 2, column 'answer': 'yes' is not a number; correct it, or take --likelihood bernoulli-logit" \
+  fit answers.csv --target answer -o m
+works "convert classes" convert answers.csv --target answer --trials n --exposure time --likelihood bernoulli-logit -o answers.npy
+says err "the target 'answer' has two classes; 0 stands for 'no' and 1 for 'yes'" "it says which class is which"
+for line in "V2    target          answer" "V3    trials          n" "V4    exposure        time" \
+  "fit answers.npy --target 2 --trials 3 --exposure 4 --likelihood bernoulli-logit -o MODEL"; do
+  says out "$line" "convert says '$line'"
+done
+works "classes as CSV" convert answers.csv --target answer --likelihood bernoulli-logit --quiet -o answers2.csv
+says answers2.csv "0,1,0.5,yes" "with their texts"
+works "fit classes" fit answers.csv --target answer --inputs x --likelihood bernoulli-logit --trials n --knots 8 --max-iter 15 --json -o answers.oatgp
+says err "--trials has no effect here: only --likelihood binomial-logit" "that trials are not for yes and no"
+works "info of classes" info answers.oatgp --json
+check "info has the classes" test "$(json classes)" = '["no", "yes"]'
+check "and the trials" test "$(json trials)" = '"n"'
+works "info of classes for people" info answers.oatgp
+says out "classes       no, yes" "which it lists"
+sed '3s/yes/perhaps/' answers.csv >spoilt.csv
+refuses 1 "spoilt.csv, line 3, column 'answer': 'perhaps' is none of the target's classes, which are 'no', 'yes'" score answers.oatgp spoilt.csv
+refuses 2 "--likelihood poisson has the models vfe and full, not fitc" fit train.csv --target y --likelihood poisson --approx fitc -o m
+works "objective of student-t" objective train.csv --target y --likelihood student-t --likelihood-scale 0.5 --degrees 5 --likelihood-shape 2 \
+  --knots 4 --json
+says err "--likelihood-shape has no effect here: only the likelihoods negative-binomial, gamma and beta" "that it has no shape"
+check "and nothing else" test "$(grep -c "has no effect" err)" = 1
+refuses 2 "likelihood is 'poison' but must be one of gaussian|bernoulli-logit" fit train.csv --target y --likelihood poison -o m
+
 # ---- categories ------------------------------------------------------------------------------------------------------
 
 awk 'BEGIN {

@@ -171,6 +171,31 @@ static void weights_and_noise_are_checked(void **state) {
   oatgp_data_free(data);
 }
 
+static void trials_and_exposure_are_checked(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = NULL;
+  assert_int_equal(oatgp_data_create(s->ctx, 3, 1, six, six, &data), OATGP_OK);
+  const double whole[] = {1, 12, 3}, half[] = {1, 1.5, 3}, zero[] = {1, 1, 0}, tiny[] = {1e-9, 1, 2}, infinite[] = {1, INFINITY, 1};
+  assert_int_equal(oatgp_data_set_trials(s->ctx, data, whole), OATGP_OK);
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_trials(s->ctx, data, half),
+                  "the number of trials of row 2 is 1.5; it must be a whole number, 1 or more");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_trials(s->ctx, data, zero), "the number of trials of row 3 is 0");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_trials(s->ctx, data, infinite), "the number of trials of row 2 is inf");
+  expect_column(data->trials, 3, whole);
+  assert_int_equal(oatgp_data_set_exposure(s->ctx, data, tiny), OATGP_OK);
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_exposure(s->ctx, data, zero), "the exposure of row 3 is 0; it must be finite and above 0");
+  expect_column(data->exposure, 3, tiny);
+  assert_int_equal(oatgp_data_columns(data), 4);
+  assert_string_equal(oatgp_data_column_role(data, 2), "trials");
+  assert_string_equal(oatgp_data_column_role(data, 3), "exposure");
+  assert_int_equal(oatgp_data_set_trials(s->ctx, data, NULL), OATGP_OK);
+  assert_int_equal(oatgp_data_set_exposure(s->ctx, data, NULL), OATGP_OK);
+  assert_int_equal(oatgp_data_columns(data), 2);
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_trials(s->ctx, NULL, six), "oatgp_data_set_trials");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_exposure(s->ctx, NULL, six), "oatgp_data_set_exposure");
+  oatgp_data_free(data);
+}
+
 static void null_data_are_empty(void **state) {
   (void)state;
   oatgp_data_free(NULL);
@@ -475,7 +500,7 @@ static void order_is_of_what_rows_hold(void **state) {
   free(seen);
 }
 
-/* Equal rows stay as they are; a target, a weight or a noise variance tells rows apart. */
+/* Equal rows stay as they are; whatever else a row has tells it apart. */
 static void order_of_equal_rows(void **state) {
   scratch *s = *state;
   enum { N = 64 };
@@ -485,11 +510,13 @@ static void order_of_equal_rows(void **state) {
     ones[i] = 1;
     rising[i] = 1 + (double)i;
   }
-  for (int which = 0; which < 4; which++) {
+  for (int which = 0; which < 6; which++) {
     oatgp_data *data = NULL;
     assert_int_equal(oatgp_data_create(s->ctx, N, 1, x, which == 1 ? rising : y, &data), OATGP_OK);
     assert_int_equal(oatgp_data_set_weights(s->ctx, data, which == 2 ? rising : ones), OATGP_OK);
     assert_int_equal(oatgp_data_set_noise_variance(s->ctx, data, which == 3 ? rising : ones), OATGP_OK);
+    assert_int_equal(oatgp_data_set_trials(s->ctx, data, which == 4 ? rising : ones), OATGP_OK);
+    assert_int_equal(oatgp_data_set_exposure(s->ctx, data, which == 5 ? rising : ones), OATGP_OK);
     order_of(s, data, 1, order);
     size_t in_place = 0;
     for (size_t i = 0; i < N; i++) {
@@ -510,6 +537,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(borrow_refuses, set_up, tear_down),
       cmocka_unit_test_setup_teardown(names_are_set_and_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(weights_and_noise_are_checked, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(trials_and_exposure_are_checked, set_up, tear_down),
       cmocka_unit_test_setup_teardown(null_data_are_empty, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reading_refuses_arguments, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reads_like_other_data, set_up, tear_down),

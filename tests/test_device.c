@@ -14,8 +14,22 @@ static oatgp_status compute_sums(world *w, oat_device *device, result *out) {
 
 static real penalty_of(const world *w, size_t i) {
   const real alpha = w->sparse.alpha, g = left_of(w, i), n = noise_of(w, i);
-  return alpha > 0 ? -(1 - alpha) / (2 * alpha) * log1pl(alpha * g / n) : -g / (2 * n);
+  if (alpha > 0) {
+    return -(1 - alpha) / (2 * alpha) * log1pl(alpha * g / n);
+  }
+  return w->sparse.penalty == OAT_PENALISE_TRACE ? -g / (2 * n) : w->sparse.penalty == OAT_PENALISE_LOG ? -log1pl(g / n) / 2 : 0;
 }
+
+/* Its derivative in g. */
+static real penalty_slope(const world *w, size_t i) {
+  const real alpha = w->sparse.alpha, g = left_of(w, i), n = noise_of(w, i);
+  if (alpha > 0) {
+    return -(1 - alpha) / (2 * (n + alpha * g));
+  }
+  return w->sparse.penalty == OAT_PENALISE_TRACE ? -1 / (2 * n) : w->sparse.penalty == OAT_PENALISE_LOG ? -1 / (2 * (n + g)) : 0;
+}
+
+static bool log_penalty(const world *w) { return w->sparse.penalty == OAT_PENALISE_LOG; }
 
 static void state_sums(world *w, result *out) {
   real all[KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS] = {0};
@@ -43,23 +57,28 @@ static void state_sums(world *w, result *out) {
 
 /* ---- gradient sums ----------------------------------------------------------------------------------------------- */
 
-/* Collapsed; with the terms of the rows; with S, too. */
-typedef enum slope_form { COLLAPSED, ROW_TERMS, ROW_TERMS_AND_S, SLOPE_FORMS } slope_form;
+/* Collapsed; with S, too; with the terms of the rows; with S, too. */
+typedef enum slope_form { COLLAPSED, COLLAPSED_AND_S, ROW_TERMS, ROW_TERMS_AND_S, SLOPE_FORMS } slope_form;
 
 static slope_form first_form(const world *w) { return w->sparse.alpha == 0 ? COLLAPSED : ROW_TERMS; }
+
+/* S of what is collapsed is that of a log penalty. */
+static slope_form form_after(const world *w, slope_form form) { return form == COLLAPSED && !log_penalty(w) ? ROW_TERMS : form + 1; }
+
+static bool is_collapsed(slope_form form) { return form <= COLLAPSED_AND_S; }
+
+static bool has_s(slope_form form) { return form == COLLAPSED_AND_S || form == ROW_TERMS_AND_S; }
 
 static oatgp_status compute_form(world *w, oat_device *device, slope_form form, result *out) {
   double block[MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS];
   oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
-  const oat_adjoint adjoint = {form == COLLAPSED, w->square, w->e, w->le, w->coefficient};
-  sums.count -= form == ROW_TERMS_AND_S ? 0 : KNOTS * KNOTS;
-  sums.s = form == ROW_TERMS_AND_S ? sums.s : NULL;
+  const oat_adjoint adjoint = {is_collapsed(form), w->square, w->e, w->le, w->coefficient};
+  sums.count -= has_s(form) ? 0 : KNOTS * KNOTS;
+  sums.s = has_s(form) ? sums.s : NULL;
   memset(block, 0xff, sizeof block); /* not a number */
   const oatgp_status status = device->table->gradient_sums(device, &w->sparse, &adjoint, &sums);
   put(out, sums.count, block);
-  if (form != COLLAPSED) {
-    put(out, 2, (double[]){sums.dg, sums.dn});
-  }
+  put(out, 2, (double[]){sums.dg, sums.dn});
   for (size_t i = sums.count; i < w->thetas + KNOTS * INPUTS + KNOTS * KNOTS; i++) {
     assert_true(isnan(block[i]));
   }
@@ -71,7 +90,7 @@ static oatgp_status compute_gradient(world *w, oat_device *device, result *out) 
   oat_sums first = oat_sums_over(block, KNOTS, BASIS);
   oatgp_status status = OATGP_OK;
   TRY(device->table->sums(device, &w->sparse, &first)); /* as the contract says */
-  for (slope_form form = first_form(w); form < SLOPE_FORMS; form++) {
+  for (slope_form form = first_form(w); form < SLOPE_FORMS; form = form_after(w, form)) {
     TRY(compute_form(w, device, form, out));
   }
 done:
@@ -92,7 +111,7 @@ static row_slopes slopes_of(const world *w, size_t i) {
     product[c] = dot(KNOTS, w->square + c * KNOTS, v);
     vbv += product[c] * v[c];
   }
-  const real d_lambda = -weight * (1 - weight * (vbv + rest * rest)) / 2, penalty = alpha > 0 ? -(1 - alpha) * weight / 2 : -1 / (2 * n);
+  const real d_lambda = -weight * (1 - weight * (vbv + rest * rest)) / 2, penalty = penalty_slope(w, i);
   s.dg = alpha * d_lambda + penalty;
   s.dn = d_lambda - penalty * g / n;
   for (size_t c = 0; c < KNOTS; c++) {
@@ -101,26 +120,30 @@ static row_slopes slopes_of(const world *w, size_t i) {
   return s;
 }
 
-/* The derivative of what is differentiated in row i of Kfu. */
-static void slopes_in_kernel(const world *w, slope_form form, size_t i, real *dk) {
-  const real *v = v_of(w, i);
-  if (form == COLLAPSED) {
-    for (size_t c = 0; c < KNOTS; c++) {
-      dk[c] = weight_of(w, i) * (dot(KNOTS, w->square + c * KNOTS, v) + residual_of(w, i) * w->le[c]);
-    }
-    return;
-  }
-  const row_slopes s = slopes_of(w, i);
-  memcpy(dk, s.dv, sizeof s.dv);
-  for (size_t c = KNOTS; c-- > 0;) { /* L^-T dv */
+/* x <- L^-T x */
+static void backward(const world *w, real *x) {
+  for (size_t c = KNOTS; c-- > 0;) {
     for (size_t j = c + 1; j < KNOTS; j++) {
-      dk[c] -= w->l[j + c * KNOTS] * dk[j];
+      x[c] -= w->l[j + c * KNOTS] * x[j];
     }
-    dk[c] /= w->l[c * (KNOTS + 1)];
+    x[c] /= w->l[c * (KNOTS + 1)];
   }
 }
 
-/* sum_ic dk_ic k(x_i, z_c) as a function of theta and z; with an expression also sum_i dg_i k(x_i, x_i), dg_i = -w_i / 2 if collapsed. */
+/* The derivative of what is differentiated in row i of Kfu. */
+static void slopes_in_kernel(const world *w, slope_form form, size_t i, real *dk) {
+  const real *v = v_of(w, i);
+  const row_slopes s = slopes_of(w, i);
+  for (size_t c = 0; c < KNOTS; c++) {
+    dk[c] = is_collapsed(form) ? (log_penalty(w) ? -2 * s.dg * v[c] : 0) : s.dv[c];
+  }
+  backward(w, dk);
+  for (size_t c = 0; is_collapsed(form) && c < KNOTS; c++) {
+    dk[c] += weight_of(w, i) * (dot(KNOTS, w->square + c * KNOTS, v) + residual_of(w, i) * w->le[c]);
+  }
+}
+
+/* sum_ic dk_ic k(x_i, z_c) as a function of theta and z; with an expression also sum_i dg_i k(x_i, x_i). */
 static real weighted_kernel(world *w, const real *dk, const real *dg) {
   real *k = dense_cross(&w->sparse.cov, (oat_points){w->p.x, ROWS, ROWS}, oat_sparse_knots(&w->sparse)), sum = 0;
   for (size_t i = 0; i < ROWS * KNOTS; i++) {
@@ -151,12 +174,17 @@ static void state_form(world *w, slope_form form, result *out) {
   for (size_t i = 0; i < ROWS; i++) {
     slopes_in_kernel(w, form, i, dk + i * KNOTS);
     const row_slopes row = slopes_of(w, i);
+    const bool told = !is_collapsed(form) || log_penalty(w);
+    const real n = noise_of(w, i), d_penalty = -row.dg * left_of(w, i) / n, *v = v_of(w, i);
     for (size_t c = 0; c < KNOTS * KNOTS; c++) {
-      s[c] += row.dv[c % KNOTS] * v_of(w, i)[c / KNOTS];
+      s[c] += !log_penalty(w) ? row.dv[c % KNOTS] * v[c / KNOTS] : c % KNOTS < c / KNOTS ? 0 : -2 * row.dg * v[c % KNOTS] * v[c / KNOTS];
     }
-    dg += row.dg;
-    dgs[i] = form == COLLAPSED ? -weight_of(w, i) / 2 : row.dg;
-    dn += row.dn * w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
+    dgs[i] = row.dg;
+    dg += told ? row.dg : 0;
+    dn += (!is_collapsed(form) ? row.dn
+           : told              ? d_penalty
+                               : 0) *
+          w->sparse.tau * w->sparse.tau * (w->rows.noise_scale != NULL ? w->rows.noise_scale[i] : 1);
   }
   for (size_t i = 0; i < w->thetas; i++) {
     put_one(out, has_slope(w, i) ? slope_in(w, dk, dgs, &w->p.theta[i], true) : 0);
@@ -164,38 +192,44 @@ static void state_form(world *w, slope_form form, result *out) {
   for (size_t i = 0; i < KNOTS * INPUTS; i++) {
     put_one(out, slope_in(w, dk, dgs, &w->p.z[i], false));
   }
-  for (size_t i = 0; form == ROW_TERMS_AND_S && i < KNOTS * KNOTS; i++) {
+  for (size_t i = 0; has_s(form) && i < KNOTS * KNOTS; i++) {
     put_one(out, s[i]);
   }
-  if (form != COLLAPSED) {
-    put_one(out, dg);
-    put_one(out, dn);
-  }
+  put_one(out, dg);
+  put_one(out, dn);
   free(dk);
 }
 
 static void state_gradient(world *w, result *out) {
-  for (slope_form form = first_form(w); form < SLOPE_FORMS; form++) {
+  for (slope_form form = first_form(w); form < SLOPE_FORMS; form = form_after(w, form)) {
     state_form(w, form, out);
   }
 }
 
 /* ---- gains of candidates ----------------------------------------------------------------------------------------- */
 
+/* Few and many rows have less left than a candidate takes. */
+static double variance_of(size_t candidate) { return 0.1 * (double)(1 + candidate * candidate); }
+
 static oatgp_status compute_gains(world *w, oat_device *device, result *out) {
-  double block[CANDIDATES * (1 + WIDTH + KNOTS)];
+  double block[CANDIDATES * (2 + WIDTH + KNOTS)];
   if (w->sparse.alpha > 0) {
     return OATGP_OK;
   }
-  oat_candidates all = {{w->candidates, CANDIDATES, CANDIDATES}, w->v, block, block + CANDIDATES, block + CANDIDATES * (1 + WIDTH)};
+  double s2[CANDIDATES];
+  for (size_t m = 0; m < CANDIDATES; m++) {
+    s2[m] = variance_of(m);
+  }
+  oat_candidates all = {{w->candidates, CANDIDATES, CANDIDATES}, w->v, s2, block, block + CANDIDATES, block + CANDIDATES * (1 + WIDTH),
+                        block + CANDIDATES * (1 + WIDTH + KNOTS)};
   const oatgp_status status = device->table->gains(device, &w->sparse, &all);
   put(out, LENGTH(block), block);
   return status;
 }
 
 static void state_gains(world *w, result *out) {
-  static real all[CANDIDATES * (1 + WIDTH + KNOTS)];
-  real *er = all + CANDIDATES, *ve = er + CANDIDATES * WIDTH;
+  static real all[CANDIDATES * (2 + WIDTH + KNOTS)];
+  real *er = all + CANDIDATES, *ve = er + CANDIDATES * WIDTH, *logs = ve + CANDIDATES * KNOTS;
   if (w->sparse.alpha > 0) {
     return;
   }
@@ -208,6 +242,10 @@ static void state_gains(world *w, result *out) {
       e -= v_of(w, row)[c] * w->v[m + c * CANDIDATES];
     }
     all[m] += weight_of(w, row) * e * e;
+    if (log_penalty(w)) {
+      const real n = noise_of(w, row), g = left_of(w, row);
+      logs[m] += logl((n + g) / (n + fmaxl(g - e * e / (real)variance_of(m), 0)));
+    }
     for (size_t j = 0; j < WIDTH; j++) {
       er[m + j * CANDIDATES] += weight_of(w, row) * e * r_of(w, row, j);
     }

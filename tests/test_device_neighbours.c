@@ -108,7 +108,7 @@ static oatgp_status find_neighbours(world *w, oat_device *device, double *share)
   oat_covariance other = w->sparse.cov;
   other.theta = theta;
   w->sparse.alpha = 1;
-  w->sparse.trace = false;
+  w->sparse.penalty = OAT_PENALISE_NOTHING;
   oatgp_status status = OATGP_OK;
   TRY(device->table->find_neighbours(device, &other, NULL));
   TRY(device->table->find_neighbours(device, &w->sparse.cov, share));
@@ -574,4 +574,73 @@ static operation operations[] = {
     {"joint from rows", compute_joint, state_joint, .any_alpha = true, .neighbours = NEAR, .predicts = true},
 };
 
-int main(void) { return run_operations(LENGTH(operations), operations, 0, NULL); }
+/* ---- what became of them ------------------------------------------------------------------------------------------- */
+
+typedef struct heard {
+  size_t count;
+  oatgp_level level;
+  char sentence[512];
+} heard;
+
+static void hear(void *user, oatgp_level level, const char *sentence) {
+  heard *h = user;
+  h->count++;
+  h->level = level;
+  snprintf(h->sentence, sizeof h->sentence, "%s", sentence);
+}
+
+/* The sums with the knots' factor times `scale` and this noise, and what is said of them, twice. */
+static oat_near_trouble trouble_of(double scale, double tau, heard *h) {
+  world *w = make_world("se-ard", NOISE_PLAIN, 1);
+  result *out = calloc(1, sizeof *out);
+  const oat_device_config config = {
+      .max_knots = KNOTS, .neighbours = NEAR, .where = {"cpu", 2}, .kernel = oat_kernel_size_of(&w->kernel), .fits = true};
+  oatgp_context *ctx = oatgp_context_create();
+  oat_device *device = NULL;
+  oatgp_context_set_message(ctx, hear, h);
+  assert_non_null(out);
+  for (size_t i = 0; i < KNOTS * KNOTS; i++) {
+    w->l[i] *= scale;
+  }
+  for (size_t i = 0; i < ROWS * INPUTS; i++) { /* every other row is that before it */
+    w->p.x[i] = w->p.x[i % ROWS % 2 == 1 ? i - 1 : i];
+  }
+  w->sparse.tau = tau;
+  assert_int_equal(oat_device_open(ctx, &config, &w->rows, &device), OATGP_OK);
+  assert_int_equal(compute_sums(w, device, out), OATGP_OK);
+  const oat_near_trouble found = device->table->near_trouble(device);
+  oat_device_tell_trouble(ctx, device, ROWS, "rows");
+  oat_device_tell_trouble(ctx, device, ROWS, "rows");
+  for (size_t i = 0; i < out->count; i++) {
+    assert_true(isfinite(out->at[i]));
+  }
+  oat_device_close(device);
+  oatgp_context_free(ctx);
+  free_world(w);
+  free(out);
+  return found;
+}
+
+/* Rows that are predicted without neighbours, or with a C that was lifted, are counted and told of, once. */
+static void trouble_is_told(void **state) {
+  heard h = {0};
+  (void)state;
+  oat_near_trouble found = trouble_of(1, 0.3, &h);
+  assert_int_equal(found.lifted + found.without + h.count, 0);
+  found = trouble_of(1, 0, &h); /* equal rows, no noise */
+  assert_true(found.lifted > 0 && found.lift > 0 && found.lift < 1e-6);
+  assert_int_equal(found.without, 0);
+  assert_int_equal(h.count, 1);
+  assert_int_equal(h.level, OATGP_NOTE);
+  assert_non_null(strstr(h.sentence, "of the prior variance was added"));
+  found = trouble_of(0.3, 0.3, &h); /* knots that explain more than there is */
+  assert_true(found.without > 0 && found.without < ROWS);
+  assert_int_equal(h.count, 2);
+  assert_int_equal(h.level, OATGP_WARNING);
+  assert_non_null(strstr(h.sentence, "of 331 rows are predicted from the knots alone"));
+}
+
+int main(void) {
+  const struct CMUnitTest others[] = {cmocka_unit_test(trouble_is_told)};
+  return run_operations(LENGTH(operations), operations, LENGTH(others), others);
+}

@@ -58,6 +58,17 @@ static const pair pairs[] = {
     {"eta", "10", {NULL}, false},
     {"eta", "10", {"optimizer=adadelta"}, true},
     {"checkpoint_seconds", "3", {NULL}, false},
+    {"trials", "n", {NULL}, false},
+    {"exposure", "e", {NULL}, false},
+    {"exposure", "e", {"likelihood=student-t"}, false},
+    {"likelihood_shape", "2", {NULL}, false},
+    {"likelihood_shape", "2", {"likelihood=student-t"}, false},
+    {"likelihood_scale", "0.2", {NULL}, false},
+    {"likelihood_scale", "0.2", {"likelihood=student-t"}, true},
+    {"degrees", "5", {NULL}, false},
+    {"degrees", "5", {"likelihood=student-t"}, true},
+    {"tau", "0.3", {"likelihood=student-t"}, false},
+    {"predict_neighbours", "7", {"likelihood=student-t"}, false},
     /* what a preset says was not given, but what differs from it was */
     {"max_knots", "6", {"preset=paper"}, true},
     {"max_knots", "6", {"preset=paper", "select=fixed"}, false},
@@ -148,11 +159,49 @@ static void nothing_given(void **state) {
   oatgp_data_free(data);
 }
 
+/* What a likelihood cannot have; columns from memory count, too. */
+static void likelihoods_refuse(void **state) {
+  scratch *s = *state;
+  const double ones[] = {1, 1, 1, 1, 1, 1}, x[] = {0, 1, 2, 3, 4, 5}, y[] = {0, 1, 1, 0, 1, 0};
+  oatgp_data *data = make_data(s, 6, 1, x, y);
+  oatgp_evaluation evaluation;
+  const struct {
+    const char *likelihood, *with, *piece;
+  } cases[] = {
+      {"poisson", "approx=fitc", "--likelihood poisson has the models vfe and full, not fitc: leave --approx out"},
+      {"bernoulli-logit", "approx=dtc", "--likelihood bernoulli-logit has the models vfe and full, not dtc"},
+      {"gamma", "neighbours=3", "--likelihood gamma cannot have neighbours: leave --neighbours out"},
+      {"binomial-logit", "approx=vfe", "--likelihood binomial-logit needs the number of trials of each row: name its column by --trials"},
+  };
+  for (size_t i = 0; i < LENGTH(cases); i++) {
+    oatgp_settings_default(&s->settings);
+    set(s, "likelihood", cases[i].likelihood);
+    set_pair(s, cases[i].with);
+    expect_sentence(s, OATGP_ARGUMENT, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &evaluation), cases[i].piece);
+  }
+  oatgp_settings_default(&s->settings);
+  set(s, "likelihood", "bernoulli-logit");
+  must(s, oatgp_data_set_noise_variance(s->ctx, data, ones));
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &evaluation), "leave --noise-variance out");
+  must(s, oatgp_data_set_noise_variance(s->ctx, data, NULL));
+  must(s, oatgp_data_set_trials(s->ctx, data, ones));
+  must(s, oatgp_data_set_exposure(s->ctx, data, ones));
+  s->said[0] = '\0';
+  set(s, "knots", "2");
+  must(s, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &evaluation));
+  oatgp_evaluation_clear(&evaluation);
+  expect_said(s, "--trials has no effect here: only --likelihood binomial-logit");
+  expect_said(s, "--exposure has no effect here: only the likelihoods poisson");
+  assert_int_equal(count_notes(s), 2);
+  oatgp_data_free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_SCRATCH(pairs_of_settings),
       WITH_SCRATCH(other_verbs),
       WITH_SCRATCH(nothing_given),
+      WITH_SCRATCH(likelihoods_refuse),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "fic", "fitc", "pep"};
+static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "tvfe", "fic", "fitc", "pep"};
 
 static double now_seconds(void) {
   struct timespec now;

@@ -1,5 +1,5 @@
 /* Objective and gradient against tests/data/golden: oatgp's own definitions by dense formulas and complex steps, in oatgp.json, and the
- * models with neighbours of beyond.json. */
+ * models with neighbours and the tighter bounds of beyond.json. */
 #include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
@@ -8,18 +8,19 @@ enum { MAX_KNOTS = 16, MAX_INPUTS = 4, ROWS = 40 };
 
 typedef struct problem {
   table x, y, z;
-  double r[ROWS];
+  double r[ROWS], noise_scale[ROWS];
   oat_rows rows;
 } problem;
 
 static problem load_problem(void) {
-  problem p = {golden_table("X.csv"), golden_table("y.csv"), golden_table("Xu.csv"), {0}, {0}};
+  problem p = {golden_table("X.csv"), golden_table("y.csv"), golden_table("Xu.csv"), {0}, {0}, {0}};
   double mean = 0;
   for (size_t i = 0; i < p.y.rows; i++) {
     mean += p.y.a[i] / (double)p.y.rows;
   }
   for (size_t i = 0; i < p.y.rows; i++) {
     p.r[i] = p.y.a[i] - mean;
+    p.noise_scale[i] = 1 / (0.5 + (double)(i % 3)); /* of records with weights */
   }
   p.rows = (oat_rows){p.x.rows, p.x.columns, 0, p.x.a, NULL, NULL, NULL};
   return p;
@@ -55,9 +56,11 @@ static void check_record(oatgp_context *ctx, const problem *p, const cJSON *reco
   const oat_kernel *kernel = oat_kernel_find(json_text(record, "kernel"));
   assert_non_null(approx);
   assert_non_null(kernel);
+  oat_rows rows = p->rows;
+  rows.noise_scale = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(record, "weights")) ? p->noise_scale : NULL;
   const oat_objective_config config = {.approx = approx,
                                        .kernel = kernel,
-                                       .rows = &p->rows,
+                                       .rows = &rows,
                                        .alpha = json_number_or(record, "alpha", approx->alpha),
                                        .jitter = approx->sparse ? json_number(record, "jitter") : 0,
                                        .k = p->z.rows,
@@ -99,7 +102,15 @@ static void golden_neighbours(void **state) {
   cJSON_Delete(all);
 }
 
+static void golden_tighter_bounds(void **state) {
+  (void)state;
+  cJSON *all = read_json(TEST_DATA_DIR "/golden/beyond.json");
+  check_records(cJSON_GetObjectItemCaseSensitive(all, "tight"), 4);
+  cJSON_Delete(all);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_records), cmocka_unit_test(golden_neighbours)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_records), cmocka_unit_test(golden_neighbours),
+                                     cmocka_unit_test(golden_tighter_bounds)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -450,7 +450,8 @@ static void check_pair_values(pair *p, const oat_pair_values *values, double *wo
 /* The adjoint adds to sums that start at 1. */
 static double check_pairs(pair *p) {
   const size_t d = p->cov.d, count = oat_theta_count(p->kernel, d), size = oat_pairs(p->x.n);
-  double d_theta[OAT_LENGTHSCALE + MAX_DIMENSION], *room = calloc(5 * size + 3 * d, sizeof *room), worst = 0;
+  double d_theta[OAT_LENGTHSCALE + MAX_DIMENSION], *room = calloc(4 * size + oat_pairs_work((oat_kernel_size){0}, p->x.n, d), sizeof *room),
+                                                   worst = 0;
   assert_non_null(room);
   double *g = room + 3 * size, *work = room + 4 * size;
   const oat_pair_values values = {room, room + size, room + 2 * size};

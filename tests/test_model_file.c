@@ -8,7 +8,7 @@
 #include "tensors/tensors.h"
 #include "model/model.h"
 
-static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "fic", "fitc", "pep"};
+static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "tvfe", "fic", "fitc", "pep"};
 
 static oatgp_model *must_load(scratch *s) {
   oatgp_model *model = NULL;
@@ -386,6 +386,16 @@ static void positions_elsewhere(scratch *s, oat_tensors *file) {
   must(s, oat_tensors_add(s->ctx, file, "positions", 2, 0, positions));
 }
 
+static void set_classes(scratch *s, oat_tensors *file, const char *text) { must(s, oat_tensors_set(s->ctx, file, "target_levels", text)); }
+static void classes_are_no_list(scratch *s, oat_tensors *file) { set_classes(s, file, "{\"a\": 1}"); }
+static void classes_are_numbers(scratch *s, oat_tensors *file) { set_classes(s, file, "[0, 1]"); }
+static void a_class_twice(scratch *s, oat_tensors *file) { set_classes(s, file, "[\"a\", \"a\"]"); }
+static void one_class(scratch *s, oat_tensors *file) { set_classes(s, file, "[\"a\"]"); }
+static void exposure_elsewhere(scratch *s, oat_tensors *file) {
+  const double place = 3;
+  must(s, oat_tensors_add(s->ctx, file, "exposure_column", 1, 0, &place));
+}
+
 static void crafted_files_are_refused(void **state) {
   scratch *s = *state;
   const struct {
@@ -423,6 +433,11 @@ static void crafted_files_are_refused(void **state) {
       {negative_jitter, "a number is out of its range"},
       {negative_jitter_absolute, "a number is out of its range"},
       {alpha_of_another_model, "a number is out of its range"},
+      {exposure_elsewhere, "a number is out of its range"},
+      {classes_are_no_list, "the levels of a column are no list"},
+      {classes_are_numbers, "its levels are no texts"},
+      {a_class_twice, "it has a level twice"},
+      {one_class, "its target has too few or too many classes"},
       {positions_elsewhere, "an input is in a column that its file does not have"},
   };
   oatgp_model *model = small_model(s);

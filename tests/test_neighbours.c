@@ -291,6 +291,38 @@ static void little_noise_is_right(void **state) {
   free_problem(&p);
 }
 
+/* Equal rows without noise: the fit and the predictions say that rounding counts, the latter once. */
+static void rounding_is_told(void **state) {
+  scratch *s = *state;
+  problem p = make_problem(ROWS, INPUTS, KNOTS, 209);
+  double at[POINTS * INPUTS];
+  char text[256];
+  choose_points(&p, at);
+  for (size_t i = 0; i < ROWS * INPUTS; i++) {
+    p.x[i] = p.x[i % ROWS % 2 == 1 ? i - 1 : i];
+  }
+  p.theta[OAT_TAU] = 1e-12;
+  fix_neighbours(s, oat_kernel_find("se-ard"), &p, 6, text);
+  s->said[0] = '\0';
+  oatgp_model *model = fixed_model(s, &p, NOISE_PLAIN);
+  char *sentence = strstr(s->said, "note the noise is so small that rounding counts");
+  assert_non_null(sentence);
+  assert_non_null(strstr(sentence, "rows\n"));
+  s->said[0] = '\0';
+  oatgp_data *points = data_of(s, POINTS, INPUTS, at, NULL);
+  double mean[POINTS], variance[POINTS];
+  for (int again = 0; again < 2; again++) {
+    assert_int_equal(oatgp_predict(s->ctx, model, points, &(oatgp_prediction){.mean = mean, .variance = variance}), OATGP_OK);
+  }
+  sentence = strstr(s->said, "rounding counts");
+  assert_non_null(sentence);
+  assert_non_null(strstr(sentence, "predictions\n"));
+  assert_null(strstr(sentence + 1, "rounding counts"));
+  oatgp_data_free(points);
+  oatgp_model_free(model);
+  free_problem(&p);
+}
+
 int main(void) {
   oat_threads_always();
   const struct CMUnitTest tests[] = {
@@ -302,6 +334,7 @@ int main(void) {
       cmocka_unit_test(memory_and_blocks_hardly_matter),
       cmocka_unit_test(next_to_no_noise),
       WITH_SCRATCH(little_noise_is_right),
+      WITH_SCRATCH(rounding_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_da
 }
 
 static void averages_are_those_of_the_joint_posterior(void **state) {
-  static const char *const models[] = {"full", "dic", "dtc", "vfe", "fitc", "pep"};
+  static const char *const models[] = {"full", "dic", "dtc", "vfe", "tvfe", "fitc", "pep"};
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 60, 2, 0.2, 3), *points = wavy_data(s, 24, 2, 0, 4);
   s->settings.knots = "8";

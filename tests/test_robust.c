@@ -1,7 +1,7 @@
 /* Hard data and hard settings: every one ends with finite predictions or a sentence that says what is wrong. */
 #include "fits.h"
 
-static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "fic", "fitc", "pep"};
+static const char *const all_models[] = {"full", "dic", "dtc", "vfe", "tvfe", "fic", "fitc", "pep"};
 
 #define FOR_EACH_MODEL(s) \
   for (size_t model_ = 0; model_ < LENGTH(all_models) && ((s)->settings.approx = all_models[model_], true); model_++)

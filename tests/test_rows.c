@@ -33,7 +33,7 @@ static int set_up(void **state) {
   w->r = random_numbers(ROWS * (1 + BASIS), 2, -0.5);
   w->scale = random_numbers(ROWS, 3, 0.5);
   w->add = random_numbers(ROWS, 4, 0);
-  w->rows = (oat_rows){ROWS, INPUTS, BASIS, w->x, w->r, w->scale, w->add, 0, 0, NULL};
+  w->rows = (oat_rows){.n = ROWS, .d = INPUTS, .p = BASIS, .x = w->x, .r = w->r, .noise_scale = w->scale, .noise_add = w->add};
   *state = w;
   return 0;
 }

@@ -16,7 +16,7 @@ static void expect_same_numbers(size_t n, const double *a, const double *b) { as
 static void evaluations_have_the_same_bits(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 1);
-  static const char *const models[] = {"vfe", "full", "fitc", "dtc", "pep"};
+  static const char *const models[] = {"vfe", "full", "fitc", "dtc", "pep", "tvfe"};
   for (size_t m = 0; m < LENGTH(models); m++) {
     oatgp_evaluation first = {0};
     for (size_t i = 0; i < count_of_counts(); i++) {

@@ -324,7 +324,7 @@ static problem problem_of(const tree *t, size_t n, size_t k, uint64_t seed) {
 
 static void models(void **state) {
   (void)state;
-  static const char *const names[] = {"vfe", "fitc", "full", "dtc", "pep", "fitc"};
+  static const char *const names[] = {"vfe", "fitc", "full", "dtc", "pep", "fitc", "tvfe"};
   oatgp_context *ctx = oatgp_context_create();
   double worst = 0;
   for (size_t t = 0; t < trees(30); t++) {

@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "data/data.h"
+#include "model/model.h"
 
 oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                            oatgp_bracket_fn monitor, void *user, oatgp_certificate *out) {
@@ -10,6 +11,9 @@ oatgp_status oatgp_certify(oatgp_context *ctx, const oatgp_model *model, const o
   REFUSE_IF(model == NULL || data == NULL || settings == NULL || out == NULL, ctx, OATGP_ARGUMENT,
             "model, data, settings and the place of the result must not be NULL");
   REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target: a certificate needs that of the training rows");
+  REFUSE_IF(model->likelihood != NULL, ctx, OATGP_DATA,
+            "the bounds of the evidence hold for Gaussian answers, and the model has likelihood %s: its objective is a lower bound already",
+            model->likelihood->name);
   PASS_ON(oatgp_settings_check(ctx, settings));
   PASS_ON(oat_take_threads(ctx, (int)settings->threads));
   const oat_certify_request request = {model, data, settings, monitor, user};

@@ -30,7 +30,7 @@ static bool checkpoints(const oat_setup *s) { return *s->settings->checkpoint !=
 
 static bool automatic(const oat_setup *s) { return s->strategy->automatic; }
 static bool may_have_neighbours(const oat_setup *s) {
-  return oat_setup_neighbours(s) > 0 || (automatic(s) && s->approx->trace && gaussian(s));
+  return oat_setup_neighbours(s) > 0 || (automatic(s) && oat_approx_bound(s->approx) && gaussian(s));
 }
 static bool selects(const oat_setup *s) { return sparse(s) || s->strategy == oat_strategy_find(s->settings->select); }
 static bool has_tolerance(const oat_setup *s) { return sparse(s) && automatic(s); }

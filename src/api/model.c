@@ -131,6 +131,21 @@ oatgp_status oatgp_function_evaluate(oatgp_context *ctx, const oatgp_function *f
   return oat_functions_evaluate(ctx, function, data, values, gradient);
 }
 
+oatgp_status oatgp_predict_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_answers *out) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, out));
+  REFUSE_IF((out->lower != NULL || out->upper != NULL) && !(out->interval > 0 && out->interval < 1), ctx, OATGP_ARGUMENT,
+            "the interval is %g but must be a number above 0 and below 1", out->interval);
+  return oat_predict_answers(ctx, model, data, out);
+}
+
+oatgp_status oatgp_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
+                                          double *samples) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, samples));
+  return oat_predict_answer_samples(ctx, model, data, count, seed, samples);
+}
+
 int oatgp_effect_at(const oatgp_model *model, size_t index, oatgp_effect *out) {
   if (model == NULL || out == NULL || index >= model->effect_count) {
     return 0;

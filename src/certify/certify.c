@@ -5,17 +5,18 @@
  *
  *   log p(y) = -N/2 log 2 pi - 1/2 log|C| - 1/2 r . C^-1 r
  *
- *   log|P| <= log|C| <= log|P| + N log(1 + t / N)
- *     the latter since |I + A| <= (1 + tr A / N)^N (means of eigenvalues) for A = P^-1/2 (K - Q) P^-1/2, and tr A <= t
- *     as P >= D (Artemev, Burt and van der Wilk 2021); closer bounds from tr A and tr A^2 in determinant.c
+ *   log|P| <= log|C| <= log|P| + sum log(1 + g_i / n_i)
+ *     the latter since |C| / |P| = |I + G P^-1| <= |I + G D^-1| for G = K - Q, as P >= D, which is at most the product of
+ *     the diagonal of I + D^-1/2 G D^-1/2 (Hadamard). It is never above N log(1 + t / N), the bound of Artemev, Burt and
+ *     van der Wilk (2021). Closer bounds are those from tr A and tr A^2 in determinant.c, A = P^-1/2 G P^-1/2
  *   q(x) <= r . C^-1 r <= q(x) + e . P^-1 e
  *     for ANY x, with q(x) = 2 r . x - x . C x and e = r - C x: the difference r . C^-1 r - q(x) is e . C^-1 e, which
  *     is not negative, and at most e . P^-1 e as C >= P
  *
  * So whatever x is, the two lines give an upper and a lower bound, and to stop early costs width and nothing else. x
  * comes from conjugate gradients on C x = r preconditioned by P: q(x) rises with every iteration and e . P^-1 e is a
- * number that they have anyway. They begin at x = 0, where the lower bound is already above the evidence lower bound F
- * of vfe: that is the same with t in place of N log(1 + t / N).
+ * number that they have anyway. They begin at x = 0, where the lower bound is the objective of tvfe. That is never below
+ * the evidence lower bound F of vfe, which has t in place of sum log(1 + g_i / n_i).
  *
  * F = log p(y) - KL(q || posterior) for the variational posterior q, so KL <= upper - F. */
 #include "certify/certify.h"
@@ -37,12 +38,13 @@ typedef struct run {
   const oat_certify_request *request;
   oat_rows *all;            /* with the basis of the mean */
   oat_rows *rows;           /* with all of the prior mean taken off, the estimated part too */
-  oat_objective *objective; /* vfe */
+  oat_objective *objective; /* tvfe */
   oat_objective *exact;     /* the full GP, or NULL */
   oat_device *device;       /* with the system C x = r */
   oat_system system;
   oat_iterate at;       /* where conjugate gradients are */
   size_t n;             /* rows */
+  double tight;         /* the objective of tvfe */
   double base;          /* -N/2 log 2 pi - 1/2 log|P|, in the data's units */
   double trace, lost;   /* t, and its rounding error */
   double rest;          /* how far q(x) may be below r . C^-1 r */
@@ -239,21 +241,22 @@ static oatgp_status open_system(run *f, const oat_factors *factors) {
   return status == OATGP_OK ? f->device->table->system_open(f->device, &f->system, &f->at) : status;
 }
 
-/* The vfe model at the parameters and knots: its value, its factors, and the bounds at x = 0. */
+/* The models vfe and tvfe, whose factors are the same, at the parameters and knots, and the bounds at x = 0. */
 static oatgp_status begin(run *f) {
   const oatgp_model *model = f->request->model;
   const double n = (double)f->n;
   oatgp_status status = OATGP_OK;
-  TRY(make_objective(f, oat_approx_find("vfe"), true, &f->objective));
-  TRY(evaluate(f, f->objective, &f->result.elbo));
+  TRY(make_objective(f, oat_approx_find("tvfe"), true, &f->objective));
+  TRY(evaluate(f, f->objective, &f->tight));
   const oat_factors *factors = &f->objective->factors;
   const double *scalar = factors->sums->scalar;
   f->trace = scalar[OAT_G_OVER_N];
+  f->result.elbo = f->tight - scalar[OAT_PENALTY] - f->trace / 2;
   f->base = -0.5 * (n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA]) - oat_log_diagonal(model->k, factors->lb) -
             n * log(model->number[OAT_NUMBER_Y_SCALE]);
   TRY(open_system(f, factors));
   f->lost = oat_traces_lost(&f->system.sparse, f->system.weights);
-  f->gap.high = n * log1p((f->trace + f->lost) / n);
+  f->gap.high = f->lost - 2 * scalar[OAT_PENALTY];
   f->q_high = HUGE_VAL;
   tighten_quadratic(f);
 done:
@@ -300,16 +303,17 @@ done:
 
 static oatgp_status check_sparse(const run *f) {
   const oatgp_model *model = f->request->model;
-  double own = f->result.elbo;
+  const oat_penalty penalty = model->approx->penalty;
+  double own = penalty == OAT_PENALISE_LOG ? f->tight : f->result.elbo;
   oatgp_status status = OATGP_OK;
-  if (!model->approx->trace) {
+  if (penalty != OAT_PENALISE_TRACE) {
     oat_say(f->ctx, OATGP_NOTE, "the model is %s%s: the bounds and the KL are for the vfe posterior with its parameters and knots",
             model->approx->name, model->neighbours > 0 ? " with neighbours" : "");
   }
   if (model->neighbours > 0) {
     return check_rows(f);
   }
-  if (!model->approx->trace) {
+  if (penalty == OAT_PENALISE_NOTHING) {
     TRY(evaluate_once(f, model->approx, true, &own));
   }
   check_data(f, own);

@@ -139,16 +139,15 @@ static oatgp_status join_levels(oatgp_context *ctx, const oatgp_data *second, oa
 /* The last rows of `both` have codes of the second one's levels: they get those of the first, which has all of them. */
 static oatgp_status join_target(oatgp_context *ctx, const oatgp_data *second, oatgp_data *both) {
   const oat_levels *from = &second->target_levels, *to = &both->target_levels;
-  double *y = both->own_y + both->n - second->n;
   REFUSE_IF((from->count == 0) != (to->count == 0), ctx, OATGP_DATA,
             "data cannot be joined: the target has levels in one and holds numbers in the other");
   for (size_t i = 0; i < from->count; i++) {
     REFUSE_IF(oat_levels_find(to, from->name[i], strlen(from->name[i])) == OAT_NO_LEVEL, ctx, OATGP_DATA,
               "data cannot be joined: the target has the level '%s' in the second alone", oat_show_text(from->name[i]).text);
   }
-  for (size_t i = 0; from->count > 0 && i < second->n; i++) {
-    const char *name = from->name[(size_t)y[i]];
-    y[i] = (double)oat_levels_find(to, name, strlen(name));
+  for (size_t i = both->n - second->n; from->count > 0 && i < both->n; i++) {
+    const char *name = from->name[(size_t)both->own_y[i]];
+    both->own_y[i] = (double)oat_levels_find(to, name, strlen(name));
   }
   return OATGP_OK;
 }

@@ -42,6 +42,14 @@ typedef struct oat_device_config {
 /* What becomes of K** - Q**, the prior variance that the knots do not explain, in a joint prediction. */
 typedef enum oat_residual { OAT_RESIDUAL_NONE, OAT_RESIDUAL_DIAGONAL, OAT_RESIDUAL_FULL } oat_residual;
 
+/* What the objective of a model with alpha = 0 takes off for g, the prior variance of the rows that the knots do not
+ * explain. */
+typedef enum oat_penalty {
+  OAT_PENALISE_NOTHING,
+  OAT_PENALISE_TRACE, /* -1/2 sum g_i / n_i: vfe */
+  OAT_PENALISE_LOG    /* -1/2 sum log(1 + g_i / n_i): tvfe */
+} oat_penalty;
+
 /* A sparse model at one point. */
 typedef struct oat_sparse {
   oat_covariance cov;
@@ -50,7 +58,7 @@ typedef struct oat_sparse {
   size_t ldz;
   const double *l; /* k x k, Cholesky factor of Kuu */
   double tau, alpha;
-  bool trace;     /* vfe: penalty -1/2 sum g_i / n_i (with alpha 0) */
+  oat_penalty penalty;
   bool gradient;  /* gradient sums will be asked for at this point */
   uint64_t stamp; /* tells points apart: the same stamp, the same numbers above. 0: like no other */
 } oat_sparse;
@@ -83,10 +91,11 @@ size_t oat_sums_count(size_t k, size_t p);
 oat_sums oat_sums_over(double *block, size_t k, size_t p);
 
 /* What the gradient needs of the K x K work. With alpha = 0, s and dg below have closed forms for any noise of the rows.
- * Collapsed (alpha = 0, and nobody needs dn): dKfu = diag(w) (V product + r le^T). */
+ * Collapsed (alpha = 0, and nobody needs dn): dKfu = diag(w) (V product + r le^T), and diag(h) V L^-1 more with the log
+ * penalty, whose dg_i is -h_i / 2 with h_i = 1 / (n_i + g_i). */
 typedef struct oat_adjoint {
   bool collapsed;
-  const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, else B^-1 */
+  const double *product;     /* k x k; collapsed: (gamma I - B^-1 - e e^T) L^-1, gamma 1 where the trace is penalised, else B^-1 */
   const double *e;           /* k: B^-1 b */
   const double *le;          /* k: L^-T e */
   const double *coefficient; /* p: of the mean's basis, subtracted from r */
@@ -96,9 +105,10 @@ typedef struct oat_adjoint {
 typedef struct oat_gradient_sums {
   size_t count;
   oat_kernel_gradient kernel; /* through Kfu; .z is NULL when the knots' derivative is not wanted */
-  double *s;                  /* k x k: sum dv_i v_i^T; NULL when it is not wanted, or collapsed */
+  double *s;                  /* k x k: sum dv_i v_i^T; with the log penalty the lower triangle of sum h_i v_i v_i^T alone, the rest having a
+                                 closed form. NULL when it is not wanted, and collapsed without that penalty */
   double dg, dn;              /* sum dg_i (a tree has its derivatives through k(x, x) in kernel.theta, even collapsed); sum dn_i tau^2
-                                 noise_scale_i; not collapsed only */
+                                 noise_scale_i; collapsed, what the log penalty adds to each, or 0 */
   double pairs;               /* with neighbours: sum dk k over a row, its neighbours and all pairs of them; dg is 0 then */
 } oat_gradient_sums;
 
@@ -108,14 +118,19 @@ oat_gradient_sums oat_gradient_sums_over(double *block, size_t theta, size_t k, 
 
 /* Candidates for a new knot, and what the rows say of each: with E = k(x, candidate) - V v, the part of the candidate
  * that the knots do not explain, weighted by w = 1 / n. For models with alpha = 0. The arrays of sums are one block
- * that starts at ee. */
+ * that starts at ee. With the candidate g_i becomes g_i - E_i^2 / s2, or 0 if that is negative. */
 typedef struct oat_candidates {
   oat_points points; /* m of them */
   const double *v;   /* m x k, leading dimension m: L^-1 k(Z, candidate), row by row */
+  const double *s2;  /* m: its variance given the knots */
   double *ee;        /* m: sum w E^2 */
   double *er;        /* m x (1 + p): sum w r E, for the residual and the columns of the mean's basis */
   double *ve;        /* k x m: sum w V E */
+  double *logs;      /* m: sum of the logarithms of n_i + g_i before over after; 0 without the log penalty */
 } oat_candidates;
+
+/* How many doubles the sums take. */
+static inline size_t oat_candidates_count(size_t m, size_t k, size_t p) { return m * (3 + p + k); }
 
 /* ---- a value for each row ---------------------------------------------------------------------------------------- */
 
@@ -136,12 +151,13 @@ typedef struct oat_row_slopes {
 
 /* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
 typedef struct oat_left_out {
-  const double *lb;             /* factor of B */
-  const double *c;              /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
-  size_t columns;               /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
-  const double *coefficient;    /* p */
-  const oat_gls *gls;           /* their normal equations; NULL for one column */
-  bool explained;               /* the variance has what the knots explain alone (dic) */
+  const double *lb;          /* factor of B */
+  const double *c;           /* k x columns: LB^-1 V W R, or LB^-1 V W (R less the mean), which has one column */
+  size_t columns;            /* 1 + p: the mean's coefficients are estimated without the row; 1: they stay as they are */
+  const double *coefficient; /* p */
+  const oat_gls *gls;        /* their normal equations; NULL for one column */
+  bool explained;            /* the variance has what the knots explain alone (dic) */
+  bool latent;               /* the variance is that of f, without the row's noise */
   const oat_response *response; /* of rows with answers, whose densities are those of the answers; NULL for Gaussian ones */
   double *error;                /* a value for each row, or NULL: y - mean; of rows with answers: of the site's target */
   double *variance;
@@ -177,6 +193,9 @@ typedef struct oat_site_look {
   double slope;       /* sum dE_i / dm_i: the derivative in a constant that is added to f */
   double change;      /* how far the sites that q asks for are from the present ones: the largest difference of dE_i/dm_i times the standard
                          deviation of f_i, and of the precision times its variance */
+  double size;        /* sum of |f_i|^2 times the precision that is asked for: what E_i may be the difference of */
+  double turn;        /* sum of these differences times those of the q that was accepted last, over the sum of the squares of the latter: 0
+                         where that is 0 */
 } oat_site_look;
 
 /* ---- the exact GP ------------------------------------------------------------------------------------------------ */
@@ -270,6 +289,13 @@ typedef struct oat_nearest {
   bool changed;     /* a row has another point than `which` said; of no meaning where it said nothing */
 } oat_nearest;
 
+/* Of rows or points with neighbours: C = K_JJ - V_J V_J^T + diag(n_J) may be definite no more, for rounding. */
+typedef struct oat_near_trouble {
+  size_t lifted;  /* those whose C had to get something added to its diagonal */
+  size_t without; /* those whose C has no factor even so, and that are predicted from the knots alone */
+  double lift;    /* the most that was added, as a share of the prior variance */
+} oat_near_trouble;
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 typedef struct oat_device_table oat_device_table;
@@ -277,6 +303,7 @@ typedef struct oat_device_table oat_device_table;
 /* What every device begins with. */
 typedef struct oat_device {
   const oat_device_table *table;
+  bool told; /* of trouble with neighbours */
 } oat_device;
 
 struct oat_device_table {
@@ -293,10 +320,11 @@ struct oat_device_table {
   oatgp_status (*find_neighbours)(oat_device *device, const oat_covariance *cov, double *share);
   /* The sums of which the value is made: 2 N K^2 flops, with neighbours N M^2 (K + M / 3) more. */
   oatgp_status (*sums)(oat_device *device, const oat_sparse *sparse, oat_sums *out);
-  /* After sums at the same point: 2 N K^2; not collapsed 3 N K^2, and 2 N K^2 more for s. */
+  /* After sums at the same point: 2 N K^2; not collapsed 3 N K^2, and 2 N K^2 more for s; with the log penalty N K^2 more
+   * collapsed, and N K^2 more for s. */
   oatgp_status (*gradient_sums)(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out);
-  /* Sites from the rows' answers alone. */
-  oatgp_status (*sites_begin)(oat_device *device, const oat_response *response);
+  /* Sites to begin with: of each row at the f that suits it best or, if it is not NaN, of all rows at f = level beside what is given of it. */
+  oatgp_status (*sites_begin)(oat_device *device, const oat_response *response, double level);
   /* After sums at this point: m, s and the sites that q asks for are kept. N K^2, and the expectations. */
   oatgp_status (*sites_look)(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look);
   /* The same for the exact GP, after exact_quadratic: 2 N^3 / 3. */
@@ -319,6 +347,8 @@ struct oat_device_table {
   /* The same, and derivatives, the neighbours being fixed. */
   oatgp_status (*point_slopes_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                          const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out);
+  /* What became of the neighbours in the latest sums, left_out, points_from_rows, point_slopes_from_rows or joint_from_rows. */
+  oat_near_trouble (*near_trouble)(const oat_device *device);
   /* The posterior covariance of such points, n x n: of the errors of these predictions. Allocates. */
   oatgp_status (*joint_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
                                   double *covariance);
@@ -385,6 +415,8 @@ void oat_device_close(oat_device *device); /* may be NULL */
 /* For predictions: a device with these rows, which the context keeps until it is asked for one of another
  * configuration. */
 oatgp_status oat_device_keep(oatgp_context *ctx, const oat_device_config *config, const oat_rows *rows, oat_device **out);
+/* Says what became of the neighbours of so many rows or points (`what`, such as "rows"), if it is worth a sentence: once for a device. */
+void oat_device_tell_trouble(oatgp_context *ctx, oat_device *device, size_t count, const char *what);
 /* What the context says of predictions. */
 oat_where oat_where_of(const oatgp_context *ctx);
 /* With the number of threads that 0 stands for. */

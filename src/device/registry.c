@@ -52,6 +52,23 @@ void oat_device_close(oat_device *device) {
 
 oat_where oat_where_of(const oatgp_context *ctx) { return (oat_where){*ctx->device != '\0' ? ctx->device : NULL, ctx->threads}; }
 
+void oat_device_tell_trouble(oatgp_context *ctx, oat_device *device, size_t count, const char *what) {
+  const oat_near_trouble found = device->told ? (oat_near_trouble){0} : device->table->near_trouble(device);
+  device->told = device->told || found.without > 0 || found.lifted > 0;
+  if (found.without > 0) {
+    oat_say(ctx, OATGP_WARNING,
+            "%zu of %zu %s are predicted from the knots alone: rounding leaves the covariance of their neighbours without a factor; more "
+            "noise (--tau), fewer neighbours or fewer knots help",
+            found.without, count, what);
+  } else if (found.lifted > 0) {
+    oat_say(
+        ctx, OATGP_NOTE,
+        "the noise is so small that rounding counts: up to %.1g of the prior variance was added to that of the neighbours of %zu of %zu "
+        "%s",
+        found.lift, found.lifted, count, what);
+  }
+}
+
 static void close_kept(void *device) { oat_device_close(device); }
 
 static bool is_kept(const oatgp_context *ctx, const char *name, const size_t *key) {

@@ -8,15 +8,6 @@
 
 static double trials_of(const oatgp_data *data, size_t i) { return data->trials != NULL ? data->trials[i] : 1; }
 
-oatgp_status oat_setup_check_answers(oatgp_context *ctx, const oat_likelihood *likelihood, size_t levels, const oatgp_data *data) {
-  for (size_t i = 0; i < data->n; i++) {
-    REFUSE_IF(!oat_answer_valid(likelihood, levels, data->y[i], trials_of(data, i)), ctx, OATGP_DATA,
-              "target '%s' of row %zu is %g, but with likelihood %s it has to be %s", data->target != NULL ? data->target : "y",
-              data->before + i + 1, data->y[i], likelihood->name, likelihood->wanted);
-  }
-  return OATGP_OK;
-}
-
 /* The number of levels of an ordinal answer: those that the target's texts have, or up to its largest number. */
 static size_t count_levels(const oatgp_data *data) {
   double most = 1;
@@ -31,12 +22,12 @@ oatgp_status oat_setup_likelihood(oatgp_context *ctx, oat_setup *setup) {
   if (setup->likelihood == NULL) {
     return OATGP_OK;
   }
-  REFUSE_IF(setup->approx->sparse && !setup->approx->trace, ctx, OATGP_ARGUMENT,
+  REFUSE_IF(setup->approx->sparse && setup->approx->penalty != OAT_PENALISE_TRACE, ctx, OATGP_ARGUMENT,
             "likelihood %s has the models vfe and full, and --approx is %s", setup->likelihood->name, setup->approx->name);
   REFUSE_IF(setup->likelihood->has_trials && setup->data->trials == NULL, ctx, OATGP_ARGUMENT,
             "likelihood %s needs a column with the number of trials: --trials COL", setup->likelihood->name);
   setup->levels = setup->likelihood->has_levels ? count_levels(setup->data) : 0;
-  return oat_setup_check_answers(ctx, setup->likelihood, setup->levels, setup->data);
+  return oat_check_answers(ctx, setup->likelihood, setup->levels, setup->data);
 }
 
 /* ---- parameters of their own ------------------------------------------------------------------------------------- */

@@ -171,6 +171,9 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   TRY(oat_objective_find_neighbours(objective, point, NULL)); /* a model has those of its own lengthscales */
   const oatgp_status evaluated = oat_objective_evaluate(objective, point, &value, NULL);
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
+  if (objective->config.neighbours > 0) {
+    oat_device_tell_trouble(ctx, objective->device, oat_rows_total(setup->rows), "rows");
+  }
   TRY(oat_new(ctx, 1, sizeof *model, &model));
   model->approx = setup->approx;
   model->likelihood = setup->likelihood;

@@ -15,9 +15,10 @@ typedef struct validation {
   const oatgp_cv_watch *watch;
   size_t folds;
   size_t *order, *chosen; /* n: all rows; rows of a part */
-  double *mean, *sd;      /* n: predictions, NaN before there is one */
-  double *part;           /* 2 n: those of a fold */
-  size_t done;            /* rows predicted */
+  const oat_likelihood *likelihood;
+  size_t width;        /* columns of what is known of rows that were held out */
+  double *held, *part; /* n x width: of all rows, NaN before they are predicted; of some of them */
+  size_t done;         /* rows predicted */
   bool stopped;
 } validation;
 
@@ -29,16 +30,17 @@ static oatgp_status open_validation(validation *v) {
   }
   v->order = oat_take(&v->memory, data->n, sizeof *v->order);
   v->chosen = oat_take(&v->memory, data->n, sizeof *v->chosen);
-  v->mean = oat_take_doubles(&v->memory, data->n, 1);
-  v->sd = oat_take_doubles(&v->memory, data->n, 1);
-  v->part = oat_take_doubles(&v->memory, data->n, 2);
+  v->likelihood = oat_likelihood_find(v->fit->settings->likelihood);
+  v->width = oat_held_columns(v->likelihood);
+  v->held = oat_take_doubles(&v->memory, data->n, v->width);
+  v->part = oat_take_doubles(&v->memory, data->n, v->width);
   if (v->memory.status != OATGP_OK) {
     return v->memory.status;
   }
   oat_rng_seed(&rng, (uint64_t)v->fit->settings->seed);
   oat_rng_sample(&rng, data->n, data->n, v->order);
-  for (size_t i = 0; i < data->n; i++) {
-    v->mean[i] = v->sd[i] = NAN;
+  for (size_t i = 0; i < data->n * v->width; i++) {
+    v->held[i] = NAN;
   }
   return OATGP_OK;
 }
@@ -80,17 +82,15 @@ done:
 static oatgp_status predict_fold(validation *v, size_t fold, const oatgp_model *model) {
   oatgp_fold told = {fold + 1, v->folds, (size_t)model->number[OAT_NUMBER_N], {0}, model};
   const size_t count = choose(v, fold, false);
-  const oatgp_prediction_sd out = {v->part, NULL, v->part + count};
   oatgp_data *data = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oatgp_data_select(v->ctx, v->fit->data, count, v->chosen, &data));
-  TRY(oat_predict_sd(v->ctx, model, data, &out));
-  for (size_t i = 0; i < count; i++) {
-    v->mean[v->chosen[i]] = out.mean[i];
-    v->sd[v->chosen[i]] = out.sd[i];
+  TRY(oat_held_predict(v->ctx, model, data, v->part));
+  for (size_t i = 0; i < count * v->width; i++) {
+    v->held[v->chosen[i % count] + i / count * v->fit->data->n] = v->part[i];
   }
   v->done += count;
-  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){out.mean, out.sd}, NULL, &told.scores));
+  TRY(oat_held_report(v->ctx, v->likelihood, data, v->part, NULL, &told.scores));
   if (v->watch->fold != NULL && v->watch->fold(v->watch->user, &told) != 0) {
     v->stopped = true;
   }
@@ -121,17 +121,18 @@ static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp
   if (v->done == 0) {
     return oat_fail(v->ctx, OATGP_STOPPED, "the cross-validation was stopped before its first fold was done");
   }
-  TRY(oat_held_out_report(v->ctx, data, (oat_gaussian){v->mean, v->sd}, rows, NULL));
+  TRY(oat_held_report(v->ctx, v->likelihood, data, v->held, rows, NULL));
   for (size_t i = 0; i < data->n; i++) {
-    if (!isnan(v->mean[i])) {
-      v->mean[count] = v->mean[i];
-      v->sd[count] = v->sd[i];
+    if (!isnan(v->held[i])) {
       v->chosen[count++] = i;
     }
   }
+  for (size_t i = 0; i < count * v->width; i++) {
+    v->part[i] = v->held[v->chosen[i % count] + i / count * data->n];
+  }
   if (scores != NULL) {
     TRY(oatgp_data_select(v->ctx, data, count, v->chosen, &predicted));
-    TRY(oat_held_out_report(v->ctx, predicted, (oat_gaussian){v->mean, v->sd}, NULL, scores));
+    TRY(oat_held_report(v->ctx, v->likelihood, predicted, v->part, NULL, scores));
   }
 done:
   oatgp_data_free(predicted);

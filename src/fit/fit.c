@@ -44,7 +44,7 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
   return (oat_search_settings){
       .max_knots = f->setup.capacity,
       .move = f->setup.approx->sparse && oat_kernel_is_smooth(f->setup.kernel),
-      .exact = f->setup.approx->trace && s->max_knots == 0 && f->objective->config.soft,
+      .exact = oat_approx_bound(f->setup.approx) && s->max_knots == 0 && f->objective->config.soft && f->setup.likelihood == NULL,
       .finish = f->setup.strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
   };
 }
@@ -187,11 +187,15 @@ static double *hand_over(oat_log *log, size_t *count) {
   return rows;
 }
 
-/* Mean NLP of the rows, each predicted by the mean and the variance of the others, about. */
+/* Mean NLP of the rows, each predicted by the mean and the variance of the others, about; of answers that are not Gaussian, by the f that
+ * suits them best. */
 static double constant_nlp(const oat_fit_run *f) {
   const oatgp_data *data = f->setup.data;
   const double n = (double)data->n;
   oat_description y;
+  if (f->setup.likelihood != NULL) {
+    return log(f->setup.y_scale) - oat_objective_constant(f->objective, f->setup.rows, f->best.point.theta, NULL) / n;
+  }
   oat_describe(data->n, (oat_column){data->y, 1}, f->ctx->at_work, &y);
   return log(y.sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
 }
@@ -210,7 +214,7 @@ static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model
 
 /* Leave-one-out scores. A model for which they cannot be found is still a model. */
 static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
-  const oatgp_status status = oat_loo_keep(f->ctx, model, f->objective->config.where, f->setup.rows, f->setup.data);
+  const oatgp_status status = oat_loo_keep(f->ctx, model, f->objective->config.where, f->objective->config.rows, f->setup.data);
   if (status == OATGP_NUMERIC) {
     oat_say(f->ctx, OATGP_WARNING, "no leave-one-out scores: %s", f->ctx->error);
   } else if (status == OATGP_OK) {

@@ -236,13 +236,23 @@ static oatgp_status set_range(oatgp_context *ctx, oat_setup *setup, const char *
   return act_on(ctx, setup, "range", part, equals, keep_between, limits);
 }
 
+/* The largest sigma where f goes through a link. The expected count of a row that no knot is near grows as exp(sigma^2 / 2), and log odds of
+ * 30 are certainty. */
+static double most_of_sigma(const oat_setup *setup, size_t place) {
+  const oat_likelihood *likelihood = setup->likelihood;
+  if (likelihood == NULL || likelihood->id == OAT_STUDENT_T || !oat_parameter_is_sigma(setup->kernel, place)) {
+    return HUGE_VAL;
+  }
+  return likelihood->takes_exposure ? 10 : 30;
+}
+
 oatgp_status oat_given_ranges(oatgp_context *ctx, oat_setup *setup) {
   const char *part = NULL;
   size_t length;
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < theta_count(setup); i++) {
     setup->least[i] = 0;
-    setup->most[i] = HUGE_VAL;
+    setup->most[i] = most_of_sigma(setup, i);
   }
   while (status == OATGP_OK && next_part(setup->settings->range, &part, &length)) {
     status = set_range(ctx, setup, part, length);

@@ -10,7 +10,7 @@
 #include "model/model.h"
 #include "objective/sparse.h"
 
-#define SITE_TOL 1e-6 /* of sites in a fit: the bound is then within some 1e-12 a row of its largest value at these parameters */
+#define SITE_TOL 1e-5 /* of sites in a fit: the bound is then within about 1e-10 nats a row of its largest value at these parameters */
 enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction to those of a row in the fit */
 
 /* ---- the mean ---------------------------------------------------------------------------------------------------- */
@@ -192,6 +192,8 @@ static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_se
   TRY(oat_model_allocate_scaling(ctx, &setup->scaling, model->d));
   oat_model_copy_scaling(&model->scaling, &setup->scaling);
   TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
+  TRY(oat_model_match_target(ctx, model, setup->data));
+  TRY(oat_check_answers(ctx, setup->likelihood, setup->levels, setup->data));
   TRY(oat_model_recode(ctx, model, setup->data, setup->scaling.column, &setup->recode));
   TRY(check_basis(ctx, setup));
   TRY(make_rows(ctx, setup));

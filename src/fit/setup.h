@@ -66,8 +66,6 @@ oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup);
 oatgp_status oat_setup_likelihood(oatgp_context *ctx, oat_setup *setup);
 /* The kernel with the likelihood's own parameters behind its own; `spread` is that of the target. */
 oatgp_status oat_setup_own_parameters(oatgp_context *ctx, oat_setup *setup, double spread);
-/* The sentence of an answer that the likelihood cannot have. */
-oatgp_status oat_setup_check_answers(oatgp_context *ctx, const oat_likelihood *likelihood, size_t levels, const oatgp_data *data);
 
 /* The objective in the data's units. */
 double oat_setup_objective_value(const oat_setup *setup, double scaled);

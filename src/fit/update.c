@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objective/sites.h"
 #include "objective/sparse.h"
 #include "util/hash.h"
+
+#define SITE_TOL 1e-8 /* of the sites of new rows: there are few rounds, and no search waits for them */
 
 static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, oat_objective **out) {
   const oat_objective_config config = {.approx = model->approx,
@@ -16,28 +19,89 @@ static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model,
                                        .alpha = model->number[OAT_NUMBER_ALPHA],
                                        .k = model->k,
                                        .neighbours = model->neighbours,
+                                       .likelihood = model->likelihood,
+                                       .levels = oat_model_answer_levels(model),
+                                       .site_tol = SITE_TOL,
                                        .where = oat_where_of(ctx)};
   return oat_objective_create(ctx, &config, out);
 }
 
-/* The sums over the new rows with the model's own factor, then what an evaluation does with the sums of all rows. With
- * neighbours, the objective has all rows. */
-static oatgp_status add_rows(const oatgp_model *model, double n, oat_objective *objective, double *value) {
-  oat_sparse_objective *o = (oat_sparse_objective *)objective;
-  const oat_point point = {model->theta, model->z};
+/* The sums over the new rows with the model's own factor, and over the old ones; then what an evaluation does with them. With neighbours,
+ * the objective has all rows. */
+static oatgp_status sum_up(const oatgp_model *model, double n, const oat_sparse *sparse, oat_sparse_objective *o, double *value) {
   double rwr = 0;
-  oatgp_status status = OATGP_OK;
-  memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
-  const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
-  TRY(oat_objective_find_neighbours(objective, &point, NULL));
-  TRY(o->base.device->table->sums(o->base.device, &sparse, &o->sums));
+  PASS_ON(o->base.device->table->sums(o->base.device, sparse, &o->sums));
   for (size_t i = 0; model->neighbours == 0 && i < model->sums_count; i++) {
     o->sums.vwv[i] += model->sums[i];
   }
-  TRY(oat_sparse_solve(o, n, &rwr, value));
-done:
-  return status;
+  return oat_sparse_solve(o, n, &rwr, value);
 }
+
+/* ---- answers that are not Gaussian: new rows get sites, those of the old rows stay as they are ------------------------- */
+
+/* A posterior q of f: whitened f at the knots is N(e, B^-1), e = LB^-T c. */
+typedef struct posterior {
+  const double *lb, *c, *coefficient;
+} posterior;
+
+/* What old rows and the prior say of q, but for a constant: -1/2 sum (t_i - m_i)^2 / n_i of the old rows' sites, -1/2 |e|^2 and -1/2 log|B|.
+ * The variances of f that are in E_q log N(t_i; f_i, n_i) and in the divergence from the prior cancel. `e` has room for k numbers. */
+static double old_value(const oatgp_model *model, const posterior *q, double *e) {
+  const size_t k = model->k, width = 1 + model->p;
+  const oat_sums sums = oat_sums_over(model->sums, k, model->p);
+  double misfit = 0;
+  memcpy(e, q->c, k * sizeof *e);
+  oat_solve_left(q->lb, k, OAT_TRANSPOSED, (oat_view){e, k, 1, k}, 1);
+  for (size_t j = 0; j < width; j++) {
+    const double mix = j == 0 ? 1 : -q->coefficient[j - 1];
+    for (size_t i = 0; i < width; i++) {
+      misfit += (i == 0 ? 1 : -q->coefficient[i - 1]) * sums.rwr[i + j * width] * mix;
+    }
+    misfit -= 2 * mix * oat_dot(k, e, sums.vwr + j * k);
+  }
+  for (size_t j = 0; j < k; j++) { /* the lower triangle has all */
+    misfit += e[j] * (2 * oat_dot(k - j, e + j, sums.vwv + j * (k + 1)) - e[j] * sums.vwv[j * (k + 1)]);
+  }
+  return -0.5 * misfit - 0.5 * oat_dot(k, e, e) - oat_log_diagonal(k, q->lb);
+}
+
+typedef struct addition {
+  const oatgp_model *model;
+  oat_sparse sparse;
+} addition;
+
+/* One round of the fixed point. */
+static oatgp_status look_at_new(oat_objective *objective, void *self, oat_site_look *look, double *value) {
+  const addition *a = self;
+  oat_sparse_objective *o = (oat_sparse_objective *)objective;
+  double gaussian;
+  PASS_ON(sum_up(a->model, 0, &a->sparse, o, &gaussian));
+  PASS_ON(objective->device->table->sites_look(objective->device, &a->sparse, &(oat_site_q){o->lb, o->c, o->coefficient}, look));
+  *value = look->value + old_value(a->model, &(posterior){o->lb, o->c, o->coefficient}, o->e);
+  return OATGP_OK;
+}
+
+/* The objective is known only as far as the old rows' sites stand for their answers: its change is that of the bound in which they do. */
+static oatgp_status add_answers(const oatgp_model *model, const oat_sparse *sparse, oat_objective *objective, double *value) {
+  oat_sparse_objective *o = (oat_sparse_objective *)objective;
+  const oat_point point = {model->theta, model->z};
+  addition a = {model, *sparse};
+  PASS_ON(oat_sites_settle(objective, &point, look_at_new, &a, value));
+  *value += model->number[OAT_NUMBER_OBJECTIVE] + model->number[OAT_NUMBER_N] * log(model->number[OAT_NUMBER_Y_SCALE]) -
+            old_value(model, &(posterior){model->lb, model->c, model->coefficient}, o->e);
+  return OATGP_OK;
+}
+
+static oatgp_status add_rows(const oatgp_model *model, double n, oat_objective *objective, double *value) {
+  oat_sparse_objective *o = (oat_sparse_objective *)objective;
+  const oat_point point = {model->theta, model->z};
+  memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
+  const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
+  PASS_ON(oat_objective_find_neighbours(objective, &point, NULL));
+  return model->likelihood != NULL ? add_answers(model, &sparse, objective, value) : sum_up(model, n, &sparse, o, value);
+}
+
+/* ---- the model of all rows -------------------------------------------------------------------------------------------- */
 
 /* With neighbours, the new rows come last in the order. */
 static oatgp_status rows_for(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
@@ -110,6 +174,12 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
   TRY(model->neighbours > 0 ? oat_model_keep_rows(ctx, model, rows) : OATGP_OK);
   take_over(model, n, objective, value, &news);
   news = (oat_news){0};
+  if (model->likelihood != NULL) {
+    oat_say(ctx, OATGP_NOTE,
+            "what the old rows say of the function stays as it was before the %zu new ones came, and the objective is an estimate; --refit "
+            "looks at all answers again",
+            data->n);
+  }
   TRY(oat_model_finish(ctx, model));
 done:
   free(news.fingerprint);

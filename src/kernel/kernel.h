@@ -194,7 +194,7 @@ typedef struct oat_pair_values {
 } oat_pair_values;
 
 /* Doubles of scratch for both. */
-static inline size_t oat_pairs_work(oat_kernel_size size, size_t n, size_t d) { return oat_pairs(n) + 3 * d + size.work; }
+static inline size_t oat_pairs_work(oat_kernel_size size, size_t n, size_t d) { return oat_pairs(n) + n + (n + 18) * d + 16 + size.work; }
 /* O(n^2 d). */
 void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work);
 /* Adds sum g d k / d(lengthscales, shape) over the pairs, whose slopes are known; g is destroyed. */

@@ -316,11 +316,21 @@ void oat_kernel_diagonal_in_x(const oat_covariance *cov, oat_points x, double *d
 
 /* ---- pairs of a few points --------------------------------------------------------------------------------------------- */
 
-/* The column of the lower triangle that begins at point b: it and the points behind it. */
-static oat_axes behind(oat_axes axes, size_t b) {
-  axes.z = axes.x + b;
-  axes.x += b;
-  return axes;
+/* The points around the last one, in units of the lengthscales. They are neighbours, so that few digits are lost: the error of a
+ * difference is a rounding error of their distance to the last one. */
+static oat_scaled_points scale_points(const oat_covariance *cov, oat_points x, double *room) {
+  const size_t ld = x.n + OAT_PAIR_GROUP;
+  for (size_t j = 0; j < cov->d; j++) {
+    const double *from = x.a + j * x.ld, middle = from[x.n - 1], scale = 1 / oat_kernel_lengthscale(cov, j);
+    double *to = room + j * ld;
+    for (size_t i = 0; i < x.n; i++) {
+      to[i] = (from[i] - middle) * scale;
+    }
+    for (size_t i = 0; i < OAT_PAIR_GROUP; i++) {
+      to[x.n + i] = 0;
+    }
+  }
+  return (oat_scaled_points){x.n, cov->d, room, ld};
 }
 
 void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_values *out, double *work) {
@@ -328,17 +338,14 @@ void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_va
     oat_tree_pairs(cov, x, out->k, work);
     return;
   }
-  double *s = work, *weight = work + oat_pairs(x.n);
-  const oat_axes axes = axes_of(cov, x, x, weight);
+  const size_t pairs = oat_pairs(x.n);
   const curve phi = curve_of(cov);
-  for (size_t b = 0; b < x.n; b++) {
-    const oat_axes column = behind(axes, b);
-    oat_distances(x.n - b, &column, s + oat_pair(x.n, b, b));
-  }
+  double *s = work;
+  oat_pair_distances(scale_points(cov, x, s + pairs + OAT_PAIR_GROUP), s);
   if (out->slope != NULL) {
-    phi.profile->slopes(oat_pairs(x.n), phi.at, s, out->k, out->slope, phi.profile->has_shape ? out->d_shape : NULL);
+    phi.profile->slopes(pairs, phi.at, s, out->k, out->slope, phi.profile->has_shape ? out->d_shape : NULL);
   } else {
-    phi.profile->values(oat_pairs(x.n), phi.at, s, out->k);
+    phi.profile->values(pairs, phi.at, s, out->k);
   }
 }
 
@@ -349,18 +356,13 @@ void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g
     return;
   }
   const size_t d = cov->d;
-  double *weight = work, *first = weight + d, *second = first + d;
-  const oat_axes axes = axes_of(cov, x, x, weight);
+  double *second = work, *room = second + d;
   if (kernel_of(cov)->profile->has_shape) {
     gradient->theta[cov->shape] += oat_sum_products(oat_pairs(x.n), g, values->d_shape);
   }
   oat_multiply_each(oat_pairs(x.n), values->slope, g);
-  for (size_t b = 0; b + 1 < x.n; b++) {
-    const oat_axes column = behind(axes, b);
-    oat_moments(x.n - b, &column, g + oat_pair(x.n, b, b), first, second);
-    for (size_t j = 0; j < d; j++) {
-      const size_t l = axes.single ? 0 : j;
-      gradient->theta[cov->lengthscale + l] -= 2 * weight[l] * second[j];
-    }
+  oat_pair_moments(scale_points(cov, x, room), g, room + d * (x.n + OAT_PAIR_GROUP), second);
+  for (size_t j = 0; j < d; j++) {
+    gradient->theta[lengthscale_place(cov, j)] -= 2 * second[j];
   }
 }

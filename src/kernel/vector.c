@@ -228,6 +228,63 @@ void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first,
   }
 }
 
+/* Four numbers, which all vector units have. */
+typedef double four __attribute__((vector_size(32)));
+typedef double four_anywhere __attribute__((vector_size(32), aligned(8), may_alias));
+#define AT(p) (*(const four_anywhere *)(p))
+#define PUT(p) (*(four_anywhere *)(p))
+
+/* A group of eight that goes over the end of its column is overwritten there by the next column. */
+OAT_CLONES
+void oat_pair_distances(oat_scaled_points p, double *s) {
+  const size_t n = p.n;
+  for (size_t b = 0; b < n; b++) {
+    for (size_t a = b; a < n; a += OAT_PAIR_GROUP) {
+      four low = {0}, high = {0};
+      for (size_t j = 0; j < p.d; j++) {
+        const double *at = p.x + j * p.ld;
+        const four t = AT(at + a) - at[b], u = AT(at + a + 4) - at[b];
+        low += t * t;
+        high += u * u;
+      }
+      PUT(s + a - b) = low;
+      PUT(s + a - b + 4) = high;
+    }
+    s += n - b;
+  }
+}
+
+/* The sums of all columns stay apart by their place in a group until the end. */
+OAT_CLONES
+void oat_pair_moments(oat_scaled_points p, const double *h, double *work, double *second) {
+  const size_t n = p.n, d = p.d;
+  double *sum = work, *column = work + d * OAT_PAIR_GROUP;
+  memset(sum, 0, d * OAT_PAIR_GROUP * sizeof *sum);
+  for (size_t b = 0; b < n; b++) {
+    const size_t count = n - b;
+    memcpy(column, h, count * sizeof *h);
+    memset(column + count, 0, OAT_PAIR_GROUP * sizeof *h);
+    for (size_t j = 0; j < d; j++) {
+      const double *at = p.x + b + j * p.ld, z = at[0];
+      four low = AT(sum + j * OAT_PAIR_GROUP), high = AT(sum + j * OAT_PAIR_GROUP + 4);
+      for (size_t a = 0; a < count; a += OAT_PAIR_GROUP) {
+        const four t = AT(at + a) - z, u = AT(at + a + 4) - z;
+        low += AT(column + a) * t * t;
+        high += AT(column + a + 4) * u * u;
+      }
+      PUT(sum + j * OAT_PAIR_GROUP) = low;
+      PUT(sum + j * OAT_PAIR_GROUP + 4) = high;
+    }
+    h += count;
+  }
+  for (size_t j = 0; j < d; j++) {
+    second[j] = 0;
+    for (size_t i = 0; i < OAT_PAIR_GROUP; i++) {
+      second[j] += sum[j * OAT_PAIR_GROUP + i];
+    }
+  }
+}
+
 OAT_CLONES
 double oat_sum_products(size_t n, const double *x, const double *y) {
   double sum = 0;
@@ -361,6 +418,21 @@ double oat_weighted_squares(size_t n, const double *w, double *y) {
     y[i] = wy;
   }
   return sum;
+}
+
+OAT_CLONES
+void oat_multiply_add(size_t n, const double *w, double a, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] = w[i] * y[i] + a * x[i];
+  }
+}
+
+OAT_CLONES
+void oat_drops(size_t n, double a, const double *x, const double *whole, const double *least, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    const double wanted = a * x[i] * x[i], most = whole[i] - least[i], t = wanted < most ? wanted : most;
+    y[i] = t / (whole[i] - t);
+  }
 }
 
 /* The linker chose by the same features. */

@@ -35,6 +35,20 @@ typedef struct oat_axes {
 void oat_distances(size_t n, const oat_axes *axes, double *s);
 /* first_j = sum_i h_i (x_ij - z_j), second_j = sum_i h_i (x_ij - z_j)^2 */
 void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first, double *second);
+/* A few points in units of the lengthscales. Behind the last one there is room for OAT_PAIR_GROUP more, in numbers that may be anything
+ * finite. */
+enum { OAT_PAIR_GROUP = 8 };
+typedef struct oat_scaled_points {
+  size_t n, d;
+  const double *x; /* input j at x + j * ld, ld >= n + OAT_PAIR_GROUP */
+  size_t ld;
+} oat_scaled_points;
+
+/* Over all pairs, column after column of the lower triangle with its diagonal:
+ * s_ab = |x_a - x_b|^2; s has OAT_PAIR_GROUP numbers more than there are pairs, which are overwritten */
+void oat_pair_distances(oat_scaled_points points, double *s);
+/* second_j = sum h_ab (x_aj - x_bj)^2; work has n + (1 + d) OAT_PAIR_GROUP numbers */
+void oat_pair_moments(oat_scaled_points points, const double *h, double *work, double *second);
 /* sum x_i y_i */
 double oat_sum_products(size_t n, const double *x, const double *y);
 /* y_i *= x_i, sum_i += y_i; returns the sum of all y_i */
@@ -59,8 +73,12 @@ void oat_add_scaled(size_t n, double a, const double *x, double *y);
 void oat_add_differences(size_t n, double a, const double *h, const double *x, double z, double *y);
 /* y_i *= w_i */
 void oat_multiply_each(size_t n, const double *w, double *y);
+/* y_i = w_i y_i + a x_i */
+void oat_multiply_add(size_t n, const double *w, double a, const double *x, double *y);
 /* p_i = a x_i y_i */
 void oat_product(size_t n, double a, const double *x, const double *y, double *p);
+/* y_i = t_i / (whole_i - t_i), t_i = a x_i^2 but no more than whole_i - least_i */
+void oat_drops(size_t n, double a, const double *x, const double *whole, const double *least, double *y);
 /* sum x_i */
 double oat_sum(size_t n, const double *x);
 

@@ -1,10 +1,11 @@
-/* The exact GP of some rows is optimised as a search of its own, which tells its steps by a job (util/jobs.h). */
+/* The exact GP of some rows, or for answers that are not Gaussian one with knots on some of them, is optimised as a search of its own, which tells its steps by a job (util/jobs.h). */
 #include "knots/attempts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SITE_TOL 3e-4 /* of sites: the bound is then within about 1e-7 nats a row of its largest value at these parameters */
 #define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
 enum { PUSHES = 4, MORE_NOISE = 8 };
 
@@ -40,6 +41,13 @@ static bool report(void *self, const oat_search *sub, oat_search_event event) {
   return oat_job_say(a->job, &now->said);
 }
 
+/* Knots, where the objective has any: an evaluation with answers that are not Gaussian takes several rounds, each of which would be worth
+ * one of the exact GP. */
+static size_t knots_of(const oat_attempt *a) {
+  const size_t n = oat_rows_total(a->rows);
+  return !oat_rows_have_answers(a->rows) ? 0 : n < OAT_ANSWER_KNOTS ? n : OAT_ANSWER_KNOTS;
+}
+
 static oat_search search_for(oat_attempt *a) {
   const oat_search *s = a->s;
   oat_search sub = {.ctx = a->ctx,
@@ -47,11 +55,11 @@ static oat_search search_for(oat_attempt *a) {
                     .method = oat_optim_find("lbfgs"),
                     .limits = s->limits,
                     .given = s->given,
-                    .settings = {.max_knots = 1},
+                    .settings = {.max_knots = knots_of(a) > 0 ? knots_of(a) : 1},
                     .none_free = s->none_free,
                     .report = report,
                     .self = a};
-  sub.mapping.k = sub.mapping.first = 0;
+  sub.mapping.k = sub.mapping.first = sub.state.k = knots_of(a);
   sub.limits.max_iter = fmin(a->iterations, s->limits.max_iter);
   sub.limits.max_eval = 0; /* is for the model's own objective */
   sub.limits.obj_tol = fmax(SUBSET_TOL, s->limits.obj_tol);
@@ -62,13 +70,35 @@ static oat_search search_for(oat_attempt *a) {
 /* The objective of the exact GP. Its matrix is small, and whether it is made must not depend on --memory. */
 static oat_objective_config objective_config(const oat_attempt *a) {
   oat_objective_config config = a->s->objective->config;
-  config.approx = oat_approx_find("full");
   config.rows = a->rows;
+  config.where.threads = a->threads;
+  config.site_tol = fmax(SITE_TOL, config.site_tol);
+  config.memory = INT64_MAX;
+  if (knots_of(a) > 0) {
+    config.approx = oat_approx_find("vfe");
+    config.k = config.capacity = knots_of(a);
+    return config;
+  }
+  config.approx = oat_approx_find("full");
   config.jitter = oat_full_rounding(oat_rows_total(a->rows));
   config.soft = false;
-  config.memory = INT64_MAX;
-  config.where.threads = a->threads;
   return config;
+}
+
+/* The knots of the search: rows from all over. */
+static oatgp_status place_knots(const oat_attempt *a, oat_search *sub) {
+  const size_t k = knots_of(a), n = oat_rows_total(a->rows);
+  size_t *row = NULL;
+  if (k == 0) {
+    return OATGP_OK;
+  }
+  PASS_ON(oat_new(a->ctx, k, sizeof *row, &row));
+  for (size_t i = 0; i < k; i++) {
+    row[i] = i * n / k;
+  }
+  oat_rows_inputs_of(a->rows, k, row, sub->point.z);
+  free(row);
+  return OATGP_OK;
 }
 
 static oatgp_status open_search(oat_attempt *a, oat_search *sub) {
@@ -78,6 +108,7 @@ static oatgp_status open_search(oat_attempt *a, oat_search *sub) {
   TRY(oat_objective_create(a->ctx, &config, &sub->objective));
   TRY(oat_search_open(sub));
   memcpy(sub->point.theta, a->t->theta, oat_attempt_parameters(sub) * sizeof *a->t->theta);
+  TRY(place_knots(a, sub));
 done:
   return status;
 }
@@ -118,7 +149,9 @@ static oatgp_status appraise(const oat_attempt *a, oat_search *sub) {
   memcpy(t->theta, sub->point.theta, oat_attempt_parameters(sub) * sizeof *t->theta);
   t->at.evidence = t->at.left_out = -HUGE_VAL;
   const bool known = oat_objective_evaluate(sub->objective, &sub->point, &t->at.evidence, &gradient) == OATGP_OK;
-  return known ? oat_full_left_out(sub->objective, &t->at.left_out) : OATGP_OK;
+  return !known            ? OATGP_OK
+         : knots_of(a) > 0 ? oat_objective_left_out(sub->objective, &sub->point, &t->at.left_out)
+                           : oat_full_left_out(sub->objective, &t->at.left_out);
 }
 
 /* One that is asked to end leaves its trial as it was. */

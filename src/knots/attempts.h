@@ -1,4 +1,4 @@
-/* Optimisations of the exact GP of some rows, for the parameters of a search; several of them run side by side. */
+/* Optimisations of the exact GP of some rows (or of one with knots on them, see attempts.c), for the parameters of a search; several of them run side by side. */
 #ifndef OAT_ATTEMPTS_H
 #define OAT_ATTEMPTS_H
 

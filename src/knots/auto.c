@@ -78,7 +78,7 @@ static void try_first(oat_search *s, size_t k, size_t count) {
   }
 }
 
-/* From both sides: only vfe is a bound. */
+/* From both sides: only vfe and tvfe are bounds. */
 static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= oat_auto_tolerance(s); }
 
 /* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does.
@@ -210,7 +210,7 @@ static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) 
 
 /* The parameters from more rows than the race had. A search that is halted here has its incumbent. */
 static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *found) {
-  const bool few = oat_auto_rows(s) <= EXACT_SUBSETS * (size_t)s->given->subset_rows;
+  const bool few = oat_auto_exact(s, EXACT_SUBSETS * (size_t)s->given->subset_rows);
   oatgp_status status = OATGP_OK;
   TRY(oat_subset_settle(s, few ? oat_auto_rows(s) : (size_t)s->given->subset_rows, found));
   if (oat_search_halted(s)) {
@@ -234,7 +234,7 @@ done:
 
 /* The parameters of the race. So few rows that it had all have their exact GP at once; others have the first model. */
 static oatgp_status begin(oat_search *s) {
-  const bool at_once = oat_auto_rows(s) <= oat_subset_race_rows(s), sparse = s->objective->config.approx->sparse;
+  const bool at_once = oat_auto_exact(s, oat_subset_race_rows(s)), sparse = s->objective->config.approx->sparse;
   const oat_rng before = s->state.rng;
   oat_optimum found;
   oatgp_status status = OATGP_OK;
@@ -327,7 +327,7 @@ static bool trial_is_due(const oat_search *s) {
 
 /* Knots alone are on the way to many: what they leave may be local. */
 static bool neighbours_are_due(const oat_search *s) {
-  return s->settings.exact && !oat_rows_have_answers(s->objective->config.rows) && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 && s->state.best_value > -HUGE_VAL;
+  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 && s->state.best_value > -HUGE_VAL;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */

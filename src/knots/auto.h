@@ -6,6 +6,13 @@
 
 static inline size_t oat_auto_rows(const oat_search *search) { return oat_rows_total(search->objective->config.rows); }
 
+/* Whether an exact GP of as many rows as there are is to be the measure, which is so up to `most` of them. With answers that are not
+ * Gaussian, it is one with a knot on every row. */
+static inline bool oat_auto_exact(const oat_search *search, size_t most) {
+  const size_t rows = oat_auto_rows(search);
+  return rows <= most && (!oat_rows_have_answers(search->objective->config.rows) || rows <= OAT_ANSWER_KNOTS);
+}
+
 /* Nats of all rows together. */
 static inline double oat_auto_tolerance(const oat_search *search) { return search->given->tol_row * (double)oat_auto_rows(search); }
 

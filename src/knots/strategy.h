@@ -79,6 +79,8 @@ oatgp_status oat_knots_greedy(oat_search *search, size_t k);
 /* Parameters of the covariance that say something: sigma, and the lengthscales of inputs in use. */
 double oat_subset_used(const oat_search *search, const double *theta);
 #define OAT_SUBSET_ITERATIONS 100 /* at most */
+/* Knots that stand for an exact GP of rows whose answers are not Gaussian. */
+enum { OAT_ANSWER_KNOTS = 100 };
 
 /* What was found at the parameters that the search's point then has. */
 typedef struct oat_optimum {

@@ -22,7 +22,8 @@ enum { HEAT_ITERATIONS = 12, RACE_ITERATIONS = 40, FINALISTS = 3, ITERATIONS = O
  * highest peak of the data says. */
 static const struct handicap {
   double lengthscale, tau, period;
-} handicaps[] = {{1, 1, 1}, {1, 0.1, 1}, {0.25, 0.3, 1}, {4, 0.3, 2}, {0.5, 0.003, 0.5}};
+  double sigma; /* where there is no tau, since answers are not Gaussian */
+} handicaps[] = {{1, 1, 1, 1}, {1, 0.1, 1, 3}, {0.25, 0.3, 1, 1}, {4, 0.3, 2, 3}, {0.5, 0.003, 0.5, 2}};
 enum { STARTS = sizeof handicaps / sizeof *handicaps };
 
 static void handicap_start(const oat_search *s, const struct handicap *by, double *theta) {
@@ -31,7 +32,8 @@ static void handicap_start(const oat_search *s, const struct handicap *by, doubl
   theta[OAT_TAU] *= s->mapping.free[OAT_TAU] ? by->tau : 1;
   for (size_t i = 0; i < count; i++) {
     const bool stretched = s->mapping.free[i] && oat_parameter_at(s->mapping.kernel, i).unit == OAT_UNIT_INPUT;
-    theta[i] *= !stretched ? 1 : oat_parameter_is_period(s->mapping.kernel, i) ? by->period : by->lengthscale;
+    const bool raised = s->mapping.free[i] && s->mapping.kernel->further.answers && oat_parameter_is_sigma(s->mapping.kernel, i);
+    theta[i] *= raised ? by->sigma : !stretched ? 1 : oat_parameter_is_period(s->mapping.kernel, i) ? by->period : by->lengthscale;
   }
 }
 

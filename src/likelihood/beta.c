@@ -1,11 +1,12 @@
-/* beta: y ~ Beta(a, b), a = mean shape, b = (1 - mean) shape, mean = 1 / (1 + exp(-f)). With p the mean and q = 1 - p,
+/* beta: y ~ Beta(a, b), a = mean shape, b = (1 - mean) shape, mean = 1 / (1 + exp(-f)).
+ * With p the mean and q = 1 - p,
  *
  *   g = log Gamma(shape) - log Gamma(a) - log Gamma(b) + (a - 1) log y + (b - 1) log(1 - y)
  *   dg/df = a q L,  L = logit y - psi(a) + psi(b);      d2g/df2 = a q (q - p) L - a^2 q^2 (psi'(a) + psi'(b))
  *   dg/d log shape = shape psi(shape) + a (log y - psi(a)) + b (log(1 - y) - psi(b))
  *
- * a psi(a) and a^2 psi'(a) are what special.h has, so that nothing is lost where a or b is as small as a double can be. The singularities in f are
- * all on Im f = +-pi, and g falls like -|f|. */
+ * a psi(a) and a^2 psi'(a) are what special.h has, so that nothing is lost where a or b is as small as a double can
+ * be. The singularities in f are all on Im f = +-pi, and g falls like -|f|. */
 #include <math.h>
 
 #include "likelihood/draw.h"
@@ -84,23 +85,23 @@ typedef struct product {
   oat_belief f;
 } product;
 
-static double log_product(const void *with, double f) {
-  const product *x = with;
-  const double distance = f - x->f.m;
-  return terms_at(&x->r, f).curve.value - 0.5 * distance * distance / x->f.s;
+/* x = f - m */
+static double log_product(const void *with, double x) {
+  const product *p = with;
+  return terms_at(&p->r, p->f.m + x).curve.value - 0.5 * x / p->f.s * x;
 }
 
-/* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. Nothing is left where the prior has fallen
- * further than the log density can have risen. */
+/* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. Nothing is left
+ * where the prior has fallen further than the log density can have risen. */
 static double beta_predictive(const oat_row_call *call, oat_answer answer, oat_belief f) {
-  const product x = {row_of(call->response->parameters[0], answer.y), f};
+  const product p = {row_of(call->response->parameters[0], answer.y), f};
+  const oat_curve at_m = terms_at(&p.r, f.m).curve;
   if (!(f.s > 0)) {
-    return terms_at(&x.r, f.m).curve.value;
+    return at_m.value;
   }
-  const double best = best_f(&x.r), sd = sqrt(f.s), rise = terms_at(&x.r, best).curve.value - terms_at(&x.r, f.m).curve.value;
-  const double far = oat_clip(best, f.m - sd * sqrt(2 * (rise + 45)), f.m + sd * sqrt(2 * (rise + 45)));
-  const double width = 1 / sqrt(1 / f.s + fmax(-terms_at(&x.r, best).curve.second, 0));
-  const oat_integrand integrand = {log_product, &x, fmin(far, f.m), far, fmax(far, f.m), fmin(0.7 * width, 0.7)};
+  const double best = best_f(&p.r), reach = sqrt(f.s) * sqrt(2 * (fmax(terms_at(&p.r, best).curve.value - at_m.value, 0) + 45));
+  const double far = oat_clip(best - f.m, -reach, reach), width = 1 / sqrt(1 / f.s + fmax(-terms_at(&p.r, best).curve.second, 0));
+  const oat_integrand integrand = {log_product, &p, fmin(far, 0), far, fmax(far, 0), 0.7 * fmin(width, 1)};
   return oat_log_integral(&integrand) - OAT_LOG_ROOT_2PI - 0.5 * log(f.s);
 }
 
@@ -111,7 +112,7 @@ static oat_spread beta_moments(const oat_row_call *call, double trials, oat_beli
   return (oat_spread){oat_hinge_share(&h, f.m), of_mean + h.second / (1 + call->response->parameters[0])};
 }
 
-/* ---- distribution function ---------------------------------------------------------------------------------------- */
+/* ---- distribution function --------------------------------------------------------------------------------------- */
 
 /* P(Y <= y | f) falls from 1 to 0 around f = logit y, over a width by the deviation of y given f. */
 typedef struct fall {
@@ -130,7 +131,8 @@ static void below_each(const void *with, size_t n, oat_nodes *at) {
   }
 }
 
-/* Where f is uncertain: Phi((middle - f) / width) is taken off, whose average is known. What is left is small except near the middle. */
+/* Where f is uncertain: Phi((middle - f) / width) is taken off, whose average is known. What is left is small
+ * except near the middle. */
 static double below_wide(const fall *x, oat_belief f) {
   const double sd = sqrt(f.s), step = 0.4 * fmin(x->width, 1);
   double sum = 0;

@@ -1,5 +1,6 @@
-/* Random numbers of the distributions that answers have. Counts take O(log) draws of gamma or beta variates, which are order statistics
- * (J. H. Ahrens and U. Dieter, Computer methods for sampling from gamma, beta, Poisson and binomial distributions, Computing 12, 1974). */
+/* Random numbers of the distributions that answers have. Counts take O(log) draws of gamma or beta variates, which
+ * are order statistics (J. H. Ahrens and U. Dieter, Computer methods for sampling from gamma, beta, Poisson and
+ * binomial distributions, Computing 12, 1974). */
 #include "likelihood/draw.h"
 
 #include <math.h>
@@ -34,7 +35,8 @@ static double draw_few_poisson(double mean, oat_rng *rng) {
   return count;
 }
 
-/* The time of the n-th event is Gamma(n): if it is past `mean`, those before it are spread evenly, else the rest is Poisson again. */
+/* The time of the n-th event is Gamma(n): if it is past `mean`, those before it are spread evenly, else the rest is
+ * Poisson again. */
 double oat_draw_poisson(double mean, oat_rng *rng) {
   double count = 0;
   while (mean > 12) {
@@ -51,7 +53,8 @@ double oat_draw_poisson(double mean, oat_rng *rng) {
   return count + draw_few_poisson(mean, rng);
 }
 
-/* The middle one of n uniform numbers is a beta variate; those on the side of p that it leaves open are uniform again. */
+/* The middle one of n uniform numbers is a beta variate; those on the side of p that it leaves open are uniform
+ * again. */
 double oat_draw_binomial(double trials, double p, oat_rng *rng) {
   double count = 0;
   while (trials > 16) {

@@ -9,12 +9,13 @@ typedef struct oat_hinge {
   double value, first, second; /* all positive */
 } oat_hinge;
 
-enum { OAT_HINGE_HALF = 96, OAT_HINGE_COUNT = 2 * OAT_HINGE_HALF };
+enum { OAT_HINGE_HALF = 104, OAT_HINGE_COUNT = 2 * OAT_HINGE_HALF, OAT_HINGE_FEW = 24 };
 
-/* What is left of the three functions at f = 0.4 (k - 96), see hinge.c. */
+/* What is left of the three functions at f = 0.375 (k - 104), and nodes for small s with their weights, see hinge.c. */
 typedef struct oat_hinge_table {
   bool ready; /* false at first */
   double rest[OAT_HINGE_COUNT], slope[OAT_HINGE_COUNT], curve[OAT_HINGE_COUNT];
+  double z[OAT_HINGE_FEW], weight[OAT_HINGE_FEW];
 } oat_hinge_table;
 
 oat_hinge oat_hinge_at(oat_hinge_table *table, double m, double s);

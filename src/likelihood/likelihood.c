@@ -38,7 +38,7 @@ const oat_likelihood *oat_likelihood_find(const char *name) {
   return NULL;
 }
 
-/* ---- parameters --------------------------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 /* An own parameter and where it starts. */
 typedef struct own {
@@ -88,7 +88,7 @@ void oat_likelihood_start(const oat_likelihood *likelihood, size_t levels, const
   *f = likelihood->rows->start(levels, moments, parameters != NULL ? parameters : unwanted);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 bool oat_answer_valid(const oat_likelihood *likelihood, size_t levels, double y, double trials) {
   return likelihood->rows->valid(levels, y, trials);
@@ -96,7 +96,7 @@ bool oat_answer_valid(const oat_likelihood *likelihood, size_t levels, double y,
 
 bool oat_trials_valid(double trials) { return oat_is_whole(trials) && trials >= 1; }
 
-/* ---- functions over rows ------------------------------------------------------------------------------------------ */
+/* ---- functions over rows ----------------------------------------------------------------------------------------- */
 
 static oat_belief belief_of(const oat_latent *latent, size_t i) { return (oat_belief){latent->m[i], latent->s[i]}; }
 

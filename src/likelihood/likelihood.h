@@ -1,5 +1,5 @@
-/* Likelihoods of answers that are not Gaussian: y given a latent f, row by row. The Gaussian is not in this table: code that may have
- * either has NULL for it.
+/* Likelihoods of answers that are not Gaussian: y given a latent f, row by row. The Gaussian is not in this table:
+ * code that may have either has NULL for it.
  *
  *   name               y                     given f
  *   bernoulli-logit    0, 1                  P(y = 1) = 1 / (1 + exp(-f))
@@ -14,9 +14,10 @@
  *
  * An exposure is not seen here: its logarithm is an offset, which the caller adds to m or f.
  *
- * The functions over rows allocate nothing, need no scratch and keep nothing: lanes may call them side by side, each for its own rows.
- * Arrays of results may not overlap with the arguments. Weights of rows are the caller's, except in oat_response_expect's sums.
- * A number that is beyond the range of a double is cut off at OAT_LOG_LEAST, so that an optimiser sees a very bad point and no NaN. */
+ * The functions over rows allocate nothing, need no scratch and keep nothing: lanes may call them side by side,
+ * each for its own rows. Arrays of results may not overlap with the arguments. Weights of rows are the caller's,
+ * except in oat_response_expect's sums. A number that is beyond the range of a double is cut off at OAT_LOG_LEAST,
+ * so that an optimiser sees a very bad point and no NaN. */
 #ifndef OAT_LIKELIHOOD_H
 #define OAT_LIKELIHOOD_H
 
@@ -54,8 +55,9 @@ typedef struct oat_likelihood {
   oat_likelihood_id id;
   const char *name; /* as in the table above */
   const char *link; /* what f is, in words: "the log odds of 1" */
-  bool
-      log_concave; /* log p(y | f) is concave in f for every y: dE/ds <= 0, and full steps of the fixed point are safe. Not student-t, beta */
+  /* log p(y | f) is concave in f for every y: dE/ds <= 0, and full steps of the fixed point are safe. All but student-t
+   * and beta. */
+  bool log_concave;
   bool has_trials;                      /* y counts successes out of trials */
   bool discrete;                        /* y is a whole number */
   bool has_levels;                      /* the number of levels is a part of the model: ordinal */
@@ -67,14 +69,17 @@ typedef struct oat_likelihood {
 const oat_likelihood *oat_likelihood_find(const char *name); /* NULL if there is none */
 const oat_likelihood *oat_likelihood_at(size_t index);       /* NULL past the end */
 
-/* Parameters of its own, each positive: the optimiser sees their logarithms. `levels` counts for ordinal alone: levels - 2 gaps. */
+/* Parameters of its own, each positive: the optimiser sees their logarithms. `levels` counts for ordinal alone:
+ * levels - 2 gaps. */
 size_t oat_likelihood_count(const oat_likelihood *likelihood, size_t levels);
-/* The own parameter in a place: "shape"; "scale" (in the target's unit) and "degrees"; "gap1", "gap2" ... Its names last for ever. */
+/* The own parameter in a place: "shape"; "scale" (in the target's unit) and "degrees"; "gap1", "gap2" ... Its names
+ * last for ever. */
 oat_parameter oat_likelihood_parameter(const oat_likelihood *likelihood, size_t place);
 /* Where a fit starts that knows nothing of the answers, in the parameter's unit. */
 double oat_likelihood_parameter_start(const oat_likelihood *likelihood, size_t place);
 
-/* Whether y is an answer that the likelihood can have. `trials` is 1 without any. What is wanted is likelihood->wanted. */
+/* Whether y is an answer that the likelihood can have. `trials` is 1 without any. What is wanted is
+ * likelihood->wanted. */
 bool oat_answer_valid(const oat_likelihood *likelihood, size_t levels, double y, double trials);
 /* Whether a number of trials is: a whole number from 1 on, up to 2^53. */
 bool oat_trials_valid(double trials);
@@ -98,27 +103,30 @@ typedef struct oat_latent {
   const double *m, *s;
 } oat_latent;
 
-/* Results of oat_response_expect, for each row E(m, s) = E log p(y | f) and its derivatives. The derivatives are dm = E g'(f) and ds =
- * E g''(f) / 2, where g = log p(y | .): for a log-concave likelihood ds <= 0 in floating point, too. It may be 0 by underflow, where the row
- * says nothing (a Bernoulli row with |m| > 700): a caller who divides by it limits the noise. */
+/* Results of oat_response_expect: for each row E(m, s) = E log p(y | f) and its derivatives in m and s. These are
+ * averages of the first derivative of log p in f, and of half the second: for a log-concave likelihood ds <= 0 in
+ * floating point, too. ds may be 0 by underflow where a row says nothing (a Bernoulli answer with |m| > 700), so that a
+ * caller who divides by it limits the noise. */
 typedef struct oat_expectations {
   double *value, *dm, *ds; /* n each */
   double *parameters;      /* to which sum_i weight_i dE_i / d log(parameter_j) is added, or NULL if that is not wanted */
   const double *weights;   /* n, for `parameters` alone; NULL for 1 */
 } oat_expectations;
 
-/* Costs about 100 ns a row for the logit family and closed forms, up to some microseconds for probit, ordinal and beta with s > 25. Relative
- * to 1 + |value| errors are below 1e-10 for s <= 25 and 1e-7 for s <= 400; results are finite for all finite m and s. */
+/* A row takes about 0.1 to 0.4 microseconds with a logit or a log, 0.2 to 1.5 for student-t, 0.4 for probit and
+ * ordinal, 3 for beta; the last three take more where s is above 1, in proportion to its root. Errors are below
+ * 1e-11 of 1 + |value| for s <= 400. For larger s that is so, too, except for probit, ordinal and beta, whose nodes
+ * are then further apart. All results are finite. */
 void oat_response_expect(const oat_response *response, const oat_answers *answers, const oat_latent *latent, const oat_expectations *out);
 
 /* log p(y_i | f_i) of n rows. */
 void oat_response_log_density(const oat_response *response, const oat_answers *answers, const double *f, double *out);
-/* log of the integral of p(y_i | f) N(f; m_i, s_i) df: the predictive log density, to about 1e-10 also in the far tails. */
+/* The predictive log density: log of the integral of p(y_i | f) N(f; m_i, s_i) df, to 1e-10 also in the far tails. */
 void oat_response_predictive(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *out);
 
-/* Mean and variance of y, integrated over f; either may be NULL. Of a Bernoulli answer the mean is P(y = 1), of an ordinal one the expected
- * level. A mean of exp(f) may be infinite where s is huge; student-t's variance is for degrees <= 2. (Where student-t has no mean, it is the
- * location.) */
+/* Mean and variance of y, integrated over f; either may be NULL. Of a Bernoulli answer the mean is P(y = 1), of an
+ * ordinal one the expected level. A mean of exp(f) may be infinite where s is huge; student-t's variance is for
+ * degrees <= 2. (Where student-t has no mean, it is the location.) */
 void oat_response_moments(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *mean,
                           double *variance);
 /* P(Y_i <= y_i), integrated over f. Here y may be any number, also one that is no valid answer. */
@@ -131,13 +139,15 @@ void oat_response_levels(const oat_response *response, size_t n, const oat_laten
 /* One answer drawn given f. */
 double oat_response_draw(const oat_response *response, double f, double trials, oat_rng *rng);
 
-/* Where the fixed point may begin: a target and a noise for each row. The target is near the f at which log p(y | f) is largest, where
- * there is one, else moved from infinity as if part of an answer of the other kind had been seen; the noise is the inverse of minus the second derivative there.
- * Both are finite, and the noise is positive. */
+/* Where the fixed point may begin: a target and a noise for each row. The target is near the f at which log p(y |
+ * f) is largest. Where that is infinite (no success, a count of 0, the first or the last level), it is moved back
+ * as if half an answer of the other kind had been seen. The noise is the inverse of minus the second derivative
+ * there, or of what is expected of it (beta). Both are finite, and the noise is positive. An offset is part of f:
+ * the caller takes it off the target. */
 void oat_response_sites(const oat_response *response, const oat_answers *answers, double *target, double *noise);
 
-/* log p(y_i | f) at the f that suits row i best: the log density of the saturated model, for deviances. (Its limit where that f is
- * infinite: 0 for a Bernoulli answer.) */
+/* log p(y_i | f) at the f that suits row i best: the log density of the saturated model, for deviances. (Its limit
+ * where that f is infinite: 0 for a Bernoulli answer.) */
 void oat_response_saturated(const oat_response *response, const oat_answers *answers, double *out);
 /* The deviance residual at f: sign(y - its mean or location given f) sqrt(2 (saturated - log p(y | f))). */
 void oat_response_residuals(const oat_response *response, const oat_answers *answers, const double *f, double *out);
@@ -150,8 +160,9 @@ typedef struct oat_answer_moments {
   const double *shares;  /* the share of each level, for ordinal alone */
 } oat_answer_moments;
 
-/* The constant f and the own parameters that suit such answers, by the method of moments, clipped to where a fit can begin: f is finite also
- * where all answers are alike. `parameters` has oat_likelihood_count numbers, or is NULL. */
+/* The constant f and the own parameters that suit such answers, by the method of moments, clipped to where a fit
+ * can begin: f is finite also where all answers are alike. `parameters` has oat_likelihood_count numbers, or is
+ * NULL. */
 void oat_likelihood_start(const oat_likelihood *likelihood, size_t levels, const oat_answer_moments *moments, double *f,
                           double *parameters);
 

@@ -2,8 +2,8 @@
  *
  *   n (x - exp(x)) and a constant,   x = f - log y and n = y (poisson),   x = log y - f and n = shape (gamma),
  *
- * and E exp(x) = exp(x at m, plus s / 2). Beyond exp(600) the exponential goes on as its tangent, so that everything stays finite, and
- * derivatives stay those of the value. */
+ * and E exp(x) = exp(x at m, plus s / 2). Beyond exp(600) the exponential goes on as its tangent, so that
+ * everything stays finite, and derivatives stay those of the value. */
 #include <math.h>
 
 #include "likelihood/draw.h"
@@ -32,7 +32,7 @@ static oat_curve expected(double n, oat_belief x) {
   return (oat_curve){n * (x.m + 1 - e.value), n * (1 - e.slope), -n * e.slope};
 }
 
-/* ---- poisson ------------------------------------------------------------------------------------------------------ */
+/* ---- poisson ----------------------------------------------------------------------------------------------------- */
 
 static oat_curve poisson_expected(double y, oat_belief f) {
   if (!(y > 0)) {
@@ -106,7 +106,7 @@ const struct oat_row_functions oat_rows_poisson = {
     .start = poisson_start,
 };
 
-/* ---- gamma -------------------------------------------------------------------------------------------------------- */
+/* ---- gamma ------------------------------------------------------------------------------------------------------- */
 
 /* k log k - k - log Gamma(k) */
 static double gamma_constant(double k) { return 0.5 * log(k) - OAT_LOG_ROOT_2PI - oat_stirling_rest(k); }

@@ -1,5 +1,5 @@
-/* Likelihoods that are y x - n log(1 + exp(x)) and a constant: bernoulli-logit and binomial-logit (x = f, n trials), negative-binomial (x = f -
- * log shape, n = y + shape). */
+/* Likelihoods whose logarithm is y x - n log(1 + exp(x)) and a constant: bernoulli-logit and binomial-logit (x = f, n
+ * the trials), negative-binomial (x = f - log shape, n = y + shape). */
 #include <math.h>
 
 #include "likelihood/draw.h"
@@ -7,7 +7,8 @@
 #include "likelihood/special.h"
 #include "likelihood/threshold.h"
 
-/* E of y x - n log(1 + exp(x)). For m > 0 it is (y - n) x - n log(1 + exp(-x)), in which nothing cancels where y is about n. */
+/* E of y x - n log(1 + exp(x)). For m > 0 it is (y - n) x - n log(1 + exp(-x)), in which nothing cancels where y is
+ * about n. */
 static oat_curve expected(oat_hinge_table *table, double y, double n, oat_belief x) {
   const oat_hinge h = oat_hinge_at(table, x.m, x.s);
   if (x.m > 0) {
@@ -25,7 +26,7 @@ static oat_curve curve_at(double y, double n, double x) {
   return (oat_curve){y * x - rest, y - n * small, second};
 }
 
-/* ---- bernoulli and binomial --------------------------------------------------------------------------------------- */
+/* ---- bernoulli and binomial -------------------------------------------------------------------------------------- */
 
 static void binomial_expect(const oat_expect_call *call) {
   oat_hinge_table table = {.ready = false};
@@ -134,7 +135,7 @@ const struct oat_row_functions oat_rows_binomial_logit = {
     .start = binomial_start,
 };
 
-/* ---- negative binomial -------------------------------------------------------------------------------------------- */
+/* ---- negative binomial ------------------------------------------------------------------------------------------- */
 
 /* log of Gamma(y + k) / (Gamma(k) y!) */
 static double log_ways(double y, double k) { return log(k / (y + k)) + oat_log_choose(y + k, y); }

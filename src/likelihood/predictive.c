@@ -1,7 +1,8 @@
-/* The predictive log density of a log-concave likelihood: log of the integral of exp(g(f)) N(f; m, s), g = log p(y | .).
+/* The predictive log density of a log-concave likelihood: log of the integral of exp(g(f)) N(f; m, s), where g(f) is
+ * log p(y | f).
  *
- * The integrand is log-concave, too. Its mode is found first: the sum begins there, with steps by the curvature there, and is relative to the
- * value there, so that it neither misses nor overflows. */
+ * The integrand is log-concave, too. Its mode is found first: the sum begins there, with steps by the curvature
+ * there, and is relative to the value there, so that it neither misses nor overflows. */
 #include <math.h>
 
 #include "likelihood/quadrature.h"
@@ -13,48 +14,48 @@ typedef struct product {
   oat_belief f;
 } product;
 
-static oat_curve curve_of(const product *p, double f) { return p->call->response->likelihood->rows->curve(p->call, p->answer, f); }
+/* All places are distances x = f - m, so that they keep their digits where s is small. */
+static oat_curve curve_of(const product *p, double x) { return p->call->response->likelihood->rows->curve(p->call, p->answer, p->f.m + x); }
 
-static double log_product(const void *with, double f) {
+static double log_product(const void *with, double x) {
   const product *p = with;
-  const double distance = f - p->f.m;
-  return curve_of(p, f).value - 0.5 * distance * distance / p->f.s;
+  return curve_of(p, x).value - 0.5 * x / p->f.s * x;
 }
 
-static double slope_of(const product *p, double f) { return curve_of(p, f).first - (f - p->f.m) / p->f.s; }
+static double slope_of(const product *p, double x) { return curve_of(p, x).first - x / p->f.s; }
 
 /* The first place in a direction from m, in growing steps, that has a slope of the other sign: beyond the mode. */
 static double beyond(const product *p, double direction) {
   double step = fmin(1, sqrt(p->f.s));
-  while (slope_of(p, p->f.m + direction * step) * direction > 0 && step < 1e300) {
+  while (slope_of(p, direction * step) * direction > 0 && step < 1e300) {
     step *= 2;
   }
-  return p->f.m + direction * step;
+  return direction * step;
 }
 
-/* Newton's method, and halving where it leaves the interval or does not halve it in two steps. */
+/* Newton's method, and halving where it leaves the interval or has not halved it in three steps. The mode need not
+ * be exact. */
 static double mode_of(const product *p) {
-  const double direction = slope_of(p, p->f.m) > 0 ? 1 : -1, far = beyond(p, direction);
-  double low = fmin(p->f.m, far), high = fmax(p->f.m, far), f = p->f.m, before = high - low;
+  const double far = beyond(p, slope_of(p, 0) > 0 ? 1 : -1);
+  double low = fmin(0, far), high = fmax(0, far), x = 0, before = high - low;
   for (int k = 0; k < 200; k++) {
-    const oat_curve c = curve_of(p, f);
-    const double slope = c.first - (f - p->f.m) / p->f.s, step = slope / (1 / p->f.s - c.second);
-    *(slope > 0 ? &low : &high) = f;
-    const double next = f + step;
-    const bool slow = k % 3 == 2 && high - low > 0.5 * before;
-    if (fabs(step) <= 1e-3 * sqrt(p->f.s) / sqrt(1 - c.second * p->f.s)) {
-      return f;
+    const oat_curve c = curve_of(p, x);
+    const double slope = c.first - x / p->f.s, curvature = 1 / p->f.s - c.second, next = x + slope / curvature;
+    if (fabs(slope) <= 1e-3 * sqrt(curvature)) {
+      break;
     }
-    before = k % 3 == 2 ? high - low : before;
-    f = slow || !(next > low && next < high) ? 0.5 * (low + high) : next;
+    *(slope > 0 ? &low : &high) = x;
+    const bool third = k % 3 == 2, slow = third && high - low > 0.5 * before;
+    before = third ? high - low : before;
+    x = slow || !(next > low && next < high) ? 0.5 * (low + high) : next;
   }
-  return f;
+  return x;
 }
 
 double oat_predictive_by_curve(const oat_row_call *call, oat_answer answer, oat_belief f) {
   const product p = {call, answer, f};
   if (!(f.s > 0)) {
-    return curve_of(&p, f.m).value;
+    return curve_of(&p, 0).value;
   }
   const double mode = mode_of(&p), curvature = 1 / f.s - curve_of(&p, mode).second;
   const oat_integrand integrand = {log_product, &p, mode, mode, mode, 0.7 / sqrt(curvature)};

@@ -1,5 +1,6 @@
-/* Likelihoods with normal probabilities: P = Phi(b - f) - Phi(a - f), where a or b may be infinite. bernoulli-probit has Phi(f) and
- * Phi(-f); ordinal has the cuts below and above its level. Over f ~ N(m, s) all is in closed form, except for E log P. */
+/* Likelihoods with normal probabilities: P = Phi(b - f) - Phi(a - f), where a or b may be infinite.
+ * bernoulli-probit has Phi(f) and Phi(-f); ordinal has the cuts below and above its level. Over f ~ N(m, s) all is
+ * in closed form, except for E log P. */
 #include <math.h>
 
 #include "kernel/vector.h"
@@ -7,17 +8,18 @@
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 #include "oat_config.h"
+#include "util/normal.h"
 
 /* The cuts of a level; infinite at the ends. */
 typedef struct cuts {
   double below, above;
 } cuts;
 
-/* ---- log P and its derivatives at nodes --------------------------------------------------------------------------- */
+/* ---- log P and its derivatives at nodes -------------------------------------------------------------------------- */
 
-/* log Phi(sign (f - cut)). With t = sign (f - cut), u = |t| / sqrt(2) and e = erfcx(u): Phi = exp(-u^2) e / 2 for t < 0 and 1 - exp(-u^2) e / 2
- * else; its logarithm is written as minus one of a number above 1. h is the hazard phi / Phi; the second derivative is -h (t + h), for far
- * t by its series. */
+/* log Phi(t), t = sign (f - cut). With u = |t| / sqrt(2) and e = erfcx(u), Phi(t) is exp(-u^2) e / 2 for t < 0, and one
+ * minus that else. oat_log1p wants numbers from 0 on, so it gets the inverse less 1. The second derivative is
+ * -h (t + h) with the hazard h = phi(t) / Phi(t), for far t by its series. */
 typedef struct tail {
   double sign, cut;
 } tail;
@@ -59,7 +61,8 @@ static inline sides sides_of(const cuts *c, double f) {
   return (sides){mirrored ? -a : b, mirrored ? -b : a, mirrored};
 }
 
-/* The arguments of erfcx and exp: |hi| and |lo| over sqrt(2), and minus their squares, that of lo relative to that of hi where hi <= 0. */
+/* The arguments of erfcx and exp: |hi| and |lo| over sqrt(2), and minus their squares, that of lo relative to that
+ * of hi where hi <= 0. */
 OAT_CLONES
 static void between_arguments(const cuts *c, size_t n, const double *f, double *u, double *q) {
   for (size_t k = 0; k < n; k++) {
@@ -76,7 +79,7 @@ static void between_arguments(const cuts *c, size_t n, const double *f, double *
 OAT_CLONES
 static void between_values(const void *row, size_t n, oat_nodes *at) {
   const cuts *c = row;
-  double u[2 * OAT_NODES_AT_ONCE], e[2 * OAT_NODES_AT_ONCE], q[2 * OAT_NODES_AT_ONCE], above_one[OAT_NODES_AT_ONCE];
+  double u[2 * OAT_NODES_AT_ONCE] = {0}, e[2 * OAT_NODES_AT_ONCE], q[2 * OAT_NODES_AT_ONCE] = {0}, above_one[OAT_NODES_AT_ONCE];
   between_arguments(c, n, at->f, u, q);
   oat_erfcx_each(2 * n, u, e);
   oat_exp(2 * n, 1, 1, q, q);
@@ -125,7 +128,7 @@ static oat_curve curve_at(const cuts *c, double f) {
   return (oat_curve){at.value[0], at.first[0], at.second[0]};
 }
 
-/* ---- the two likelihoods as cuts ---------------------------------------------------------------------------------- */
+/* ---- the two likelihoods as cuts --------------------------------------------------------------------------------- */
 
 static bool is_ordinal(const oat_response *response) { return response->likelihood->id == OAT_ORDINAL; }
 

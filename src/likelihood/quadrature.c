@@ -6,7 +6,7 @@
 #include "kernel/vector.h"
 #include "likelihood/special.h"
 
-/* ---- expectations ------------------------------------------------------------------------------------------------- */
+/* ---- expectations ------------------------------------------------------------------------------------------------ */
 
 /* Nodes z = (k + 1/2 - count / 2) step in units of the deviation. */
 typedef struct grid {
@@ -53,7 +53,7 @@ oat_expected oat_expect_nodes(oat_belief belief, oat_nodes_fn fn, const void *ro
   return sum;
 }
 
-/* ---- logarithms of integrals -------------------------------------------------------------------------------------- */
+/* ---- logarithms of integrals ------------------------------------------------------------------------------------- */
 
 /* A sum of exponentials, relative to the largest so far. */
 typedef struct log_sum {
@@ -61,6 +61,9 @@ typedef struct log_sum {
 } log_sum;
 
 static void add(log_sum *total, double log_value) {
+  if (!(log_value > -HUGE_VAL)) {
+    return;
+  }
   if (log_value > total->largest) {
     total->sum = total->sum * exp(total->largest - log_value) + 1;
     total->largest = log_value;
@@ -84,7 +87,10 @@ static void add_side(const oat_integrand *in, double x, double step, log_sum *to
 
 double oat_log_integral(const oat_integrand *in) {
   log_sum total = {-HUGE_VAL, 0};
-  double step = in->step, last = -HUGE_VAL, now;
+  double step = in->step, last = -HUGE_VAL, now = in->log_value(in->with, in->middle);
+  if (now < -1e11) {
+    return now; /* differences of such numbers mean nothing */
+  }
   add_side(in, in->middle, step, &total);
   add_side(in, in->middle - step, -step, &total);
   now = total.largest + log(total.sum * step);

@@ -1,9 +1,10 @@
 /* Integrals over f.
  *
- * All of them are sums over equidistant nodes. For a function that is analytic in a strip |Im f| < d around the real line and decays at
- * both ends, the error falls as exp(-2 pi d / step), and for a Gaussian factor of deviation sd as exp(-2 (pi sd / step)^2): with a step of
- * 0.7 sd that is 1e-17. Gauss-Hermite nodes are far apart where sd is large, and need hundreds for what these have with dozens: log(1 + exp(f))
- * has its singularities at +-i pi for any sd. */
+ * All of them are sums over equidistant nodes. For a function that is analytic in a strip |Im f| < d around the
+ * real line and decays at both ends, the error falls as exp(-2 pi d / step), and for a Gaussian factor of deviation
+ * sd as exp(-2 (pi sd / step)^2): with a step of 0.7 sd that is 1e-17. Gauss-Hermite nodes are far apart where sd
+ * is large, and need hundreds for what these have with dozens: log(1 + exp(f)) has its singularities at +-i pi for
+ * any sd. */
 #ifndef OAT_QUADRATURE_H
 #define OAT_QUADRATURE_H
 
@@ -11,8 +12,9 @@
 
 #include "likelihood/rows.h"
 
-/* Nodes are at most 8.4 deviations from the mean, beyond which there is 5e-17 of the probability, and at most 0.4 apart in f: for
- * functions that are analytic for |Im f| < 2.8. Their number is a multiple of 8, for the inner loops. */
+/* Nodes are at most 8.4 deviations from the mean, beyond which there is 5e-17 of the probability, and at most 0.4
+ * apart in f: for functions that are analytic for |Im f| < 2.8. Their number is a multiple of 8, for the inner
+ * loops. */
 enum { OAT_NODES_AT_ONCE = 64, OAT_NODES_MOST = 1024 };
 #define OAT_REACH 8.4
 
@@ -31,8 +33,8 @@ typedef struct oat_expected {
 /* Expectations over N(m, s) of the four arrays that fn fills in for the nodes f. */
 oat_expected oat_expect_nodes(oat_belief belief, oat_nodes_fn fn, const void *row);
 
-/* An integrand that is positive, by its logarithm. Beyond [low, high] it only falls; the sum begins at `middle` in there and ends on both sides
- * where nothing is left. The step is halved until that changes nothing. */
+/* An integrand that is positive, by its logarithm. Beyond [low, high] it only falls; the sum begins at `middle` in
+ * there and ends on both sides where nothing is left. The step is halved until that changes nothing. */
 typedef struct oat_integrand {
   double (*log_value)(const void *with, double x);
   const void *with;

@@ -1,4 +1,5 @@
-/* Quantiles of y by root finding on its distribution function: a bracket first, which then shrinks by at least a factor in each step. */
+/* Quantiles of y by root finding on its distribution function: a bracket first, which then shrinks by at least a
+ * factor in each step. */
 #include <float.h>
 #include <math.h>
 
@@ -9,7 +10,7 @@ static double cdf_at(const oat_row_call *call, oat_answer answer, oat_belief f) 
   return call->response->likelihood->rows->cdf(call, answer, f);
 }
 
-/* ---- counts ------------------------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 /* The smallest whole y above `low`, where the cdf is below p, and up to `high`, where it is not. */
 static double smallest_count(const oat_row_call *call, double trials, oat_belief f, double p, double low, double high) {
@@ -45,7 +46,7 @@ double oat_quantile_count(const oat_row_call *call, double trials, oat_belief f,
   return edge;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* y as a function of x, which may be any number. */
 static double number_at(const oat_row_call *call, double x) {
@@ -84,7 +85,7 @@ static double root(const search *s, double low, double high) {
   if (!(at_low < 0)) {
     return low;
   }
-  for (int k = 0; k < 300 && high - low > 2e-14 * fmax(1, fmax(fabs(low), fabs(high))); k++) {
+  for (int k = 0; k < 300 && high - low > 1e-12 * fmax(1, fmax(fabs(low), fabs(high))); k++) {
     const double share = at_high > at_low ? at_low / (at_low - at_high) : 0.5;
     const double guess = low + share * (high - low), x = k % 3 < 2 && guess > low && guess < high ? guess : 0.5 * (low + high);
     const double value = excess(s, x);

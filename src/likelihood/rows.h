@@ -96,7 +96,8 @@ static inline oat_spread oat_log_moments(oat_belief f, double linear, double squ
 
 /* The predictive log density of a log-concave likelihood by its curve, see predictive.c. */
 double oat_predictive_by_curve(const oat_row_call *call, oat_answer answer, oat_belief f);
-/* Quantiles by root finding on the cdf, see quantile.c: of counts, and of y > 0 or 0 < y < 1 or any y, where y is increasing in x. */
+/* Quantiles by root finding on the cdf, see quantile.c: of counts, and of y > 0 or 0 < y < 1 or any y, where y is
+ * increasing in x. */
 double oat_quantile_count(const oat_row_call *call, double trials, oat_belief f, double p);
 double oat_quantile_number(const oat_row_call *call, oat_belief f, double p);
 

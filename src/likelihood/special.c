@@ -1,9 +1,10 @@
 /* Special functions, see special.h.
  *
- * The gamma family: arguments below 9 are raised by Gamma(z) = Gamma(z + 8) / (z (z + 1) .. (z + 7)), and Stirling's series has all digits from there on.
- * erfcx: (1 + 2 x) erfcx(x) is a polynomial of degree 24 in t = (x - 4) / (x + 4), from its Chebyshev series, whose next coefficient is
- * 8e-18. Incomplete gamma: the power series, the continued fraction, and Temme's uniform expansion for shapes above 10^4. Incomplete beta:
- * the continued fraction of DLMF 8.17.22. */
+ * The gamma family: arguments below 9 are raised by Gamma(z) = Gamma(z + 8) / (z (z + 1) .. (z + 7)), and
+ * Stirling's series has all digits from there on. erfcx: (1 + 2 x) erfcx(x) is a polynomial of degree 24 in t = (x
+ * - 4) / (x + 4), from its Chebyshev series, whose next coefficient is 8e-18. Incomplete gamma: the power series,
+ * the continued fraction, and Temme's uniform expansion for shapes above 10^4. Incomplete beta: the continued
+ * fraction of DLMF 8.17.22. */
 #include "likelihood/special.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@
 #include "kernel/vector.h"
 #include "oat_config.h"
 
-/* ---- gamma family ------------------------------------------------------------------------------------------------- */
+/* ---- gamma family ------------------------------------------------------------------------------------------------ */
 
 /* sum_k B_2k / (2k (2k - 1) x^(2k - 1)), x >= 8 */
 static double stirling_series(double x) {
@@ -53,7 +54,8 @@ static double trigamma_series(double z) {
   return (1 + 0.5 / z + sum * v) / z;
 }
 
-/* z raised by 8 where it is below 9: the product of what it went through, and the sums of the inverses and of their squares. */
+/* z raised by 8 where it is below 9: the product of what it went through, and the sums of the inverses and of their
+ * squares. */
 typedef struct raised {
   double z, product, inverses, squares;
 } raised;
@@ -104,7 +106,7 @@ double oat_log_choose(double n, double y) {
   return share + 0.5 * log(n / many / few) - OAT_LOG_ROOT_2PI + oat_stirling_rest(n) - oat_stirling_rest(few) - oat_stirling_rest(many);
 }
 
-/* ---- incomplete gamma --------------------------------------------------------------------------------------------- */
+/* ---- incomplete gamma -------------------------------------------------------------------------------------------- */
 
 /* log(1 + x) - x without the loss of digits of small x */
 static double log1p_less(double x) {
@@ -124,7 +126,8 @@ static double log_gamma_weight(double a, double x) {
   return a * log1p_less((x - a) / a) - 0.5 * log(a) - OAT_LOG_ROOT_2PI - oat_stirling_rest(a);
 }
 
-/* P(G > x) by N. M. Temme, The asymptotic expansion of the incomplete gamma functions, SIAM J. Math. Anal. 10 (1979). */
+/* P(G > x) by N. M. Temme, The asymptotic expansion of the incomplete gamma functions, SIAM J. Math. Anal. 10
+ * (1979). */
 static double gamma_above_large(double a, double x) {
   const double mu = (x - a) / a, eta = copysign(sqrt(-2 * log1p_less(mu)), mu), half = 0.5 * a * eta * eta;
   if (half > 700 || fabs(eta) > 0.5) {
@@ -186,7 +189,7 @@ double oat_gamma_cdf(double shape, double x, bool above) {
   return fmin(1, above == series ? 1 - value : value);
 }
 
-/* ---- incomplete beta ---------------------------------------------------------------------------------------------- */
+/* ---- incomplete beta --------------------------------------------------------------------------------------------- */
 
 /* I_x(a, b) for x below the mean, by Lentz's method. */
 static double beta_fraction(double a, double b, double x) {
@@ -223,7 +226,7 @@ double oat_beta_cdf(double a, double b, double x, double rest) {
   return fmax(0, 1 - weight * beta_fraction(b, a, rest) / b);
 }
 
-/* ---- normal distribution ------------------------------------------------------------------------------------------ */
+/* ---- normal distribution ----------------------------------------------------------------------------------------- */
 
 static inline double erfcx_one(double x) {
   static const double p[] = {
@@ -256,23 +259,6 @@ double oat_normal_cdf(double x) { return 0.5 * erfc(-x * OAT_ROOT_HALF); }
 double oat_log_normal_cdf(double x) {
   const double u = fabs(x) * OAT_ROOT_HALF;
   return x < 0 ? log(0.5 * erfcx_one(u)) - u * u : log1p(-0.5 * erfc(u));
-}
-
-/* Newton's method on log Phi, which is concave: it goes up to the root from the left, where Phi(x) <= exp(-x^2 / 2) / 2 lets it begin. */
-double oat_normal_quantile(double p) {
-  if (p > 0.5) {
-    return -oat_normal_quantile(1 - p);
-  }
-  const double wanted = log(p);
-  double x = -sqrt(-2 * (wanted + log(2)));
-  for (int k = 0; k < 50; k++) {
-    const double hazard = 2 / (OAT_ROOT_2PI * erfcx_one(-x * OAT_ROOT_HALF)), step = (wanted - oat_log_normal_cdf(x)) / hazard;
-    x = fmin(0, x + step);
-    if (fabs(step) <= 1e-15 * fmax(1, -x)) {
-      break;
-    }
-  }
-  return x;
 }
 
 double oat_log_normal_between(double a, double b) {

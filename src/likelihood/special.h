@@ -1,13 +1,14 @@
-/* Special functions that likelihoods need: of the gamma family, and of the normal distribution. The C library's lgamma writes a global, and
- * has neither derivatives nor incomplete functions. */
+/* Special functions that likelihoods need: of the gamma family, and of the normal distribution. The C library's
+ * lgamma writes a global, and has neither derivatives nor incomplete functions. */
 #ifndef OAT_SPECIAL_H
 #define OAT_SPECIAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* log Gamma(1 + x) and its first two derivatives times x and x^2, for x >= 0. From Gamma(x) = Gamma(1 + x) / x follow log Gamma(x) = value -
- * log x, x psi(x) = first - 1 and x^2 psi'(x) = second + 1, which are right for any small x. */
+/* log Gamma(1 + x) and its first two derivatives times x and x^2, for x >= 0. From Gamma(x) = Gamma(1 + x) / x
+ * follow log Gamma(x) = value - log x, x psi(x) = first - 1 and x^2 psi'(x) = second + 1, which are right for any
+ * small x. */
 typedef struct oat_gamma_terms {
   double value, first, second;
 } oat_gamma_terms;
@@ -20,7 +21,8 @@ double oat_digamma(double x);   /* x > 0 */
 double oat_log_less_digamma(double x);
 /* What Stirling's formula leaves: log Gamma(1 + x) - (x + 1/2) log x + x - log(2 pi) / 2, x > 0. */
 double oat_stirling_rest(double x);
-/* log of Gamma(1 + n) / (Gamma(1 + y) Gamma(1 + n - y)) for real 0 <= y <= n, without the loss of digits of large arguments. */
+/* log of Gamma(1 + n) / (Gamma(1 + y) Gamma(1 + n - y)) for real 0 <= y <= n, without the loss of digits of large
+ * arguments. */
 double oat_log_choose(double n, double y);
 
 /* The gamma distribution of rate 1: P(G <= x), or P(G > x) if `above`. */
@@ -34,7 +36,6 @@ void oat_erfcx_each(size_t n, const double *x, double *y);
 
 double oat_normal_cdf(double x);
 double oat_log_normal_cdf(double x);
-double oat_normal_quantile(double p); /* 0 < p < 1 */
 /* log(Phi(b) - Phi(a)), a < b. */
 double oat_log_normal_between(double a, double b);
 

@@ -1,15 +1,16 @@
 /* student-t: log p = constant - (degrees + 1) / 2 log(a^2 + x^2), x = f - y, a^2 = degrees scale^2.
  *
- * a may be far smaller than the deviation of f, and nodes would have to be as close as a. But log(a^2 + x^2) is twice the real part of log(a + i x),
- * which is analytic for all Im x < a: the path of integration may be moved down, away from the singularity at i a. With x = mean + sd (z - i c),
+ * a may be far smaller than the deviation of f, and nodes would have to be as close as a. But log(a^2 + x^2) is
+ * twice the real part of log(a + i x), which is analytic for all Im x < a: the path of integration may be moved
+ * down, away from the singularity at i a. With x = mean + sd (z - i c),
  *
  *   E h(a + i x) = sum_k step phi(z_k) exp(c^2 / 2 + i c z_k) h(a + c sd + i (mean + sd z_k)),
  *
- * with c such that a + c sd is at least 2.4 sd, for h = log, 1 / . and 1 / .^2, the last two for the derivatives. The cost does not depend
- * on a, and the largest factor is 18.
+ * with c such that a + c sd is at least 2.4 sd, for h = log, 1 / . and 1 / .^2, the last two for the derivatives.
+ * The cost does not depend on a, and the largest factor is 18.
  *
- * Densities and probabilities are averages over the precision, u its logarithm: given u, y is N(m, s + scale^2 exp(-u)), where exp(u) is a gamma
- * variate of mean 1 and shape degrees / 2. */
+ * Densities and probabilities are averages over the precision, u its logarithm: given u, y is N(m, s + scale^2
+ * exp(-u)), where exp(u) is a gamma variate of mean 1 and shape degrees / 2. */
 #include <math.h>
 
 #include "kernel/vector.h"
@@ -28,9 +29,10 @@ enum { NODES = 48 };
 static double scale_of(const oat_response *response) { return response->parameters[SCALE]; }
 static double degrees_of(const oat_response *response) { return response->parameters[DEGREES]; }
 
-/* ---- expectations ------------------------------------------------------------------------------------------------- */
+/* ---- expectations ------------------------------------------------------------------------------------------------ */
 
-/* Averages of log((a^2 + x^2) / a^2), of the inverse of a + i x (imaginary part; real part times a), and of the real part of its square. */
+/* Averages of log((a^2 + x^2) / a^2), of the inverse of a + i x (imaginary part; real part times a), and of the
+ * real part of its square. */
 typedef struct averages {
   double log_ratio, imaginary, share, square;
 } averages;
@@ -114,7 +116,7 @@ static oat_curve student_curve(const oat_row_call *call, oat_answer answer, doub
   return (oat_curve){constant_of(scale, degrees) - 0.5 * more * log_size, -more * size * t / a, more * size * (1 - 2 * size) / (a * a)};
 }
 
-/* ---- averages over the precision ---------------------------------------------------------------------------------- */
+/* ---- averages over the precision --------------------------------------------------------------------------------- */
 
 typedef struct mixture {
   double half, scale2, s, distance; /* half the degrees; y - m */
@@ -139,14 +141,16 @@ static double below_mixed(const void *with, double u) {
 /* Steps by the width of the density of u. */
 static double step_of(const mixture *x) { return fmin(0.4, 0.6 / sqrt(x->half)); }
 
-/* Small precisions explain what is far: there may be a second mode, but none below that at which the deviation is the distance. */
+/* Small precisions explain what is far: there may be a second mode, but none below that at which the deviation is
+ * the distance. */
 static double student_predictive(const oat_row_call *call, oat_answer answer, oat_belief f) {
   if (!(f.s > 0)) {
     return student_curve(call, answer, f.m).value;
   }
   const mixture x = mixture_of(call->response, answer.y, f);
   const double low = fmax(-log1p(x.distance / x.scale2 * x.distance), -700);
-  const oat_integrand integrand = {log_mixed, &x, low, 0, 0, step_of(&x)};
+  const double middle = log_mixed(&x, low) > log_mixed(&x, 0) ? low : 0;
+  const oat_integrand integrand = {log_mixed, &x, low, middle, 0, step_of(&x)};
   const double constant = 0.5 * log(x.half) - OAT_LOG_ROOT_2PI - oat_stirling_rest(x.half);
   return oat_log_integral(&integrand) + constant - OAT_LOG_ROOT_2PI;
 }

@@ -6,10 +6,19 @@
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 
-double oat_log_gamma_shape(double a, double u) { return a * (u - expm1(u)); }
+/* Large a make for small u, where the difference is by its series. */
+#define SMALL 1e-3
+
+double oat_log_gamma_shape(double a, double u) {
+  return a * (fabs(u) > SMALL ? u - expm1(u) : -0.5 * u * u * (1 + u / 3 * (1 + u / 4 * (1 + u / 5))));
+}
 
 /* The same of logit Beta(a, b): p^a (1 - p)^b with logit p = log(a / b) + u. */
 static double log_shape(double a, double b, double u) {
+  if (b > 0 && fabs(u) < SMALL) {
+    const double p = a / (a + b), q = b / (a + b); /* cumulants of a Bernoulli variable */
+    return -0.5 * u * u * a * q * (1 + u / 3 * ((q - p) + u / 4 * (1 - 6 * p * q + u / 5 * (q - p) * (1 - 12 * p * q))));
+  }
   if (b > 0) {
     return u > 0 ? -b * u - (a + b) * log1p(b / (a + b) * expm1(-u)) : a * u - (a + b) * log1p(a / (a + b) * expm1(u));
   }

@@ -1,5 +1,6 @@
-/* Distribution functions of y, integrated over f, by a threshold: for these likelihoods y <= Y exactly where f is below a random threshold
- * whose distribution is known, so that P(Y <= y) is an integral of Phi, and no incomplete gamma or beta function is needed.
+/* Distribution functions of y, integrated over f, by a threshold: for these likelihoods y <= Y exactly where f is
+ * below a random threshold whose distribution is known, so that P(Y <= y) is an integral of Phi, and no incomplete
+ * gamma or beta function is needed.
  *
  *   poisson            log G,               G ~ Gamma(y + 1)
  *   gamma              log(shape y) - log G,  G ~ Gamma(shape)
@@ -19,8 +20,8 @@ typedef struct oat_threshold {
 /* P(f < threshold) */
 double oat_threshold_cdf(const oat_threshold *threshold, oat_belief f);
 
-/* The density of u = F - mode relative to its largest value, for b = 0: exp(a (u - exp(u) + 1)). Student's t has it for the logarithm of its
- * precision. */
+/* The density of u = F - mode relative to its largest value, for b = 0: exp(a (u - exp(u) + 1)). Student's t has it
+ * for the logarithm of its precision. */
 double oat_log_gamma_shape(double a, double u);
 
 /* A function of u and its average over such densities. */

@@ -1,4 +1,5 @@
 /* A model again: the same in memory, or the full GP with room for another number of rows. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -88,6 +89,6 @@ oatgp_status oat_model_copy(oatgp_context *ctx, const oatgp_model *from, oatgp_m
   TRY(oat_model_pack(ctx, from, &file));
   TRY(oat_model_unpack(ctx, file.size, file.bytes, out));
 done:
-  oatgp_bytes_free(file.bytes);
+  free(file.bytes);
   return status;
 }

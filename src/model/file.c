@@ -227,7 +227,8 @@ static oatgp_status read_texts(oatgp_context *ctx, const oat_tensors *file, oatg
   model->likelihood = likelihood != NULL ? oat_likelihood_find(likelihood) : NULL;
   if (model->approx == NULL || kernel == NULL) {
     status = unknown(ctx, file, model);
-  } else if (likelihood != NULL && *likelihood != '\0' && (model->likelihood == NULL || (model->approx->sparse && !model->approx->trace))) {
+  } else if (likelihood != NULL && *likelihood != '\0' &&
+             (model->likelihood == NULL || (model->approx->sparse && model->approx->penalty != OAT_PENALISE_TRACE))) {
     status = oat_fail(ctx, OATGP_FORMAT, "%s has the likelihood '%s' with the model '%s', which this oatgp does not know", file->path,
                       likelihood, approx);
   }

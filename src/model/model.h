@@ -191,6 +191,8 @@ void oat_model_recode_free(double **recode, size_t d); /* takes NULL too */
 oatgp_status oat_model_levels_with(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_levels **out);
 /* A target of classes has those of the model, in its order: other data are refused. Codes without names are taken as they are. */
 oatgp_status oat_model_match_target(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data);
+/* Refuses a target that the likelihood cannot have (NULL: Gaussian, which may have any). */
+oatgp_status oat_check_answers(oatgp_context *ctx, const oat_likelihood *likelihood, size_t levels, const oatgp_data *data);
 /* The model's inputs of the data, scaled, as rows without a target. They are found as above. */
 oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out);
 /* With target (about the prior mean, in the model's unit; the estimated part of the mean is not taken off), the mean's basis and noise. The

@@ -178,6 +178,16 @@ oatgp_status oat_model_match_target(oatgp_context *ctx, const oatgp_model *model
   return OATGP_OK;
 }
 
+oatgp_status oat_check_answers(oatgp_context *ctx, const oat_likelihood *likelihood, size_t levels, const oatgp_data *data) {
+  for (size_t i = 0; likelihood != NULL && i < data->n; i++) {
+    const double trials = data->trials != NULL ? data->trials[i] : 1;
+    REFUSE_IF(!oat_answer_valid(likelihood, levels, data->y[i], trials), ctx, OATGP_DATA,
+              "target '%s' of row %zu is %g, but with likelihood %s it has to be %s", data->target != NULL ? data->target : "y",
+              data->before + i + 1, data->y[i], likelihood->name, likelihood->wanted);
+  }
+  return OATGP_OK;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status make_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oat_target *target,
@@ -203,5 +213,6 @@ oatgp_status oat_model_inputs(oatgp_context *ctx, const oatgp_model *model, cons
 oatgp_status oat_model_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
   const oat_target target = {model->number[OAT_NUMBER_MEAN], model->number[OAT_NUMBER_Y_SCALE]};
   PASS_ON(oat_model_match_target(ctx, model, data));
+  PASS_ON(oat_check_answers(ctx, model->likelihood, oat_model_answer_levels(model), data));
   return make_rows(ctx, model, data, &target, out);
 }

@@ -2,7 +2,8 @@
  *
  * A knot x* adds to V the row a = E / s*, E_i = k(x*, x_i) - v . v_i, s*^2 = k(x*, x*) + jitter - |v|^2, and to the factors
  *   L: [v^T s*],   LB: [u^T gamma], u = LB^-1 sum w v a, gamma^2 = 1 + sum w a^2 - |u|^2,   c: c* = (sum w r a - u . c) / gamma,
- * so that F grows by -log gamma + c*^2 / 2, and for vfe by sum w a^2 / 2 more, since the trace shrinks. An estimated mean moves too: with
+ * so that F grows by -log gamma + c*^2 / 2, and by what the penalty loses, since g_i becomes g_i - a_i^2: sum w a^2 / 2 for vfe, 1/2 sum
+ * log((n_i + g_i) / (n_i + g_i - a_i^2)) for tvfe. An estimated mean moves too: with
  * h the new row of LB^-1 V W H for its basis H, and A = H^T S^-1 H, c*^2 becomes c*^2 / (1 - h^T A^-1 h). */
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 /* What candidates need, carved out of `work`. */
 typedef struct bench {
-  double *v, *s2, *ee, *er, *ve, *kernel;
+  double *v, *s2, *ee, *er, *ve, *logs, *kernel;
   double *row;  /* 1 + p: the new row of LB^-1 V W R, R = [r, H] */
   double *pull; /* p: scratch, then A^-1 h */
 } bench;
@@ -21,7 +22,7 @@ typedef struct bench {
 size_t oat_gain_work(const oat_objective *objective, size_t m) {
   const oat_objective_config *config = &objective->config;
   const size_t width = 1 + oat_rows_basis(config->rows);
-  return m * (2 * config->capacity + 2 + width) + 2 * width +
+  return m * (config->capacity + 1) + oat_candidates_count(m, config->capacity, width - 1) + 2 * width +
          oat_kernel_work(oat_kernel_size_of(config->kernel), m, config->capacity, oat_rows_inputs(config->rows));
 }
 
@@ -32,7 +33,8 @@ static bench lay_out(const oat_objective *objective, size_t m, double *work) {
   b.ee = b.s2 + m;
   b.er = b.ee + m;
   b.ve = b.er + m * width;
-  b.row = b.ve + m * k;
+  b.logs = b.ve + m * k;
+  b.row = b.logs + m;
   b.pull = b.row + width;
   b.kernel = b.pull + width;
   return b;
@@ -59,23 +61,29 @@ typedef struct border {
   double s, gamma, c, shrink, gain; /* shrink: 1 - h^T A^-1 h */
 } border;
 
+/* By how much the penalty shrinks, for sum w a^2 = aa. */
+static double less_penalty(const oat_sparse_objective *o, const bench *b, size_t i, double aa) {
+  const oat_penalty penalty = o->base.config.approx->penalty;
+  return penalty == OAT_PENALISE_TRACE ? 0.5 * aa : penalty == OAT_PENALISE_LOG ? 0.5 * b->logs[i] : 0;
+}
+
 static border border_of(const oat_sparse_objective *o, const bench *b, size_t m, size_t i) {
   const size_t k = o->base.config.k, p = oat_rows_basis(o->base.config.rows);
   const double s = sqrt(b->s2[i]), *u = b->ve + i * k, aa = b->ee[i] / b->s2[i];
-  const double gamma = sqrt(fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1)), trace = o->base.config.approx->trace ? 0.5 * aa : 0;
+  const double gamma = sqrt(fmax(1 + aa - oat_dot(k, u, u) / b->s2[i], 1)), penalty = less_penalty(o, b, i, aa);
   for (size_t l = 0; l <= p; l++) {
     b->row[l] = (b->er[i + l * m] - oat_dot(k, u, o->c_all + l * k)) / s / gamma;
   }
   const double shrink = fmax(1 - oat_gls_quadratic(&o->gls, b->row + 1, b->pull), 1e-12);
   const double c = b->row[0] - oat_dot(p, b->row + 1, o->coefficient);
-  return (border){s, gamma, c, shrink, -log(gamma) + 0.5 * c * c / shrink + trace};
+  return (border){s, gamma, c, shrink, -log(gamma) + 0.5 * c * c / shrink + penalty};
 }
 
 /* All sums over the rows, and ve <- LB^-1 ve. */
 static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
   const size_t k = o->base.config.k;
   whiten(&o->base, sparse, candidates, delta, b);
-  oat_candidates sums = {candidates, b->v, b->ee, b->er, b->ve};
+  oat_candidates sums = {candidates, b->v, b->s2, b->ee, b->er, b->ve, b->logs};
   const oatgp_status status = o->base.device->table->gains(o->base.device, sparse, &sums);
   oat_solve_left(o->lb, k, OAT_PLAIN, (oat_view){b->ve, k, candidates.n, k}, o->base.config.where.threads);
   return status;

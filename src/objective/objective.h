@@ -1,4 +1,4 @@
-/* The objective: log evidence of the full GP, or that of a sparse model (the evidence lower bound for vfe), with its
+/* The objective: log evidence of the full GP, or that of a sparse model (a lower bound of it for vfe and tvfe), with its
  * gradient in all covariance parameters and all knots. An estimated mean is profiled out: at every point its
  * coefficients are the generalised least squares ones, so that the gradient in the rest is the total one. */
 #ifndef OAT_OBJECTIVE_H
@@ -13,10 +13,10 @@
 /* The models of the paper as rows of a table: they differ in alpha, in the penalty and in what prediction adds. */
 typedef struct oat_approx {
   const char *name;
-  bool sparse;  /* has knots */
-  bool power;   /* alpha is the setting, not the number below */
-  double alpha; /* lambda_i = n_i + alpha g_i */
-  bool trace;   /* penalty -1/2 sum g_i / n_i, which makes the objective a lower bound of the log evidence */
+  bool sparse;         /* has knots */
+  bool power;          /* alpha is the setting, not the number below */
+  double alpha;        /* lambda_i = n_i + alpha g_i */
+  oat_penalty penalty; /* for alpha = 0; that of pep follows from its alpha */
   oat_residual residual;
   bool neighbours; /* rows may have neighbours beside the knots */
 } oat_approx;
@@ -24,6 +24,9 @@ typedef struct oat_approx {
 /* Whether the noise of the rows is theirs alone (alpha = 0). Elsewhere what the knots leave adds to it, so that tau may
  * go to 0. */
 static inline bool oat_approx_plain_noise(const oat_approx *approx) { return approx->sparse && !approx->power && approx->alpha == 0; }
+
+/* Whether the objective is a lower bound of the log evidence. */
+static inline bool oat_approx_bound(const oat_approx *approx) { return approx->penalty != OAT_PENALISE_NOTHING; }
 
 const oat_approx *oat_approx_find(const char *name); /* NULL if there is none */
 const oat_approx *oat_approx_at(size_t index);       /* NULL past the end */
@@ -101,7 +104,7 @@ oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *obj
 /* Changes the number of knots of a sparse model, up to the capacity. The next evaluation must have that many. */
 void oat_objective_resize(oat_objective *objective, size_t k);
 /* What the objective would gain by each candidate as a further knot at these parameters, exactly, without evaluating it
- * again: for dic, dtc and vfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on
+ * again: for dic, dtc, vfe and tvfe after an evaluation (or an append) at this point. -HUGE_VAL for a candidate that sits on
  * a knot (its variance given the knots is at most the jitter plus 1e-6 sigma^2). O(N K m). `gain` has m values; `work`
  * oat_gain_work doubles. */
 oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain);

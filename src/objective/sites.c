@@ -6,9 +6,13 @@
 #include <string.h>
 
 #define SHORTEST 1e-4  /* step */
-#define ROUNDING 1e-11 /* of the bound, relative to its size: less is no fall */
-enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 };
+#define LONGEST 64.0
+#define LEAST_STEP 0.3 /* that is not forced by a fall of the bound */
+#define MOST_LONGER 8.0
+#define ROUNDING 1e-10 /* of the bound, relative to its size: less is no fall */
+enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 }; /* the latter also are the most of a likelihood that is not log-concave */
 #define SLOW_ENOUGH 1e-4 /* after many rounds such a change is taken as the end */
+#define NEAR 0.1         /* where no step leads on, such a change is */
 
 oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
@@ -24,7 +28,7 @@ double oat_objective_constant(const oat_objective *objective, const oat_rows *ro
   if (tau != NULL) {
     *tau = 1;
   }
-  return oat_rows_constant_answers(rows, &response);
+  return oat_rows_constant_answers(rows, &response, NULL);
 }
 
 /* A search for the fixed point under way. */
@@ -45,26 +49,36 @@ static oatgp_status look(settling *s, bool *accepted) {
   double value = -HUGE_VAL;
   const oatgp_status status = s->round(s->objective, s->self, &s->objective->look, &value);
   s->objective->rounds++;
-  *accepted = status == OATGP_OK && isfinite(value) && value >= s->value - ROUNDING * fabs(s->value);
+  const double rounding = ROUNDING * fabs(s->value) + 1000 * DBL_EPSILON * s->objective->look.size;
+  *accepted = status == OATGP_OK && isfinite(value) && (s->value == -HUGE_VAL || value >= s->value - rounding);
   s->value = *accepted ? value : s->value;
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
-/* No step leads on. Where the likelihood is not log-concave, the exact GP's sites may be held by their bounds, and the bound of the evidence
- * that they have is what there is: the sites go back to where it was largest. */
+/* The length of the next step (Barzilai and Borwein's). If a step of this length turned the change into `turn` times itself, one that is
+ * 1 / (1 - turn) times as long would have left nothing of it. */
+static double next_step(const settling *s, bool accepted, bool first) {
+  const double turn = s->objective->look.turn;
+  if (first || !accepted) {
+    return first ? 1 : fmin(s->step, 1) / 2;
+  }
+  return fmin(fmax(s->step / fmax(1 - turn, 1 / MOST_LONGER), LEAST_STEP), LONGEST);
+}
+
+/* No step leads on: rounding errors hide what is left to gain. (Where the likelihood is not log-concave, the exact GP's sites may be held by
+ * their bounds.) The sites go back to where the bound was largest. */
 static oatgp_status rest(settling *s) {
   bool accepted;
-  if (s->objective->config.likelihood->log_concave) {
-    return OATGP_NUMERIC;
-  }
   PASS_ON(s->objective->device->table->sites_move(s->objective->device, 0, false));
   PASS_ON(look(s, &accepted));
-  return accepted ? OATGP_OK : OATGP_NUMERIC;
+  const bool near = s->objective->look.change <= NEAR || !s->objective->config.likelihood->log_concave;
+  return accepted && near ? OATGP_OK : OATGP_NUMERIC;
 }
 
 static oatgp_status settle_from_here(settling *s) {
   const oat_device *device = s->objective->device;
   bool accepted = false;
+  const size_t most = s->objective->config.likelihood->log_concave ? MOST_ROUNDS : SLOW_ROUNDS;
   oatgp_status status = OATGP_OK;
   s->value = -HUGE_VAL;
   s->step = 1;
@@ -73,8 +87,8 @@ static oatgp_status settle_from_here(settling *s) {
     return OATGP_NUMERIC;
   }
   for (size_t rounds = 1; !(accepted && is_settled(s->objective, rounds)); rounds++) {
-    s->step = accepted ? fmin(2 * s->step, 1) : s->step / 2;
-    if (s->step < SHORTEST || rounds == MOST_ROUNDS) {
+    s->step = next_step(s, accepted, rounds == 1);
+    if (s->step < SHORTEST || rounds == most) {
       return rest(s);
     }
     TRY(device->table->sites_move(s->objective->device, s->step, accepted));
@@ -95,7 +109,13 @@ oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, 
     status = settle_from_here(&s);
   }
   if (status == OATGP_NUMERIC) { /* from the answers alone */
-    objective->device->table->sites_begin(objective->device, &objective->look.response);
+    objective->device->table->sites_begin(objective->device, &objective->look.response, NAN);
+    status = settle_from_here(&s);
+  }
+  if (status == OATGP_NUMERIC) { /* from a constant, where answers side by side are too far from each other for that */
+    double level;
+    oat_rows_constant_answers(objective->config.rows, &objective->look.response, &level);
+    objective->device->table->sites_begin(objective->device, &objective->look.response, level);
     status = settle_from_here(&s);
   }
   objective->sited = status == OATGP_OK;

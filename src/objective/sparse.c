@@ -173,7 +173,7 @@ static void invert_b(oat_sparse_objective *o) {
   oat_symmetrise(k, o->binv, threads_of(o));
 }
 
-/* m = (gamma I - B^-1 - e e^T) L^-1, gamma 1 for vfe and 0 for dic and dtc */
+/* m = (gamma I - B^-1 - e e^T) L^-1, gamma 1 for vfe and 0 for dic, dtc and tvfe, whose rows differ in it */
 static void rows_of_m(void *self, size_t first, oat_view rows) {
   const oat_sparse_objective *o = self;
   const double *e = o->e + first;
@@ -193,15 +193,16 @@ static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l) {
   oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, l->k), rows_of_m, o, threads_of(o));
 }
 
-/* The lower triangle of S = sum dv v^T in closed form: B - 2 I + B^-1 + e e^T (vfe), B^-1 - I + e e^T (dic, dtc). */
+/* The lower triangle of S = sum dv v^T with alpha = 0: B^-1 - I + e e^T (dic, dtc), and what the penalty adds: B - I (vfe), a sum over
+ * rows (tvfe). */
 static void column_of_s(void *self, size_t lane, size_t item) {
   const oat_sparse_objective *o = self;
   const size_t k = o->base.config.k;
-  const double *vwv = o->sums.vwv + item * k, *binv = o->binv + item * k;
+  const double *binv = o->binv + item * k;
   double *s = o->s + item * k;
   (void)lane;
   for (size_t i = item; i < k; i++) {
-    s[i] = o->gamma * vwv[i] + binv[i] + o->e[i] * o->e[item];
+    s[i] = (o->explained != NULL ? o->explained[i + item * k] : 0) + binv[i] + o->e[i] * o->e[item];
   }
   s[item] -= 1;
 }
@@ -306,26 +307,28 @@ static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, con
   return (jitter_slopes){scaled + slopes.log_sigma * d_jitter, slopes.log_tau * d_jitter};
 }
 
-/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known. Of no meaning for other noise. */
-static double collapsed_log_tau(const oat_sparse_objective *o, bool penalised, double rwr) {
+/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known but that of a log penalty. Of no meaning for
+ * other noise. */
+static double collapsed_log_tau(const oat_sparse_objective *o, double rwr) {
   const size_t k = o->base.config.k;
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
-  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic +
-         (penalised ? o->sums.scalar[OAT_G_OVER_N] : 0);
+  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic + o->gamma * o->sums.scalar[OAT_G_OVER_N];
 }
 
-/* With alpha = 0 and any noise of the rows, S and sum dg are known. The rows are asked for their terms where sum dn is not. */
+/* With alpha = 0 and any noise of the rows, S and sum dg are known but for what a log penalty adds. The rows are asked for their terms where
+ * sum dn is not known. */
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
                                   oat_gradient *gradient) {
   const size_t k = sparse->k, d = oat_rows_inputs(o->base.config.rows);
-  const bool closed = sparse->alpha == 0;
+  const bool closed = sparse->alpha == 0, sums_s = !closed || sparse->penalty == OAT_PENALISE_LOG;
   const bool collapsed = closed && (gradient->without_tau || !oat_rows_known_noise(o->base.config.rows));
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
-  sums.count -= closed ? k * k : 0;
-  sums.s = closed ? NULL : sums.s;
+  sums.count -= sums_s ? 0 : k * k;
+  sums.s = sums_s ? sums.s : NULL;
   const oat_triangle l = oat_triangle_make(o->l, k, o->room, threads_of(o));
-  o->gamma = sparse->trace ? 1 : 0;
+  o->gamma = sparse->penalty == OAT_PENALISE_TRACE ? 1 : 0;
+  o->explained = o->gamma > 0 ? o->sums.vwv : sums.s;
   invert_b(o);
   if (collapsed) {
     collapsed_product(o, &l);
@@ -337,7 +340,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
   }
   if (closed) {
     collapsed_s(o);
-    sums.dg = -0.5 * o->gamma * o->sums.scalar[OAT_SUM_W];
+    sums.dg = o->gamma > 0 ? -0.5 * o->sums.scalar[OAT_SUM_W] : sums.dg;
   } else {
     memcpy(o->s, sums.s, k * k * sizeof *o->s);
   }
@@ -347,7 +350,7 @@ static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *spa
     gradient->theta[sparse->cov.sigma] =
         kuu.log_sigma + oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 2) * sums.dg + 2 * sums.pairs;
   }
-  gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, sparse->trace, rwr) : 2 * sums.dn);
+  gradient->theta[OAT_TAU] = kuu.log_tau + (collapsed ? collapsed_log_tau(o, rwr) : 0) + 2 * sums.dn;
   if (gradient->z != NULL) {
     memcpy(gradient->z, sums.kernel.z, k * d * sizeof *gradient->z);
   }
@@ -364,7 +367,7 @@ oat_sparse oat_sparse_at(const oat_sparse_objective *o, const oat_point *point, 
                       .l = o->l,
                       .tau = point->theta[OAT_TAU],
                       .alpha = approx->power ? config->alpha : approx->alpha,
-                      .trace = approx->trace,
+                      .penalty = approx->penalty,
                       .stamp = o->stamp};
 }
 

@@ -21,6 +21,7 @@ typedef struct oat_sparse_objective {
   oat_kernel_team team;          /* for the kernel between knots */
   bool found;                    /* neighbours, where there are to be any */
   double gamma;                  /* 1 where the trace is penalised (vfe), else 0 */
+  const double *explained;       /* k x k, what the penalty adds to S: sum v v^T / n_i (vfe), sum v v^T / (n_i + g_i) (tvfe), or NULL */
   oat_sums sums;
   oat_gradient_sums gradient_sums;
 } oat_sparse_objective;

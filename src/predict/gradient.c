@@ -22,8 +22,12 @@ static oatgp_status find(oatgp_context *ctx, const gradient *g, const oat_rows *
   const oat_device_config config = near ? oat_model_rows_device(model, oat_where_of(ctx)) : oat_model_device(model, oat_where_of(ctx));
   oat_device *device = NULL;
   PASS_ON(oat_device_keep(ctx, &config, near ? model->residuals : rows, &device));
-  return near ? device->table->point_slopes_from_rows(device, &sparse, model->lb, model->c, rows, &g->at, &g->slopes)
-              : device->table->prediction_slopes(device, &sparse, model->lb, model->c, &g->at, &g->slopes);
+  if (!near) {
+    return device->table->prediction_slopes(device, &sparse, model->lb, model->c, &g->at, &g->slopes);
+  }
+  PASS_ON(device->table->point_slopes_from_rows(device, &sparse, model->lb, model->c, rows, &g->at, &g->slopes));
+  oat_device_tell_trouble(ctx, device, g->n, "predictions");
+  return OATGP_OK;
 }
 
 /* In squares of the model's unit. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define HALF_LOG_2PI 0.91893853320467274178
 
@@ -141,6 +142,51 @@ double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p
   return result(&inside) / (double)n;
 }
 
+double oat_quantile_coverage(size_t n, const double *below, const double *up_to, double p) {
+  const double least = 0.5 - 0.5 * p, most = 0.5 + 0.5 * p;
+  total inside = {0};
+  for (size_t i = 0; i < n; i++) {
+    add(&inside, isnan(below[i]) || isnan(up_to[i]) ? NAN : up_to[i] >= least && below[i] < most);
+  }
+  return result(&inside) / (double)n;
+}
+
+double oat_brier(size_t n, const double *y, const double *p) {
+  total squares = {0};
+  for (size_t i = 0; i < n; i++) {
+    add(&squares, (p[i] - y[i]) * (p[i] - y[i]));
+  }
+  return result(&squares) / (double)n;
+}
+
+static int by_p(const void *a, const void *b) {
+  const oat_scored *const first = a, *const second = b;
+  return (first->p > second->p) - (first->p < second->p);
+}
+
+/* Each group of equal p has as many rows with y = 1 and 0 as it has; `zeros` of y = 0 came before. */
+double oat_auc(size_t n, const double *y, const double *p, oat_scored *order) {
+  double zeros = 0, ones = 0, wins = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (isnan(p[i])) {
+      return NAN;
+    }
+    order[i] = (oat_scored){p[i], y[i]};
+  }
+  qsort(order, n, sizeof *order, by_p);
+  for (size_t i = 0; i < n;) {
+    double here[2] = {0, 0};
+    const double value = order[i].p;
+    for (; i < n && order[i].p == value; i++) {
+      here[order[i].y == 1]++;
+    }
+    wins += here[1] * (zeros + 0.5 * here[0]);
+    zeros += here[0];
+    ones += here[1];
+  }
+  return zeros > 0 && ones > 0 ? wins / zeros / ones : NAN;
+}
+
 /* r - 1 - log r of the ratio r = (a / b)^2, without cancellation where they are close and without overflow where they
  * are not. */
 static double log_excess(double a, double b) {
@@ -155,47 +201,4 @@ double oat_mean_kl(size_t n, oat_gaussian p, oat_gaussian q) {
     add(&sum, 0.5 * (log_excess(p.sd[i], q.sd[i]) + z * z));
   }
   return result(&sum) / (double)n;
-}
-
-/* ---- normal quantile: Wichura's algorithm AS 241 (Applied Statistics 37, 1988), PPND16 --------------------------- */
-
-/* numerator(x) / denominator(x), coefficients from the lowest power on. */
-typedef struct rational {
-  double numerator[8], denominator[8];
-} rational;
-
-static const rational centre = {{3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-                                 4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
-                                {1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
-                                 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
-static const rational tail = {{1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
-                               1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
-                              {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
-                               1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}};
-static const rational far_tail = {
-    {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1, 2.65321895265761230930e-2,
-     1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7},
-    {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
-     1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15}};
-
-static double polynomial(const double coefficient[8], double x) {
-  double value = coefficient[7];
-  for (int i = 6; i >= 0; i--) {
-    value = value * x + coefficient[i];
-  }
-  return value;
-}
-
-static double ratio(const rational *of, double x) { return polynomial(of->numerator, x) / polynomial(of->denominator, x); }
-
-double oat_normal_quantile(double p) {
-  if (!(p > 0 && p < 1)) {
-    return NAN;
-  }
-  const double from_half = p - 0.5;
-  if (fabs(from_half) <= 0.425) {
-    return from_half * ratio(&centre, 0.180625 - from_half * from_half);
-  }
-  const double r = sqrt(-log(from_half < 0 ? p : 1 - p));
-  return copysign(r <= 5 ? ratio(&tail, r - 1.6) : ratio(&far_tail, r - 5), from_half);
 }

@@ -37,6 +37,7 @@ static oatgp_status find(oatgp_context *ctx, const oatgp_model *model, const oat
     const oat_device_config config = oat_model_rows_device(model, oat_where_of(ctx));
     TRY(oat_device_keep(ctx, &config, model->residuals, &device));
     TRY(device->table->points_from_rows(device, &sparse, model->lb, model->c, rows, found));
+    oat_device_tell_trouble(ctx, device, oat_rows_total(rows), "predictions");
   } else {
     TRY(load(ctx, model, rows, &device));
     TRY(device->table->predictions(device, &sparse, model->lb, model->c, found));
@@ -127,9 +128,12 @@ done:
   return status;
 }
 
-/* In squares of the model's unit. */
-static double noise_variance(const oatgp_model *model, const oatgp_data *data, size_t i) {
+/* In squares of the model's unit. A likelihood that is not Gaussian has no noise that is added to f. */
+double oat_predict_noise(const oatgp_model *model, const oatgp_data *data, size_t i) {
   const double tau = model->theta[OAT_TAU], unit = model->number[OAT_NUMBER_Y_SCALE];
+  if (model->likelihood != NULL) {
+    return 0;
+  }
   return tau * tau / (data->weight != NULL ? data->weight[i] : 1) + (data->noise != NULL ? data->noise[i] / unit / unit : 0);
 }
 
@@ -165,27 +169,34 @@ static void hand_over(void *self, size_t lane, size_t item) {
       out->latent[i] = out->convert(h->variance[i], unit);
     }
     if (out->observed != NULL) {
-      out->observed[i] = out->convert(h->variance[i] + noise_variance(h->model, h->data, i), unit);
+      out->observed[i] = out->convert(h->variance[i] + oat_predict_noise(h->model, h->data, i), unit);
     }
   }
+}
+
+oatgp_status oat_predict_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean, double *variance) {
+  oat_rows *rows = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_model_inputs(ctx, model, data, &rows));
+  TRY(predict_points(ctx, model, rows, mean, variance));
+  TRY(oat_predict_check(ctx, data, mean, "mean"));
+  TRY(oat_predict_check(ctx, data, variance, "variance"));
+done:
+  oat_rows_free(rows);
+  return status;
 }
 
 static oatgp_status predict_rows(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const spreads *out) {
   oat_scratch memory = {.ctx = ctx};
   double *mean = oat_take_doubles(&memory, data->n, 1), *variance = oat_take_doubles(&memory, data->n, 1);
-  oat_rows *rows = NULL;
   oatgp_status status;
   TRY(memory.status);
-  TRY(oat_model_inputs(ctx, model, data, &rows));
-  TRY(predict_points(ctx, model, rows, mean, variance));
-  TRY(oat_predict_check(ctx, data, mean, "mean"));
-  TRY(oat_predict_check(ctx, data, variance, "variance"));
+  TRY(oat_predict_latent(ctx, model, data, mean, variance));
   oat_loop loop = oat_chunks(data->n, 5 * OAT_FLOPS_OF_MEMORY, ctx->at_work);
   loop.item = hand_over;
   loop.self = &(handing_over){model, data, mean, variance, out};
   oat_loop_run(&loop);
 done:
-  oat_rows_free(rows);
   oat_scratch_free(&memory);
   return status;
 }

@@ -19,6 +19,14 @@ oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, c
 /* Functions of the posterior; the count is in them. */
 oatgp_status oat_functions_draw(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed, oatgp_function **out);
 oatgp_status oat_functions_evaluate(oatgp_context *ctx, const oatgp_function *f, const oatgp_data *data, double *values, double *gradient);
+/* The latent f: its mean in the data's unit and its variance in squares of the model's, which no unit takes out of range. */
+oatgp_status oat_predict_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean, double *variance);
+/* The variance of the noise of a row, in squares of the model's unit; 0 where the likelihood is not Gaussian. */
+double oat_predict_noise(const oatgp_model *model, const oatgp_data *data, size_t i);
+/* Predictions and draws of the answers themselves, for any likelihood. */
+oatgp_status oat_predict_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_answers *out);
+oatgp_status oat_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
+                                        double *samples);
 /* Which effects, and where: from `first` on `count` of them. */
 typedef struct oat_effects_of {
   const oatgp_data *data, *over; /* over: NULL for data */
@@ -50,10 +58,33 @@ oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, 
 
 /* Predicts and scores; `against` may be NULL. */
 oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against, oatgp_scores *out);
-/* Rows that were held out when they were predicted: fills the arrays of `rows` that are not NULL, and the scores. Both
- * may be NULL. */
-oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
-                                 oatgp_scores *scores);
+
+/* What is known of rows that were held out when they were predicted, in columns of n values: all that scores are made of, so that rows which
+ * several models have predicted can be scored together. A Gaussian answer has the first two columns alone. */
+enum {
+  OAT_HELD_MEAN, /* of an observation, as sd */
+  OAT_HELD_SD,
+  OAT_HELD_GAUSSIAN,
+  OAT_HELD_NLP = OAT_HELD_GAUSSIAN, /* -log p(y), integrated over f */
+  OAT_HELD_BELOW,                   /* P(Y < y) */
+  OAT_HELD_UP_TO,                   /* P(Y <= y) */
+  OAT_HELD_DEVIANCE,                /* 2 (log p(y) of the saturated model + nlp) */
+  OAT_HELD_RIGHT,                   /* of classes: 1 if the likeliest of them is y, else 0; NaN for other answers */
+  OAT_HELD_COLUMNS
+};
+
+static inline size_t oat_held_columns(const oat_likelihood *likelihood) {
+  return likelihood != NULL ? OAT_HELD_COLUMNS : OAT_HELD_GAUSSIAN;
+}
+/* The columns of rows with a target that the model predicts; the target may not be one that the likelihood cannot have. */
+oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *columns);
+/* The same for answers that are not Gaussian, with f as it is given: in the model's unit, the logarithm of the exposure included. */
+oatgp_status oat_held_judge(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_latent latent, double *columns);
+/* Fills the arrays of `rows` that are not NULL, and the scores. Both may be NULL. The second is for Gaussian answers. */
+oatgp_status oat_held_report(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data, const double *columns,
+                             const oatgp_held_out_sd *rows, oatgp_scores *scores);
+oatgp_status oat_held_gaussian(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
+                               oatgp_scores *scores);
 
 /* ---- leave-one-out: every row as the model predicts it without that row, at the same parameters and knots ------- */
 
@@ -61,7 +92,7 @@ oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat
  * K^2), O(N^3) for the full GP, nothing is fitted again. The same bits for any number of threads. */
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
                             oatgp_scores *scores);
-/* The scores that a model keeps, after a fit to these rows of the data. */
+/* The scores that a model keeps, after a fit to these rows of the data; rows with answers have the sites of the fit. */
 oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data);
 
 #endif

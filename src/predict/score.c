@@ -66,6 +66,7 @@ static void score_rows(int threads, size_t n, const double *y, oat_gaussian obse
   out->srmse = s.sd > 0 ? out->rmse / s.sd : NAN;
   out->aukl_latent = NAN;
   out->aukl_observation = NAN;
+  out->log_loss = out->brier = out->accuracy = out->auc = out->deviance = NAN;
 }
 
 /* What is said of each row. */
@@ -93,8 +94,8 @@ static void report_chunk(void *self, size_t lane, size_t item) {
   }
 }
 
-oatgp_status oat_held_out_report(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
-                                 oatgp_scores *scores) {
+oatgp_status oat_held_gaussian(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
+                               oatgp_scores *scores) {
   row_report r = {data, observed, rows, NULL};
   const oatgp_status status = oat_new_matrix(ctx, data->n, 1, &r.nlp);
   if (status != OATGP_OK) {
@@ -132,14 +133,32 @@ static oatgp_status check_against(oatgp_context *ctx, const oatgp_model *model, 
   return OATGP_OK;
 }
 
+static oatgp_status score_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oatgp_scores *out) {
+  double *columns = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new_matrix(ctx, data->n, OAT_HELD_COLUMNS, &columns));
+  TRY(oat_held_predict(ctx, model, data, columns));
+  TRY(oat_held_report(ctx, model->likelihood, data, columns, NULL, out));
+done:
+  free(columns);
+  return status;
+}
+
 oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
                        oatgp_scores *out) {
+  const oatgp_model *special = model->likelihood != NULL || against == NULL ? model : against;
+  REFUSE_IF(against != NULL && special->likelihood != NULL, ctx, OATGP_ARGUMENT,
+            "divergences from another model are of Gaussian predictions, and likelihood %s has others: score each model by itself",
+            special->likelihood->name);
+  if (model->likelihood != NULL) {
+    return score_answers(ctx, model, data, out);
+  }
   oat_scratch memory = {.ctx = ctx};
   predictions own = {0}, other = {0};
   oatgp_scores scores;
   oatgp_status status;
   TRY(predict_all(&memory, model, data, &own));
-  TRY(oat_held_out_report(ctx, data, (oat_gaussian){own.mean, own.observed}, NULL, &scores));
+  TRY(oat_held_gaussian(ctx, data, (oat_gaussian){own.mean, own.observed}, NULL, &scores));
   if (against != NULL) {
     TRY(check_against(ctx, model, against));
     TRY(predict_all(&memory, against, data, &other));

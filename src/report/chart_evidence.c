@@ -23,7 +23,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
   oat_string_print(out, "At the parameters of the model, the log evidence of the exact Gaussian process lies between %s and %s.",
                    oat_number(f->info.lower, 7).text, oat_number(f->info.upper, 7).text);
-  if (f->model->approx->trace) {
+  if (oat_approx_bound(f->model->approx)) {
     const double gain = fmax(f->info.upper - f->info.objective, 0);
     oat_string_print(out, " More knots could raise the objective by at most %s nats, which is %s for each row.", oat_number(gain, 3).text,
                      oat_number(gain / (double)f->info.n, 2).text);

@@ -167,8 +167,10 @@ static oatgp_status predict_rows(oat_facts *f) {
   if (status != OATGP_DATA) {
     return status;
   }
-  PASS_ON(oat_predict_sd(f->ctx, f->model, f->data, &(oatgp_prediction_sd){f->mean, NULL, f->sd}));
-  return oat_held_out_report(f->ctx, f->data, (oat_gaussian){f->mean, f->sd}, &rows, &f->scores);
+  double *const columns = oat_take_doubles(&f->memory, f->data->n, oat_held_columns(f->model->likelihood));
+  PASS_ON(f->memory.status);
+  PASS_ON(oat_held_predict(f->ctx, f->model, f->data, columns));
+  return oat_held_report(f->ctx, f->model->likelihood, f->data, columns, &rows, &f->scores);
 }
 
 /* All rows; of many, the worst predicted and a random choice of the others, always the same. A worst one that is drawn again lies on itself. */

@@ -81,6 +81,7 @@ static const char *describe_approx(const char *name) {
   static const char *const sentences[][2] = {
       {"full", "the exact Gaussian process"},
       {"vfe", "a sparse Gaussian process whose objective is a lower bound of the exact log evidence"},
+      {"tvfe", "a sparse Gaussian process whose objective is a tighter lower bound of the exact log evidence"},
       {"dtc", "a sparse Gaussian process: deterministic training conditional"},
       {"dic", "a sparse Gaussian process: deterministic inducing conditional"},
       {"fitc", "a sparse Gaussian process: fully independent training conditional"},
@@ -169,7 +170,7 @@ static void add_facts(page *p) {
   }
   end_row(p);
   add_number_row(p, "objective", info->objective,
-                 p->f->model->approx->trace ? "lower bound of the log evidence" : "log evidence of the model");
+                 oat_approx_bound(p->f->model->approx) ? "lower bound of the log evidence" : "log evidence of the model");
   add_parameters(p);
   add_work_row(p);
   oat_string_print(&p->html, "<tr><th scope=\"row\">seed</th><td>%lld</td></tr>\n", (long long)info->seed);

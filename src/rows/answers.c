@@ -40,10 +40,10 @@ static density density_at(const oat_rows *rows, const oat_response *response, do
 }
 
 /* Newton's steps, none of them long, and shorter ones where the density falls. */
-double oat_rows_constant_answers(const oat_rows *rows, const oat_response *response) {
+double oat_rows_constant_answers(const oat_rows *rows, const oat_response *response, double *best) {
   density now = density_at(rows, response, 0);
   double level = 0, most = LONGEST_STEP;
-  for (int i = 0; rows->p > 0 && i < MOST_STEPS && most > SHORTEST_STEP; i++) {
+  for (int i = 0; (rows->p > 0 || best != NULL) && i < MOST_STEPS && most > SHORTEST_STEP; i++) {
     const double newton = now.curvature < 0 ? -now.slope / now.curvature : copysign(most, now.slope);
     const double step = fmin(fmax(newton, -most), most);
     const density next = density_at(rows, response, level + step);
@@ -56,6 +56,9 @@ double oat_rows_constant_answers(const oat_rows *rows, const oat_response *respo
     } else {
       most = fabs(step) / 4;
     }
+  }
+  if (best != NULL) {
+    *best = level;
   }
   return now.value;
 }

@@ -27,12 +27,15 @@ enum {
   OAT_ANSWER_COLUMNS
 };
 /* Of sites, each by its natural parameters, target / variance and 1 / variance: those of the latest q that was accepted, those that the
- * step from it aims at, those that the present q asks for; and mean and variance of f under the present q. */
+ * step from it aims at, those that the present q asks for; how far the latter two are from the sites that they are asked for at (see
+ * oat_site_look.change); and mean and variance of f under the present q. */
 enum {
   OAT_SITE_FROM,
   OAT_SITE_TO = OAT_SITE_FROM + 2,
   OAT_SITE_NEXT = OAT_SITE_TO + 2,
-  OAT_SITE_MEAN = OAT_SITE_NEXT + 2,
+  OAT_SITE_CHANGE_TO = OAT_SITE_NEXT + 2,
+  OAT_SITE_CHANGE_NEXT = OAT_SITE_CHANGE_TO + 2,
+  OAT_SITE_MEAN = OAT_SITE_CHANGE_NEXT + 2,
   OAT_SITE_VARIANCE,
   OAT_SITE_COLUMNS
 };

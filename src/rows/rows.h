@@ -92,9 +92,9 @@ void oat_rows_range(const oat_rows *rows, double *lowest, double *highest);
 /* The largest objective of a constant with noise, and the tau that has it (may be NULL); without noise variances that
  * are known. */
 double oat_rows_constant(const oat_rows *rows, double *tau);
-/* The log density of answers that are not Gaussian, given the f that suits them best of those that are the same for all rows (with no basis
- * of an estimated mean: f is what is given), at the likelihood's parameters. */
-double oat_rows_constant_answers(const oat_rows *rows, const oat_response *response);
+/* The log density of answers that are not Gaussian, at the likelihood's parameters, where f is what is given of it and the number that suits
+ * all rows best: *best, if that is not NULL. (It is 0 where best is NULL and there is no basis of an estimated mean.) */
+double oat_rows_constant_answers(const oat_rows *rows, const oat_response *response, double *best);
 
 /* A function on the host over blocks of inputs, by the one loop (util/lanes.h). */
 typedef struct oat_each {

@@ -1,6 +1,6 @@
 /* Facts about the machine. */
 #if defined(__linux__)
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity, madvise */
 #endif
 
 #include "util/machine.h"
@@ -17,10 +17,24 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/mman.h>
 #endif
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
+
+void oat_machine_large_pages(void *block, size_t bytes) {
+#if defined(__linux__)
+  const uintptr_t large = (uintptr_t)2 << 20, begin = ((uintptr_t)block + large - 1) / large * large;
+  const uintptr_t end = ((uintptr_t)block + bytes) / large * large;
+  if (block != NULL && end > begin) {
+    madvise((char *)block + (begin - (uintptr_t)block), end - begin, MADV_HUGEPAGE);
+  }
+#else
+  (void)block;
+  (void)bytes;
+#endif
+}
 
 int64_t oat_machine_memory(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

@@ -3,11 +3,16 @@
 #define OAT_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 int64_t oat_machine_memory(void);    /* bytes of physical memory; 4 GiB if the system does not say */
 int64_t oat_machine_available(void); /* bytes that can still be had: free memory, and what limits of the process and its container leave */
 int64_t oat_machine_address_limit(void); /* bytes of the address space (ulimit -v, -d); -1 where there is no limit */
+
+/* Asks for large pages in a block that nobody has written to yet: reading here and there in it is faster then. The system need not heed
+ * it. */
+void oat_machine_large_pages(void *block, size_t bytes);
 
 /* The cores that are there for this process, at least 1: those that it may run on, and no more than its container has the
  * time of. OMP_NUM_THREADS, if it is set, stands in their place; OMP_THREAD_LIMIT is an upper limit of both, and so is

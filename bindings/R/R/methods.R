@@ -66,7 +66,7 @@ logLik.oatgp <- function(object, certify = FALSE, ...) {
 }
 
 print.logLik.oatgp <- function(x, digits = getOption("digits"), ...) {
-  what <- switch(attr(x, "approx"), vfe = "lower bound of the log evidence", full = "log evidence", "approximate log evidence")
+  what <- switch(attr(x, "approx"), vfe = , tvfe = "lower bound of the log evidence", full = "log evidence", "approximate log evidence")
   cat("'log Lik.' ", format(c(x), digits = digits), " (df=", format(attr(x, "df")), "): ", what, "\n", sep = "")
   if (!is.na(attr(x, "lower"))) {
     cat("exact log evidence between ", format(attr(x, "lower"), digits = digits), " and ", format(attr(x, "upper"), digits = digits), "\n",

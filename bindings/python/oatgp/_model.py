@@ -438,7 +438,7 @@ class Model:
 
     @property
     def objective(self) -> float:
-        """What was maximised: of vfe, the lower bound of the log evidence."""
+        """What was maximised: of vfe and tvfe, a lower bound of the log evidence."""
         return float(self._info().objective)
 
     @property

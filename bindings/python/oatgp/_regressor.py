@@ -44,7 +44,7 @@ _DOC = """Gaussian-process regression that chooses its own knots.
         Covariance, standard deviations of function and noise, and lengthscales in units of the standardised inputs; of an expression
         its parameters by name.
     elbo_ : float
-        The objective; of vfe, the lower bound of the log evidence.
+        The objective; of vfe and tvfe, a lower bound of the log evidence.
     log_evidence_bounds_ : (float, float)
         Between which the exact log evidence is, as far as it is known.
     loo_ : dict

@@ -58,7 +58,7 @@ def test_every_setting_is_a_keyword_with_its_help():
     assert not {"target", "seed", "output", "json"} & names.keys()
     assert names.pop("on_interrupt") == "raise"
     assert all(value in (None, False) for value in names.values())
-    assert 'approx : {full, dic, dtc, vfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
+    assert 'approx : {full, dic, dtc, vfe, tvfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
     assert 'jitter : float or "auto", default "auto"' in OATGPRegressor.__doc__
 
 

@@ -21,6 +21,7 @@ const oat_device_table oat_device_cpu = {
     .prediction_slopes = oat_cpu_prediction_slopes,
     .points_from_rows = oat_cpu_points_from_rows,
     .point_slopes_from_rows = oat_cpu_point_slopes_from_rows,
+    .near_trouble = oat_cpu_near_trouble,
     .joint_from_rows = oat_cpu_joint_from_rows,
     .means = oat_cpu_means,
     .left_out = oat_cpu_left_out,

@@ -46,7 +46,8 @@ typedef struct oat_cpu_neighbours {
   double *theta;   /* of each lane: derivatives through the kernel of neighbours */
   double *desks;   /* `desk` doubles for each worker */
   size_t desk;
-  struct oat_near *search; /* of predictions, once there was one; V is of the same rows then */
+  oat_near_trouble *trouble; /* of each worker, in the latest pass */
+  struct oat_near *search;   /* of predictions, once there was one; V is of the same rows then */
 } oat_cpu_neighbours;
 
 /* The system behind the exact evidence; system.c, traces.c. A slot's sums are n of a product, then k of V D^-1 u. */
@@ -169,6 +170,7 @@ oatgp_status oat_cpu_point_slopes_from_rows(oat_device *device, const oat_sparse
                                             const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out);
 oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                       const oat_rows *points, const oat_row_predictions *out);
+oat_near_trouble oat_cpu_near_trouble(const oat_device *device);
 oatgp_status oat_cpu_joint_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
                                      double *covariance);
 oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean);
@@ -179,7 +181,7 @@ oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_
 oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficient, double *quadratic);
 oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, oat_exact_gradient *out);
 oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, const oat_response *response, double *density);
-oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response);
+oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response, double level);
 oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look);
 oatgp_status oat_cpu_exact_sites_look(oat_device *device, oat_site_look *look);
 oatgp_status oat_cpu_sites_move(oat_device *device, double step, bool accept);

@@ -57,7 +57,7 @@ static void leave_row(job *j, size_t lane, const oat_row_block *b, size_t i, con
   sums[PRODUCTS] += t->w * b->r[i] * fit[i];
   if (out->error != NULL) {
     out->error[b->first + i] = error;
-    out->variance[b->first + i] = variance;
+    out->variance[b->first + i] = out->latent ? t->s / t->leave + left : variance;
   }
 }
 

@@ -16,8 +16,10 @@
 
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
+#include "util/machine.h"
 
 #define MOST_LIFTS 1e6      /* rounding errors of C that may be added to its diagonal */
+enum { LINE = 8 };          /* numbers in a line of the cache */
 enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares of the inputs */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -25,19 +27,22 @@ enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares
 /* Lays a desk over memory; without memory, only its size counts, which is returned. */
 static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
   const size_t m = cpu->near.most, k = cpu->config.max_knots, d = cpu->rows->d, pairs = oat_pairs(m + 1);
-  double **const parts[] = {&out->vj,       &out->c,    &out->l, &out->x, &out->pairs[0], &out->pairs[1], &out->pairs[2],
-                            &out->pairs[3], &out->work, &out->b, &out->w, &out->points,   &out->cross};
+  double *v, *next,
+      **const parts[] = {
+          &v,         &next,   &out->c, &out->factor, &out->x,    &out->pairs[0], &out->pairs[1], &out->pairs[2], &out->pairs[3],
+          &out->work, &out->b, &out->w, &out->points, &out->cross};
   const bool other = cpu->config.predicts;
-  const size_t sizes[] = {k * m,
-                          m * m,
-                          m * m,
+  const size_t sizes[] = {m + 1,
+                          m + 1, /* pointers, which are no longer than numbers */
+                          oat_few_side(m + 1) * (m + 1),
+                          oat_few_packed(m),
                           (m + 1) * d,
                           pairs,
                           pairs,
                           pairs,
                           pairs,
                           oat_pairs_work(cpu->config.kernel, m + 1, d),
-                          m,
+                          oat_few_side(m),
                           k,
                           other ? OAT_NEAR_POINTS * k : 0,
                           other ? oat_kernel_work(cpu->config.kernel, OAT_NEAR_POINTS, k, d) : 0};
@@ -46,6 +51,8 @@ static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
     *parts[i] = memory != NULL ? memory + used : NULL;
     used += sizes[i];
   }
+  out->v = (const double **)v;
+  out->next = (const double **)next;
   return used;
 }
 
@@ -55,25 +62,32 @@ oat_desk oat_desk_own(const oat_cpu *cpu) {
   return out;
 }
 
+/* Rows x numbers, of which any row may be wanted at any time. */
+static double *take_all(oat_cpu *cpu, size_t numbers) {
+  double *all = oat_take_doubles(&cpu->memory, cpu->rows->n, numbers);
+  oat_machine_large_pages(all, cpu->rows->n * numbers * sizeof *all);
+  return all;
+}
+
 /* What every row needs, and what gradients need besides. The factors of C are kept if the budget allows. */
 static void take_rows(oat_cpu *cpu) {
   oat_cpu_neighbours *near = &cpu->near;
   const size_t n = cpu->rows->n, k = cpu->config.max_knots, most = near->most;
-  const double bytes = (double)n * (double)most * (double)most * sizeof(double);
+  const double bytes = (double)n * (double)oat_few_packed(most) * sizeof(double);
   oat_scratch *memory = &cpu->memory;
   near->rank = oat_take(memory, n, sizeof *near->rank);
   near->list = oat_take(memory, n * most, sizeof *near->list);
   near->start = oat_take(memory, n + 1, sizeof *near->start);
   near->entry = oat_take(memory, n * most, sizeof *near->entry);
-  near->w = oat_take_doubles(memory, n, k);
+  near->w = take_all(cpu, k);
   near->b = oat_take_doubles(memory, n, most);
   near->d = oat_take_doubles(memory, n, 1);
   near->rho = oat_take_doubles(memory, n, 1 + cpu->rows->p);
   if (cpu->config.fits) {
-    near->a = oat_take_doubles(memory, n, k);
+    near->a = take_all(cpu, k);
     near->z = oat_take_doubles(memory, n, most);
     near->theta = oat_take_doubles(memory, oat_cpu_thetas(cpu), OAT_MOST_LANES);
-    near->factor = bytes <= (double)cpu->config.memory ? oat_take_doubles(memory, n, most * most) : NULL;
+    near->factor = bytes <= (double)cpu->config.memory ? take_all(cpu, oat_few_packed(most)) : NULL;
   }
 }
 
@@ -85,10 +99,11 @@ void oat_cpu_take_neighbours(oat_cpu *cpu) {
     return;
   }
   oat_desk none;
-  cpu->near.v = oat_take_doubles(&cpu->memory, n, cpu->config.max_knots);
-  cpu->near.x = oat_take_doubles(&cpu->memory, n, cpu->rows->d);
+  cpu->near.v = take_all(cpu, cpu->config.max_knots);
+  cpu->near.x = take_all(cpu, cpu->rows->d);
   cpu->near.desk = lay(cpu, NULL, &none);
   cpu->near.desks = oat_take_doubles(&cpu->memory, cpu->near.desk, cpu->workers);
+  cpu->near.trouble = oat_take(&cpu->memory, cpu->workers, sizeof *cpu->near.trouble);
   if (!cpu->config.predicts) {
     take_rows(cpu);
   }
@@ -252,20 +267,28 @@ static double noise_of(const oat_near_job *j, size_t i) { return oat_block_noise
 
 oat_seat oat_seat_take(const oat_near_job *j, size_t i) {
   const oat_cpu_neighbours *near = &j->cpu->near;
-  return (oat_seat){.i = i,
-                    .m = count_of(near, i),
-                    .list = near->list + i * near->most,
-                    .x = j->all.x.a + i,
-                    .ldx = j->all.x.ld,
-                    .v = oat_row_of(near->v, i, j->sparse->k),
-                    .noise = noise_of(j, i),
-                    .at = oat_desk_own(j->cpu)};
+  oat_seat s = {.i = i,
+                .m = count_of(near, i),
+                .list = near->list + i * near->most,
+                .next = near->list + (i + 1 < j->all.n && near->rank[i + 1] >= near->most ? i + 1 : i) * near->most,
+                .x = j->all.x.a + i,
+                .ldx = j->all.x.ld,
+                .v = oat_row_of(near->v, i, j->sparse->k),
+                .noise = noise_of(j, i),
+                .at = oat_desk_own(j->cpu)};
+  if (near->factor != NULL && j->sparse->gradient) {
+    s.at.factor = near->factor + i * oat_few_packed(near->most);
+  }
+  return s;
 }
 
 void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
   const size_t d = j->cpu->rows->d, points = s->m + 1;
   for (size_t a = 0; a < s->m; a++) {
-    const double *x = oat_row_of(j->cpu->near.x, s->list[a], d);
+    const double *x = oat_row_of(j->cpu->near.x, s->list[a], d), *next = oat_row_of(j->cpu->near.x, s->next[a], d);
+    for (size_t input = 0; input < d; input += LINE) {
+      __builtin_prefetch(next + input);
+    }
     for (size_t input = 0; input < d; input++) {
       s->at.x[a + input * points] = x[input];
     }
@@ -278,56 +301,83 @@ void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes) {
   oat_kernel_pairs(&j->sparse->cov, (oat_points){s->at.x, points, points}, &values, s->at.work);
 }
 
-void oat_near_c(const oat_near_job *j, const oat_seat *s) {
-  const size_t m = s->m, k = j->sparse->k;
-  for (size_t b = 0; b < m; b++) {
-    memcpy(s->at.vj + b * k, oat_row_of(j->cpu->near.v, s->list[b], k), k * sizeof *s->at.vj);
-    memcpy(s->at.c + b + b * m, s->at.pairs[0] + oat_pair(m + 1, b, b), (m - b) * sizeof *s->at.c);
-    s->at.c[b + b * m] += noise_of(j, s->list[b]);
-  }
-  oat_syrk(-1, (oat_const_view){s->at.vj, k, m, k}, 1, oat_square(s->at.c, m));
-}
-
-/* The factor of C. As the difference of two matrices it has the rounding errors of these, which are added to its
- * diagonal where there is next to no noise. */
-bool oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
-  const double prior = s->at.pairs[0][oat_pair(s->m + 1, s->m, s->m)];
-  const double rounding = (double)(j->sparse->k + s->m) * DBL_EPSILON * prior;
-  const oat_lifts lifts = {.plain = true, .least = rounding, .factor = 10, .most = MOST_LIFTS * rounding};
-  return oat_cholesky_lifted(s->m, s->at.c, &lifts, s->at.l, 1).pivot == 0;
-}
-
-void oat_near_solve(const oat_seat *s, oat_op op, double *x) { oat_solve_left(s->at.l, s->m, op, (oat_view){x, s->m, 1, s->m}, 1); }
-
-/* The factor of a C whose inverse is 0. */
-static void forget_factor(const oat_seat *s) {
-  memset(s->at.l, 0, s->m * s->m * sizeof *s->at.l);
+void oat_near_take_v(const oat_near_job *j, const oat_seat *s) {
   for (size_t a = 0; a < s->m; a++) {
-    s->at.l[a * (s->m + 1)] = HUGE_VAL;
+    s->at.v[a] = oat_row_of(j->cpu->near.v, s->list[a], j->sparse->k);
+    s->at.next[a] = oat_row_of(j->cpu->near.v, s->next[a], j->sparse->k);
+  }
+  s->at.v[s->m] = s->at.next[s->m] = s->v;
+}
+
+/* What the knots leave of the covariance of the neighbours and the point, and their noise. The lift is for the neighbours alone. */
+static void make_c(const oat_near_job *j, const oat_seat *s, double lift) {
+  const size_t points = s->m + 1, side = oat_few_side(points);
+  for (size_t b = 0; b < points; b++) {
+    double *column = s->at.c + b + b * side;
+    memcpy(column, s->at.pairs[0] + oat_pair(points, b, b), (points - b) * sizeof *column);
+    column[0] += b < s->m ? noise_of(j, s->list[b]) + lift : s->noise;
+  }
+  oat_few_products((oat_few){points, j->sparse->k, s->at.v, s->at.next}, s->at.c, side);
+}
+
+/* As the difference of two matrices C has the rounding errors of these, which are added to its diagonal where there is next to no
+ * noise. */
+double oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
+  const size_t m = s->m;
+  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], rounding = (double)(j->sparse->k + m) * DBL_EPSILON * prior;
+  for (double lift = 0; lift <= MOST_LIFTS * rounding; lift = lift > 0 ? 10 * lift : rounding) {
+    make_c(j, s, lift);
+    if (oat_few_cholesky(m + 1, m, s->at.c)) {
+      oat_few_pack(m + 1, m, s->at.c, s->at.factor);
+      return lift;
+    }
+  }
+  memset(s->at.factor, 0, oat_few_packed(m) * sizeof *s->at.factor); /* the inverse of C is 0: the point has no neighbours */
+  return HUGE_VAL;
+}
+
+void oat_near_forget_trouble(oat_cpu *cpu) { memset(cpu->near.trouble, 0, cpu->workers * sizeof *cpu->near.trouble); }
+
+static void count_trouble(const oat_cpu *cpu, double lift, double prior) {
+  oat_near_trouble *own = &cpu->near.trouble[oat_worker()];
+  if (isinf(lift)) {
+    own->without++;
+  } else if (lift > 0) {
+    own->lifted++;
+    own->lift = fmax(own->lift, lift / prior);
   }
 }
 
+oat_near_trouble oat_cpu_near_trouble(const oat_device *device) {
+  const oat_cpu *cpu = (const oat_cpu *)device;
+  oat_near_trouble all = {0};
+  for (size_t i = 0; i < cpu->workers && cpu->near.trouble != NULL; i++) {
+    all.lifted += cpu->near.trouble[i].lifted;
+    all.without += cpu->near.trouble[i].without;
+    all.lift = fmax(all.lift, cpu->near.trouble[i].lift);
+  }
+  return all;
+}
+
+/* The factor of C with its border has L^-1 c in its last row, and behind it D. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w) {
-  const size_t k = j->sparse->k, m = s->m;
-  const oat_const_view vj = {s->at.vj, k, m, k};
+  const size_t k = j->sparse->k, m = s->m, side = oat_few_side(m + 1);
   oat_near_pairs(j, s, false);
-  oat_near_c(j, s);
-  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)];
-  double left = prior - oat_sum_products(k, s->v, s->v) + s->noise;
-  for (size_t a = 0; a < m; a++) {
-    b[a] = s->at.pairs[0][oat_pair(m + 1, m, a)];
+  oat_near_take_v(j, s);
+  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], lift = oat_near_factorise(j, s);
+  const bool done = isfinite(lift);
+  count_trouble(j->cpu, lift, prior);
+  memset(s->at.b, 0, oat_few_side(m) * sizeof *s->at.b);
+  for (size_t a = 0; a < m && done; a++) {
+    s->at.b[a] = -s->at.c[m + a * side];
   }
-  oat_gemv(-1, vj, OAT_TRANSPOSED, s->v, 1, b);
-  if (oat_near_factorise(j, s)) {
-    oat_near_solve(s, OAT_PLAIN, b);
-    left -= oat_sum_products(m, b, b);
-    oat_near_solve(s, OAT_TRANSPOSED, b);
-  } else {
-    memset(b, 0, m * sizeof *b);
-    forget_factor(s);
-  }
+  oat_few_solve_back(m, s->at.factor, s->at.b);
   memcpy(w, s->v, k * sizeof *w);
-  oat_gemv(-1, vj, OAT_PLAIN, b, 1, w);
+  oat_few_add(oat_near_v(j, s), s->at.b, w);
+  for (size_t a = 0; a < m; a++) {
+    b[a] = -s->at.b[a];
+  }
+  const double left = done ? s->at.c[m + m * side] : prior - oat_sum_products(k, s->v, s->v) + s->noise;
   return fmax(left, fmax(s->noise, DBL_EPSILON * prior));
 }
 
@@ -343,9 +393,6 @@ void oat_near_row(const oat_near_job *j, const oat_seat *s) {
       rho[column] -= b[a] * r[s->list[a]];
     }
   }
-  if (near->factor != NULL && j->sparse->gradient) {
-    memcpy(near->factor + s->i * near->most * near->most, s->at.l, m * m * sizeof *s->at.l);
-  }
 }
 
 /* ---- the value --------------------------------------------------------------------------------------------------- */
@@ -360,12 +407,7 @@ static void keep_v(void *self, size_t lane, size_t item) {
   (void)lane;
   oat_kernel_cross(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), block.a, block.ld, own->work);
   oat_triangle_solve(&j->cpu->kuu, OAT_TRANSPOSED, block);
-  for (size_t i = 0; i < rows.n; i++) {
-    double *v = j->cpu->near.v + (rows.first + i) * k;
-    for (size_t c = 0; c < k; c++) {
-      v[c] = block.a[i + c * block.ld];
-    }
-  }
+  oat_transpose(rows.n, k, block.a, block.ld, j->cpu->near.v + rows.first * k, k);
 }
 
 void oat_near_make_v(oat_cpu *cpu, const oat_sparse *sparse) {
@@ -380,9 +422,7 @@ static void add_products(const oat_near_job *j, const oat_row_block *rows, bool 
   for (size_t i = 0; i < rows->n; i++) {
     const size_t row = rows->first + i;
     const double om = 1 / near->d[row], root = sqrt(om), *w = oat_row_of(near->w, row, k), *rho = near->rho + row * width;
-    for (size_t c = 0; c < k; c++) {
-      own->t[i + c * rows->n] = root * w[c];
-    }
+    oat_scaled_copy(k, root, w, own->v + i * k);
     for (size_t column = 0; column < width; column++) {
       oat_add_scaled(k, om * rho[column], w, sums->vwr + column * k);
       oat_add_scaled(width, om * rho[column], rho, sums->rwr + column * width);
@@ -390,6 +430,7 @@ static void add_products(const oat_near_job *j, const oat_row_block *rows, bool 
     sums->scalar[OAT_LOG_LAMBDA] += log(near->d[row]);
     sums->scalar[OAT_SUM_W] += om;
   }
+  oat_transpose(k, rows->n, own->v, k, own->t, rows->n);
   oat_syrk(1, (oat_const_view){own->t, rows->n, k, rows->n}, first ? 0 : 1, oat_square(sums->vwv, k));
 }
 
@@ -428,6 +469,7 @@ oat_loop oat_near_loop(oat_near_job *j, const char *what, void (*item)(void *sel
 oatgp_status oat_cpu_neighbour_sums(oat_cpu *cpu, const oat_sparse *sparse, oat_sums *out) {
   oat_near_job j = oat_near_job_of(cpu, sparse);
   j.sums = out;
+  oat_near_forget_trouble(cpu);
   oat_near_make_v(cpu, sparse);
   oat_loop loop = oat_near_loop(&j, "value", add_block);
   loop.join = join_sums;

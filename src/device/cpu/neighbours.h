@@ -4,19 +4,22 @@
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/near.h"
+#include "linalg/few.h"
 
 enum { OAT_NEAR_POINTS = 64 }; /* that are no rows, at a time */
 
 /* What one worker works in. */
 typedef struct oat_desk {
-  double *vj;       /* k x m: V_J^T */
-  double *c, *l;    /* m x m: C and its factor */
-  double *x;        /* (m + 1) x d: the neighbours, and the row behind them */
-  double *pairs[4]; /* of these points: k, slopes, d_shape; and the adjoint */
-  double *work;     /* of the kernel */
-  double *b, *w;    /* m, k: of a point that is none of the rows; dw of one that is */
-  double *points;   /* POINTS x k: V of points */
-  double *cross;    /* of the kernel between points and knots */
+  const double **v;    /* m + 1: V of the neighbours and of the row behind them, row by row */
+  const double **next; /* m + 1: those of the next row */
+  double *c;           /* of the same points: C with its border, then its factor; with oat_few_side */
+  double *factor;      /* of C, packed; where those of all rows are kept, there */
+  double *x;           /* (m + 1) x d: the neighbours, and the row behind them */
+  double *pairs[4];    /* of these points: k, slopes, d_shape; and the adjoint */
+  double *work;        /* of the kernel */
+  double *b, *w;       /* m, k: of a point that is none of the rows; dw of one that is */
+  double *points;      /* POINTS x k: V of points */
+  double *cross;       /* of the kernel between points and knots */
 } oat_desk;
 
 typedef struct oat_near_job {
@@ -33,6 +36,7 @@ typedef struct oat_near_job {
 typedef struct oat_seat {
   size_t i, m;          /* the row, and how many neighbours it has */
   const uint32_t *list; /* which */
+  const uint32_t *next; /* as many of the row that comes next */
   const double *x;      /* its inputs, ldx apart */
   size_t ldx;
   const double *v;
@@ -57,11 +61,15 @@ oat_desk oat_desk_own(const oat_cpu *cpu);
 oat_seat oat_seat_take(const oat_near_job *j, size_t i);
 /* The inputs of the neighbours and of the point behind them, and the kernel between all of these. */
 void oat_near_pairs(const oat_near_job *j, const oat_seat *s, bool slopes);
-/* C in the lower triangle of a square, from the kernel of the pairs. */
-void oat_near_c(const oat_near_job *j, const oat_seat *s);
-/* Its factor; false if there is none. */
-bool oat_near_factorise(const oat_near_job *j, const oat_seat *s);
-void oat_near_solve(const oat_seat *s, oat_op op, double *x);
+/* V of the neighbours, without the point itself. */
+static inline oat_few oat_near_v(const oat_near_job *j, const oat_seat *s) { return (oat_few){s->m, j->sparse->k, s->at.v, s->at.next}; }
+/* Where V of the neighbours and of the point is. */
+void oat_near_take_v(const oat_near_job *j, const oat_seat *s);
+/* C with the point's covariances and variance as its border, from the kernel of the pairs; then its factor, packed. Returns what had to be
+ * added to the diagonal of C, HUGE_VAL if nothing helps. */
+double oat_near_factorise(const oat_near_job *j, const oat_seat *s);
+/* Before a pass through all rows or points. */
+void oat_near_forget_trouble(oat_cpu *cpu);
 /* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then, and C^-1 is 0 from there on. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w);
 /* A loop over points that are no rows, OAT_NEAR_POINTS of them an item, after their neighbours are in the list (points x most). */

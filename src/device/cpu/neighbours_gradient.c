@@ -4,6 +4,8 @@
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
 
+enum { GATHERED = 64, AHEAD = 8 }; /* rows at a time, and so many are fetched before */
+
 /* The adjoints of one row: those of its prediction. */
 typedef struct row_adjoint {
   double d, rho; /* of D and of rho */
@@ -37,18 +39,22 @@ static double residual_of(const oat_near_job *j, size_t i) {
 /* z = C^-1 db, and a. */
 static void solve_adjoint(const oat_near_job *j, const oat_seat *s, const row_adjoint *d) {
   oat_cpu_neighbours *near = &j->cpu->near;
-  const size_t k = j->sparse->k;
+  const size_t k = j->sparse->k, m = s->m;
   const double *w = oat_row_of(near->w, s->i, k);
-  double *z = near->z + s->i * near->most, *a = near->a + s->i * k;
-  for (size_t b = 0; b < s->m; b++) {
-    z[b] = -oat_sum_products(k, oat_row_of(near->v, s->list[b], k), s->at.w) - d->rho * residual_of(j, s->list[b]);
+  double *z = s->at.b, *a = near->a + s->i * k;
+  memset(z, 0, oat_few_side(m) * sizeof *z);
+  oat_few_dots(oat_near_v(j, s), s->at.w, z);
+  for (size_t b = 0; b < m; b++) {
+    z[b] += d->rho * residual_of(j, s->list[b]);
   }
-  oat_near_solve(s, OAT_PLAIN, z);
-  oat_near_solve(s, OAT_TRANSPOSED, z);
-  memcpy(a, s->at.w, k * sizeof *a);
-  oat_add_scaled(k, -2 * d->d, w, a);
-  for (size_t b = 0; b < s->m; b++) {
-    oat_add_scaled(k, -z[b], oat_row_of(near->v, s->list[b], k), a);
+  oat_few_solve(m, s->at.factor, z); /* which is -z yet */
+  oat_few_solve_back(m, s->at.factor, z);
+  for (size_t c = 0; c < k; c++) {
+    a[c] = s->at.w[c] - 2 * d->d * w[c];
+  }
+  oat_few_add(oat_near_v(j, s), z, a);
+  for (size_t b = 0; b < m; b++) {
+    near->z[s->i * near->most + b] = -z[b];
   }
 }
 
@@ -74,17 +80,6 @@ static void add_pairs(const oat_near_job *j, const oat_seat *s, double dd, oat_g
   oat_kernel_pairs_adjoint(&j->sparse->cov, (oat_points){s->at.x, m + 1, m + 1}, g, &values, s->at.work, &own->kernel);
 }
 
-/* The factor of C that the value left, or made again. */
-static void find_factor(const oat_near_job *j, oat_seat *s) {
-  const oat_cpu_neighbours *near = &j->cpu->near;
-  if (near->factor != NULL) {
-    s->at.l = near->factor + s->i * near->most * near->most;
-  } else {
-    oat_near_c(j, s);
-    oat_near_factorise(j, s);
-  }
-}
-
 static void adjoint_block(void *self, size_t lane, size_t item) {
   oat_near_job *j = self;
   const size_t k = j->sparse->k;
@@ -95,22 +90,38 @@ static void adjoint_block(void *self, size_t lane, size_t item) {
   for (size_t i = 0; i < rows.n; i++) {
     oat_seat s = oat_seat_take(j, rows.first + i);
     oat_near_pairs(j, &s, true);
-    find_factor(j, &s);
+    oat_near_take_v(j, &s);
+    if (j->cpu->near.factor == NULL) { /* else the value left it there */
+      oat_near_factorise(j, &s);
+    }
     const row_adjoint d = adjoint_of(j, &s, worker->t + i * k);
     solve_adjoint(j, &s, &d);
     add_pairs(j, &s, d.d, &j->own[lane]);
   }
 }
 
-/* dV of a row, gathered from the rows that have it as a neighbour. */
+/* dV of a row, gathered from the rows that have it as a neighbour, a few at a time. */
 static void gather(const oat_near_job *j, size_t row, double *dv) {
   const oat_cpu_neighbours *near = &j->cpu->near;
   const size_t k = j->sparse->k;
+  const double *rows[2 * GATHERED + AHEAD];
+  const size_t last = near->start[j->cpu->rows->n] - 1;
+  double factor[2 * GATHERED];
   memcpy(dv, oat_row_of(near->a, row, k), k * sizeof *dv);
-  for (size_t e = near->start[row]; e < near->start[row + 1]; e++) {
-    const size_t place = near->entry[e], i = place / near->most;
-    oat_add_scaled(k, -near->b[place], oat_row_of(near->a, i, k), dv);
-    oat_add_scaled(k, -near->z[place], oat_row_of(near->w, i, k), dv);
+  for (size_t e = near->start[row], end = near->start[row + 1]; e < end;) {
+    size_t count = 0;
+    for (; e < end && count < 2 * GATHERED; e++) {
+      const size_t place = near->entry[e], i = place / near->most;
+      rows[count] = oat_row_of(near->a, i, k);
+      factor[count++] = -near->b[place];
+      rows[count] = oat_row_of(near->w, i, k);
+      factor[count++] = -near->z[place];
+    }
+    for (size_t ahead = 0; ahead < AHEAD; ahead++) { /* what comes next, if only of the row behind this one */
+      const size_t place = near->entry[e + ahead / 2 < last ? e + ahead / 2 : last];
+      rows[count + ahead] = oat_row_of(ahead % 2 == 0 ? near->a : near->w, place / near->most, k);
+    }
+    oat_few_add((oat_few){count, k, rows, rows + AHEAD}, factor, dv);
   }
 }
 
@@ -128,10 +139,8 @@ static void gather_block(void *self, size_t lane, size_t item) {
   sums.kernel.z = j->out->kernel.z != NULL ? sums.kernel.z : NULL;
   for (size_t i = 0; i < rows.n; i++) {
     gather(j, rows.first + i, dv.a + i * k);
-    for (size_t c = 0; c < k; c++) {
-      t.a[i + c * t.ld] = dv.a[c + i * k];
-    }
   }
+  oat_transpose(k, rows.n, dv.a, k, t.a, t.ld);
   const oat_const_view v = {j->cpu->near.v + rows.first * k, k, rows.n, k};
   oat_gemm(1, oat_as_const(dv), OAT_PLAIN, v, OAT_TRANSPOSED, 1, oat_square(sums.s, k));
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);

@@ -54,7 +54,15 @@ static void predict_point(const points_job *p, const oat_row_block *block, size_
   for (size_t c = 0; c < k; c++) {
     own[c] = v.a[i + c * v.ld];
   }
-  const oat_seat s = {.m = most, .list = p->list + place * most, .x = block->x.a + i, .ldx = block->x.ld, .v = own, .noise = 0, .at = *at};
+  const uint32_t *list = p->list + place * most;
+  const oat_seat s = {.m = most,
+                      .list = list,
+                      .next = place + 1 < p->points->n ? list + most : list,
+                      .x = block->x.a + i,
+                      .ldx = block->x.ld,
+                      .v = own,
+                      .noise = 0,
+                      .at = *at};
   keep_point(p, &s, place, oat_near_predict(j, &s, at->b, at->w));
   for (size_t c = 0; c < k; c++) {
     v.a[i + c * v.ld] = at->w[c];
@@ -97,6 +105,7 @@ oatgp_status oat_near_pass_over(oat_near_job *rows, const double *lb, const oat_
   oat_cpu_take_factors(cpu, rows->sparse, lb);
   TRY(prepare_rows(cpu, rows->sparse));
   TRY(oat_near_of(cpu->near.search, all.x, NULL, cpu->near.most, pass->list));
+  oat_near_forget_trouble(cpu);
   oat_loop loop = oat_near_loop(rows, "prediction", pass->item);
   loop.self = pass->self;
   loop.items = oat_rows_blocks(pass->points, OAT_NEAR_POINTS);
@@ -227,6 +236,7 @@ oatgp_status oat_cpu_neighbours_left_out(oat_cpu *cpu, const oat_sparse *sparse,
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(cpu->ctx, l.stride, cpu->workers, &l.scratch));
   oat_cpu_take_factor(cpu, sparse);
+  oat_near_forget_trouble(cpu);
   oat_near_make_v(cpu, sparse);
   oat_loop loop = oat_near_loop(&l.rows, "leave-one-out", row_block);
   oat_loop_run(&loop);

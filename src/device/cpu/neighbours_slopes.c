@@ -32,7 +32,7 @@ typedef struct place {
 
 /* Lays a place over memory; without memory, only its size counts, which is returned. */
 static size_t lay(const oat_cpu *cpu, size_t k, double *memory, place *out) {
-  const size_t m = cpu->near.most, wide = k > m ? k : m;
+  const size_t m = oat_few_side(cpu->near.most), wide = k > m ? k : m;
   double **const parts[] = {&out->slope, &out->mean,  &out->variance, &out->v,   &out->q,
                             &out->beta,  &out->gamma, &out->k,        &out->own, &out->work};
   const size_t sizes[] = {OAT_NEAR_POINTS * k,
@@ -53,45 +53,55 @@ static size_t lay(const oat_cpu *cpu, size_t k, double *memory, place *out) {
   return used;
 }
 
+/* x <- C^-1 x, m numbers and 0 behind them */
+static void solve(const oat_seat *s, double *x) {
+  memset(x + s->m, 0, (oat_few_side(s->m) - s->m) * sizeof *x);
+  oat_few_solve(s->m, s->at.factor, x);
+  oat_few_solve_back(s->m, s->at.factor, x);
+}
+
 /* Row i of a block's adjoint: x - V_J^T y */
-static void set_adjoint(const oat_seat *s, size_t k, const double *y, double *x, oat_view to, size_t i) {
-  oat_gemv(-1, (oat_const_view){s->at.vj, k, s->m, k}, OAT_PLAIN, y, 1, x);
-  for (size_t c = 0; c < k; c++) {
-    to.a[i + c * to.ld] = x[c];
+static void set_adjoint(const job *j, const oat_seat *s, const place *p, const double *y, oat_view to, size_t i) {
+  oat_scaled_copy(s->m, -1, y, p->k);
+  oat_few_add(oat_near_v(&j->rows, s), p->k, p->q);
+  for (size_t c = 0; c < to.columns; c++) {
+    to.a[i + c * to.ld] = p->q[c];
   }
 }
 
 /* beta, and with it row i of the adjoint of the mean; returns the mean. */
 static double slope_mean(const job *j, const oat_seat *s, const place *p, oat_view to, size_t i) {
-  const size_t k = j->rows.sparse->k, m = s->m;
+  const size_t k = j->rows.sparse->k;
   double mean = oat_sum_products(k, s->at.w, j->e);
-  for (size_t a = 0; a < m; a++) {
-    p->beta[a] = j->rows.all.r[s->list[a]];
-    mean += s->at.b[a] * p->beta[a];
+  oat_few_dots(oat_near_v(&j->rows, s), j->e, p->beta);
+  for (size_t a = 0; a < s->m; a++) {
+    const double r = j->rows.all.r[s->list[a]];
+    p->beta[a] = r - p->beta[a];
+    mean += s->at.b[a] * r;
   }
-  oat_gemv(-1, (oat_const_view){s->at.vj, k, m, k}, OAT_TRANSPOSED, j->e, 1, p->beta);
-  oat_near_solve(s, OAT_PLAIN, p->beta);
-  oat_near_solve(s, OAT_TRANSPOSED, p->beta);
+  solve(s, p->beta);
   memcpy(p->q, j->e, k * sizeof *p->q);
-  set_adjoint(s, k, p->beta, p->q, to, i);
+  set_adjoint(j, s, p, p->beta, to, i);
   return mean;
 }
 
 /* gamma, likewise; returns |u|^2. */
 static double slope_variance(const job *j, const oat_seat *s, const place *p, oat_view to, size_t i) {
-  const size_t k = j->rows.sparse->k, m = s->m;
+  const size_t k = j->rows.sparse->k;
   const oat_view q = {p->q, k, 1, k};
   memcpy(p->q, s->at.w, k * sizeof *p->q);
   oat_solve_left(j->lb, k, OAT_PLAIN, q, 1);
   const double u2 = oat_sum_products(k, p->q, p->q);
   oat_solve_left(j->lb, k, OAT_TRANSPOSED, q, 1);
-  oat_gemv(-2, (oat_const_view){s->at.vj, k, m, k}, OAT_TRANSPOSED, p->q, 0, p->gamma);
-  oat_near_solve(s, OAT_PLAIN, p->gamma);
-  oat_near_solve(s, OAT_TRANSPOSED, p->gamma);
-  oat_add_scaled(m, -2, s->at.b, p->gamma);
-  oat_add_scaled(k, -1, p->v, p->q);
-  oat_scaled_copy(k, 2, p->q, p->q);
-  set_adjoint(s, k, p->gamma, p->q, to, i);
+  oat_few_dots(oat_near_v(&j->rows, s), p->q, p->gamma);
+  solve(s, p->gamma);
+  for (size_t a = 0; a < s->m; a++) {
+    p->gamma[a] = -2 * (p->gamma[a] + s->at.b[a]);
+  }
+  for (size_t c = 0; c < k; c++) {
+    p->q[c] = 2 * (p->q[c] - p->v[c]);
+  }
+  set_adjoint(j, s, p, p->gamma, to, i);
   return u2;
 }
 
@@ -118,8 +128,14 @@ static void slope_point(const job *j, const oat_row_block *block, size_t i, oat_
   for (size_t c = 0; c < k; c++) {
     p->v[c] = v.a[i + c * v.ld];
   }
-  const oat_seat s = {
-      .m = most, .list = j->list + point * most, .x = block->x.a + i, .ldx = block->x.ld, .v = p->v, .at = oat_desk_own(j->rows.cpu)};
+  const uint32_t *list = j->list + point * most;
+  const oat_seat s = {.m = most,
+                      .list = list,
+                      .next = point + 1 < j->points->n ? list + most : list,
+                      .x = block->x.a + i,
+                      .ldx = block->x.ld,
+                      .v = p->v,
+                      .at = oat_desk_own(j->rows.cpu)};
   j->at->left[point] = oat_near_predict(&j->rows, &s, s.at.b, s.at.w);
   j->at->mean[point] = slope_mean(j, &s, p, mean, i);
   j->at->u2[point] = slope_variance(j, &s, p, variance, i);

@@ -10,7 +10,7 @@
 #define LEAST_PRECISION 1e-10 /* of a site whose answer says next to nothing */
 #define LEAST_SHARE 1e-4      /* in the exact GP, where log p is not concave: of the precision that the row has at its own best f */
 #define MOST_PRECISION 1e200
-enum { VALUE, SLOPE, CHANGE, OWN, SUMS = OWN + OAT_OWN_MOST };
+enum { VALUE, SLOPE, CHANGE, SIZE, PRODUCT, SQUARE, OWN, SUMS = OWN + OAT_OWN_MOST };
 
 typedef struct job {
   oat_cpu *cpu;
@@ -61,14 +61,20 @@ static void expect(const job *j, const oat_row_block *b, double *sums) {
 static void ask(const job *j, const oat_row_block *b, double *sums) {
   const double *times = answer_of(b, OAT_ANSWER_TIMES), *base = answer_of(b, OAT_ANSWER_BASE), *value = oat_cpu_own(j->cpu)->row[1];
   const double *m = site_of(b, OAT_SITE_MEAN), *s = site_of(b, OAT_SITE_VARIANCE);
-  double *next = site_of(b, OAT_SITE_NEXT), *precision = site_of(b, OAT_SITE_NEXT + 1);
+  const double *before = site_of(b, OAT_SITE_CHANGE_TO);
+  double *next = site_of(b, OAT_SITE_NEXT), *precision = site_of(b, OAT_SITE_NEXT + 1), *change = site_of(b, OAT_SITE_CHANGE_NEXT);
   for (size_t i = 0; i < b->n; i++) {
     const double now = 1 / b->noise_scale[i], f = m[i] - base[i], dm = times[i] * next[i], asked = -2 * times[i] * precision[i];
     precision[i] = j->sparse != NULL ? precision_of(asked) : exact_precision(j, b, i, asked);
     next[i] = dm + precision[i] * f;
     sums[VALUE] += times[i] * value[i];
     sums[SLOPE] += dm;
-    sums[CHANGE] = fmax(sums[CHANGE], fmax(fabs(dm - now * (b->r[i] - f)) * sqrt(s[i]), fabs(precision[i] - now) * s[i]));
+    sums[SIZE] += fabs(asked) * m[i] * m[i];
+    change[i] = (dm - now * (b->r[i] - f)) * sqrt(s[i]);
+    change[i + b->ldr] = (precision[i] - now) * s[i];
+    sums[CHANGE] = fmax(sums[CHANGE], fmax(fabs(change[i]), fabs(change[i + b->ldr])));
+    sums[PRODUCT] += change[i] * before[i] + change[i + b->ldr] * before[i + b->ldr];
+    sums[SQUARE] += before[i] * before[i] + before[i + b->ldr] * before[i + b->ldr];
   }
 }
 
@@ -113,16 +119,21 @@ static void look_at_block(void *self, size_t lane, size_t item) {
 /* The sums of all lanes, in their order. */
 static void conclude(const job *j, size_t lanes) {
   oat_site_look *look = j->look;
-  look->value = look->slope = look->change = 0;
+  double product = 0, square = 0;
+  look->value = look->slope = look->change = look->size = 0;
   for (size_t lane = 0; lane < lanes; lane++) {
     const double *sums = j->sums + lane * SUMS;
     look->value += sums[VALUE];
     look->slope += sums[SLOPE];
+    look->size += sums[SIZE];
     look->change = fmax(look->change, sums[CHANGE]);
+    product += sums[PRODUCT];
+    square += sums[SQUARE];
     for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
       look->parameters[i] += sums[OWN + i];
     }
   }
+  look->turn = square > 0 ? product / square : 0;
 }
 
 oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, const oat_site_q *q, oat_site_look *look) {
@@ -184,6 +195,7 @@ double oat_cpu_answer_density(const oat_response *response, const oat_row_block 
 typedef struct moving {
   const oat_rows *rows;
   const oat_response *response;
+  double level; /* of f, or NaN */
   double step;
   bool accept;
 } moving;
@@ -194,24 +206,49 @@ static void put_site(const oat_rows *rows, size_t i, double weighted, double pre
   rows->owned[rows->noise_scale - rows->owned + (ptrdiff_t)i] = 1 / precision;
 }
 
+/* A step of more than 1 goes on in the target and in the logarithm of the precision, as sites do that move along the tail of a
+ * likelihood. */
+static void step_site(const moving *g, size_t i, const double *from, const double *to) {
+  if (g->step > 1 && from[1] > 0 && to[1] > 0) {
+    const double target = from[0] / from[1] + g->step * (to[0] / to[1] - from[0] / from[1]);
+    const double precision = precision_of(from[1] * pow(to[1] / from[1], g->step));
+    put_site(g->rows, i, target * precision, precision);
+  } else {
+    const double step = fmin(g->step, 1);
+    put_site(g->rows, i, step < 1 ? from[0] + step * (to[0] - from[0]) : to[0],
+             precision_of(step < 1 ? from[1] + step * (to[1] - from[1]) : to[1]));
+  }
+}
+
 static void move_chunk(void *self, size_t lane, size_t item) {
   const moving *g = self;
   const size_t n = g->rows->n;
   const oat_span part = oat_chunk(n, item);
   double *from = g->rows->site + OAT_SITE_FROM * n, *to = g->rows->site + OAT_SITE_TO * n;
-  const double *next = g->rows->site + OAT_SITE_NEXT * n;
+  const double *next = g->rows->site + OAT_SITE_NEXT * n, *change = g->rows->site + OAT_SITE_CHANGE_NEXT * n;
+  double *before = g->rows->site + OAT_SITE_CHANGE_TO * n;
   (void)lane;
   for (size_t i = part.first; i < part.first + part.count; i++) {
     if (g->accept) {
       const double precision = 1 / g->rows->noise_scale[i];
       from[i] = g->rows->r[i] * precision;
       from[i + n] = precision;
-      to[i] = next[i];
-      to[i + n] = next[i + n];
+      for (size_t j = i; j <= i + n; j += n) {
+        to[j] = next[j];
+        before[j] = change[j];
+      }
     }
-    const double precision = g->step < 1 ? from[i + n] + g->step * (to[i + n] - from[i + n]) : to[i + n];
-    put_site(g->rows, i, g->step < 1 ? from[i] + g->step * (to[i] - from[i]) : to[i], precision_of(precision));
+    step_site(g, i, (const double[]){from[i], from[i + n]}, (const double[]){to[i], to[i + n]});
   }
+}
+
+/* Where f is m: the natural parameters of the site that the row asks for there, and 0 variance. */
+static void site_at(const oat_response *response, const oat_answers *row, double m, double *target, double *noise) {
+  const double s = 0;
+  double value, dm, ds;
+  oat_response_expect(response, row, &(oat_latent){&m, &s}, &(oat_expectations){.value = &value, .dm = &dm, .ds = &ds});
+  *noise = 1 / fmax(-2 * ds, LEAST_PRECISION);
+  *target = m + *noise * dm;
 }
 
 static void begin_chunk(void *self, size_t lane, size_t item) {
@@ -221,10 +258,15 @@ static void begin_chunk(void *self, size_t lane, size_t item) {
   (void)lane;
   for (size_t i = part.first; i < part.first + part.count; i++) {
     double target, noise;
+    const double base = answer_of(&b, OAT_ANSWER_BASE)[i];
     const oat_answers row = {1, answer_of(&b, OAT_ANSWER_Y) + i, answer_of(&b, OAT_ANSWER_TRIALS) + i};
-    oat_response_sites(g->response, &row, &target, &noise);
+    if (isnan(g->level)) {
+      oat_response_sites(g->response, &row, &target, &noise);
+    } else {
+      site_at(g->response, &row, base + g->level, &target, &noise);
+    }
     const double precision = precision_of(answer_of(&b, OAT_ANSWER_TIMES)[i] / noise);
-    put_site(g->rows, i, (target - answer_of(&b, OAT_ANSWER_BASE)[i]) * precision, precision);
+    put_site(g->rows, i, (target - base) * precision, precision);
   }
 }
 
@@ -235,9 +277,9 @@ static void over_chunks(const oat_cpu *cpu, void (*item)(void *self, size_t lane
   oat_loop_run(&loop);
 }
 
-oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response) {
+oatgp_status oat_cpu_sites_begin(oat_device *device, const oat_response *response, double level) {
   const oat_cpu *cpu = oat_cpu_of(device);
-  over_chunks(cpu, begin_chunk, &(moving){.rows = cpu->rows, .response = response});
+  over_chunks(cpu, begin_chunk, &(moving){.rows = cpu->rows, .response = response, .level = level});
   return OATGP_OK;
 }
 

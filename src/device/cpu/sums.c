@@ -27,6 +27,17 @@ static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, doub
   }
 }
 
+/* -1/2 sum log(1 + g_i / n_i), given w_i. */
+static void add_log_penalty(const oat_cpu_job *j, const oat_cpu_block *b, double *scalar) {
+  double *const *row = oat_cpu_own(j->cpu)->row, *ratio = row[2];
+  const double *q = oat_cpu_squares(j->cpu, b), *prior = oat_cpu_prior(j->cpu, j->sparse, &b->rows), *w = row[1];
+  for (size_t i = 0; i < b->rows.n; i++) {
+    ratio[i] = oat_cpu_left(prior[i], q[i]) * w[i];
+  }
+  oat_log1p(b->rows.n, 1, ratio, ratio);
+  scalar[OAT_PENALTY] -= 0.5 * oat_sum(b->rows.n, ratio);
+}
+
 /* For alpha = 0, at the end: sum g_i / n_i = sum w_i k(x_i, x_i) - trace of sum w_i v_i v_i^T, never negative but for
  * rounding. For the kernels of the list k(x, x) is the same for all rows. */
 static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
@@ -38,7 +49,9 @@ static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
     trace += sums->vwv[i * (sparse->k + 1)];
   }
   scalar[OAT_G_OVER_N] = fmax(whole - trace, 0);
-  scalar[OAT_PENALTY] = sparse->trace ? -0.5 * scalar[OAT_G_OVER_N] : 0;
+  if (sparse->penalty == OAT_PENALISE_TRACE) {
+    scalar[OAT_PENALTY] = -0.5 * scalar[OAT_G_OVER_N];
+  }
 }
 
 /* For alpha > 0: w_i of the block's rows, and the scalar sums. */
@@ -125,6 +138,9 @@ static void add_block(void *self, size_t lane, size_t item) {
     add_scalars(j, &b, sums.scalar);
   } else {
     add_noise_scalars(j, &b.rows, sums.scalar);
+  }
+  if (j->sparse->penalty == OAT_PENALISE_LOG) {
+    add_log_penalty(j, &b, sums.scalar);
   }
   add_right_sides(j, &b, &sums);
   add_products(j, &b, first ? 0 : 1, &sums);

@@ -166,7 +166,10 @@ LIKELIHOODS = {  # density, its parameters, a mean, the share of a step (the Stu
     "student-t": (student, {"log_scale": math.log(0.4)}, 3.4, 0.3),
 }
 
-NODES, WEIGHTS = np.polynomial.hermite.hermgauss(100)
+# Equidistant nodes: for analytic functions their error falls as exp(-2 pi times the distance of the nearest singularity over the step).
+# A hundred Gauss-Hermite nodes are not enough for student-t, whose singularities are 0.8 from the real line: they miss the bound by 3e-6.
+NODES = np.linspace(-9, 9, 241)
+WEIGHTS = np.exp(-NODES * NODES) * (NODES[1] - NODES[0])
 
 
 def expectation(density, p, mean, variance):
