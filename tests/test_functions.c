@@ -158,6 +158,26 @@ static void draws_of_other_kernels(void **state) {
   }
 }
 
+/* Of answers that are not Gaussian the functions are f. */
+static void draws_of_answers(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 84);
+  for (size_t i = 0; i < ROWS; i++) {
+    data->own_x[i] = 10 * data->x[i] + 3;
+    data->own_y[i] = floor(3 + data->y[i]);
+  }
+  for (int full = 0; full < 2; full++) {
+    s->settings.likelihood = "poisson";
+    s->settings.approx = full ? "full" : "vfe";
+    s->settings.knots = "7";
+    s->settings.max_iter = 5;
+    oatgp_model *model = must_fit(s, data, NULL);
+    expect_posterior(s, model, true);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(data);
+}
+
 /* ---- a function -------------------------------------------------------------------------------------------------- */
 
 /* Whatever else is asked for at the same time, and however many functions there are. */
@@ -289,6 +309,7 @@ int main(void) {
       cmocka_unit_test(far_parameters),
       WITH_SCRATCH(draws_have_the_posterior),
       WITH_SCRATCH(draws_of_other_kernels),
+      WITH_SCRATCH(draws_of_answers),
       WITH_SCRATCH(a_function_is_the_same_everywhere),
       WITH_SCRATCH(derivatives_are_those_of_the_functions),
       WITH_SCRATCH(functions_stay_and_threads_change_no_bit),

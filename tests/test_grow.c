@@ -262,6 +262,28 @@ static void given_follows_from_the_joint_posterior(void **state) {
   }
 }
 
+/* Answers that are not Gaussian have sites, which depend on all rows. */
+static void other_likelihoods_are_refused(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 72);
+  for (size_t i = 0; i < ROWS; i++) {
+    data->own_y[i] = floor(3 + data->y[i]);
+  }
+  s->settings.likelihood = "poisson";
+  s->settings.approx = "full";
+  s->settings.max_iter = 2;
+  oatgp_model *model = must_fit(s, data, NULL), *copy = NULL;
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, data), "the full GP with likelihood poisson cannot take rows in");
+  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, model, 1, &(size_t){0}), "with likelihood poisson cannot");
+  expect_sentence(s, OATGP_DATA, oatgp_predict_given(s->ctx, model, data, data, &(oatgp_prediction_sd){NULL, NULL, NULL}),
+                  "a model with likelihood poisson");
+  must(s, oatgp_model_copy(s->ctx, model, &copy));
+  expect_same_model(s, data, copy, model);
+  oatgp_model_free(model);
+  oatgp_model_free(copy);
+  oatgp_data_free(data);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------------ */
 
 static void what_is_refused(void **state) {
@@ -316,6 +338,7 @@ int main(void) {
       WITH_SCRATCH(threads_change_no_bit),
       WITH_SCRATCH(given_is_an_update),
       WITH_SCRATCH(given_follows_from_the_joint_posterior),
+      WITH_SCRATCH(other_likelihoods_are_refused),
       WITH_SCRATCH(what_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,26 @@ static void neighbours(void **state) {
   oatgp_data_free(at);
 }
 
+/* Of answers that are not Gaussian the derivatives are those of f. */
+static void answers(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = stretched_data(s, ROWS, 61), *at = stretched_data(s, POINTS, 62);
+  for (size_t i = 0; i < ROWS; i++) {
+    data->own_y[i] = floor(fabs(data->y[i] - 2000) / 100);
+  }
+  for (int full = 0; full < 2; full++) {
+    s->settings.likelihood = "poisson";
+    s->settings.approx = full ? "full" : "vfe";
+    s->settings.knots = "9";
+    s->settings.max_iter = 3;
+    oatgp_model *model = must_fit(s, data, NULL);
+    expect_slopes(s, model, at, 1e-7);
+    oatgp_model_free(model);
+  }
+  oatgp_data_free(data);
+  oatgp_data_free(at);
+}
+
 /* ---- what else is promised --------------------------------------------------------------------------------------- */
 
 /* A category has no derivative, and the others have theirs beside it. */
@@ -270,9 +290,15 @@ static void what_is_refused(void **state) {
 int main(void) {
   oat_threads_always();
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(every_model_and_mean), WITH_SCRATCH(every_kernel),    WITH_SCRATCH(neighbours),
-      WITH_SCRATCH(categories),           WITH_SCRATCH(order_of_inputs), WITH_SCRATCH(threads_and_parts_change_no_bit),
-      WITH_SCRATCH(where_there_is_none),  WITH_SCRATCH(what_is_refused),
+      WITH_SCRATCH(every_model_and_mean),
+      WITH_SCRATCH(every_kernel),
+      WITH_SCRATCH(neighbours),
+      WITH_SCRATCH(answers),
+      WITH_SCRATCH(categories),
+      WITH_SCRATCH(order_of_inputs),
+      WITH_SCRATCH(threads_and_parts_change_no_bit),
+      WITH_SCRATCH(where_there_is_none),
+      WITH_SCRATCH(what_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
