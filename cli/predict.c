@@ -23,14 +23,14 @@ enum answer_column { ANSWER_MEAN, ANSWER_SD, ANSWER_LOWER, ANSWER_UPPER, LATENT_
 enum function_column { FUNCTION_MEAN, FUNCTION_SD, FUNCTION_LOWER, FUNCTION_UPPER, FUNCTION_COLUMNS };
 typedef enum kind { GAUSSIAN, ANSWERS, FUNCTION } kind;
 
-/* The table that is written, column after column in one block. */
+/* The table that is written, column after column in one block. levels: of ordinal answers; parts: effects; inputs: those with derivatives. */
 typedef struct table {
   kind kind;
-  size_t rows, capacity, fixed, levels, parts, samples, columns; /* levels: of ordinal answers; parts: effects */
+  size_t rows, capacity, fixed, levels, parts, inputs, samples, columns;
   double *block;
   double **values;
   char (*sample_names)[NAME_SIZE];
-  char **level_names, **part_names;
+  char **level_names, **part_names, **slope_names;
   const char **names;
 } table;
 
@@ -105,6 +105,33 @@ static oatgp_status name_levels(cli *c, const oatgp_model *model, table *t) {
   return status;
 }
 
+/* Where the derivatives begin. */
+static size_t slopes_begin(const cli *c, const table *t) { return t->fixed + t->levels + part_columns(c, t); }
+
+/* How many of the columns are derivatives: those of the mean, and then those of sd_latent. */
+static size_t slope_columns(const cli *c, const table *t) { return t->inputs * (c->options.mean_only ? 1 : 2); }
+
+static oatgp_status name_slopes(cli *c, const oatgp_model *model, table *t) {
+  oatgp_status status;
+  t->slope_names = cli_new(c, slope_columns(c, t), sizeof *t->slope_names, &status);
+  for (size_t j = 0; status == OATGP_OK && j < slope_columns(c, t); j++) {
+    const char *input = oatgp_model_input_name(model, j % t->inputs);
+    const size_t room = sizeof "d_mean_" + strlen(input);
+    t->slope_names[j] = cli_new(c, room, 1, &status);
+    if (status == OATGP_OK) {
+      snprintf(t->slope_names[j], room, "d_%s_%s", j < t->inputs ? "mean" : "sd", input);
+      t->names[slopes_begin(c, t) + j] = t->slope_names[j];
+    }
+  }
+  return status;
+}
+
+static size_t count_inputs(const oatgp_model *model) {
+  oatgp_model_info info;
+  oatgp_model_get_info(model, &info);
+  return info.d;
+}
+
 static size_t count_parts(const oatgp_model *model) {
   oatgp_effect effect;
   size_t count = 0;
@@ -136,7 +163,8 @@ static oatgp_status make_table(cli *c, const oatgp_model *model, size_t samples,
   *t = (table){.samples = samples};
   choose_columns(c, model, t, &fixed);
   t->parts = c->options.parts ? count_parts(model) : 0;
-  const size_t before = t->fixed + t->levels + part_columns(c, t);
+  t->inputs = c->options.gradient ? count_inputs(model) : 0;
+  const size_t before = slopes_begin(c, t) + slope_columns(c, t);
   t->columns = before + samples;
   t->values = cli_new(c, t->columns, sizeof *t->values, &status);
   TRY(status);
@@ -146,6 +174,7 @@ static oatgp_status make_table(cli *c, const oatgp_model *model, size_t samples,
   TRY(status);
   TRY(name_levels(c, model, t));
   TRY(name_parts(c, model, t));
+  TRY(name_slopes(c, model, t));
   for (size_t j = 0; j < t->fixed; j++) {
     t->names[j] = fixed[j];
   }
@@ -167,6 +196,7 @@ static void free_names(char **names, size_t count) {
 static void free_table(const cli *c, table *t) {
   free_names(t->part_names, part_columns(c, t));
   free_names(t->level_names, t->levels);
+  free_names(t->slope_names, slope_columns(c, t));
   free(t->block);
   free(t->values);
   free(t->names);
@@ -264,6 +294,29 @@ static oatgp_status fill_parts(work *w, const oatgp_data *data) {
   return oatgp_predict_effects(w->c->ctx, w->model, data, w->over, &out);
 }
 
+/* Row after row, as the library has them, then column after column. */
+static oatgp_status fill_slopes(work *w, const oatgp_data *data) {
+  table *t = &w->t;
+  double **v = t->values + slopes_begin(w->c, t);
+  const size_t n = t->rows, d = t->inputs, count = slope_columns(w->c, t);
+  oatgp_status status = OATGP_OK;
+  if (count == 0) {
+    return OATGP_OK;
+  }
+  double *slopes = cli_new(w->c, n, count * sizeof *slopes, &status);
+  TRY(status);
+  TRY(oatgp_predict_gradient(w->c->ctx, w->model, data,
+                             &(oatgp_prediction_gradient){.d_mean = slopes, .d_sd_latent = count > d ? slopes + n * d : NULL}));
+  for (size_t j = 0; j < count; j++) {
+    for (size_t i = 0; i < n; i++) {
+      v[j][i] = slopes[j / d * n * d + i * d + j % d];
+    }
+  }
+done:
+  free(slopes);
+  return status;
+}
+
 static oatgp_status fill_table(work *w, const oatgp_data *data) {
   cli *c = w->c;
   table *t = &w->t;
@@ -271,6 +324,7 @@ static oatgp_status fill_table(work *w, const oatgp_data *data) {
   TRY(size_table(c, oatgp_data_rows(data), t));
   TRY(t->kind == ANSWERS ? fill_answers(w, data) : fill_normal(w, data));
   TRY(fill_parts(w, data));
+  TRY(fill_slopes(w, data));
   TRY(t->samples > 0 ? fill_samples(w, data) : OATGP_OK);
 done:
   return status;
@@ -450,7 +504,10 @@ const cli_verb cli_predict = {
         "and upper of the function, without the exposure. Rows are read, predicted and written some at a time, so that DATA may be larger "
         "than the memory (but not with "
         "--samples, --cov, --parts without --over, or --json without -o). With --parts, mean_PART and sd_PART are the effects of a "
-        "covariance that is a sum: the posterior of each summand less its average over rows. They and one level add up to the mean. A file "
+        "covariance that is a sum: the posterior of each summand less its average over rows. They and one level add up to the mean. With "
+        "--gradient, "
+        "d_mean_INPUT and d_sd_INPUT are the derivatives of mean and sd_latent in each input of the model (of any likelihood, those of the "
+        "function), 0 in a category. A file "
         "appears when it is complete; an interrupted run leaves none.",
     .example =
         "  oatgp predict model.oatgp new.csv -o predictions.csv\n"

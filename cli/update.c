@@ -57,7 +57,9 @@ const cli_verb cli_update = {
     .usage = "-o MODEL2 [--refit --data OLD] [OPTIONS]",
     .details =
         "The new rows are added to the sums that a sparse model keeps, at its parameters, knots and scaling: MODEL2 is what fitting these "
-        "sums to all rows would give, in the time that the new rows take. MODEL2 may be MODEL, which is "
+        "sums to all rows would give, in the time that the new rows take. The full GP, which holds its rows, puts the new ones behind them "
+        "in the "
+        "factor of its covariance: the square of their number for each. MODEL2 may be MODEL, which is "
         "then replaced. Its leave-one-out scores are not known until 'oatgp loo' sees "
         "all rows. With --refit, parameters and knots are optimised on from there, with the old rows, too; what the model is (approx, "
         "kernel, mean, scaling, fixed parameters) stays. With a likelihood other than the Gaussian, the new rows are found a place beside "

@@ -358,6 +358,8 @@ OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *
 OATGP_API oatgp_status oatgp_model_save(oatgp_context *ctx, const oatgp_model *model, const char *path);
 OATGP_API oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model **out);
 OATGP_API void oatgp_model_free(oatgp_model *model);
+/* The same model again, without a file; of the full GP with its factor, so that nothing is computed. */
+OATGP_API oatgp_status oatgp_model_copy(oatgp_context *ctx, const oatgp_model *model, oatgp_model **out);
 /* The same file in memory, for front ends that keep models in files of their own. */
 OATGP_API oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size);
 OATGP_API oatgp_status oatgp_model_from_bytes(oatgp_context *ctx, const unsigned char *bytes, size_t size, oatgp_model **out);
@@ -406,12 +408,43 @@ OATGP_API oatgp_status oatgp_predict_sd(oatgp_context *ctx, const oatgp_model *m
 /* The mean alone, in O(rows x knots), or with neighbours in the time of oatgp_predict; it differs from that of oatgp_predict by
  * rounding. The same for parts. */
 OATGP_API oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
+/* The same with derivatives in the inputs of the rows, in the data's units. Arrays of derivatives have a row for each row of the data, one
+ * after the other, with a column for each input of the model in its order; each array may be NULL. In a category derivatives are 0. Those of
+ * the standard deviation are 0 where it is 0 itself, and with neighbours all are for the neighbours that the row has. Where a kernel has a
+ * cusp (matern12), a row that sits on a knot or a row of the fit takes nothing from it. About twice the time of oatgp_predict_sd. */
+typedef struct oatgp_prediction_gradient {
+  double *mean, *sd_latent;
+  double *d_mean, *d_sd_latent;
+} oatgp_prediction_gradient;
+OATGP_API oatgp_status oatgp_predict_gradient(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                              const oatgp_prediction_gradient *out);
+/* Predictions as if further rows were known, which exist in thought alone: the posterior of f given `given`, which has a target and may have
+ * weights and noise variances. The model is not copied and does not change; its parameters and its mean stay as they are. Of a sparse model
+ * it is the posterior of the model that is conditioned, as exactly as that of the full GP. O(rows x knots (knots + given)) and given^3.
+ * A model with neighbours, or with a likelihood that is not Gaussian, is refused. */
+OATGP_API oatgp_status oatgp_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
+                                           const oatgp_prediction_sd *out);
 /* Joint covariance of f at the rows, n x n; with neighbours, that of the errors of their predictions. It is refused where the
  * target's unit is so small or large that its square is not a number. */
 OATGP_API oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 /* `count` joint draws of f, each of n values, one after the other. */
 OATGP_API oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,
                                              uint64_t seed, double *samples);
+
+/* Functions drawn from the posterior of f, which can be evaluated anywhere: the same function at all rows of all calls, whereas
+ * oatgp_predict_samples has values at the rows of one call. Over many draws they have the mean and the covariance of the posterior (of fic the
+ * variances: what the knots leave of the prior is not white, but a function, too). Waves stand for the prior, so that the kernel needs a
+ * spectral form: those of the list, and expressions of se, matern*, rq, periodic, cosine and constant; others are refused, and so are models
+ * with neighbours. Function number i is the same for any count. The functions stay as they are when the model takes rows in; the model must
+ * live as long as they do. */
+typedef struct oatgp_function oatgp_function;
+OATGP_API oatgp_status oatgp_function_create(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed,
+                                             oatgp_function **out);
+/* values: those of one function at all rows after those of the other; gradient: the same with a derivative in each input of the model for
+ * each row, in the data's units. Either may be NULL. */
+OATGP_API oatgp_status oatgp_function_evaluate(oatgp_context *ctx, const oatgp_function *function, const oatgp_data *data, double *values,
+                                               double *gradient);
+OATGP_API void oatgp_function_free(oatgp_function *function);
 
 /* ---- answers: predictions of y for any likelihood --------------------------------------------------------------- */
 
@@ -518,12 +551,16 @@ OATGP_API oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, cons
 OATGP_API oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
                                    const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores);
 
-/* Takes further rows into a sparse model at its parameters, knots and scaling, in O(rows x knots^2): the model is then that of all rows,
- * estimated mean and objective included (a mean that was that of the fit's targets stays). A model with neighbours puts the new rows last
- * and makes the sums of all rows again. With a likelihood that is not Gaussian, the new rows get sites beside those of the old ones, which
- * stay as they are, with a note; the objective then is the old one and the change of the bound in which the old sites stand for their
- * answers: an estimate. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
+/* Takes further rows into a model at its parameters, knots and scaling: the model is then that of all rows, estimated mean and objective
+ * included (a mean that was that of the fit's targets stays). A sparse model adds them to its sums in O(rows x knots^2). The full GP puts them
+ * behind the rows that it has, in O(n^2) a row: its factor grows. A model with neighbours puts them last, too, and makes the sums of all rows
+ * again. With a likelihood that is not Gaussian, the new rows of a sparse model get sites beside those of the old ones, which stay as they
+ * are, with a note; the objective then is the old one and the change of the bound in which the old sites stand for their answers: an
+ * estimate. The full GP is refused there. Its leave-one-out scores are no longer known. A failure leaves it as it was. */
 OATGP_API oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
+/* Takes rows out of the full GP again: their numbers, from 0, in the order in which it took them in. O(n^2) a row. What is said above holds. A
+ * sparse model is refused: it does not hold its rows. */
+OATGP_API oatgp_status oatgp_model_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t count, const size_t *rows);
 /* Fits on from a model: data are all rows, old and new. What the model is (approx, neighbours, kernel, mean, scaling, jitter, what is
  * fixed) comes from the model; of the settings only optimizer, max_iter, max_eval, obj_tol, patience, grad_tol, time_limit, threads, device,
  * memory and block are used. Knots move, unless they were selected as fixed or by variance and not refined. */

@@ -17,7 +17,7 @@ enum {
   WIDTH = 1 + BASIS,
   CANDIDATES = 140,
   GROUP = 20,
-  MOST = 120000,
+  MOST = 4 * ROWS * ROWS + 1000,
   MOST_THETAS = OAT_LENGTHSCALE + 12
 };
 #define TOLERANCE 2e-10 /* of the largest number of a result */

@@ -648,7 +648,7 @@ static void refusals_say_why(void **state) {
                   "hold for Gaussian answers, and the model has likelihood bernoulli-logit");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, other), "of row 4 is 0.5");
   expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, other, &s->settings, NULL, NULL, &refitted), "of row 4 is 0.5");
-  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, later), "the full GP has no sums");
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, later), "the full GP with likelihood bernoulli-logit cannot take rows in");
   must(s, oatgp_update(s->ctx, model, later));
   oatgp_data *all = NULL;
   must(s, oatgp_data_join(s->ctx, data, later, &all));

@@ -191,6 +191,11 @@ check "the summary has neighbours" grep -q "^neighbours  *6 of each row, 12 of e
 works "predict with neighbours" predict near.oatgp test.csv -o near.csv
 works "the mean alone with neighbours" predict near.oatgp test.csv --mean-only -o near-mean.csv
 check "is that of the prediction" sh -c 'cut -d, -f1 near.csv | cmp -s - near-mean.csv'
+works "derivatives" predict near.oatgp test.csv --gradient -o slopes.csv
+check "are behind the prediction" sh -c 'cut -d, -f1-5 slopes.csv | cmp -s - near.csv'
+check "in each input" sh -c 'head -1 slopes.csv | grep -q "^mean,sd_latent,sd,lower,upper,d_mean_[^,]*\(,d_mean_[^,]*\)*,d_sd_[^,]*\(,d_sd_[^,]*\)*$"'
+works "those of the mean alone" predict near.oatgp test.csv --gradient --mean-only -o slopes-mean.csv
+check "have no others" sh -c 'test "$(head -1 slopes-mean.csv)" = "mean$(head -1 slopes.csv | tr , "\n" | grep ^d_mean_ | sed "s/^/,/" | tr -d "\n")"'
 works "loo with neighbours" loo near.oatgp train.csv --json
 near "$(json mean_nlp)" "$(json loo_mean_nlp near.json)" 1e-12 "loo is what the fit says"
 refuses 1 "their number, inputs or targets differ" loo near.oatgp test.csv
@@ -577,7 +582,11 @@ works "update --refit" update old.oatgp new.csv --refit --data old.csv --optimiz
 check "the objective rose" awk -v a="$(json objective)" -v b="$updated" 'BEGIN { exit !(a > b) }'
 check "leave-one-out scores are known" test "$(json loo_rmse)" != null
 works "fit the full GP to old rows" fit old.csv --target y $quick --approx full -o oldfull.oatgp
-refuses 1 "the full GP has no sums" update oldfull.oatgp new.csv -o x2.oatgp
+works "update of the full GP" update oldfull.oatgp new.csv --json -o grown.oatgp
+check "all rows of the grown GP" test "$(json n)" = 80
+grown=$(json objective)
+works "a refit of it without iterations" update oldfull.oatgp new.csv --refit --data old.csv --max-iter 0 --json -o x2.oatgp
+near "$grown" "$(json objective)" 1e-8 "the objective of the grown GP"
 works "update --refit of the full GP" update oldfull.oatgp new.csv --refit --data old.csv --max-iter 5 --json -o x2.oatgp
 check "all rows of the full GP" test "$(json n)" = 80
 refuses 2 "update needs -o FILE" update old.oatgp new.csv

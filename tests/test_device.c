@@ -392,13 +392,138 @@ static void state_joint(world *w, result *out) {
   free(u);
 }
 
+/* With more points than a panel has; with the residual and without, and without LB. */
+static oatgp_status compute_joint_with(world *w, oat_device *device, result *out) {
+  static double covariance[ROWS * CANDIDATES];
+  const oat_rows points = {.n = CANDIDATES, .d = INPUTS, .x = w->candidates};
+  oatgp_status status = OATGP_OK;
+  TRY(device->table->joint_with(device, &w->sparse, w->lb, OAT_RESIDUAL_FULL, &points, covariance));
+  put(out, LENGTH(covariance), covariance);
+  TRY(device->table->joint_with(device, &w->sparse, w->lb, OAT_RESIDUAL_DIAGONAL, &points, covariance));
+  put(out, LENGTH(covariance), covariance);
+  TRY(device->table->joint_with(device, &w->sparse, NULL, OAT_RESIDUAL_FULL, &points, covariance));
+  put(out, LENGTH(covariance), covariance);
+done:
+  return status;
+}
+
+static void state_joint_with(world *w, result *out) {
+  const oat_points x = {w->p.x, ROWS, ROWS}, points = {w->candidates, CANDIDATES, CANDIDATES};
+  real *k = dense_cross(&w->sparse.cov, x, points), *v = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), points),
+       *u = dense_new(KNOTS, CANDIDATES), *rows = dense_new(KNOTS, ROWS);
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    forward(KNOTS, w->l, v + i * KNOTS);
+    memcpy(u + i * KNOTS, v + i * KNOTS, KNOTS * sizeof *u);
+    forward(KNOTS, w->lb, u + i * KNOTS);
+  }
+  for (size_t i = 0; i < ROWS; i++) {
+    u_of(w, i, rows + i * KNOTS);
+  }
+  for (size_t i = 0; i < 3 * ROWS * CANDIDATES; i++) {
+    const size_t kind = i / (ROWS * CANDIDATES), at = i % (ROWS * CANDIDATES), row = at % ROWS, point = at / ROWS;
+    const real left = k[at] - dense_dot(KNOTS, v_of(w, row), v + point * KNOTS),
+               explained = dense_dot(KNOTS, rows + row * KNOTS, u + point * KNOTS);
+    put_one(out, (kind != 1 ? left : 0) + (kind != 2 ? explained : 0));
+  }
+  real *const blocks[] = {k, v, u, rows};
+  for (size_t i = 0; i < LENGTH(blocks); i++) {
+    free(blocks[i]);
+  }
+}
+
+/* ---- predictions with their derivatives ------------------------------------------------------------------------- */
+
+/* Which variance: with LB and the residual, without the residual, without LB. */
+enum { ALL, EXPLAINED, EXACT, VARIANCES };
+
+static oatgp_status compute_slopes(world *w, oat_device *device, result *out) {
+  oatgp_status status = OATGP_OK;
+  for (int kind = ALL; kind < VARIANCES; kind++) {
+    double at[3 * ROWS], slopes[2 * ROWS * INPUTS];
+    const oat_row_predictions values = {at, at + ROWS, at + 2 * ROWS};
+    const oat_row_slopes to = {kind == EXPLAINED ? OAT_RESIDUAL_NONE : OAT_RESIDUAL_FULL, slopes, slopes + ROWS * INPUTS};
+    const double *lb = kind == EXACT ? NULL : w->lb;
+    TRY(device->table->prediction_slopes(device, &w->sparse, lb, w->c, &values, &to));
+    put(out, LENGTH(at), at);
+    put(out, LENGTH(slopes), slopes);
+    TRY(device->table->prediction_slopes(device, &w->sparse, lb, w->c, &values, &(oat_row_slopes){to.residual, NULL, slopes}));
+    put(out, ROWS * INPUTS, slopes);
+  }
+done:
+  return status;
+}
+
+/* Mean, left and u2 at a point. */
+static void predict_at(const world *w, const double *x, int kind, real value[3]) {
+  const oat_points point = {x, 1, 1};
+  real *u = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), point), *prior = dense_cross(&w->sparse.cov, point, point);
+  forward(KNOTS, w->l, u);
+  value[1] = *prior - dense_dot(KNOTS, u, u);
+  if (kind != EXACT) {
+    forward(KNOTS, w->lb, u);
+  }
+  value[0] = dot(KNOTS, w->c, u);
+  value[2] = dense_dot(KNOTS, u, u);
+  free(u);
+  free(prior);
+}
+
+/* Central differences of order four: of the mean, and of the variance. */
+static void slope_at(const world *w, size_t row, size_t input, int kind, real slope[2]) {
+  static const real weight[] = {1, -8, 8, -1};
+  slope[0] = slope[1] = 0;
+  for (int step = 0; step < 4; step++) {
+    double x[INPUTS];
+    real value[3];
+    for (size_t j = 0; j < INPUTS; j++) {
+      x[j] = w->p.x[row + j * ROWS];
+    }
+    x[input] += (double[]){-0x1p-9, -0x1p-10, 0x1p-10, 0x1p-9}[step];
+    predict_at(w, x, kind, value);
+    const real variance = (kind == EXPLAINED ? 0 : value[1]) + (kind == EXACT ? 0 : value[2]);
+    slope[0] += weight[step] * value[0] / (12 * 0x1p-10L);
+    slope[1] += weight[step] * variance / (12 * 0x1p-10L);
+  }
+}
+
+static void state_slopes(world *w, result *out) {
+  for (int kind = ALL; kind < VARIANCES; kind++) {
+    static real at[3 * ROWS], slopes[3 * ROWS * INPUTS];
+    for (size_t i = 0; i < ROWS; i++) {
+      real value[3], slope[2];
+      double here[INPUTS];
+      for (size_t j = 0; j < INPUTS; j++) {
+        here[j] = w->p.x[i + j * ROWS];
+        slope_at(w, i, j, kind, slope);
+        slopes[i + j * ROWS] = slope[0];
+        slopes[i + (INPUTS + j) * ROWS] = slopes[i + (2 * INPUTS + j) * ROWS] = slope[1];
+      }
+      predict_at(w, here, kind, value);
+      for (size_t v = 0; v < 3; v++) {
+        at[i + v * ROWS] = value[v];
+      }
+    }
+    for (size_t i = 0; i < LENGTH(at); i++) {
+      put_one(out, at[i]);
+    }
+    for (size_t i = 0; i < LENGTH(slopes); i++) {
+      put_one(out, slopes[i]);
+    }
+  }
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static operation operations[] = {
-    {"sums", compute_sums, state_sums},    {"gradient sums", compute_gradient, state_gradient},
-    {"gains", compute_gains, state_gains}, {"predictions", compute_predictions, state_predictions},
-    {"means", compute_means, state_means}, {"left out", compute_left_out, state_left_out},
+    {"sums", compute_sums, state_sums},
+    {"gradient sums", compute_gradient, state_gradient},
+    {"gains", compute_gains, state_gains},
+    {"predictions", compute_predictions, state_predictions},
+    {"means", compute_means, state_means},
+    {"left out", compute_left_out, state_left_out},
     {"joint", compute_joint, state_joint},
+    {"joint with", compute_joint_with, state_joint_with, .any_alpha = true},
+    {"prediction slopes", compute_slopes, state_slopes, .any_alpha = true},
 };
 
 /* The groups are the configured blocks, the last one with fewer rows. */

@@ -175,6 +175,44 @@ static void state_factor(world *w, result *out) {
   free_exact(&e);
 }
 
+/* The same with the factor of some rows known: of none, of all but one, of all. */
+static oatgp_status compute_more(world *w, oat_device *device, result *out) {
+  static const size_t known[] = {0, 100, ROWS - 1, ROWS};
+  static double l[ROWS * ROWS], before[ROWS * ROWS];
+  double diagonal[ROWS], gram[WIDTH * WIDTH], solved[ROWS * WIDTH];
+  oatgp_status status = OATGP_OK;
+  make_diagonal(w, diagonal);
+  for (size_t k = 0; k < LENGTH(known); k++) {
+    oat_grown_factor more = {known[k], known[k] < ROWS ? before : NULL, l, solved, gram, 1};
+    for (size_t i = 0; i < known[k] * known[k]; i++) { /* that of the time before, when l had it */
+      before[i] = l[i % known[k] + i / known[k] * ROWS];
+    }
+    TRY(device->table->factor_more(device, &w->sparse.cov, diagonal, &more));
+    assert_int_equal(more.pivot, 0);
+    put(out, LENGTH(l), l);
+  }
+  put_doubles(out, LENGTH(gram), gram);
+  diagonal[ROWS - 2] = -1000;
+  oat_grown_factor failing = {100, before, l, solved, gram, 0};
+  for (size_t i = 0; i < 100 * 100; i++) {
+    before[i] = l[i % 100 + i / 100 * ROWS];
+  }
+  assert_int_equal(device->table->factor_more(device, &w->sparse.cov, diagonal, &failing), OATGP_NUMERIC);
+  assert_int_equal(failing.pivot, ROWS - 1);
+done:
+  return status;
+}
+
+static void state_more(world *w, result *out) {
+  exact_world e = make_exact(w);
+  for (size_t i = 0; i < 4 * ROWS * ROWS; i++) {
+    const size_t at = i % (ROWS * ROWS);
+    put_one(out, at % ROWS < at / ROWS ? 0 : e.l[at]);
+  }
+  put_scaled(out, LENGTH(e.gram), e.gram);
+  free_exact(&e);
+}
+
 static oatgp_status compute_exact_rows(world *w, oat_device *device, result *out) {
   static double l[ROWS * ROWS];
   double diagonal[ROWS], gram[WIDTH * WIDTH], solved[ROWS * WIDTH], precision[ROWS];
@@ -345,6 +383,7 @@ done:
 static operation operations[] = {
     {"exact", compute_exact, state_exact, .any_alpha = true},
     {"factor", compute_factor, state_factor, .any_alpha = true},
+    {"factor more", compute_more, state_more, .any_alpha = true},
     {"exact rows", compute_exact_rows, state_exact_rows, .any_alpha = true},
     {"system", compute_system, state_system, .any_alpha = true, .system = true},
     {"traces", compute_traces, state_traces, .any_alpha = true, .system = true},

@@ -453,6 +453,75 @@ static void state_points(world *w, result *out) {
   free(near);
 }
 
+/* With derivatives, for the neighbours that a point has. */
+static oatgp_status compute_slopes(world *w, oat_device *device, result *out) {
+  static double values[3 * CANDIDATES], slopes[2 * CANDIDATES * INPUTS];
+  const oat_rows points = points_of(w);
+  const oat_row_predictions to = {values, values + CANDIDATES, values + 2 * CANDIDATES};
+  const oat_row_slopes all = {OAT_RESIDUAL_FULL, slopes, slopes + CANDIDATES * INPUTS}, some = {OAT_RESIDUAL_FULL, slopes, NULL};
+  oatgp_status status = OATGP_OK;
+  TRY(device->table->point_slopes_from_rows(device, &w->sparse, w->lb, w->c, &points, &to, &all));
+  put(out, LENGTH(values), values);
+  put(out, LENGTH(slopes), slopes);
+  TRY(device->table->point_slopes_from_rows(device, &w->sparse, w->lb, w->c, &points, &to, &some));
+  put(out, CANDIDATES * INPUTS, slopes);
+done:
+  return status;
+}
+
+/* Mean, left and u2 of a point that has been regressed. */
+static void value_of(const world *w, const nearby *near, real value[3]) {
+  real u[KNOTS];
+  memcpy(u, near->w, sizeof u);
+  forward(KNOTS, w->lb, u);
+  value[0] = dot(KNOTS, w->c, u);
+  for (size_t j = 0; j < NEAR; j++) {
+    value[0] += near->b[j] * r_of(w, near->list[j], 0);
+  }
+  value[1] = near->d;
+  value[2] = dense_dot(KNOTS, u, u);
+}
+
+/* Central differences of order four, of the mean and of the variance. */
+static void slope_at(const world *w, const nearby *near, size_t point, size_t input, real slope[2]) {
+  static const real weight[] = {1, -8, 8, -1};
+  slope[0] = slope[1] = 0;
+  for (int step = 0; step < 4; step++) {
+    nearby moved = *near;
+    double x[INPUTS];
+    real value[3];
+    for (size_t j = 0; j < INPUTS; j++) {
+      x[j] = w->candidates[point + j * CANDIDATES];
+    }
+    x[input] += (double[]){-0x1p-9, -0x1p-10, 0x1p-10, 0x1p-9}[step];
+    regress(w, x, 1, &moved);
+    value_of(w, &moved, value);
+    slope[0] += weight[step] * value[0] / (12 * 0x1p-10L);
+    slope[1] += weight[step] * (value[1] + value[2]) / (12 * 0x1p-10L);
+  }
+}
+
+static void state_slopes(world *w, result *out) {
+  static real values[3 * CANDIDATES], slopes[3 * CANDIDATES * INPUTS];
+  nearby *near = points_nearby(w);
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    real value[3], slope[2];
+    value_of(w, &near[i], value);
+    for (size_t v = 0; v < 3; v++) {
+      values[i + v * CANDIDATES] = value[v];
+    }
+    for (size_t j = 0; j < INPUTS; j++) {
+      slope_at(w, &near[i], i, j, slope);
+      slopes[i + j * CANDIDATES] = slopes[i + (2 * INPUTS + j) * CANDIDATES] = slope[0];
+      slopes[i + (INPUTS + j) * CANDIDATES] = slope[1];
+    }
+  }
+  for (size_t i = 0; i < LENGTH(values) + LENGTH(slopes); i++) {
+    put_one(out, i < LENGTH(values) ? values[i] : slopes[i - LENGTH(values)]);
+  }
+  free(near);
+}
+
 static oatgp_status compute_joint(world *w, oat_device *device, result *out) {
   static double covariance[CANDIDATES * CANDIDATES];
   const oat_rows points = points_of(w);
@@ -501,6 +570,7 @@ static operation operations[] = {
     {"gradient sums with neighbours", compute_gradient, state_gradient, .any_alpha = true, .neighbours = NEAR},
     {"left out with neighbours", compute_left_out, state_left_out, .any_alpha = true, .neighbours = NEAR},
     {"points from rows", compute_points, state_points, .any_alpha = true, .neighbours = NEAR, .predicts = true},
+    {"point slopes from rows", compute_slopes, state_slopes, .any_alpha = true, .neighbours = NEAR, .predicts = true},
     {"joint from rows", compute_joint, state_joint, .any_alpha = true, .neighbours = NEAR, .predicts = true},
 };
 

@@ -370,12 +370,39 @@ static void nothing_to_do(void **state) {
   oat_symmetrise(0, NULL, 2);
 }
 
+/* The factor of a matrix without one of its rows and columns, whichever it is. */
+static void cholesky_without_a_row(void **state) {
+  (void)state;
+  enum { ORDER = 30 };
+  for (size_t gone = 0; gone < ORDER; gone++) {
+    double a[ORDER * ORDER], l[ORDER * ORDER], less[ORDER * ORDER], x[ORDER];
+    oat_rng rng;
+    oat_rng_seed(&rng, 5);
+    for (size_t i = 0; i < ORDER * ORDER; i++) {
+      l[i] = i % ORDER < i / ORDER ? 0 : oat_rng_normal(&rng) + (i % (ORDER + 1) == 0 ? 4 : 0);
+    }
+    oat_gemm(1, oat_const_square(l, ORDER), OAT_PLAIN, oat_const_square(l, ORDER), OAT_TRANSPOSED, 0, oat_square(a, ORDER));
+    for (size_t i = 0, to = 0; i < ORDER * ORDER; i++) {
+      if (i % ORDER != gone && i / ORDER != gone) {
+        less[to++] = a[i];
+      }
+    }
+    assert_int_equal(oat_cholesky(ORDER, a, 1), 0);
+    assert_int_equal(oat_cholesky(ORDER - 1, less, 1), 0);
+    oat_cholesky_without(ORDER, a, gone, x);
+    for (size_t i = 0; i < (ORDER - 1) * (ORDER - 1); i++) {
+      assert_true(fabs(a[i] - less[i]) < 1e-12);
+    }
+  }
+}
+
 int main(void) {
   oat_threads_always();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_good_matrix_is_not_lifted),
       cmocka_unit_test(the_first_lift_that_helps_is_taken),
       cmocka_unit_test(lifting_ends),
+      cmocka_unit_test(cholesky_without_a_row),
       cmocka_unit_test(cholesky_by_tiles),
       cmocka_unit_test(inverse_by_tiles),
       cmocka_unit_test(solves_from_the_left),

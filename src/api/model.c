@@ -37,6 +37,13 @@ oatgp_status oatgp_model_load(oatgp_context *ctx, const char *path, oatgp_model 
   return oat_model_read(ctx, path, out);
 }
 
+oatgp_status oatgp_model_copy(oatgp_context *ctx, const oatgp_model *model, oatgp_model **out) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(model == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the model and the place of its copy must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_model_copy(ctx, model, out);
+}
+
 oatgp_status oatgp_model_to_bytes(oatgp_context *ctx, const oatgp_model *model, unsigned char **bytes, size_t *size) {
   oat_bytes file = {0};
   OAT_NEED_CONTEXT(ctx);
@@ -80,6 +87,22 @@ oatgp_status oatgp_predict_mean(oatgp_context *ctx, const oatgp_model *model, co
   return oat_predict_mean(ctx, model, data, mean);
 }
 
+oatgp_status oatgp_predict_gradient(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                    const oatgp_prediction_gradient *out) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, out));
+  return oat_predict_gradient(ctx, model, data, out);
+}
+
+oatgp_status oatgp_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
+                                 const oatgp_prediction_sd *out) {
+  OAT_NEED_CONTEXT(ctx);
+  PASS_ON(check_prediction(ctx, model, data, out));
+  REFUSE_IF(given == NULL || given->y == NULL, ctx, given == NULL ? OATGP_ARGUMENT : OATGP_DATA,
+            given == NULL ? "the rows that are given must not be NULL" : "the rows that are given have no target");
+  return oat_predict_given(ctx, model, data, given, out);
+}
+
 oatgp_status oatgp_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance) {
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, covariance));
@@ -91,6 +114,21 @@ oatgp_status oatgp_predict_samples(oatgp_context *ctx, const oatgp_model *model,
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_prediction(ctx, model, data, samples));
   return oat_predict_samples(ctx, model, data, count, seed, samples);
+}
+
+oatgp_status oatgp_function_create(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed, oatgp_function **out) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(model == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the model and the place of the functions must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_functions_draw(ctx, model, count, seed, out);
+}
+
+oatgp_status oatgp_function_evaluate(oatgp_context *ctx, const oatgp_function *function, const oatgp_data *data, double *values,
+                                     double *gradient) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(function == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the functions and the data must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_functions_evaluate(ctx, function, data, values, gradient);
 }
 
 oatgp_status oatgp_predict_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_answers *out) {

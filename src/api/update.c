@@ -12,6 +12,13 @@ oatgp_status oatgp_update(oatgp_context *ctx, oatgp_model *model, const oatgp_da
   return oat_update(ctx, model, data);
 }
 
+oatgp_status oatgp_model_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t count, const size_t *rows) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(model == NULL || (rows == NULL && count > 0), ctx, OATGP_ARGUMENT, "the model and the numbers of the rows must not be NULL");
+  PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  return oat_remove_rows(ctx, model, count, rows);
+}
+
 oatgp_status oatgp_refit(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
                          oatgp_monitor_fn monitor, void *user, oatgp_model **out) {
   OAT_NEED_CONTEXT(ctx);

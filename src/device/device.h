@@ -142,6 +142,13 @@ typedef struct oat_row_predictions {
   double *u2;   /* |u|^2 */
 } oat_row_predictions;
 
+/* Derivatives of these predictions in the inputs of their rows: n x d each, column-major, or NULL. Of the variance, as joint predictions have
+ * it on their diagonal: left + u2, u2 alone where the residual is NONE, left alone where lb is NULL. */
+typedef struct oat_row_slopes {
+  oat_residual residual;
+  double *mean, *variance;
+} oat_row_slopes;
+
 /* Every row of a sparse model as the others predict it (formulas: predict/loo.c). */
 typedef struct oat_left_out {
   const double *lb;             /* factor of B */
@@ -221,6 +228,16 @@ typedef struct oat_exact_rows {
   double *solved;    /* n x (1 + p): S^-1 R */
   double *precision; /* n: the diagonal of S^-1 */
 } oat_exact_rows;
+
+/* The factor of S = K + diag, of whose first rows it is known; and what follows from it for all rows. */
+typedef struct oat_grown_factor {
+  size_t known;         /* rows; 0: none */
+  const double *before; /* known x known: their factor; NULL if all are known and l has it */
+  double *l;            /* n x n, with 0 above the diagonal from the beginning */
+  double *solved;       /* n x (1 + p): L^-1 R */
+  double *gram;         /* (1 + p) x (1 + p): R^T S^-1 R */
+  size_t pivot;         /* as of exact_sums */
+} oat_grown_factor;
 
 /* ---- the system behind the exact evidence ------------------------------------------------------------------------ */
 
@@ -320,11 +337,17 @@ struct oat_device_table {
   /* N K^2 each for v and u. */
   oatgp_status (*predictions)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                               const oat_row_predictions *out);
+  /* The same, all of `at`, and derivatives. N K^2 more for each of v and u. Allocates. */
+  oatgp_status (*prediction_slopes)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                    const oat_row_predictions *at, const oat_row_slopes *out);
   /* The same for other points, from the rows of this device and the knots; the neighbours are the nearest of all rows, whose
    * r is less the mean. What is kept of the rows belongs to the first model that asks. M^2 (K + M / 3) a point. Allocates. */
   oatgp_status (*points_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c, const oat_rows *points,
                                    const oat_row_predictions *out);
-  /* What became of the neighbours in the latest sums, left_out, points_from_rows or joint_from_rows. */
+  /* The same, and derivatives, the neighbours being fixed. */
+  oatgp_status (*point_slopes_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                         const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out);
+  /* What became of the neighbours in the latest sums, left_out, points_from_rows, point_slopes_from_rows or joint_from_rows. */
   oat_near_trouble (*near_trouble)(const oat_device *device);
   /* The posterior covariance of such points, n x n: of the errors of these predictions. Allocates. */
   oatgp_status (*joint_from_rows)(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
@@ -336,6 +359,10 @@ struct oat_device_table {
   oatgp_status (*averages)(oat_device *device, const oat_sparse *sparse, const oat_group_averages *out);
   /* The posterior covariance of the rows, n x n; lb NULL for the full GP. Allocates. */
   oatgp_status (*joint)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance);
+
+  /* The posterior covariance of the rows with other points, which are none of them: n x points. Allocates. K^2 a row and a point. */
+  oatgp_status (*joint_with)(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, const oat_rows *points,
+                             double *covariance);
 
   /* The exact GP, in one n x n matrix that stays in the device. OATGP_NUMERIC (no sentence is stored): there is a pivot
    * that is not positive. N^3 / 3. */
@@ -349,6 +376,8 @@ struct oat_device_table {
   oatgp_status (*exact_left_out)(oat_device *device, const oat_gls *gls, const oat_response *response, double *density);
   /* l <- the factor of K and `diagonal`, n x n. pivot and status as of exact_sums. Allocates. N^3 / 3. */
   oatgp_status (*factor)(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+  /* The same where b of the rows, the last ones, are new. Allocates. N^2 (b + 1 + p) + b^3 / 3. */
+  oatgp_status (*factor_more)(oat_device *device, const oat_covariance *cov, const double *diagonal, oat_grown_factor *out);
   /* From such a factor. Allocates. N^3. */
   oatgp_status (*exact_rows)(oat_device *device, const double *l, const oat_exact_rows *out);
 

@@ -14,6 +14,11 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
 #define OAT_FINGERPRINT 32
 void oat_fingerprint(const oatgp_data *data, int threads, char *text);
 
+/* Tells updated models apart, as it does data: from what the model was and the new rows. */
+void oat_chain_fingerprint(const oatgp_model *model, const oatgp_data *data, int threads, char *text);
+/* The full GP with further rows: what oat_update does for it. */
+oatgp_status oat_update_full(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
+
 /* Rows of numbers that grow. */
 typedef struct oat_log {
   double *row;

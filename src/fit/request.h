@@ -34,6 +34,8 @@ oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_
 
 /* Adds the rows to the sums of a sparse model and solves again: O(n K^2 + K^3). A failure leaves the model as it was. */
 oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data);
+/* The full GP without some of its rows, numbered from 0 in the order in which it took them in. A failure leaves it as it was. */
+oatgp_status oat_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t count, const size_t *rows);
 /* Fits on from request->from, with the settings of its fit but for how long and on what machine; request->settings gives those. */
 oatgp_status oat_refit(oatgp_context *ctx, const oat_fit_request *request, oatgp_model **out);
 

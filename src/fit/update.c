@@ -117,8 +117,7 @@ done:
   return status;
 }
 
-/* Tells updated models apart, as it does data: from what it was and the new rows. */
-static void chain_fingerprint(const oatgp_model *model, const oatgp_data *data, int threads, char *text) {
+void oat_chain_fingerprint(const oatgp_model *model, const oatgp_data *data, int threads, char *text) {
   const char *before = model->text[OAT_TEXT_FINGERPRINT] != NULL ? model->text[OAT_TEXT_FINGERPRINT] : "";
   char added[OAT_FINGERPRINT];
   oat_fingerprint(data, threads, added);
@@ -160,10 +159,7 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
   double value = NAN;
   oatgp_status status = OATGP_OK;
   if (!model->approx->sparse) {
-    return oat_fail(
-        ctx, OATGP_DATA,
-        "the full GP has no sums that rows could be added to: fit it again to all rows (--refit --data OLD), or fit a model that "
-        "keeps to knots (--max-knots K)");
+    return oat_update_full(ctx, model, data);
   }
   const double n = model->number[OAT_NUMBER_N] + (double)data->n;
   TRY(rows_for(ctx, model, data, &rows));
@@ -172,7 +168,7 @@ oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data
   if (added != OATGP_OK || !isfinite(value)) {
     TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
   }
-  chain_fingerprint(model, data, ctx->at_work, text);
+  oat_chain_fingerprint(model, data, ctx->at_work, text);
   TRY(oat_copy_text(ctx, text, &news.fingerprint));
   TRY(oat_model_levels_with(ctx, model, data, &news.levels));
   TRY(model->neighbours > 0 ? oat_model_keep_rows(ctx, model, rows) : OATGP_OK);

@@ -163,6 +163,26 @@ void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points
 void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
                               double *work, oat_kernel_gradient *gradient);
 
+/* What the kernel is summed with, for derivatives in the points x: row i has sum_c g_ic k(x_i, z_c), g_ic at g[i * row_step + c * step],
+ * row_step 1 or, where it is the same for all rows, 0. Its derivatives are added to dx, which is laid out as x. */
+typedef struct oat_kernel_side {
+  const double *g;
+  size_t row_step, step;
+  double *dx;
+} oat_kernel_side;
+
+typedef struct oat_kernel_sides {
+  size_t count;
+  const oat_kernel_side *side;
+} oat_kernel_sides;
+
+/* The derivatives of all sides in x, from the slopes. Where a point x meets a point z and the kernel has a cusp, that pair adds nothing.
+ * O(x.n z.n d) for each side. */
+void oat_kernel_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, const double *slope, size_t ld, oat_kernel_sides sides,
+                           double *work);
+/* Adds d k(x_i, x_i) / d x_i to dx, which is laid out as x: 0 but for some trees. The scratch is that of x.n points x. */
+void oat_kernel_diagonal_in_x(const oat_covariance *cov, oat_points x, double *dx, double *work);
+
 /* The kernel between all pairs of a few points, each pair once: the lower triangle with its diagonal, column after
  * column. k(x_a, x_b), a >= b, is at oat_pair(n, a, b) of n points. */
 static inline size_t oat_pairs(size_t n) { return n * (n + 1) / 2; }

@@ -44,6 +44,8 @@ typedef struct oat_leaf_table {
   void (*values)(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k);
   /* adds sum g_i dk_i, from the values and what was kept */
   void (*adjoint)(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient);
+  /* adds g_i dk_i / d x_i to dx, which is laid out as x; NULL where that is 0 */
+  void (*in_x)(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, double *dx);
   /* where it varies: k(x_i, x_i), with what its adjoint needs in `kept`; and that, whose gradient->z is laid out as x */
   void (*diagonal)(const oat_leaf_at *at, double *k, double *kept);
   void (*diagonal_adjoint)(const oat_leaf_at *at, const double *kept, const double *g, oat_leaf_gradient *gradient);

@@ -35,10 +35,18 @@ static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const doub
   gradient->parameter[0] += *first;
 }
 
+/* The derivative in x is minus that in z. */
+static void in_x(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, double *dx) {
+  double *h = desk->room[0];
+  (void)k;
+  oat_product(at->n, -4 * OAT_PI * at->scale / at->parameter[0], g, desk->kept[0], h);
+  oat_add_scaled(at->n, 1, h, dx + at->leaf->input[0] * at->ldx);
+}
+
 static long double formula(const oat_leaf_at *at, size_t row) {
   const size_t input = at->leaf->input[0];
   const long double r = (long double)at->x[row + input * at->ldx] - at->z[input * at->ldz];
   return cosl(2 * acosl(-1) * r / at->parameter[0]);
 }
 
-const oat_leaf_table oat_leaf_table_cosine = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint};
+const oat_leaf_table oat_leaf_table_cosine = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint, .in_x = in_x};

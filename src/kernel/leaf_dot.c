@@ -73,6 +73,16 @@ static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const doub
   }
 }
 
+static void in_x(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, double *dx) {
+  double *h = desk->room[0];
+  (void)k;
+  oat_product(at->n, 1, g, desk->kept[0], h);
+  for (size_t j = 0; j < at->leaf->inputs; j++) {
+    const size_t input = at->leaf->input[j];
+    oat_add_scaled(at->n, at->z[input * at->ldz], h, dx + input * at->ldx);
+  }
+}
+
 static long double formula(const oat_leaf_at *at, size_t row) {
   const long double t = oat_leaf_product(at, row), b = is_linear(at) ? t : at->parameter[0] + t;
   long double power = 1;
@@ -88,6 +98,7 @@ static long double formula(const oat_leaf_at *at, size_t row) {
                                                 .formula = formula,   \
                                                 .values = values,     \
                                                 .adjoint = adjoint,   \
+                                                .in_x = in_x,         \
                                                 .diagonal = diagonal, \
                                                 .diagonal_adjoint = diagonal_adjoint}
 

@@ -31,6 +31,14 @@ static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const doub
   gradient->parameter[PERIOD] += OAT_PI / at->parameter[PERIOD] * *first;
 }
 
+/* The derivative in x is minus that in z. */
+static void in_x(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, double *dx) {
+  double *h = desk->room[0];
+  oat_product(at->n, 1, g, k, h);
+  oat_multiply_each(at->n, desk->kept[1], h);
+  oat_add_scaled(at->n, -4 * at->weight[LENGTHSCALE] * OAT_PI / at->parameter[PERIOD], h, dx + at->leaf->input[0] * at->ldx);
+}
+
 static long double formula(const oat_leaf_at *at, size_t row) {
   const size_t input = at->leaf->input[0];
   const long double r = (long double)at->x[row + input * at->ldx] - at->z[input * at->ldz];
@@ -38,4 +46,4 @@ static long double formula(const oat_leaf_at *at, size_t row) {
   return expl(-2 * wave * wave);
 }
 
-const oat_leaf_table oat_leaf_table_periodic = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint};
+const oat_leaf_table oat_leaf_table_periodic = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint, .in_x = in_x};

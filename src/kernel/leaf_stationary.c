@@ -70,6 +70,17 @@ static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const doub
   }
 }
 
+static void in_x(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, double *dx) {
+  double *h = desk->room[0];
+  (void)k;
+  oat_product(at->n, 2, g, desk->kept[0], h);
+  for (size_t j = 0; j < at->leaf->inputs; j++) {
+    const size_t input = at->leaf->input[j];
+    oat_add_differences(at->n, at->weight[lengthscales_of(at) + j], h, at->x + input * at->ldx, at->z[input * at->ldz],
+                        dx + input * at->ldx);
+  }
+}
+
 static long double formula(const oat_leaf_at *at, size_t row) {
   long double s = 0;
   for (size_t j = 0; j < at->leaf->inputs; j++) {
@@ -82,7 +93,7 @@ static long double formula(const oat_leaf_at *at, size_t row) {
 
 #define STATIONARY(name, of, is_smooth)          \
   const oat_leaf_table oat_leaf_table_##name = { \
-      .smooth = is_smooth, .formula = formula, .values = values, .adjoint = adjoint, .profile = &oat_profile_##of}
+      .smooth = is_smooth, .formula = formula, .values = values, .adjoint = adjoint, .in_x = in_x, .profile = &oat_profile_##of}
 
 STATIONARY(se, se, true);
 STATIONARY(matern12, exponential, false);

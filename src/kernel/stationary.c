@@ -277,6 +277,43 @@ void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_point
   }
 }
 
+/* ---- derivatives in x ------------------------------------------------------------------------------------------------- */
+
+/* Column c of a side: h_i = g_ic slope_i */
+static void weigh(const oat_kernel_side *side, size_t c, size_t n, const double *slope, double *h) {
+  const double *g = side->g + c * side->step;
+  if (side->row_step == 0) {
+    oat_scaled_copy(n, *g, slope, h);
+  } else {
+    oat_product(n, 1, g, slope, h);
+  }
+}
+
+/* d k(x, z) / d x_j = 2 sigma^2 phi'(s) (x_j - z_j) / l_j^2 */
+void oat_kernel_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, const double *slope, size_t ld, oat_kernel_sides sides,
+                           double *work) {
+  if (oat_covariance_is_tree(cov)) {
+    oat_tree_cross_in_x(cov, x, z, sides, work);
+    return;
+  }
+  double *weight = work, *h = work + cov->d;
+  const oat_axes axes = axes_of(cov, x, z, weight);
+  for (size_t c = 0; c < z.n; c++) {
+    for (size_t s = 0; s < sides.count; s++) {
+      weigh(&sides.side[s], c, x.n, slope + c * ld, h);
+      for (size_t j = 0; j < cov->d; j++) {
+        oat_add_differences(x.n, 2 * weight[axes.single ? 0 : j], h, x.a + j * x.ld, z.a[c + j * z.ld], sides.side[s].dx + j * x.ld);
+      }
+    }
+  }
+}
+
+void oat_kernel_diagonal_in_x(const oat_covariance *cov, oat_points x, double *dx, double *work) {
+  if (oat_covariance_is_tree(cov)) {
+    oat_tree_diagonal_in_x(cov, x, dx, work);
+  }
+}
+
 /* ---- pairs of a few points --------------------------------------------------------------------------------------------- */
 
 /* The points around the last one, in units of the lengthscales. They are neighbours, so that few digits are lost: the error of a

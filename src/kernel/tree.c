@@ -205,13 +205,18 @@ static oat_points part_of(oat_points x, size_t first, size_t most) {
 
 /* ---- between points ------------------------------------------------------------------------------------------------- */
 
+static size_t unwanted_count(const oat_expression *e) { return OAT_LENGTHSCALE + e->parameters; }
+
 size_t oat_tree_work(const oat_expression *e) {
   size_t inputs = 1;
   for (size_t i = 0; i < e->leaves; i++) {
     inputs = e->leaf[i].inputs > inputs ? e->leaf[i].inputs : inputs;
   }
-  return ROWS * arrays_of(e->nodes, e->leaves) + 2 * inputs + e->parameters;
+  return ROWS * arrays_of(e->nodes, e->leaves) + 2 * inputs + e->parameters + unwanted_count(e);
 }
+
+/* At the end of the scratch: where derivatives in the parameters go that nobody asks for. */
+static double *unwanted_of(const oat_expression *e, double *work) { return work + oat_tree_work(e) - unwanted_count(e); }
 
 static desk desk_over(const oat_covariance *cov, oat_points z, double *work) {
   const oat_expression *e = cov->expression;
@@ -248,6 +253,48 @@ void oat_tree_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points 
       d.z = z.a + c;
       find_values(&d, true, d.value[d.e->nodes - 1]);
       go_back(&d, g + first + c * ld, &part);
+    }
+  }
+}
+
+/* Adds the derivatives of sum g k in the points x, which each have their own. */
+static void go_back_in_x(const desk *d, const double *g, double *dx) {
+  const double *bar[OAT_MOST_NODES];
+  bar[d->e->nodes - 1] = g;
+  for (size_t i = d->e->nodes; i-- > 0;) {
+    const oat_node *node = &d->e->node[i];
+    if (node->kind != OAT_NODE_LEAF) {
+      divide(node, scale_of(d->cov, node), d, bar[i], bar);
+      continue;
+    }
+    const oat_leaf_at at = leaf_at(d, node);
+    const oat_leaf_desk own = leaf_desk(d, node->leaf, true);
+    if (tables[at.leaf->kind]->in_x != NULL) {
+      tables[at.leaf->kind]->in_x(&at, &own, bar[i], d->value[i], dx);
+    }
+  }
+}
+
+/* g of n rows from the first on, and one z; or `room` filled with it. */
+static const double *side_at(const oat_kernel_side *side, size_t first, size_t n, size_t c, double *room) {
+  const double *g = side->g + first * side->row_step + c * side->step;
+  for (size_t i = 0; side->row_step == 0 && i < n; i++) {
+    room[i] = *g;
+  }
+  return side->row_step == 0 ? room : g;
+}
+
+void oat_tree_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, oat_kernel_sides sides, double *work) {
+  desk d = desk_over(cov, z, work);
+  double *room = work + oat_tree_work(cov->expression);
+  for (size_t first = 0; first < x.n; first += ROWS) {
+    d.x = part_of(x, first, ROWS);
+    for (size_t c = 0; c < z.n; c++) {
+      d.z = z.a + c;
+      find_values(&d, true, d.value[d.e->nodes - 1]);
+      for (size_t s = 0; s < sides.count; s++) {
+        go_back_in_x(&d, side_at(&sides.side[s], first, d.x.n, c, room), sides.side[s].dx + first);
+      }
     }
   }
 }
@@ -320,6 +367,14 @@ void oat_tree_diagonal_adjoint(const oat_covariance *cov, oat_points x, const do
     find_values(&d, true, d.value[d.e->nodes - 1]);
     go_back(&d, each.n < x.n ? &all : g + first, &part);
   }
+}
+
+void oat_tree_diagonal_in_x(const oat_covariance *cov, oat_points x, double *dx, double *work) {
+  double *one = work + oat_tree_work(cov->expression);
+  for (size_t i = 0; i < x.n; i++) {
+    one[i] = 1;
+  }
+  oat_tree_diagonal_adjoint(cov, x, one, &(oat_kernel_gradient){unwanted_of(cov->expression, work), dx});
 }
 
 /* ---- distances ------------------------------------------------------------------------------------------------------ */

@@ -13,6 +13,9 @@ void oat_tree_cross(const oat_covariance *cov, oat_points x, oat_points z, doubl
 /* Adds the derivatives in all parameters, the sigmas, too, and in z. */
 void oat_tree_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
                             oat_kernel_gradient *gradient);
+/* Derivatives in x: kernel.h. They need x.n doubles behind oat_tree_work. */
+void oat_tree_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, oat_kernel_sides sides, double *work);
+void oat_tree_diagonal_in_x(const oat_covariance *cov, oat_points x, double *dx, double *work);
 void oat_tree_diagonal(const oat_covariance *cov, oat_points x, double *prior);
 void oat_tree_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient);
 double oat_tree_mean_diagonal(const oat_covariance *cov, oat_points x);

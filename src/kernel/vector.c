@@ -371,6 +371,13 @@ void oat_scaled_copy(size_t n, double a, const double *x, double *y) {
 }
 
 OAT_CLONES
+void oat_add_differences(size_t n, double a, const double *h, const double *x, double z, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] += a * h[i] * (x[i] - z);
+  }
+}
+
+OAT_CLONES
 void oat_add_scaled(size_t n, double a, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) {
     y[i] += a * x[i];

@@ -69,6 +69,8 @@ void oat_add_squares(size_t n, const double *x, double *y);
 void oat_scaled_copy(size_t n, double a, const double *x, double *y);
 /* y_i += a x_i */
 void oat_add_scaled(size_t n, double a, const double *x, double *y);
+/* y_i += a h_i (x_i - z) */
+void oat_add_differences(size_t n, double a, const double *h, const double *x, double z, double *y);
 /* y_i *= w_i */
 void oat_multiply_each(size_t n, const double *w, double *y);
 /* y_i = w_i y_i + a x_i */

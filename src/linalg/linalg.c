@@ -299,3 +299,28 @@ static void run_strips(size_t n, double *a, int threads, void (*strip)(void *sel
 void oat_symmetrise(size_t n, double *a, int threads) { run_strips(n, a, threads, symmetrise_strip); }
 
 void oat_average_halves(size_t n, double *a, int threads) { run_strips(n, a, threads, average_strip); }
+
+void oat_cholesky_update(size_t n, double *l, size_t ld, double *x) {
+  for (size_t j = 0; j < n; j++) {
+    double *column = l + j * ld;
+    const double root = hypot(column[j], x[j]), c = column[j] / root, s = x[j] / root;
+    column[j] = root;
+    for (size_t i = j + 1; i < n; i++) {
+      const double before = column[i];
+      column[i] = c * before + s * x[i];
+      x[i] = c * x[i] - s * before;
+    }
+  }
+}
+
+/* What column i had of the rows below it is theirs again. */
+void oat_cholesky_without(size_t n, double *l, size_t i, double *x) {
+  const size_t m = n - 1;
+  memcpy(x, l + i + 1 + i * n, (m - i) * sizeof *x);
+  for (size_t column = 0; column < m; column++) {
+    const double *from = l + (column < i ? column : column + 1) * n;
+    memmove(l + column * m, from, i * sizeof *l);
+    memmove(l + column * m + i, from + i + 1, (m - i) * sizeof *l);
+  }
+  oat_cholesky_update(m - i, l + i * (m + 1), m, x);
+}

@@ -76,6 +76,11 @@ typedef struct oat_lifted {
 } oat_lifted;
 /* `l` becomes the factor of `a` with the smallest lift that lets it through; `a` stays. */
 oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts, double *l, int threads);
+/* The factor L becomes that of L L^T + x x^T; x is used up. L is a part of a matrix with leading dimension ld. O(2 n^2). */
+void oat_cholesky_update(size_t n, double *l, size_t ld, double *x);
+/* The factor of a matrix becomes, in the first (n - 1)^2 numbers of its place, that of the same without row and column i; x has n numbers of
+ * room. O(n^2 + 2 (n - i)^2). */
+void oat_cholesky_without(size_t n, double *l, size_t i, double *x);
 /* The lower triangle of the inverse of a matrix, from its lower Cholesky factor, which it may take the place of.
  * O(2 n^3 / 3). */
 void oat_cholesky_inverse(size_t n, const double *l, double *inverse, int threads);

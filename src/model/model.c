@@ -256,8 +256,7 @@ done:
   return status;
 }
 
-/* Slopes and parameters, for the user. */
-static void translate(oatgp_model *model) {
+void oat_model_translate(oatgp_model *model) {
   const oat_units units = {model->number[OAT_NUMBER_Y_SCALE], model->d, model->scaling.scale};
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
     model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
@@ -272,7 +271,7 @@ static void translate(oatgp_model *model) {
 }
 
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
-  translate(model);
+  oat_model_translate(model);
   return !model->approx->sparse ? factorise_full(ctx, model) : model->neighbours > 0 ? take_rows(ctx, model) : OATGP_OK;
 }
 

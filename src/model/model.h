@@ -148,6 +148,12 @@ oatgp_status oat_model_allocate_rows(oatgp_context *ctx, oatgp_model *model, siz
 oatgp_status oat_model_keep_rows(oatgp_context *ctx, oatgp_model *model, const oat_rows *rows);
 /* Checks and makes what is derived: slopes and, for the full GP, its factor. The same after a fit and after loading. */
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model);
+/* Slopes and parameters for the user, from its own. */
+void oat_model_translate(oatgp_model *model);
+/* The full GP with room for so many rows: all but its rows, their factor and c is that of the other. */
+oatgp_status oat_model_like(oatgp_context *ctx, const oatgp_model *from, size_t rows, oatgp_model **out);
+/* The same model again, in the time that copying takes. */
+oatgp_status oat_model_copy(oatgp_context *ctx, const oatgp_model *from, oatgp_model **out);
 /* Room for the scaling of d inputs, to be cleared by the caller also after a failure; column is 0, 1, .. */
 oatgp_status oat_model_allocate_scaling(oatgp_context *ctx, oat_scaling *scaling, size_t d);
 /* All but the columns; both have the same d. */

@@ -8,9 +8,17 @@
 oatgp_status oat_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction *out);
 oatgp_status oat_predict_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_prediction_sd *out);
 oatgp_status oat_predict_mean(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean);
+oatgp_status oat_predict_gradient(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                  const oatgp_prediction_gradient *out);
+/* As if the rows `given`, which have a target, were known, too: at the model's parameters and mean. */
+oatgp_status oat_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
+                               const oatgp_prediction_sd *out);
 oatgp_status oat_predict_covariance(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *covariance);
 oatgp_status oat_predict_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
                                  double *samples);
+/* Functions of the posterior; the count is in them. */
+oatgp_status oat_functions_draw(oatgp_context *ctx, const oatgp_model *model, size_t count, uint64_t seed, oatgp_function **out);
+oatgp_status oat_functions_evaluate(oatgp_context *ctx, const oatgp_function *f, const oatgp_data *data, double *values, double *gradient);
 /* The latent f: its mean in the data's unit and its variance in squares of the model's, which no unit takes out of range. */
 oatgp_status oat_predict_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *mean, double *variance);
 /* The variance of the noise of a row, in squares of the model's unit; 0 where the likelihood is not Gaussian. */

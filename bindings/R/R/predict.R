@@ -63,6 +63,23 @@ expected_sd <- function(family, m, s) {
   sqrt(pmax(square - mean^2, 0))
 }
 
+# Derivatives of the function, NA at rows with NA: list(fit, se.fit), matrices with a column for each input.
+gradient_rows <- function(object, frame, threads = NULL, call = NULL) {
+  x <- frame$x
+  inputs <- model_info(object)$inputs
+  slopes <- matrix(NA_real_, nrow(x), length(inputs), dimnames = list(rownames(x), inputs))
+  result <- list(fit = slopes, se.fit = slopes)
+  complete <- which(rowSums(is.na(x)) == 0)
+  if (length(complete) > 0) {
+    settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
+    levels <- if (is.null(frame$levels)) model_levels(object) else frame$levels
+    found <- receive(.Call(C_entry_gradient, object$model, list(x = x[complete, , drop = FALSE], levels = levels), settings), call)
+    result$fit[complete, ] <- found$mean
+    result$se.fit[complete, ] <- found$se.fit
+  }
+  result
+}
+
 # The effects at rows without NA: the summands of the covariance, less their averages over the rows of the fit or, where the model does not hold
 # them, over these.
 effect_rows <- function(object, x, levels = NULL, threads = NULL, call = NULL) {
@@ -93,7 +110,8 @@ predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
 
 predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", "confidence", "prediction"), level = 0.95,
                           cov = FALSE, weights = NULL, noise_variance = NULL, na.action = stats::na.pass, threads = NULL,
-                          type = c("response", "link", "terms", "prob", "class"), offset = NULL, trials = NULL, ...) {
+                          type = c("response", "link", "terms", "prob", "class"), offset = NULL, trials = NULL, gradient = FALSE,
+                          ...) {
   call <- sys.call()
   interval <- match.arg(interval)
   type <- match.arg(type)
@@ -104,7 +122,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     fail("level must be a probability between 0 and 1", call = call)
   }
   likelihood <- model_info(object)$likelihood
-  check_type(likelihood, type, interval, se.fit, cov, call)
+  check_type(likelihood, list(type = type, interval = interval, se.fit = se.fit, cov = cov, gradient = gradient), call)
   if (missing(newdata) || is.null(newdata)) {
     rows <- own_rows(object, call)
     omitted <- object$na.action
@@ -125,7 +143,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
     predict_family(object, rows, type, interval, level, threads, call)
   }
   pad <- function(v) stats::napredict(omitted, v)
-  if (!se.fit && !cov) {
+  if (!se.fit && !cov && !gradient) {
     return(pad(made$fit))
   }
   result <- list(fit = pad(made$fit))
@@ -136,27 +154,42 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   if (cov) {
     result$cov <- pad(t(pad(joint_covariance(object, rows, call))))
   }
+  if (gradient) {
+    slopes <- gradient_rows(object, rows, threads, call)
+    result$gradient <- pad(slopes$fit)
+    result$se.gradient <- pad(slopes$se.fit)
+  }
   result
 }
 
-# What goes with what.
-check_type <- function(likelihood, type, interval, se.fit, cov, call) {
-  if (type == "terms" && (interval != "none" || cov)) {
-    fail("terms have neither interval nor cov: use se.fit", call = call)
+# What goes with what: asked is list(type, interval, se.fit, cov, gradient).
+check_type <- function(likelihood, asked, call) {
+  type <- asked$type
+  intervals <- asked$interval != "none"
+  if (type == "terms" && (intervals || asked$cov || asked$gradient)) {
+    fail("terms have neither interval nor cov nor gradient: use se.fit", call = call)
   }
   if (type %in% c("prob", "class")) {
     has_classes <- is_bernoulli(likelihood) || likelihood == "ordinal" || (type == "prob" && is_binomial(likelihood))
     if (!has_classes) {
       fail(sprintf("type = \"%s\" is for answers that are classes; these are %s", type, likelihood_words[[likelihood]][2]), call = call)
     }
-    if (interval != "none" || cov || se.fit) {
+    if (intervals || asked$cov || asked$se.fit) {
       fail(sprintf("type = \"%s\" has no interval, no se.fit and no cov: type = \"response\" or \"link\" has them", type), call = call)
     }
+    if (asked$gradient) {
+      fail(sprintf("type = \"%s\" has no gradient: type = \"link\" has it", type), call = call)
+    }
   }
-  if (cov && type == "response" && likelihood != "gaussian") {
-    fail("cov is the joint covariance of the function: ask for it with type = \"link\"", call = call)
+  if (type == "response" && likelihood != "gaussian") {
+    if (asked$cov) {
+      fail("cov is the joint covariance of the function: ask for it with type = \"link\"", call = call)
+    }
+    if (asked$gradient) {
+      fail("gradient has the derivatives of the function: ask for them with type = \"link\"", call = call)
+    }
   }
-  if (type == "link" && interval == "prediction") {
+  if (type == "link" && asked$interval == "prediction") {
     fail("a prediction interval is one of answers, not of the link: use type = \"response\"", call = call)
   }
 }

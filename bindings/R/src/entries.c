@@ -78,7 +78,9 @@ SEXP entry_refit(SEXP model, SEXP frame, SEXP settings, SEXP progress) {
 }
 
 static oatgp_status update_work(job *j, SEXP *value) {
-  NEED(copy_model(j, j->argument[0]));
+  const oatgp_model *model = NULL;
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(oatgp_model_copy(j->ctx, model, &j->model));
   NEED(data_from_frame(j, j->argument[1], &j->data));
   NEED(oatgp_update(j->ctx, j->model, j->data));
   return hand_over_model(j, value);
@@ -163,6 +165,30 @@ static oatgp_status answers_work(job *j, SEXP *value) {
 SEXP entry_answers(SEXP model, SEXP frame, SEXP settings, SEXP level) {
   job j = {.argument = {model, frame, settings, level}};
   return run_job(&j, answers_work);
+}
+
+/* A list of two matrices with a column for each input: derivatives of the mean, and of the sd of f. The library has them row after row. */
+static oatgp_status gradient_work(job *j, SEXP *value) {
+  static const char *const names[] = {"mean", "se.fit"};
+  const oatgp_model *model = NULL;
+  oatgp_model_info info;
+  NEED(settings_from_texts(j, j->argument[2]));
+  NEED(model_behind(j, j->argument[0], &model));
+  NEED(data_from_frame(j, j->argument[1], &j->data));
+  oatgp_model_get_info(model, &info);
+  const size_t n = oatgp_data_rows(j->data);
+  SEXP list = *value = PROTECT(named_list(2, names)), room = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * info.d)));
+  double *d_mean = REAL(room), *d_sd = d_mean + n * info.d;
+  const oatgp_status status = oatgp_predict_gradient(j->ctx, model, j->data, &(oatgp_prediction_gradient){NULL, NULL, d_mean, d_sd});
+  SET_VECTOR_ELT(list, 0, real_matrix(n, info.d, d_mean));
+  SET_VECTOR_ELT(list, 1, real_matrix(n, info.d, d_sd));
+  UNPROTECT(1);
+  return status;
+}
+
+SEXP entry_gradient(SEXP model, SEXP frame, SEXP settings) {
+  job j = {.argument = {model, frame, settings}};
+  return run_job(&j, gradient_work);
 }
 
 static int count_effects(const oatgp_model *model) {

@@ -11,6 +11,7 @@ SEXP entry_save(SEXP model, SEXP path);
 SEXP entry_load(SEXP path);
 SEXP entry_predict(SEXP model, SEXP frame, SEXP settings);
 SEXP entry_answers(SEXP model, SEXP frame, SEXP settings, SEXP level);
+SEXP entry_gradient(SEXP model, SEXP frame, SEXP settings);
 SEXP entry_effects(SEXP model, SEXP frame, SEXP over, SEXP settings);
 SEXP entry_covariance(SEXP model, SEXP frame);
 SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed, SEXP answers);

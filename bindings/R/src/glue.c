@@ -261,7 +261,8 @@ static void free_model(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
-oatgp_status copy_model(job *j, SEXP pointer) {
+/* From the bytes of the pointer, for this job: j->model. */
+static oatgp_status read_model(job *j, SEXP pointer) {
   static const unsigned char none[1] = {0};
   SEXP bytes = R_ExternalPtrTag(pointer);
   const bool has_bytes = TYPEOF(bytes) == RAWSXP;
@@ -270,7 +271,7 @@ oatgp_status copy_model(job *j, SEXP pointer) {
 
 oatgp_status model_behind(job *j, SEXP pointer, const oatgp_model **out) {
   if (R_ExternalPtrAddr(pointer) == NULL) {
-    const oatgp_status status = copy_model(j, pointer);
+    const oatgp_status status = read_model(j, pointer);
     if (status != OATGP_OK) {
       return status;
     }

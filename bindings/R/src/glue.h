@@ -69,8 +69,6 @@ oatgp_status settings_from_texts(job *j, SEXP texts);
 
 /* The model behind a pointer, made anew from its bytes where the pointer was read from a file. It belongs to the pointer. */
 oatgp_status model_behind(job *j, SEXP pointer, const oatgp_model **out);
-/* A copy for this job: j->model. */
-oatgp_status copy_model(job *j, SEXP pointer);
 /* A pointer that owns j->model from now on. Left protected in *value. */
 oatgp_status hand_over_model(job *j, SEXP *value);
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._data import Data
 from ._library import Interrupted, OatgpWarning, lib
-from ._model import Model, cv, fit, objective
+from ._model import Functions, Model, cv, fit, objective
 from ._plot import SVG, figures
-from ._results import Answers, Certificate, Effects, Evaluation, HeldOut, Prediction, Scores
+from ._results import Answers, Certificate, Effects, Evaluation, Gradient, HeldOut, Prediction, Scores
 
 if TYPE_CHECKING:
     from ._classifier import OATGPClassifier as OATGPClassifier
@@ -32,6 +32,8 @@ __all__ = [
     "Data",
     "Effects",
     "Evaluation",
+    "Functions",
+    "Gradient",
     "HeldOut",
     "Interrupted",
     "Model",

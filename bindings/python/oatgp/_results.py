@@ -53,6 +53,15 @@ class Answers(NamedTuple):
         return self.latent_sd
 
 
+class Gradient(NamedTuple):
+    """Predictions of the function with their derivatives in the inputs, a row for each row."""
+
+    mean: Array
+    sd_latent: Array  #: of the function
+    d_mean: Array  #: rows x inputs
+    d_sd_latent: Array  #: rows x inputs
+
+
 class Effects(NamedTuple):
     """The summands of the model's covariance, by their names: ``pandas.DataFrame(effects.mean)`` has a column for each.
 

@@ -421,3 +421,19 @@ def test_figures_of_counts(table, pyplot):
         model.plot("reliability", table["x"], table["poisson"], **rows)
     residuals = model.plot("residuals", table["x"][:50], table["poisson"][:50], **some)
     assert residuals.get_ylabel() == "residual / sd" and not residuals.patches
+
+
+def test_derivatives_are_those_of_the_function(table):
+    model = oatgp.fit(table["x"], table["poisson"], likelihood="poisson", exposure=table["time"], **FEW)
+    at = np.linspace(-2, 2, 7)[:, None]
+    found = model.predict_gradient(at)
+    above, below = model.predict(at + 1e-5, latent=True), model.predict(at - 1e-5, latent=True)
+    assert np.allclose(found.d_mean[:, 0], (above.mean - below.mean) / 2e-5, atol=1e-6)
+    assert np.allclose(found.d_sd_latent[:, 0], (above.sd_latent - below.sd_latent) / 2e-5, atol=1e-6)
+
+
+def test_rows_in_thought_need_gaussian_answers(table):
+    model = oatgp.fit(table["x"], table["bernoulli"], **CLASSES)
+    for latent in (False, True):
+        with pytest.raises(ValueError, match="likelihood bernoulli-logit cannot be predicted from as if"):
+            model.predict([[0.5]], given=([[0.0]], [1.0]), latent=latent)

@@ -164,6 +164,10 @@ oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse,
 oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out);
 oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                  const oat_row_predictions *out);
+oatgp_status oat_cpu_prediction_slopes(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                       const oat_row_predictions *at, const oat_row_slopes *out);
+oatgp_status oat_cpu_point_slopes_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
+                                            const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out);
 oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
                                       const oat_rows *points, const oat_row_predictions *out);
 oat_near_trouble oat_cpu_near_trouble(const oat_device *device);
@@ -182,6 +186,9 @@ oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, co
 oatgp_status oat_cpu_exact_sites_look(oat_device *device, oat_site_look *look);
 oatgp_status oat_cpu_sites_move(oat_device *device, double step, bool accept);
 oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot);
+oatgp_status oat_cpu_factor_more(oat_device *device, const oat_covariance *cov, const double *diagonal, oat_grown_factor *out);
+oatgp_status oat_cpu_joint_with(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual,
+                                const oat_rows *points, double *covariance);
 oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_exact_rows *out);
 oatgp_status oat_cpu_system_open(oat_device *device, oat_system *system, oat_iterate *out);
 oatgp_status oat_cpu_system_product(oat_device *device, double turn, double *curvature);

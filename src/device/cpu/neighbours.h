@@ -70,8 +70,17 @@ void oat_near_take_v(const oat_near_job *j, const oat_seat *s);
 double oat_near_factorise(const oat_near_job *j, const oat_seat *s);
 /* Before a pass through all rows or points. */
 void oat_near_forget_trouble(oat_cpu *cpu);
-/* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then. */
+/* b and w of a point; returns D. A C without a factor is passed over: the point has no neighbours then, and C^-1 is 0 from there on. */
 double oat_near_predict(const oat_near_job *j, const oat_seat *s, double *b, double *w);
+/* A loop over points that are no rows, OAT_NEAR_POINTS of them an item, after their neighbours are in the list (points x most). */
+typedef struct oat_near_pass {
+  const oat_rows *points;
+  uint32_t *list;
+  void (*item)(void *self, size_t lane, size_t item);
+  void *self;
+} oat_near_pass;
+
+oatgp_status oat_near_pass_over(oat_near_job *rows, const double *lb, const oat_near_pass *pass);
 /* What predictions of points are made of: their neighbours among the rows (points x most), b and w (points x K), row after
  * row. */
 typedef struct oat_point_weights {

@@ -98,29 +98,33 @@ done:
   return status;
 }
 
-/* The neighbours of all points into the list, and then the job itself. */
-static oatgp_status run_points(oat_cpu *cpu, const double *lb, points_job *p, uint32_t *list) {
-  const oat_row_block all = oat_rows_block(p->points, p->points->n, 0);
+oatgp_status oat_near_pass_over(oat_near_job *rows, const double *lb, const oat_near_pass *pass) {
+  oat_cpu *cpu = rows->cpu;
+  const oat_row_block all = oat_rows_block(pass->points, pass->points->n, 0);
   oatgp_status status = OATGP_OK;
-  oat_cpu_take_factors(cpu, p->rows.sparse, lb);
-  TRY(prepare_rows(cpu, p->rows.sparse));
-  TRY(oat_near_of(cpu->near.search, all.x, NULL, cpu->near.most, list));
-  p->list = list;
+  oat_cpu_take_factors(cpu, rows->sparse, lb);
+  TRY(prepare_rows(cpu, rows->sparse));
+  TRY(oat_near_of(cpu->near.search, all.x, NULL, cpu->near.most, pass->list));
   oat_near_forget_trouble(cpu);
-  oat_loop loop = oat_near_loop(&p->rows, "prediction", predict_points);
-  loop.self = p;
-  loop.items = oat_rows_blocks(p->points, OAT_NEAR_POINTS);
-  loop.rows = p->points->n;
-  loop.flops *= (double)p->points->n / (double)cpu->rows->n;
+  oat_loop loop = oat_near_loop(rows, "prediction", pass->item);
+  loop.self = pass->self;
+  loop.items = oat_rows_blocks(pass->points, OAT_NEAR_POINTS);
+  loop.rows = pass->points->n;
+  loop.flops *= (double)pass->points->n / (double)cpu->rows->n;
   oat_loop_run(&loop);
 done:
   return status;
 }
 
+static oatgp_status run_points(const double *lb, points_job *p, uint32_t *list) {
+  p->list = list;
+  return oat_near_pass_over(&p->rows, lb, &(oat_near_pass){p->points, list, predict_points, p});
+}
+
 oatgp_status oat_near_weights(oat_cpu *cpu, const oat_sparse *sparse, const double *lb, const oat_rows *points,
                               const oat_point_weights *out) {
   points_job p = {.rows = oat_near_job_of(cpu, sparse), .points = points, .weights = out};
-  return run_points(cpu, lb, &p, out->list);
+  return run_points(lb, &p, out->list);
 }
 
 oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
@@ -130,7 +134,7 @@ oatgp_status oat_cpu_points_from_rows(oat_device *device, const oat_sparse *spar
   uint32_t *list = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new(cpu->ctx, points->n * cpu->near.most, sizeof *list, &list));
-  TRY(run_points(cpu, lb, &p, list));
+  TRY(run_points(lb, &p, list));
 done:
   free(list);
   return status;

@@ -61,6 +61,28 @@ test_that("counts are predicted by integrals over the function", {
   expect_identical(which(is.na(predict(fit, new))), c("2" = 2L))
 })
 
+test_that("derivatives are those of the link", {
+  data <- answers()
+  grows <- function(fit, new) {
+    found <- predict(fit, new, type = "link", gradient = TRUE, cov = TRUE, se.fit = TRUE)
+    expect_identical(names(found), c("fit", "se.fit", "cov", "gradient", "se.gradient"))
+    up <- predict(fit, transform(new, x = x + 1e-5), type = "link", se.fit = TRUE)
+    down <- predict(fit, transform(new, x = x - 1e-5), type = "link", se.fit = TRUE)
+    expect_equal(found$gradient[, "x"], (up$fit - down$fit) / 2e-5, tolerance = 1e-5)
+    expect_equal(found$se.gradient[, "x"], (up$se.fit - down$se.fit) / 2e-5, tolerance = 1e-4)
+  }
+  counts <- fit_answers(count ~ x + offset(log(time)), family = poisson())
+  trials <- fit_answers(cbind(good, trials - good) ~ x, family = binomial())
+  yes <- fit_answers(yes ~ x, family = binomial())
+  grows(counts, data[1:5, ])
+  grows(trials, data[1:5, ])
+  expect_error(predict(counts, data[1:5, ], gradient = TRUE), "ask for them with type = \"link\"", fixed = TRUE, class = "oatgp_argument")
+  for (type in c("prob", "class")) {
+    expect_error(predict(yes, data[1:5, ], type = type, gradient = TRUE), "has no gradient: type = \"link\"", fixed = TRUE,
+                 class = "oatgp_argument")
+  }
+})
+
 test_that("residuals and the deviance are those of glm() at the fitted values", {
   data <- answers()
   like_glm <- function(fit, y, weights = 1) {

@@ -315,8 +315,7 @@ test_that("whatever is long ends with what there is", {
 test_that("sentences of the library have R's arguments", {
   expect_identical(oatgp:::in_r("raise --max-knots or give --no-guard, not --output"), "raise max_knots or give guard = FALSE, not --output")
   expect_identical(oatgp:::in_r("nothing -- at all"), "nothing -- at all")
-  full <- oatgp(medv ~ lstat, boston[1:50, ], approx = "full", max_iter = 1)
-  expect_error(update(full, newdata = boston[51:60, ]), "(refit = TRUE)", fixed = TRUE, class = "oatgp_data")
+  expect_identical(oatgp:::in_r("fit it again (--refit --data OLD)"), "fit it again (refit = TRUE)")
   set.seed(1)
   expect_warning(oatgp(matrix(runif(120), 60), rnorm(60)), "(guard = FALSE fits all the same)", fixed = TRUE, class = "oatgp_warning")
 })
@@ -385,4 +384,12 @@ test_that("settings are the library's table", {
   expect_identical(table$default[table$name == "jitter"], "auto")
   expect_true("tol" %in% oatgp_settings("certify")$name)
   expect_error(oatgp_settings("dance"), "none of", class = "oatgp_argument")
+})
+
+test_that("the full GP grows", {
+  full <- oatgp(medv ~ lstat + rm, boston[1:50, ], approx = "full", max_iter = 3)
+  more <- update(full, newdata = boston[51:60, ])
+  whole <- update(full, newdata = boston[51:60, ], refit = TRUE, max_iter = 0)
+  expect_identical(c(nobs(full), nobs(more)), c(50L, 60L))
+  expect_equal(predict(more, boston, se.fit = TRUE), predict(whole, boston, se.fit = TRUE), tolerance = 1e-9)
 })

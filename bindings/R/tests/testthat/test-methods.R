@@ -278,3 +278,23 @@ test_that("tidy methods", {
   expect_identical(names(generics::augment(fit, newdata = boston[1:2, ])), c(names(boston), ".fitted", ".se.fit"))
   expect_error(generics::augment(fit, boston[1:3, ]), "data has 3 rows", class = "oatgp_data")
 })
+
+test_that("derivatives are those of the predictions", {
+  fit <- quick()
+  at <- boston[1:5, ]
+  found <- predict(fit, at, gradient = TRUE)
+  expect_identical(unname(found$fit), unname(predict(fit, at)))
+  expect_identical(colnames(found$gradient), oatgp:::model_info(fit)$inputs)
+  for (input in colnames(found$gradient)) {
+    above <- below <- at
+    above[[input]] <- at[[input]] + 1e-5
+    below[[input]] <- at[[input]] - 1e-5
+    up <- predict(fit, above, se.fit = TRUE)
+    down <- predict(fit, below, se.fit = TRUE)
+    expect_equal(unname(found$gradient[, input]), unname(up$fit - down$fit) / 2e-5, tolerance = 1e-5)
+    expect_equal(unname(found$se.gradient[, input]), unname(up$se.fit - down$se.fit) / 2e-5, tolerance = 1e-4)
+  }
+  at$rm[2] <- NA
+  expect_true(all(is.na(predict(fit, at, gradient = TRUE)$gradient[2, ])))
+  expect_error(predict(fit, at, type = "terms", gradient = TRUE), "nor gradient", class = "oatgp_argument")
+})
