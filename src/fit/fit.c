@@ -10,7 +10,7 @@
 #include "util/clock.h"
 
 #define MODEL_SITE_TOL 1e-10 /* of sites in the model: as near as rounding allows, about */
-#define LOO_LOSS 0.02 /* nats a row that leave-one-out may be worse than a constant's without a word */
+#define LOO_LOSS 0.02        /* nats a row that leave-one-out may be worse than a constant's without a word */
 
 /* ---- making and freeing ------------------------------------------------------------------------------------------- */
 
