@@ -111,13 +111,29 @@ done:
   return status;
 }
 
+/* "deaths / years" where answers have sizes. */
+static oatgp_status label_answers(const oat_facts *f, oat_panel *out) {
+  const char *const name = *f->info.exposure != '\0' ? f->info.exposure : f->info.trials;
+  oat_string text = {.ctx = f->ctx};
+  oatgp_status status;
+  oat_string_add(&text, oat_facts_two_classes(f) ? f->expected : f->full_target);
+  if (*oat_tell_size(f) != '\0') {
+    oat_string_print(&text, " / %s", *name != '\0' ? name : f->model->likelihood->has_trials ? "trials" : "exposure");
+  }
+  TRY(text.status);
+  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = text.text}));
+done:
+  oat_string_free(&text);
+  return status;
+}
+
 static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   curve *c = NULL;
   oatgp_status status;
   TRY(oat_new(f->ctx, 1, sizeof *c, &c));
   TRY(predict_curve(f, c));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[0]}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = oat_facts_two_classes(f) ? f->expected : f->full_target}));
+  TRY(label_answers(f, out));
   TRY(draw_bands(f, c, out));
   if (f->data != NULL && f->data->y != NULL) {
     TRY(draw_answers(f, out));
@@ -230,12 +246,17 @@ static void tell_curve(const oat_facts *f, oat_string *out) {
   if (f->link == NULL) {
     oat_string_add(out, "The mean of the fit, where the function itself lies with 95 % probability, and where 95 % of new rows would.");
   } else if (oat_facts_two_classes(f)) {
-    oat_string_print(out, "The probability of %s, and where it lies with 95 %% probability. Rows are at 1 (%s) and at 0 (%s).",
-                     f->classes[1], f->classes[1], f->classes[0]);
+    oat_string_print(out,
+                     "The probability of class %s, and where it lies with 95 %% probability. Rows of it are at 1, those of class %s at 0.",
+                     f->classes[1], f->classes[0]);
   } else {
-    oat_string_print(out, "The expected %s%s, and what it is where f, %s, is at the ends of its 95 %% interval%s.", f->target,
-                     oat_tell_size(f), f->link,
-                     has_row_band(f) ? "; the wide band holds at least 95 % of new rows" : ". Rows are over their size");
+    oat_string_print(out, "The expected %s%s, and what it is where f, %s, is at the ends of its 95 %% interval", f->target,
+                     oat_tell_size(f), f->link);
+    if (has_row_band(f)) {
+      oat_string_add(out, "; the wide band holds at least 95 % of new rows.");
+    } else {
+      oat_string_print(out, ". Rows are divided by their %s.", f->model->likelihood->has_trials ? "trials" : "exposure");
+    }
   }
 }
 
