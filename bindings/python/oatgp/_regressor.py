@@ -58,7 +58,7 @@ _MOST_KNOTS = 1000
 
 
 def _keeping_to_knots(settings: Dict[str, Any]) -> Dict[str, Any]:
-    """For a model that takes in rows, which the exact GP cannot."""
+    """For a model that takes in rows at a constant cost, which the exact GP cannot."""
     automatic = settings["select"] in (None, "auto") and all(settings[name] is None for name in ("knots", "max_knots", "preset"))
     return {**settings, "max_knots": _MOST_KNOTS} if automatic and settings["approx"] != "full" else settings
 

@@ -103,12 +103,11 @@ def test_partial_fit_adds_rows(waves):
 
 @pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")  # few knots
 def test_partial_fit_keeps_to_knots(waves):
-    """The exact GP, which a fit to few rows may end as, would take in no further rows. What else is said of knots stays as it is."""
+    """The exact GP, which a fit to few rows may end as, would grow with every row. What else is said of knots stays as it is."""
     X, y = waves
     exact = OATGPRegressor(tol_row=0).fit(X[:80], y[:80])
     assert (exact.model_.approx, exact.knots_.shape) == ("full", (0, 2))
-    with pytest.raises(ValueError, match=r"or fit a model that keeps to knots \(max_knots K\)"):
-        exact.partial_fit(X[80:], y[80:])
+    assert (exact.partial_fit(X[80:], y[80:]).model_.approx, exact.model_.n) == ("full", 120)
     regressor = OATGPRegressor(tol_row=0).partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:])
     assert (regressor.model_.approx, regressor.model_.n) == ("vfe", 120)
     for said in ({"max_knots": 7}, {"knots": 7}, {"preset": "paper", "max_iter": 5}, {"select": "variance"}, {"approx": "full"}):
