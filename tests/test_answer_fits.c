@@ -17,6 +17,9 @@ static const example examples[] = {
     {"gamma", {3}},           {"student-t", {0.2, 3}},   {"beta", {9}},           {"ordinal", {0.8, 1.1}},
 };
 
+/* Every so many of the examples; valgrind has little time. */
+static size_t every(size_t step) { return under_valgrind() ? LENGTH(examples) : step; }
+
 static oatgp_data *example_data(scratch *s, const example *e, size_t n, uint64_t seed) {
   const oat_response response = {oat_likelihood_find(e->likelihood), e->own, LEVELS};
   double *x = calloc(2 * n, sizeof *x), *y = calloc(2 * n, sizeof *y), *trials = y + n;
@@ -41,7 +44,7 @@ static oatgp_data *example_data(scratch *s, const example *e, size_t n, uint64_t
 /* The parameters that answers were drawn with, about; and rows left out are predicted better than by a constant, or there is a warning. */
 static void finds_parameters(void **state) {
   scratch *s = *state;
-  for (size_t i = 0; i < LENGTH(examples); i++) {
+  for (size_t i = 0; i < LENGTH(examples); i += every(1)) {
     oatgp_data *data = example_data(s, &examples[i], ROWS, 3 + i);
     oatgp_model *model = must_fit(s, data, NULL);
     const oatgp_model_info info = info_of(model);
@@ -83,7 +86,7 @@ static void never_falls(void **state) {
   scratch *s = *state;
   const char *const ways[] = {"oat-gain", "oat-rs", "oat-bo"};
   size_t kept = 0;
-  for (size_t i = 0; i < LENGTH(examples); i += 3) {
+  for (size_t i = 0; i < LENGTH(examples); i += every(3)) {
     for (size_t w = 0; w < LENGTH(ways); w++) {
       climb c = {.objective = -HUGE_VAL};
       oatgp_data *data = example_data(s, &examples[i], 80, 7 + i);
@@ -150,7 +153,7 @@ static void expect_same_fit(scratch *s, const oatgp_data *data, const oatgp_mode
 static void resumes(void **state) {
   scratch *s = *state;
   const char *const ways[] = {"auto", "oat-gain"};
-  for (size_t i = 0; i < LENGTH(examples); i += 4) {
+  for (size_t i = 0; i < LENGTH(examples); i += every(4)) {
     for (size_t w = 0; w < LENGTH(ways); w++) {
       oatgp_data *data = example_data(s, &examples[i], 130, 11 + i);
       oatgp_model *whole = NULL, *part = NULL, *resumed = NULL;
@@ -180,7 +183,7 @@ static void resumes(void **state) {
 
 static void same_bits_for_any_threads(void **state) {
   scratch *s = *state;
-  for (size_t i = 0; i < LENGTH(examples); i += 2) {
+  for (size_t i = 0; i < LENGTH(examples); i += every(2)) {
     oatgp_data *data = example_data(s, &examples[i], 700, 17 + i);
     s->settings.knots = "12";
     s->settings.max_iter = 4;
@@ -223,7 +226,7 @@ static double hard_answer(const example *e, int kind, double x, double u) {
 static void hard_answers(void **state) {
   scratch *s = *state;
   const size_t n = 50;
-  for (size_t i = 0; i < LENGTH(examples); i++) {
+  for (size_t i = 0; i < LENGTH(examples); i += every(1)) {
     for (int kind = 0; kind < 3; kind++) {
       oatgp_data *data = example_data(s, &examples[i], n, 23 + i);
       double x[100], y[50], trials[50];

@@ -215,7 +215,7 @@ static void gradients(void **state) {
   oatgp_context *ctx = oatgp_context_create();
   const char *const kernels[] = {"se-ard", "matern52", "rq"};
   for (size_t i = 0; i < OAT_LIKELIHOODS; i++) {
-    for (size_t p = 0; p < 3; p++) {
+    for (size_t p = 0; p < (under_valgrind() ? 1 : 3); p++) {
       answers a;
       random_rows(&a, oat_likelihood_at(i), kernels[p], p == 2 ? 1 + INPUTS : p, 11 + i);
       check_differences(ctx, &a, "vfe");
@@ -335,7 +335,7 @@ static void awkward_rows(answers *a, const oat_likelihood *likelihood, int kind,
 static void awkward_problems(void **state) {
   (void)state;
   oatgp_context *ctx = oatgp_context_create();
-  const int seeds = getenv("OATGP_TEST_VALGRIND") != NULL ? 2 : 40;
+  const int seeds = under_valgrind() ? 2 : 40;
   size_t rounds = 0, most = 0, problems = 0;
   for (size_t i = 0; i < OAT_LIKELIHOODS; i++) {
     for (int kind = 0; kind < 3; kind++) {
