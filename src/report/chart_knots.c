@@ -268,7 +268,9 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
     }
   } else if (f->d == 2) {
     oat_string_add(out, "The darker, the less is known of the function");
-    oat_string_print(out, f->link != NULL ? " f, %s" : "", f->link);
+    if (f->link != NULL) {
+      oat_string_print(out, " f, %s", f->link);
+    }
     oat_string_add(out, ": its standard deviation over the range of the inputs.");
     if (f->info.knots > 0) {
       oat_string_print(out, " The crosses are the %zu knots.", f->info.knots);
