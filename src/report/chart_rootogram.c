@@ -196,12 +196,16 @@ static void tell_bars(const bars *b, oat_string *out) {
                    outside, b->bins, outside == 1 ? "does not end" : "do not end");
   oat_string_print(out, " %s of %zu rows have %s", oat_value(b->observed[0], 6).text, b->rows,
                    b->f->n_classes > 0 ? b->f->classes[0] : "0");
-  oat_string_print(out, b->width > 1 ? " to %s" : "", oat_value(b->width - 1, 17).text);
+  if (b->width > 1) {
+    oat_string_print(out, " to %s", oat_value(b->width - 1, 17).text);
+  }
   oat_string_print(out, ", where %s were expected.", oat_number(b->expected[0], 3).text);
   if (b->above > 0) {
     oat_string_print(out, " Not shown: %zu row%s with larger numbers.", b->above, oat_plural(b->above));
   }
-  oat_string_print(out, b->rows < b->f->data->n ? " These are %zu random rows of %zu." : "", b->rows, b->f->data->n);
+  if (b->rows < b->f->data->n) {
+    oat_string_print(out, " These are %zu random rows of %zu.", b->rows, b->f->data->n);
+  }
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
