@@ -17,10 +17,12 @@ static const example examples[] = {
     {"gamma", {3}},           {"student-t", {0.2, 3}},   {"beta", {9}},           {"ordinal", {0.8, 1.1}},
 };
 
-/* Every so many of the examples; valgrind has little time. */
+/* valgrind has little time: every so many of the examples, and how many rows of so many. */
 static size_t every(size_t step) { return under_valgrind() ? LENGTH(examples) : step; }
+static size_t rows_of(size_t n) { return under_valgrind() && n > 40 ? 40 : n; }
 
-static oatgp_data *example_data(scratch *s, const example *e, size_t n, uint64_t seed) {
+static oatgp_data *example_data(scratch *s, const example *e, size_t most, uint64_t seed) {
+  const size_t n = rows_of(most);
   const oat_response response = {oat_likelihood_find(e->likelihood), e->own, LEVELS};
   double *x = calloc(2 * n, sizeof *x), *y = calloc(2 * n, sizeof *y), *trials = y + n;
   oat_rng rng;
