@@ -181,6 +181,7 @@ static void expectations(void **state) {
 /* s = 0: f is known. */
 static void expectation_of_a_point(void **state) {
   (void)state;
+  need_long_double();
   for (size_t i = 0; i < LENGTH(examples); i++) {
     const example *e = &examples[i];
     const oat_response response = response_of(e);
