@@ -75,7 +75,7 @@ static oatgp_status look_for_outliers(oatgp_context *ctx, const oat_setup *setup
   oat_scratch memory = {.ctx = ctx};
   look_out l = {n, oat_take(&memory, columns, sizeof *l.column), oat_take_doubles(&memory, n, workers)};
   oatgp_status status = memory.status;
-  const bool gaussian = strcmp(setup->settings->likelihood, "gaussian") == 0;
+  const bool gaussian = setup->likelihood == NULL;
   char what[300];
   TRY(status);
   for (size_t c = 0; c < columns; c++) {
@@ -155,7 +155,7 @@ static void look_for_classes(oatgp_context *ctx, const oatgp_data *data) {
 
 oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
   const oatgp_data *data = setup->data;
-  const bool gaussian = strcmp(setup->settings->likelihood, "gaussian") == 0;
+  const bool gaussian = setup->likelihood == NULL;
   const size_t n = data->n < MOST_ROWS ? data->n : MOST_ROWS;
   if (is_constant(data->y, data->n)) {
     oat_say(ctx, OATGP_WARNING, "the target is %g in all %zu rows: there is nothing to learn but that", data->y[0], data->n);
@@ -174,9 +174,6 @@ oatgp_status oat_advise(oatgp_context *ctx, const oat_setup *setup) {
     look_for_classes(ctx, data);
   }
   look_at_levels(ctx, setup);
-  if (setup->likelihood != NULL) { /* whose answers may well be far from each other, and differ where the inputs do not */
-    return OATGP_OK;
-  }
   PASS_ON(look_for_outliers(ctx, setup, n));
-  return gaussian ? look_for_repeats(ctx, setup, n) : OATGP_OK;
+  return gaussian ? look_for_repeats(ctx, setup, n) : OATGP_OK; /* other answers may differ where the inputs do not */
 }

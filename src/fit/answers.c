@@ -22,10 +22,6 @@ oatgp_status oat_setup_likelihood(oatgp_context *ctx, oat_setup *setup) {
   if (setup->likelihood == NULL) {
     return OATGP_OK;
   }
-  REFUSE_IF(setup->approx->sparse && setup->approx->penalty != OAT_PENALISE_TRACE, ctx, OATGP_ARGUMENT,
-            "likelihood %s has the models vfe and full, and --approx is %s", setup->likelihood->name, setup->approx->name);
-  REFUSE_IF(setup->likelihood->has_trials && setup->data->trials == NULL, ctx, OATGP_ARGUMENT,
-            "likelihood %s needs a column with the number of trials: --trials COL", setup->likelihood->name);
   setup->levels = setup->likelihood->has_levels ? count_levels(setup->data) : 0;
   return oat_check_answers(ctx, setup->likelihood, setup->levels, setup->data);
 }

@@ -78,7 +78,7 @@ static void ask(const job *j, const oat_row_block *b, double *sums) {
   }
 }
 
-/* The mean of an estimated mean's basis is added to f. */
+/* Adds the estimated mean to m. */
 static void add_basis(const job *j, const oat_row_block *b, double *m) {
   for (size_t c = 0; c < j->cpu->rows->p; c++) {
     for (size_t i = 0; i < b->n; i++) {
@@ -121,6 +121,9 @@ static void conclude(const job *j, size_t lanes) {
   oat_site_look *look = j->look;
   double product = 0, square = 0;
   look->value = look->slope = look->change = look->size = 0;
+  if (look->parameters != NULL) {
+    memset(look->parameters, 0, look->count * sizeof *look->parameters);
+  }
   for (size_t lane = 0; lane < lanes; lane++) {
     const double *sums = j->sums + lane * SUMS;
     look->value += sums[VALUE];
@@ -141,9 +144,6 @@ oatgp_status oat_cpu_sites_look(oat_device *device, const oat_sparse *sparse, co
   job j = {.cpu = cpu, .sparse = sparse, .c = q->c, .coefficient = q->coefficient, .look = look};
   oat_cpu_take_factor(cpu, sparse);
   cpu->b = oat_triangle_make(q->lb, sparse->k, cpu->room + oat_triangle_room(sparse->k), cpu->config.where.threads);
-  for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
-    look->parameters[i] = 0;
-  }
   oat_cpu_run(cpu, "value", look_at_block, &j);
   conclude(&j, cpu->lanes);
   return OATGP_OK;
@@ -172,9 +172,6 @@ oatgp_status oat_cpu_exact_sites_look(oat_device *device, oat_site_look *look) {
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .look = look};
   oat_cpu_invert(cpu);
-  for (size_t i = 0; look->parameters != NULL && i < look->count; i++) {
-    look->parameters[i] = 0;
-  }
   oat_cpu_run(cpu, NULL, look_at_exact, &j);
   conclude(&j, cpu->lanes);
   return OATGP_OK;
@@ -202,8 +199,8 @@ typedef struct moving {
 
 /* r and noise_scale of a row from the natural parameters of its site. */
 static void put_site(const oat_rows *rows, size_t i, double weighted, double precision) {
-  rows->owned[rows->r - rows->owned + (ptrdiff_t)i] = weighted / precision;
-  rows->owned[rows->noise_scale - rows->owned + (ptrdiff_t)i] = 1 / precision;
+  oat_writable(rows, rows->r)[i] = weighted / precision;
+  oat_writable(rows, rows->noise_scale)[i] = 1 / precision;
 }
 
 /* A step of more than 1 goes on in the target and in the logarithm of the precision, as sites do that move along the tail of a
