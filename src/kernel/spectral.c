@@ -13,8 +13,7 @@
 
 #include "kernel/leaf.h"
 #include "kernel/vector.h"
-
-#define MANY 1000.0 /* mean of a Poisson number from which on the difference of two is as good as normal */
+#include "util/draw.h"
 
 /* ---- distributions ------------------------------------------------------------------------------------------------ */
 
@@ -27,28 +26,6 @@ static double chi_squared(unsigned degrees, oat_rng *rng) {
   return sum;
 }
 
-/* Of this shape and scale 1 (Marsaglia and Tsang 2000). */
-static double gamma_number(double shape, oat_rng *rng) {
-  if (shape < 1) {
-    return gamma_number(shape + 1, rng) * pow(1 - oat_rng_uniform(rng), 1 / shape);
-  }
-  const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-  for (;;) {
-    const double z = oat_rng_normal(rng), t = 1 + c * z, v = t * t * t;
-    if (t > 0 && log(1 - oat_rng_uniform(rng)) < 0.5 * z * z + d - d * v + d * log(v)) {
-      return d * v;
-    }
-  }
-}
-
-static double poisson(double mean, oat_rng *rng) {
-  double count = -1;
-  for (double sum = 0; sum <= mean; count++) { /* arrivals until the time is over */
-    sum -= log(1 - oat_rng_uniform(rng));
-  }
-  return count;
-}
-
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 /* What z / l is multiplied by, for a stationary kernel. */
@@ -57,12 +34,13 @@ static double spread_of(oat_leaf_kind kind, double shape, oat_rng *rng) {
   if (kind == OAT_LEAF_se) {
     return 1;
   }
-  return kind == OAT_LEAF_rq ? sqrt(gamma_number(shape, rng) / shape) : sqrt(degrees / chi_squared(degrees, rng));
+  return kind == OAT_LEAF_rq ? sqrt(exp(oat_draw_log_gamma(shape, rng)) / shape) : sqrt(degrees / chi_squared(degrees, rng));
 }
 
 static double harmonic(double lengthscale, oat_rng *rng) {
   const double mean = 0.5 / (lengthscale * lengthscale);
-  return mean > MANY ? floor(sqrt(2 * mean) * oat_rng_normal(rng) + 0.5) : poisson(mean, rng) - poisson(mean, rng);
+  const double up = oat_draw_poisson(mean, rng);
+  return up - oat_draw_poisson(mean, rng);
 }
 
 static void add_leaf(const oat_leaf *leaf, const double *parameter, oat_rng *rng, double *w) {

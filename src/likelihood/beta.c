@@ -9,7 +9,7 @@
  * be. The singularities in f are all on Im f = +-pi, and g falls like -|f|. */
 #include <math.h>
 
-#include "likelihood/draw.h"
+#include "util/draw.h"
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 #include "likelihood/threshold.h"

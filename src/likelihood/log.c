@@ -6,7 +6,7 @@
  * everything stays finite, and derivatives stay those of the value. */
 #include <math.h>
 
-#include "likelihood/draw.h"
+#include "util/draw.h"
 #include "likelihood/special.h"
 #include "likelihood/threshold.h"
 

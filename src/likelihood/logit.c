@@ -2,7 +2,7 @@
  * the trials), negative-binomial (x = f - log shape, n = y + shape). */
 #include <math.h>
 
-#include "likelihood/draw.h"
+#include "util/draw.h"
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 #include "likelihood/threshold.h"

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "kernel/vector.h"
-#include "likelihood/draw.h"
+#include "util/draw.h"
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 #include "likelihood/threshold.h"

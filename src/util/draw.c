@@ -1,11 +1,9 @@
-/* Random numbers of the distributions that answers have. Counts take O(log) draws of gamma or beta variates, which
+/* Random numbers of some distributions. Counts take O(log) draws of gamma or beta variates, which
  * are order statistics (J. H. Ahrens and U. Dieter, Computer methods for sampling from gamma, beta, Poisson and
  * binomial distributions, Computing 12, 1974). */
-#include "likelihood/draw.h"
+#include "util/draw.h"
 
 #include <math.h>
-
-#include "likelihood/special.h"
 
 /* G. Marsaglia and W. W. Tsang, A simple method for generating gamma variables, ACM TOMS 26 (2000). */
 double oat_draw_log_gamma(double shape, oat_rng *rng) {
@@ -23,7 +21,7 @@ double oat_draw_log_gamma(double shape, oat_rng *rng) {
 
 double oat_draw_beta(double a, double b, oat_rng *rng) {
   const double x = oat_draw_log_gamma(a, rng);
-  return oat_logistic(x - oat_draw_log_gamma(b, rng));
+  return 1 / (1 + exp(oat_draw_log_gamma(b, rng) - x));
 }
 
 static double draw_few_poisson(double mean, oat_rng *rng) {

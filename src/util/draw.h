@@ -1,4 +1,4 @@
-/* Random numbers of the distributions that answers have. */
+/* Random numbers of some distributions. */
 #ifndef OAT_DRAW_H
 #define OAT_DRAW_H
 
