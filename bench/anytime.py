@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a fit with a time limit is worth: mean NLP on held-out rows for each limit, beside a constant's.
+"""The quality of a fit with a time limit: mean NLP on held-out rows for each limit, compared with a constant.
 
     python3 bench/anytime.py [--command build/oatgp] [--data ../shared/data] [--sets A,B] [--threads 2] [--whole]
 

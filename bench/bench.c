@@ -1,4 +1,4 @@
-/* What the benchmarks share. */
+/* Shared by the benchmarks. */
 #include "bench.h"
 
 #include <stdio.h>

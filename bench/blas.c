@@ -1,8 +1,8 @@
-/* How fast a BLAS is at what an evaluation asks of it, on one thread: GF/s of a product, a symmetric product and a triangular solve of a block
- * of 600 rows, of a Cholesky factor, and of a whole value with its gradient.
+/* The speed of a BLAS at the operations of an evaluation, on one thread: GF/s of a product, a symmetric product and a
+ * triangular solve of a block of 600 rows, of a Cholesky factor, and of a whole value with its gradient.
  *
- * It is linked to the plain interface (libblas, liblapack), so that LD_LIBRARY_PATH says which BLAS is measured; bench/blas.sh does so for
- * several of them in turn. A line has the number of knots, what was done, and the GF/s, the best of the rounds.
+ * It is linked to the plain interface (libblas, liblapack), so that LD_LIBRARY_PATH selects the BLAS; bench/blas.sh
+ * does so for several of them in turn. A line has the number of knots, the operation, and the GF/s of the best round.
  *
  * Usage: blas [--name] [ROUNDS]. --name only says which BLAS it is. */
 #include <math.h>
@@ -17,26 +17,30 @@
 #include "subject.h"
 
 enum { BLOCK = 600, ROWS = 2400, INPUTS = 8, DEFAULT_ROUNDS = 5 };
-#define SHORTEST_TIMING 1e-2 /* seconds; what is faster is repeated within a timing */
+#define SHORTEST_TIMING 1e-2 /* seconds; shorter operations are repeated within a timing */
 
 static const size_t knots[] = {80, 256, 512, 1000};
 
-/* ---- what is measured ------------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------------------------ */
 
 typedef struct material {
   subject s;
   size_t k;
-  double *rows, *product;                           /* BLOCK x k */
-  double *matrix, *factor, *square, *triangle_room; /* k x k: positive definite, its factor, room; and of the triangle */
+  double *rows, *product; /* BLOCK x k */
+  double *matrix, *factor, *square,
+      *triangle_room; /* k x k: positive definite, its factor, room; and of the triangle */
   oat_triangle triangle;
 } material;
 
 static void run_gemm(material *m) {
   const oat_const_view rows = {m->rows, BLOCK, m->k, BLOCK};
-  oat_gemm(1, rows, OAT_PLAIN, oat_const_square(m->matrix, m->k), OAT_PLAIN, 0, (oat_view){m->product, BLOCK, m->k, BLOCK});
+  oat_gemm(1, rows, OAT_PLAIN, oat_const_square(m->matrix, m->k), OAT_PLAIN, 0,
+           (oat_view){m->product, BLOCK, m->k, BLOCK});
 }
 
-static void run_syrk(material *m) { oat_syrk(1, (oat_const_view){m->rows, BLOCK, m->k, BLOCK}, 0, oat_square(m->square, m->k)); }
+static void run_syrk(material *m) {
+  oat_syrk(1, (oat_const_view){m->rows, BLOCK, m->k, BLOCK}, 0, oat_square(m->square, m->k));
+}
 
 static void run_solve(material *m) {
   memcpy(m->product, m->rows, BLOCK * m->k * sizeof *m->rows);
@@ -61,7 +65,7 @@ static const struct {
              {"cholesky", run_cholesky, 0, 0, 1.0 / 3},
              {"value+gradient", run_evaluation, ROWS, 4, 4.3}};
 
-/* ---- the material ----------------------------------------------------------------------------------------------------- */
+/* ---- the material ---------------------------------------------------------------------------------------------- */
 
 static void open_material(material *m, size_t k) {
   const subject_choice choice = {{ROWS, k, INPUTS}, "vfe", "se-ard", 1};
@@ -95,9 +99,9 @@ static void close_material(material *m) {
   subject_close(&m->s);
 }
 
-/* ---- timing ----------------------------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------------------------- */
 
-/* Of the processor: there is one thread, and others may be at work here. */
+/* Processor time, because there is one thread and the machine may have other work. */
 static double seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -1,7 +1,8 @@
-/* The exact GP and the dense linear algebra below it, for several numbers of threads: seconds, GF/s, and how many times as fast as one thread.
+/* The exact GP and the dense linear algebra below it, for several numbers of threads: seconds, GF/s, and how many times
+ * as fast as one thread.
  *
- * Usage: exact [--only N] [--threads T,T..] [--seconds S]. The numbers of threads take turns, for at least three rounds and so many seconds,
- * and the shortest time of each counts. */
+ * Usage: exact [--only N] [--threads T,T..] [--seconds S]. The numbers of threads take turns, for at least three rounds
+ * and so many seconds, and the shortest time of each counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ typedef struct options {
   double seconds; /* for a line of each number of threads */
 } options;
 
-/* ---- what is measured ------------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------------------------ */
 
 typedef struct subject {
   oatgp_context *ctx;
@@ -33,7 +34,7 @@ typedef struct subject {
   oat_setup setup;
   oat_objective *objective[MOST_COUNTS];
   double *theta;                        /* of the gradient */
-  double *matrix, *factor, *work, *one; /* n x n: positive definite, its factor, what a call changes; n */
+  double *matrix, *factor, *work, *one; /* n x n: positive definite, its factor, the argument that a call changes; n */
 } subject;
 
 static void make_data(subject *s) {
@@ -51,6 +52,7 @@ static void make_data(subject *s) {
 
 static void make_objectives(subject *s, const options *o) {
   oatgp_settings_default(&s->settings);
+  s->settings.prior = "none"; /* the evidence alone */
   s->settings.approx = "full";
   s->settings.memory = 8 * (int64_t)(s->n * s->n);
   bench_check(s->ctx, oat_setup_make(s->ctx, s->data, &s->settings, NULL, &s->setup));
@@ -119,9 +121,9 @@ static const what whats[] = {{"value+gradient", NULL, evaluate, 1, 0},
                              {"inverse", take_factor, invert, 2.0 / 3, 0},
                              {"solve", take_ones, solve, 0, 1}};
 
-/* ---- timing ----------------------------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------------------------- */
 
-/* Once before: threads may have to be started that another number did not use. */
+/* Runs once before, because threads may have to be started. */
 static double time_once(subject *s, const what *w, size_t which, int threads) {
   double began = 0;
   s->threads = threads;
@@ -145,8 +147,8 @@ static void measure(subject *s, const what *w, const options *o) {
     }
   }
   for (size_t i = 0; i < o->counts; i++) {
-    printf("%6zu  %-15s %7d %11.3f %8.1f %9.2f\n", s->n, w->name, o->threads[i], 1e3 * shortest[i], 1e-9 * flops / shortest[i],
-           shortest[0] / shortest[i]);
+    printf("%6zu  %-15s %7d %11.3f %8.1f %9.2f\n", s->n, w->name, o->threads[i], 1e3 * shortest[i],
+           1e-9 * flops / shortest[i], shortest[0] / shortest[i]);
   }
   fflush(stdout);
 }
@@ -171,7 +173,7 @@ static void measure_size(size_t n, const options *o) {
   oatgp_context_free(s.ctx);
 }
 
-/* ---- what the caller wants -------------------------------------------------------------------------------------------- */
+/* ---- what the caller wants ------------------------------------------------------------------------------------- */
 
 static bool read_threads(options *o, const char *text) {
   char *end = NULL;

@@ -1,13 +1,15 @@
-/* The library's work against the floor that BLAS sets: gemm + syrk + gemm of the same rows and knots, 5 N K^2 flops, which is what one
- * value with its gradient cannot do without. Every line has both, timed in turn in this process; medians. The floor is the same for
- * whatever is timed, so that a value alone may come below 1, and 1000 gains (4000 N K flops) above it by 800 / K.
+/* The library's work against the floor that BLAS sets: gemm + syrk + gemm of the same rows and knots, 5 N K^2 flops,
+ * which one value with its gradient needs at least. Every line has both, timed in turn in this process; medians. The
+ * floor is the same for everything that is timed, so a value alone may be below 1, and 1000 gains (4000 N K flops)
+ * above it by 800 / K.
  *
  * With M neighbours the floor is the product of M x K and K x M for each row.
  *
  * With several threads each has its share of the rows for the floor. BLAS has one thread inside.
  *
- * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--approx MODEL] [--kernel KERNEL] [--noise NOISE]. A
- * line is printed when it has been measured. Noise: plain; known, where each row has a known variance besides; known-alone, where the gradient goes without tau. */
+ * Usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what WHAT] [--threads T] [--approx MODEL] [--kernel KERNEL]
+ * [--noise NOISE]. A line is printed when it has been measured. Noise: plain; known: each row also has a known
+ * variance; known-alone: the same, and the gradient is without tau. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +20,19 @@
 #include "util/clock.h"
 
 enum { MOST_ROUNDS = 101 };
-#define SHORTEST_TIMING 2e-3 /* seconds; what is faster is repeated within a timing */
+#define SHORTEST_TIMING 2e-3 /* seconds; shorter operations are repeated within a timing */
 
-/* ---- what is measured ------------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------------------------ */
 
 static const shape shapes[] = {{392, 40, 3},     {4784, 80, 4},   {20000, 200, 8},     {20000, 512, 8},
                                {100000, 100, 8}, {5000, 100, 50}, {15000, 200, 18, 30}};
 static const shape shapes_of_all_models[] = {{4784, 80, 4}, {20000, 200, 8}};
 
-/* The first is measured for every shape, in all respects. */
+/* The first is measured completely for every shape. */
 static const struct {
   const char *approx, *kernel;
-} models[] = {{"vfe", "se-ard"}, {"fitc", "se-ard"}, {"dtc", "se-ard"}, {"tvfe", "se-ard"}, {"vfe", "matern52-ard"}, {"vfe", "rq-ard"}};
+} models[] = {{"vfe", "se-ard"},  {"fitc", "se-ard"},      {"dtc", "se-ard"},
+              {"tvfe", "se-ard"}, {"vfe", "matern52-ard"}, {"vfe", "rq-ard"}};
 
 static const int thread_counts[] = {1, 2}; /* of the first model; the others take the first count */
 
@@ -46,12 +49,12 @@ static const what whats[] = {{"value", subject_value, true},
 
 static const char *const noises[] = {"plain", "known", "known-alone"}; /* in the order of subject_noise */
 
-/* ---- what the caller wants -------------------------------------------------------------------------------------------- */
+/* ---- what the caller wants ------------------------------------------------------------------------------------- */
 
 typedef struct options {
   bool json;
   size_t least_rounds;
-  double seconds;     /* that a line takes, if the least number of rounds does not take longer */
+  double seconds;     /* seconds of a line, unless the minimum number of rounds takes longer */
   shape only;         /* n is 0: all */
   const char *what;   /* or NULL */
   const char *approx; /* or NULL: those of the models */
@@ -110,10 +113,10 @@ static bool read_options(options *o, int argc, char **argv) {
   return true;
 }
 
-/* ---- timing ----------------------------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------------------------- */
 
-/* Threads look for more work in a busy loop for a while, and could take each other's processors: waits until they sleep, which is when this
- * process uses no more time. */
+/* Threads wait for more work in a busy loop for a while, and could compete for processors. This waits until they sleep,
+ * which is when the process uses no more processor time. */
 static void let_threads_sleep(void) {
   const struct timespec nap = {0, 5000000};
   clock_t before, used;
@@ -142,7 +145,7 @@ static double run_once(subject *s, timing *t) {
   return seconds / (double)t->repeats;
 }
 
-/* Warms up, and finds how often to repeat what is short. */
+/* Warms up, and determines how often to repeat short operations. */
 static void prepare(subject *s, timing *t) {
   t->repeats = 1;
   run_once(s, t);
@@ -150,19 +153,23 @@ static void prepare(subject *s, timing *t) {
 }
 
 static void print_head(void) {
-  printf("%7s %5s %3s %4s  %-6s %-13s %-12s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel", "noise", "what",
-         "threads", "ms", "floor, ms", "ratio");
+  printf("%7s %5s %3s %4s  %-6s %-13s %-12s %-15s %7s %11s %11s %7s\n", "rows", "knots", "d", "near", "model", "kernel",
+         "noise", "what", "threads", "ms", "floor, ms", "ratio");
 }
 
 static void print_row(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-12s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx,
-         c->kernel, noises[c->noise], name, c->threads, 1e3 * seconds, 1e3 * least, seconds / least);
+  printf("%7zu %5zu %3zu %4zu  %-6s %-13s %-12s %-15s %7d %11.3f %11.3f %7.2f\n", c->shape.n, c->shape.k, c->shape.d,
+         c->shape.m, c->approx, c->kernel, noises[c->noise], name, c->threads, 1e3 * seconds, 1e3 * least,
+         seconds / least);
 }
 
 static void print_json(const subject_choice *c, const char *name, double seconds, double least) {
-  printf("{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"noise\": \"%s\", \"what\": \"%s\", ",
-         c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, noises[c->noise], name);
-  printf("\"threads\": %d, \"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", c->threads, seconds, least, seconds / least);
+  printf(
+      "{\"n\": %zu, \"k\": %zu, \"d\": %zu, \"m\": %zu, \"approx\": \"%s\", \"kernel\": \"%s\", \"noise\": \"%s\", "
+      "\"what\": \"%s\", ",
+      c->shape.n, c->shape.k, c->shape.d, c->shape.m, c->approx, c->kernel, noises[c->noise], name);
+  printf("\"threads\": %d, \"seconds\": %.6g, \"floor_seconds\": %.6g, \"ratio\": %.3f}\n", c->threads, seconds, least,
+         seconds / least);
 }
 
 static void measure(subject *s, const what *w, const options *o) {
@@ -176,11 +183,12 @@ static void measure(subject *s, const what *w, const options *o) {
     ours.seconds[rounds] = run_once(s, &ours);
     rounds++;
   }
-  (o->json ? print_json : print_row)(&s->choice, w->name, bench_median(ours.seconds, rounds), bench_median(floor.seconds, rounds));
+  (o->json ? print_json : print_row)(&s->choice, w->name, bench_median(ours.seconds, rounds),
+                                     bench_median(floor.seconds, rounds));
   fflush(stdout);
 }
 
-/* ---- the grid --------------------------------------------------------------------------------------------------------- */
+/* ---- the grid -------------------------------------------------------------------------------------------------- */
 
 static void measure_model(const subject_choice *choice, bool first, const options *o) {
   subject s;
@@ -205,15 +213,16 @@ static bool has_all_models(shape s) {
 }
 
 static void measure_shape(shape s, const options *o) {
-  for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && o->approx == NULL && has_all_models(s))); i++) {
+  for (size_t i = 0; i < LENGTH(models) && (i == 0 || (o->kernel == NULL && o->approx == NULL && has_all_models(s)));
+       i++) {
     const size_t counts = o->threads > 0 || i > 0 ? 1 : LENGTH(thread_counts);
     for (size_t j = 0; j < counts; j++) {
       const subject_choice choice = {s,
                                      s.m > 0             ? "fitc"
                                      : o->approx != NULL ? o->approx
                                                          : models[i].approx,
-                                     o->kernel != NULL ? o->kernel : models[i].kernel, o->threads > 0 ? o->threads : thread_counts[j],
-                                     o->noise};
+                                     o->kernel != NULL ? o->kernel : models[i].kernel,
+                                     o->threads > 0 ? o->threads : thread_counts[j], o->noise};
       measure_model(&choice, i == 0 && s.m == 0, o);
     }
   }
@@ -223,7 +232,8 @@ int main(int argc, char **argv) {
   options o = {.least_rounds = 5, .seconds = 1};
   if (!read_options(&o, argc, argv)) {
     fprintf(stderr,
-            "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads T] [--approx MODEL] "
+            "usage: floor [--json] [--quick] [--only N,K,D[,M]] [--what value|value+gradient|gains|predict] [--threads "
+            "T] [--approx MODEL] "
             "[--kernel "
             "KERNEL] [--noise plain|known|known-alone]\n");
     return 2;

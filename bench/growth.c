@@ -1,6 +1,6 @@
-/* Knots and neighbours for more and more rows: seconds of the search for neighbours and of a value with its gradient, and how much memory
- * the process had at most. Seconds are those of the processor, of all threads together, which other work on the machine changes least. A
- * line for each number of rows; with rising numbers, the memory is that of each.
+/* Knots and neighbours for more and more rows: seconds of the search for neighbours and of a value with its gradient,
+ * and how much memory the process had at most. Seconds are processor seconds of all threads, because other work on the
+ * machine affects them least. A line for each number of rows; with rising numbers, the memory is that of each.
  *
  * Usage: growth K,D,M,THREADS N... */
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The search for neighbours by the tree, by all distances and by itself: seconds of each, the shortest of some rounds
- * in which they take turns, what it looks like for several sets of points, and how much memory the process had at most.
+/* The search for neighbours by the tree, by all distances and by itself: seconds of each (the shortest of some rounds,
+ * in turn) for several sets of points, and how much memory the process had at most.
  *
  * Usage: near [--only SET,N] [--threads T] [--near M] [--rounds R] [--way tree|all|itself] */
 #include <math.h>
@@ -35,7 +35,7 @@ typedef struct options {
   int threads, way; /* way is -1: all */
 } options;
 
-/* ---- what is measured -------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------------------------ */
 
 static double *points_of(oatgp_context *ctx, const set *s, size_t n) {
   double *x = bench_numbers(ctx, n * s->d);
@@ -103,7 +103,7 @@ static void measure(const set *s, size_t n, const options *o) {
   oatgp_context_free(ctx);
 }
 
-/* ---- what the caller wants --------------------------------------------------------------------------------------- */
+/* ---- what the caller wants ------------------------------------------------------------------------------------- */
 
 static bool read_way(options *o, const char *value) {
   for (size_t w = 0; w < LENGTH(ways); w++) {
@@ -119,12 +119,13 @@ static bool read_options(options *o, int argc, char **argv) {
   for (int i = 1; i < argc; i += 2) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
     char rest;
-    const bool known = strcmp(argv[i], "--only") == 0      ? sscanf(value, "%31[^,],%zu%c", o->set, &o->n, &rest) == 2 && o->n > 0
-                       : strcmp(argv[i], "--threads") == 0 ? sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0
-                       : strcmp(argv[i], "--near") == 0    ? sscanf(value, "%zu%c", &o->m, &rest) == 1
-                       : strcmp(argv[i], "--rounds") == 0  ? sscanf(value, "%zu%c", &o->rounds, &rest) == 1
-                       : strcmp(argv[i], "--way") == 0     ? read_way(o, value)
-                                                           : false;
+    const bool known =
+        strcmp(argv[i], "--only") == 0      ? sscanf(value, "%31[^,],%zu%c", o->set, &o->n, &rest) == 2 && o->n > 0
+        : strcmp(argv[i], "--threads") == 0 ? sscanf(value, "%d%c", &o->threads, &rest) == 1 && o->threads > 0
+        : strcmp(argv[i], "--near") == 0    ? sscanf(value, "%zu%c", &o->m, &rest) == 1
+        : strcmp(argv[i], "--rounds") == 0  ? sscanf(value, "%zu%c", &o->rounds, &rest) == 1
+        : strcmp(argv[i], "--way") == 0     ? read_way(o, value)
+                                            : false;
     if (!known) {
       fprintf(stderr, "near: '%s' is not an option, or its value cannot be taken\n", argv[i]);
       return false;
@@ -140,8 +141,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   oat_set_blas_threads(1);
-  printf("seconds: before each point, and of all without it\n%-16s %8s %8s  %17s  %17s  %17s %8s\n", "points", "n", "open", "by itself",
-         "tree", "all", "MB");
+  printf("seconds: before each point, and of all without it\n%-16s %8s %8s  %17s  %17s  %17s %8s\n", "points", "n",
+         "open", "by itself", "tree", "all", "MB");
   for (size_t i = 0; i < LENGTH(sets); i++) {
     for (size_t j = 0; j < LENGTH(sizes) && o.set[0] == '\0'; j++) {
       measure(&sets[i], sizes[j], &o);

@@ -1,12 +1,13 @@
 /* The optimisers on the objectives they are for: oatgp's L-BFGS and ADADELTA, and libLBFGS where it is installed.
  *
- * Every method gets the same starts, the same vector (oat_mapping) and the same limit on evaluations. What counts is how many
- * evaluations, and how many seconds, it takes to come within some nats of the best value that any method found from any start of
- * the problem. Knots have many local optima, so a method that never comes close may only have ended in another one: the table
- * gives how many starts came how close. libLBFGS knows neither bounds nor rejected evaluations: its points may leave the box, and a
- * rejected point gets a value far below the best one, and no slope.
+ * Every method gets the same starts, the same vector (oat_mapping) and the same limit on evaluations. What counts is
+ * how many evaluations, and how many seconds, it takes to come within some nats of the best value that any method found
+ * from any start of the problem. Knots have many local optima, so a method that never comes close may only have ended
+ * in another one: the table gives how many starts came how close. libLBFGS knows neither bounds nor rejected
+ * evaluations: its points may leave the box, and a rejected point gets a value far below the best one, and no slope.
  *
- * Usage: optimizers DATA [MORE_DATA]. DATA has boston.csv and mcycle.csv; MORE_DATA, if there, airfoil.csv and ccpp.csv. */
+ * Usage: optimizers DATA [MORE_DATA]. DATA has boston.csv and mcycle.csv; MORE_DATA, if there, airfoil.csv and
+ * ccpp.csv. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #include "util/memory.h"
 
 enum { MAX_STARTS = 32, MAX_SOLVERS = 8, LEVELS = 5, PATIENCE = 5, SEEDS = 5 };
-#define OBJECTIVE_TOLERANCE 1e-7 /* tighter than the default: the slow end of the way is to be seen */
+#define OBJECTIVE_TOLERANCE 1e-7 /* tighter than the default, to show the slow end of an optimisation */
 #define GRADIENT_TOLERANCE 1e-7
 #define REJECTED_GAP 1e3 /* nats; with a truly huge value libLBFGS's interpolation ends at steps of length 0 */
 
@@ -36,7 +37,7 @@ typedef struct problem {
   bool more;            /* its file is in the second folder */
   bool bad_starts;      /* parameters times 1e-3, 1, 1e3 in all combinations, not the usual seeds */
   double jitter;        /* 0: the default */
-  size_t every, copies; /* each every-th row, so many times */
+  size_t every, copies; /* every `every`-th row, `copies` times */
   size_t limit;         /* evaluations of one run */
 } problem;
 
@@ -47,15 +48,19 @@ static const problem problems[] = {
     {"vfe, Boston, se, K = 20", "boston.csv", "medv", "vfe", "se", "20", false, false, 0, 1, 1, 3000},
     {"vfe, Boston, se-ard, K = 20", "boston.csv", "medv", "vfe", "se-ard", "20", false, false, 0, 1, 1, 3000},
     {"vfe, Boston, se-ard, K = 50", "boston.csv", "medv", "vfe", "se-ard", "50", false, false, 0, 1, 1, 3000},
-    {"vfe, Airfoil, se-ard, K = 80", "airfoil.csv", "sound_pressure", "vfe", "se-ard", "80", true, false, 0, 1, 1, 3000},
+    {"vfe, Airfoil, se-ard, K = 80", "airfoil.csv", "sound_pressure", "vfe", "se-ard", "80", true, false, 0, 1, 1,
+     3000},
     {"vfe, CCPP (every 2nd row), se, K = 80", "ccpp.csv", "PE", "vfe", "se", "80", true, false, 0, 2, 1, 1500},
     {"bad starts: full, Boston, se-ard", "boston.csv", "medv", "full", "se-ard", "1", false, true, 0, 2, 1, 500},
-    {"bad starts: full, every row of Boston twice, se", "boston.csv", "medv", "full", "se", "1", false, true, 0, 4, 2, 500},
-    {"bad starts: vfe, Boston, se-ard, K = 20", "boston.csv", "medv", "vfe", "se-ard", "20", false, true, 0, 1, 1, 2000},
-    {"bad starts: vfe, Boston, se-ard, K = 50, jitter 1e-16", "boston.csv", "medv", "vfe", "se-ard", "50", false, true, 1e-16, 1, 1, 2000},
+    {"bad starts: full, every row of Boston twice, se", "boston.csv", "medv", "full", "se", "1", false, true, 0, 4, 2,
+     500},
+    {"bad starts: vfe, Boston, se-ard, K = 20", "boston.csv", "medv", "vfe", "se-ard", "20", false, true, 0, 1, 1,
+     2000},
+    {"bad starts: vfe, Boston, se-ard, K = 50, jitter 1e-16", "boston.csv", "medv", "vfe", "se-ard", "50", false, true,
+     1e-16, 1, 1, 2000},
 };
 
-/* ---- one problem as a function of a vector -------------------------------------------------------------------------- */
+/* ---- one problem as a function of a vector --------------------------------------------------------------------- */
 
 /* The best value so far, each time that it rose. */
 typedef struct mark {
@@ -103,7 +108,7 @@ static oatgp_status evaluate(void *self, const double *x, double *value, double 
   return status;
 }
 
-/* ---- the methods ------------------------------------------------------------------------------------------------- */
+/* ---- the methods ----------------------------------------------------------------------------------------------- */
 
 typedef struct solver {
   const char *name;
@@ -162,11 +167,13 @@ static lbfgsfloatval_t library_evaluate(void *self, const lbfgsfloatval_t *x, lb
 
 /* The same rules of stopping as oatgp's; libLBFGS's own are relative and switched off. */
 static int library_progress(void *self, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g, const lbfgsfloatval_t fx,
-                            const lbfgsfloatval_t xnorm, const lbfgsfloatval_t gnorm, const lbfgsfloatval_t step, int n, int k, int ls) {
+                            const lbfgsfloatval_t xnorm, const lbfgsfloatval_t gnorm, const lbfgsfloatval_t step, int n,
+                            int k, int ls) {
   library_run *l = self;
   double *before = &l->recent[(size_t)k % LENGTH(l->recent)];
   (void)x, (void)g, (void)xnorm, (void)step, (void)n, (void)ls;
-  const bool rests = k > PATIENCE && fabs(fx - l->recent[(size_t)(k - PATIENCE) % LENGTH(l->recent)]) < OBJECTIVE_TOLERANCE;
+  const bool rests =
+      k > PATIENCE && fabs(fx - l->recent[(size_t)(k - PATIENCE) % LENGTH(l->recent)]) < OBJECTIVE_TOLERANCE;
   *before = fx;
   return rests || gnorm <= GRADIENT_TOLERANCE || l->task->run->evaluations >= l->task->problem->limit;
 }
@@ -175,7 +182,9 @@ static const char *library_stop(int code) {
   static const struct {
     int code;
     const char *word;
-  } rows[] = {{LBFGSERR_ROUNDING_ERROR, "rounding"}, {LBFGSERR_MAXIMUMLINESEARCH, "line search"}, {LBFGSERR_WIDTHTOOSMALL, "interval"}};
+  } rows[] = {{LBFGSERR_ROUNDING_ERROR, "rounding"},
+              {LBFGSERR_MAXIMUMLINESEARCH, "line search"},
+              {LBFGSERR_WIDTHTOOSMALL, "interval"}};
   for (size_t i = 0; i < LENGTH(rows); i++) {
     if (rows[i].code == code) {
       return rows[i].word;
@@ -207,15 +216,16 @@ static const solver solvers[] = {
 #ifdef HAVE_LIBLBFGS
     {"libLBFGS (6 pairs, More-Thuente)", solve_library, NULL, 0, false, 6, LBFGS_LINESEARCH_MORETHUENTE},
     {"libLBFGS, 100 pairs", solve_library, NULL, 0, false, 100, LBFGS_LINESEARCH_MORETHUENTE},
-    {"libLBFGS, 100 pairs, backtracking", solve_library, NULL, 0, false, 100, LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE},
+    {"libLBFGS, 100 pairs, backtracking", solve_library, NULL, 0, false, 100,
+     LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE},
 #endif
     {"ADADELTA, epsilon 1e-4", solve_ours, "adadelta", 1e-4, false, 0, 0},
     {"ADADELTA, epsilon 1e-6", solve_ours, "adadelta", 1e-6, false, 0, 0},
 };
 
-/* ---- problems and starts ------------------------------------------------------------------------------------------- */
+/* ---- problems and starts --------------------------------------------------------------------------------------- */
 
-/* Each every-th row, `copies` times. */
+/* Every `every`-th row, `copies` times. */
 static oatgp_data *thinned(oatgp_context *ctx, const oatgp_data *data, const problem *p) {
   const size_t kept = (data->n + p->every - 1) / p->every, rows = kept * p->copies;
   oatgp_data *out = NULL;
@@ -224,7 +234,7 @@ static oatgp_data *thinned(oatgp_context *ctx, const oatgp_data *data, const pro
   bench_check(ctx, oat_new_matrix(ctx, rows, 1, &y));
   for (size_t i = 0; i < rows; i++) {
     const size_t from = i % kept * p->every;
-    y[i] = data->y[from] + (double)(i / kept); /* copies differ, or there would be no noise to find */
+    y[i] = data->y[from] + (double)(i / kept); /* copies differ, because otherwise there would be no noise */
     for (size_t j = 0; j < data->d; j++) {
       x[i * data->d + j] = data->x[from + j * data->n];
     }
@@ -248,6 +258,7 @@ static oatgp_data *read_rows(task *t, const char *folder) {
 static void choose_settings(task *t) {
   const problem *p = t->problem;
   oatgp_settings_default(&t->settings);
+  t->settings.prior = "none"; /* the evidence alone */
   t->settings.target = p->target;
   t->settings.approx = p->approx;
   t->settings.kernel = p->kernel;
@@ -318,7 +329,7 @@ static void choose_start(task *t, size_t number) {
   }
 }
 
-/* From one start with one method. The jitter is raised, as in a fit, where the start cannot do without. */
+/* One start with one method. As in a fit, the jitter is raised if the start needs it. */
 static void solve(task *t, const solver *how, run *r) {
   *r = (run){.trace = NULL, .best = -HUGE_VAL, .stop = "start rejected"};
   bench_check(t->ctx, oat_new(t->ctx, t->problem->limit, sizeof *r->trace, &r->trace));
@@ -334,7 +345,7 @@ static void solve(task *t, const solver *how, run *r) {
   }
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 /* Median evaluations and seconds to come within `gap` of `best`, over the starts that did. */
 static void print_level(const run *runs, size_t count, double best, double gap) {
@@ -385,7 +396,8 @@ static void print_row(const char *name, const run *runs, size_t count, double be
     rejected += runs[i].rejected;
   }
   const double middle = bench_median(gap, count);
-  printf(" %.2g, %.2g, %.2g | %.0f | %zu |", gap[0], middle, gap[count - 1], bench_median(evaluations, count), rejected);
+  printf(" %.2g, %.2g, %.2g | %.0f | %zu |", gap[0], middle, gap[count - 1], bench_median(evaluations, count),
+         rejected);
   print_stops(runs, count);
   printf(" |\n");
   fflush(stdout);
@@ -404,9 +416,11 @@ static void compare(oatgp_context *ctx, const problem *p, const char *folder) {
       best = fmax(best, runs[j][i].best);
     }
   }
-  printf("\n**%s**: %zu rows, %zu variables, %zu starts, at most %zu evaluations; best value %.4f\n\n", p->name, t.data->n, t.function.n,
-         starts, p->limit, oat_setup_objective_value(&t.setup, best));
-  printf("| method | within 10 nats | 1 | 0.1 | 0.01 | 1e-4 | gap at the end: least, median, most | evaluations | rejected | ended by |\n");
+  printf("\n**%s**: %zu rows, %zu variables, %zu starts, at most %zu evaluations; best value %.4f\n\n", p->name,
+         t.data->n, t.function.n, starts, p->limit, oat_setup_objective_value(&t.setup, best));
+  printf(
+      "| method | within 10 nats | 1 | 0.1 | 0.01 | 1e-4 | gap at the end: least, median, most | evaluations | "
+      "rejected | ended by |\n");
   printf("|---|---|---|---|---|---|---|---|---|---|\n");
   for (size_t j = 0; j < LENGTH(solvers); j++) {
     print_row(solvers[j].name, runs[j], starts, best);

@@ -79,7 +79,7 @@ print(time.perf_counter() - begin)
 
 
 def make_environment():
-    """The packages that are there, and why the others are not."""
+    """The available packages, and why the others are missing."""
     python = os.path.join(VENV, "bin", "python")
     there, absent = set(), {}
     if not os.path.exists(python):

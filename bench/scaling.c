@@ -1,9 +1,10 @@
-/* One value with its gradient, for several numbers of threads: the objective of vfe, or of the exact GP for 0 knots, on random rows.
- * For 0 rows, what the machine itself gains: PRODUCTS products of D x K and K x K matrices, each thread with its own.
+/* One value with its gradient, for several numbers of threads: the objective of vfe, or of the exact GP for 0 knots, on
+ * random rows. For 0 rows, the speed-up of the machine itself: PRODUCTS products of D x K and K x K matrices, each
+ * thread with its own.
  *
- * Usage: scaling N,K,D T,T.. SECONDS. The numbers of threads take turns, for at least three rounds and so many seconds, and the shortest
- * time of each counts. Prints one JSON object for each number of threads; "same" says whether value and gradient have the bits of the
- * first. bench/scaling.py runs it. */
+ * Usage: scaling N,K,D T,T.. SECONDS. The numbers of threads take turns, for at least three rounds and so many seconds,
+ * and the shortest time of each counts. Prints one JSON object for each number of threads; "same" says whether value
+ * and gradient have the bits of the first. bench/scaling.py runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "util/lanes.h"
 
 enum { MOST_COUNTS = 16, LEAST_ROUNDS = 3, PRODUCTS = 1024 };
-#define SHORTEST_TIMING 1e-2 /* seconds; what is faster is repeated within a timing */
+#define SHORTEST_TIMING 1e-2 /* seconds; shorter operations are repeated within a timing */
 
 typedef struct runner {
   subject s;      /* or, for 0 rows: */
@@ -30,7 +31,8 @@ static void multiply(void *self, size_t lane, size_t item) {
   double *a = r->memory + oat_worker() * (2 * rows + k) * k, *c = a + rows * k, *b = c + rows * k;
   (void)lane;
   (void)item;
-  oat_gemm(1, (oat_const_view){a, rows, k, rows}, OAT_PLAIN, oat_const_square(b, k), OAT_PLAIN, 0, (oat_view){c, rows, k, rows});
+  oat_gemm(1, (oat_const_view){a, rows, k, rows}, OAT_PLAIN, oat_const_square(b, k), OAT_PLAIN, 0,
+           (oat_view){c, rows, k, rows});
 }
 
 static void act(runner *r) {
@@ -38,10 +40,11 @@ static void act(runner *r) {
     subject_gradient(&r->s);
     return;
   }
-  oat_loop_run(&(oat_loop){.items = PRODUCTS, .lanes = OAT_MOST_LANES, .threads = r->s.choice.threads, .item = multiply, .self = r});
+  oat_loop_run(&(oat_loop){
+      .items = PRODUCTS, .lanes = OAT_MOST_LANES, .threads = r->s.choice.threads, .item = multiply, .self = r});
 }
 
-/* What is repeated is short: it runs once before, since threads may have to be started that another number did not use. */
+/* Repeated operations are short. They run once before, because threads may have to be started. */
 static double time_once(runner *r) {
   if (r->repeats > 1) {
     act(r);
@@ -92,10 +95,11 @@ static bool same_bits(const subject *a, const subject *b) {
 
 static bool read_shape(const char *text, shape *s) {
   char rest;
-  return sscanf(text, "%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &rest) == 3 && s->d > 0 && (s->n > 0 ? s->k <= s->n : s->k > 0);
+  return sscanf(text, "%zu,%zu,%zu%c", &s->n, &s->k, &s->d, &rest) == 3 && s->d > 0 &&
+         (s->n > 0 ? s->k <= s->n : s->k > 0);
 }
 
-/* How many there are; 0 for what is not a list of numbers of threads. */
+/* The number of entries; 0 if it is not a list of numbers of threads. */
 static size_t read_threads(const char *text, int threads[MOST_COUNTS]) {
   char *end = NULL;
   size_t count = 0;

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""What more threads gain: seconds and speed-ups of evaluations and of whole fits, for several numbers of threads.
+"""The gain from more threads: seconds and speed-ups of evaluations and of whole fits, for several numbers of threads.
 
-usage: scaling.py [--threads 1,2,4,8,16] [--only CASE,CASE..] [--seconds S] [--rounds R] [--build DIR] [--data DIR] [--out DIR]
+usage: scaling.py [--threads 1,2,4,8,16] [--only CASE,CASE..] [--seconds S] [--rounds R] [--jobs J] [--build DIR] [--data DIR] [--out DIR]
 
 Evaluations are one value with its gradient inside the library (bench/scaling.c). Fits are whole commands. DIR of --out gets scaling.json
 and scaling.svg. What is in scaling.json already, from the same programs on the same machine, is not measured again, so that a long run can
 be made in parts: no measurement begins after S seconds, and the same command goes on from there. The made-up rows are 15,000 x 18:
 x ~ N(0, 1), w ~ N(0, 1) of 18 x 12 / sqrt 18, y = sum sin(1.3 x w) / 3 + x1 / 2 + tanh(x2 x3) + 0.3 noise. A set that is not in DIR of
 --data (uci/bike.csv.gz, uci/protein.csv.gz) is left out. "same" says whether the results have the same bits for all numbers of threads.
+With --jobs J up to J automatic fits on one thread run side by side, each on a core of its own, after all else has been measured. They share caches and the
+clock of the processor with each other, so that their seconds are upper bounds.
 """
 import argparse
+import concurrent.futures
 import datetime
 import hashlib
 import json
@@ -20,6 +23,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from xml.sax.saxutils import escape
 
@@ -57,7 +61,8 @@ class Bench:
         self.options, self.folder = options, folder
         self.evaluate, self.command = (str(options.build / name) for name in ("bench/scaling", "oatgp"))
         self.path = options.out / "scaling.json"
-        self.began, self.late = time.monotonic(), False
+        self.began, self.late, self.lock = time.monotonic(), False, threading.Lock()
+        self.waiting = []  # fits on one thread, for the end
         self.results = self.begin_or_continue()
 
     def begin_or_continue(self):
@@ -97,7 +102,7 @@ class Bench:
         return done.stdout
 
     def evaluation(self, case):
-        """All numbers of threads take turns in one process. Those that are there are measured again, for the ratios to be of one time."""
+        """All numbers of threads take turns in one process. Existing results are measured again, so that ratios are from one run."""
         wanted = self.options.threads
         if all(self.measured(case, threads) for threads in wanted) or self.over():
             return
@@ -119,16 +124,33 @@ class Bench:
                     continue
                 if table == "made" and not os.path.exists(path):
                     made_up(path)
-                self.fit_once(case, path, words, threads)
+                if threads == 1 and not words and self.options.jobs > 1:
+                    self.waiting.append((case, path, words, threads))
+                else:
+                    self.fit_once(case, path, words, threads)
 
-    def fit_once(self, case, path, words, threads):
-        model = os.path.join(self.folder, "model.oatgp")
+    def fits_side_by_side(self):
+        """Core i has fit i: none of them waits for another."""
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for done in [pool.submit(self.fit_once, *fit, core) for core, fit in enumerate(self.waiting)]:
+                done.result()
+
+    def fit_once(self, case, path, words, threads, core=None):
+        model = os.path.join(self.folder, f"{case[0]}-{threads}.oatgp")
+        if self.over():
+            return
+        place = [] if core is None else ["taskset", "-c", str(cores()[core % len(cores())])]
         began = time.monotonic()
-        line = self.run([self.command, "fit", path, "--target", "last", "--header", "no", "-o", model, "--threads", str(threads), "--json",
+        line = self.run([*place, self.command, "fit", path, "--target", "last", "--header", "no", "-o", model, "--threads", str(threads), "--device", "cpu", "--json",
                          "--quiet", *words])
         seconds = time.monotonic() - began
         objective = json.loads(line)["objective"]
-        self.save(case, threads, seconds, objective == self.kept(case).setdefault("objective", objective))
+        with self.lock:
+            self.save(case, threads, seconds, objective == self.kept(case).setdefault("objective", objective))
+
+
+def cores():
+    return sorted(os.sched_getaffinity(0))
 
 
 def cpu():
@@ -166,8 +188,19 @@ def number(seconds):
 
 # ---- the figure: speed-up against threads, both on logarithmic scales ----------------------------------------------------------------
 
-WIDTH, HEIGHT, LEFT, TOP, SIDE, LINE = 860, 410, 60, 20, 330, 30
-COLOURS = ["#1b6ca8", "#d1601f", "#2e8b57", "#8c3fa8", "#b03060", "#7a6a00", "#008b8b", "#444444", "#c08000"]
+WIDTH, LEFT, TOP, SIDE, LINE = 480, 60, 12, 330, 18
+COLOURS = ["#2a7fc0", "#d1601f", "#2e8b57", "#a35bc0", "#c84878", "#8f7c10", "#0f8f8f", "#7a7a7a", "#c08000"]  # for light and dark pages
+STYLE = """<style>
+#scaling text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1b1b}
+#scaling .bg{fill:#ffffff}
+#scaling .grid{stroke:#e4e4e4}
+#scaling .ideal{stroke:#8c8c8c;stroke-dasharray:4 4}
+@media screen and (prefers-color-scheme:dark){
+#scaling text{fill:#e8e8e8}
+#scaling .bg{fill:#15171b}
+#scaling .grid{stroke:#32363d}
+}
+</style>"""
 DASHES = ["none", "7 3", "2 3"]
 
 
@@ -183,20 +216,21 @@ def figure(results):
         parts += curve(i, title, times, scale)
     label = "Speed-up against the number of threads: " + "; ".join(
         f"{title}: {times[1] / times[max(times)]:.3g} with {max(times)} threads" for title, times in drawn)
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'font-family="sans-serif" font-size="12"><title>{escape(label)}</title>')
-    return "\n".join([head, f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>', *parts, "</svg>", ""])
+    height = TOP + SIDE + 60 + LINE * len(drawn)
+    head = (f'<svg xmlns="http://www.w3.org/2000/svg" id="scaling" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">'
+            f'<title>{escape(label)}</title>')
+    return "\n".join([head, STYLE, f'<rect class="bg" width="{WIDTH}" height="{height}"/>', *parts, "</svg>", ""])
 
 
 def axes(most, low, scale):
     x, y = scale
     for power in range(int(math.log2(most)) + 1):
-        yield line(x(2**power), y(2.0**low), x(2**power), y(most), "#e4e4e4")
+        yield line(x(2**power), y(2.0**low), x(2**power), y(most), "grid")
         yield text(x(2**power), y(2.0**low) + 18, f"{2 ** power}", "middle")
     for power in range(low, int(math.log2(most)) + 1):
-        yield line(x(1), y(2.0**power), x(most), y(2.0**power), "#e4e4e4")
+        yield line(x(1), y(2.0**power), x(most), y(2.0**power), "grid")
         yield text(x(1) - 8, y(2.0**power) + 4, f"{2.0 ** power:g}", "end")
-    yield line(x(1), y(1), x(most), y(most), "#999999", "4 4")
+    yield line(x(1), y(1), x(most), y(most), "ideal")
     yield text(LEFT + SIDE / 2, TOP + SIDE + 42, "threads", "middle")
     yield f'<text transform="translate(18 {TOP + SIDE / 2:.0f}) rotate(-90)" text-anchor="middle">times faster than one thread</text>'
 
@@ -207,18 +241,17 @@ def curve(i, title, times, scale):
     points = " ".join(f"{x(t):.1f},{y(times[1] / s):.1f}" for t, s in times.items())
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
     yield from (f'<circle cx="{x(t):.1f}" cy="{y(times[1] / s):.1f}" r="3" fill="{colour}"/>' for t, s in times.items())
-    left, height = LEFT + SIDE + 40, TOP + 12 + LINE * i
-    yield f'<line x1="{left}" y1="{height}" x2="{left + 28}" y2="{height}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-    yield text(left + 36, height + 4, title, "start")
-    yield text(left + 36, height + 18, f"{times[1] / times[max(times)]:.3g} with {max(times)} threads", "start", 'fill="#555555" font-size="11"')
+    height = TOP + SIDE + 62 + LINE * i
+    yield f'<line x1="10" y1="{height}" x2="38" y2="{height}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+    yield text(46, height + 4, f"{title}: {times[1] / times[max(times)]:.3g} with {max(times)}", "start")
 
 
-def line(x1, y1, x2, y2, colour, dash="none"):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-dasharray="{dash}"/>'
+def line(x1, y1, x2, y2, kind):
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def text(x, y, words, anchor, more=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
+def text(x, y, words, anchor):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 # ---- the program -----------------------------------------------------------------------------------------------------------------------
@@ -232,6 +265,7 @@ def read_options():
     parser.add_argument("--seconds", type=float, default=math.inf, help="after so many no measurement begins")
     parser.add_argument("--each", type=float, default=2, help="seconds for an evaluation's rounds, at least three (default: 2)")
     parser.add_argument("--rounds", type=int, default=1, help="of each fit (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="automatic fits on one thread side by side (default: 1)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench", help="where the programs are")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "scaling")
@@ -251,6 +285,7 @@ def main():
         for case in CASES:
             if case[0] in options.only:
                 (bench.evaluation if isinstance(case[2], str) else bench.fit)(case)
+        bench.fits_side_by_side()
     print("\n".join(table(bench.results)))
     (options.out / "scaling.svg").write_text(figure(bench.results))
     if bench.late:

@@ -1,22 +1,30 @@
 """The automatic selection against selections by hand: number of knots, objective, held-out scores and seconds, set by set and split by split.
 
     python3 bench/selection.py run --oatgp build/oatgp --data ../shared/data --out results/selection.jsonl [--sets A,B] [--masks 1-10] [--methods A,B]
+                                   [--threads T] [--jobs J] [--seconds S]
     python3 bench/selection.py tables results/selection.jsonl
+    python3 bench/selection.py splits results/selection.jsonl [--method auto]
 
 Every fit adds a line to the output file, and one that is there is not run again, so a run can be stopped and taken up. Sets are DIR/NAME.csv, with a
 header, and DIR/uci/NAME.csv.gz, without, with their ten splits in NAME.mask.csv.gz; for the former ten folds are dealt out at random. The target is the
-last column. A set that is not there is left out."""
+last column. A set that is not there is left out. Without --masks there are ten splits of each set, but two of bike and protein.
+
+J fits run side by side, those of the largest sets first, each on T threads. After S seconds no fit begins. "splits" prints mean and standard
+deviation of the scores over the splits, and the models that were chosen. Only Python's standard library is needed."""
 import argparse
+import concurrent.futures
 import csv
 import gzip
 import json
+import math
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 SETS = ["boston", "yacht", "energy", "concrete", "airfoil", "ccpp", "bike", "protein"]
 TWO_MASKS = {"bike", "protein"}
@@ -70,18 +78,22 @@ def write_split(folder, rows, marks, mask):
 
 def command(oatgp, *arguments):
     """The JSON that it prints, and the seconds of processor time that it took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([oatgp, *arguments, "--json", "--quiet"], stdout=subprocess.PIPE, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    process = subprocess.Popen([oatgp, *arguments, "--json", "--quiet"], stdout=subprocess.PIPE)
+    printed = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"'{oatgp} {' '.join(arguments)}' ended with {process.returncode}")
+    return json.loads(printed), used.ru_utime + used.ru_stime
 
 
-def measure(oatgp, folder, options):
+def measure(options, folder, arguments):
     """One fit and its scores."""
     model, train, test = (os.path.join(folder, name) for name in ("model.oatgp", "train.csv", "test.csv"))
-    fit, cpu = command(oatgp, "fit", train, "--target", "last", "--header", "no", "--threads", "2", "-o", model, *options)
-    score, _ = command(oatgp, "score", model, test, "--target", "last", "--header", "no")
-    result = {key: fit[key] for key in ("knots", "objective", "evaluations", "seconds", "stop", "loo_mean_nlp")}
+    table = ["--target", "last", "--header", "no", "--threads", str(options.threads)]
+    fit, cpu = command(options.oatgp, "fit", train, *table, "-o", model, *arguments)
+    score, _ = command(options.oatgp, "score", model, test, *table)
+    result = {key: fit[key] for key in ("approx", "knots", "neighbours", "objective", "evaluations", "seconds", "stop", "loo_mean_nlp") if key in fit}
     return {**result, "cpu": cpu, **{key: score[key] for key in ("mean_nlp", "rmse", "coverage95")}}
 
 
@@ -97,27 +109,44 @@ def numbers(text):
     return range(int(first), int(last or first) + 1)
 
 
-def run(options):
+def jobs_of(options):
+    """A job for each fit that is wanted and not done: set, its table, mask, method and its options; the largest sets first."""
     done = {(r["set"], r["mask"], r["method"]) for r in read_results(options.out)}
     chosen = {name: value for name, value in methods().items() if not options.methods or name in options.methods.split(",")}
+    jobs = []
     for name in options.sets.split(","):
         table = read_set(options.data, name)
         if table is None:
             print(f"{name} is not in {options.data}: left out", file=sys.stderr)
             continue
-        for mask in numbers(options.masks):
-            if mask > 2 and name in TWO_MASKS:
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                n = write_split(folder, *table, mask)
-                for method, arguments in chosen.items():
-                    if (name, mask, method) in done or (method == "exact" and n > EXACT_ROWS):
-                        continue
-                    result = {"set": name, "mask": mask, "method": method, "n": n, "d": len(table[0][0]) - 1}
-                    result.update(measure(options.oatgp, folder, arguments))
-                    with open(options.out, "a") as file:
-                        file.write(json.dumps(result) + "\n")
-                    print(name, mask, method, result["knots"], round(result["mean_nlp"], 4), round(result["seconds"], 2), file=sys.stderr)
+        masks = numbers(options.masks or ("1-2" if name in TWO_MASKS else "1-10"))
+        jobs += [(name, table, mask, *method) for mask in masks for method in chosen.items() if (name, mask, method[0]) not in done]
+    return sorted(jobs, key=lambda job: -len(job[1][0])) if options.jobs > 1 else jobs
+
+
+def run_job(options, lock, job):
+    name, table, mask, method, arguments = job
+    if time.monotonic() - options.began > options.seconds:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        n = write_split(folder, *table, mask)
+        if method == "exact" and n > EXACT_ROWS:
+            return
+        result = {"set": name, "mask": mask, "method": method, "n": n, "d": len(table[0][0]) - 1, "threads": options.threads}
+        result.update(measure(options, folder, arguments))
+    with lock:
+        with open(options.out, "a") as file:
+            file.write(json.dumps(result) + "\n")
+        print(name, mask, method, result["knots"], round(result["mean_nlp"], 4), round(result["seconds"], 2), file=sys.stderr)
+
+
+def run(options):
+    options.began, lock = time.monotonic(), threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = [pool.submit(run_job, options, lock, job) for job in jobs_of(options)]
+    failed = [str(one.exception()) for one in runs if one.exception() is not None]
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 def median(rows, key):
@@ -167,13 +196,40 @@ def table_of(found, name):
 def tables(options):
     results = read_results(options.results)
     found = {name: by_method(results, name) for name in SETS if any(r["set"] == name and r["method"] == "auto" for r in results)}
-    print("| set | auto's NLP minus the best of all | best K by hand | auto's CPU seconds, of those | seconds, of those | auto's K | smallest K within 0.01 |")
+    print("| set | auto's NLP minus the best of all | best K by hand | auto's CPU seconds / those by hand | seconds / those by hand | auto's K | smallest K within 0.01 |")
     print("|---" * 7 + "|")
     for name, rows in found.items():
         print(summary_of(rows, name))
     print()
     for name, rows in found.items():
         print(table_of(rows, name))
+
+
+def model_of(row):
+    """A summary of the chosen models."""
+    if row.get("approx") == "full":
+        return "exact"
+    near = row.get("neighbours", 0)
+    return f"{row['approx']}, {row['knots']} knots" + (f" and {near} neighbours" if near else "")
+
+
+def with_spread(rows, key, digits):
+    values = [row[key] for row in rows]
+    spread = statistics.stdev(values) if len(values) > 1 else 0
+    return f"{statistics.mean(values):.{digits}f} ({spread:.{digits}f})"
+
+
+def splits(options):
+    results = [r for r in read_results(options.results) if r["method"] == options.method]
+    print("| set | rows x inputs | splits | mean NLP (sd) | RMSE (sd) | seconds (sd) | CPU seconds (sd) | models |")
+    print("|---" * 8 + "|")
+    for name in SETS:
+        rows = [r for r in results if r["set"] == name]
+        if rows:
+            models = [model_of(r) for r in rows]
+            counted = "; ".join(f"{models.count(m)} x {m}" for m in sorted(set(models)))
+            cells = [with_spread(rows, key, digits) for key, digits in (("mean_nlp", 4), ("rmse", 4), ("seconds", 1), ("cpu", 1))]
+            print(f"| {name} | {rows[0]['n']} x {rows[0]['d']} | {len(rows)} | {' | '.join(cells)} | {counted} |")
 
 
 def main():
@@ -184,12 +240,19 @@ def main():
     runner.add_argument("--data", required=True, metavar="DIR")
     runner.add_argument("--out", required=True, metavar="FILE.jsonl")
     runner.add_argument("--sets", default=",".join(SETS))
-    runner.add_argument("--masks", default="1-10")
+    runner.add_argument("--masks", default="")
     runner.add_argument("--methods", default="")
+    runner.add_argument("--threads", type=int, default=2, help="of each fit (default: 2)")
+    runner.add_argument("--jobs", type=int, default=1, help="fits side by side (default: 1)")
+    runner.add_argument("--seconds", type=float, default=math.inf, help="after so many no fit begins")
     runner.set_defaults(action=run)
     reader = verbs.add_parser("tables", help="print the results as Markdown")
     reader.add_argument("results", metavar="FILE.jsonl")
     reader.set_defaults(action=tables)
+    summary = verbs.add_parser("splits", help="print means and spreads over the splits")
+    summary.add_argument("results", metavar="FILE.jsonl")
+    summary.add_argument("--method", default="auto")
+    summary.set_defaults(action=splits)
     options = parser.parse_args()
     options.action(options)
 

@@ -22,11 +22,14 @@ static void choose_settings(subject *s) {
   const subject_choice *choice = &s->choice;
   snprintf(s->knots, sizeof s->knots, "random:%zu", choice->shape.k > 0 ? choice->shape.k : 1);
   oatgp_settings_default(&s->settings);
+  s->settings.prior = "none"; /* the evidence alone */
   s->settings.approx = choice->approx;
   s->settings.kernel = choice->kernel;
   s->settings.knots = s->knots;
   s->settings.neighbours = (int64_t)choice->shape.m;
   s->settings.threads = choice->threads;
+  s->settings.device = choice->device != NULL ? choice->device : "cpu";
+  s->settings.memory = choice->memory > 0 ? choice->memory : s->settings.memory;
   oatgp_context_set_threads(s->ctx, choice->threads);
 }
 
@@ -46,7 +49,7 @@ static void make_data(subject *s, oat_rng *rng) {
   }
 }
 
-/* The objective where a fit would start. */
+/* The objective at the start of a fit. */
 static void make_objective(subject *s) {
   const size_t d = s->choice.shape.d, k = s->choice.shape.k;
   bench_check(s->ctx, oat_setup_make(s->ctx, s->data, &s->settings, NULL, &s->setup));
@@ -60,7 +63,8 @@ static void make_objective(subject *s) {
 }
 
 static void choose_candidates(subject *s, oat_rng *rng) {
-  const size_t n = s->choice.shape.n, d = s->choice.shape.d, most = (size_t)s->settings.gain_rows, m = n < most ? n : most;
+  const size_t n = s->choice.shape.n, d = s->choice.shape.d, most = (size_t)s->settings.gain_rows,
+               m = n < most ? n : most;
   size_t *row = NULL;
   s->points = bench_numbers(s->ctx, m * d);
   bench_check(s->ctx, oat_new(s->ctx, n, sizeof *row, &row));
@@ -97,8 +101,9 @@ void subject_equip(subject *s) {
 }
 
 void subject_close(subject *s) {
-  double *const arrays[] = {s->gradient.theta,      s->gradient.z, s->points,  s->gain,   s->gain_work, s->prediction.mean,
-                            s->prediction.variance, s->tall,       s->product, s->square, s->gram};
+  double *const arrays[] = {
+      s->gradient.theta,      s->gradient.z, s->points,  s->gain,   s->gain_work, s->prediction.mean,
+      s->prediction.variance, s->tall,       s->product, s->square, s->gram};
   for (size_t i = 0; i < LENGTH(arrays); i++) {
     free(arrays[i]);
   }

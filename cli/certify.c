@@ -6,13 +6,13 @@
 #include "signals.h"
 
 typedef struct line {
-  const char *name; /* key in JSON and label for people */
+  const char *name; /* key in JSON and label in the table */
   double value;
   const char *meaning;
 } line;
 
 #define LINES 7
-#define EXACT_LINE 3 /* shown where it is known */
+#define EXACT_LINE 3 /* shown if it is known */
 
 static void list_bounds(const oatgp_certificate *c, line lines[LINES]) {
   const line filled[LINES] = {
@@ -21,7 +21,7 @@ static void list_bounds(const oatgp_certificate *c, line lines[LINES]) {
       {"upper", c->upper, "upper bound of the log evidence"},
       {"exact", c->exact, "the log evidence"},
       {"kl_at_most", c->kl_at_most, "upper - elbo: KL divergence from the exact posterior, in nats"},
-      {"kl_per_row", c->kl_per_row, "the same for each row"},
+      {"kl_per_row", c->kl_per_row, "the same per row"},
       {"seconds", c->seconds, "in all"},
   };
   for (size_t i = 0; i < LINES; i++) {
@@ -55,7 +55,7 @@ static oatgp_status print_certificate(cli *c, const oatgp_certificate *certifica
     }
   }
   printf("%-14s%-18" PRId64 "%s\n", "iterations", certificate->iterations,
-         certificate->stop == OATGP_STOP_NONE ? "none needed: the full GP" : oatgp_stop_sentence(certificate->stop));
+         certificate->stop == OATGP_STOP_NONE ? "not needed for the full GP" : oatgp_stop_sentence(certificate->stop));
   return OATGP_OK;
 }
 
@@ -86,14 +86,16 @@ done:
 
 const cli_verb cli_certify = {
     .name = "certify",
-    .summary = "bound the exact evidence, and the distance from the exact GP",
+    .summary = "bound the distance from the exact GP",
     .positionals = {"MODEL", "DATA"},
     .usage = "[--time-limit S] [--tol T] [OPTIONS]",
     .details =
-        "DATA are the rows that MODEL was fitted to. Bounds from both sides of the log evidence that the exact GP with the model's "
-        "parameters has there: elbo <= lower <= log evidence <= upper. The KL divergence of the sparse posterior from the exact one is at "
-        "most upper - elbo nats. Each iteration takes time in proportion to the square of the rows, which is said before, and leaves "
-        "valid bounds: Ctrl-C prints those so far and exits with 3. Models with a likelihood other than the Gaussian have no such bounds.",
+        "Says how far the model can be from the exact GP with the same parameters. DATA are the rows that MODEL was "
+        "fitted to. The log evidence of the exact GP is bounded from both sides: elbo <= lower <= log evidence <= "
+        "upper. None of these includes the priors. The KL divergence of the sparse posterior from the exact one is at "
+        "most upper - elbo nats. The time of an iteration grows with the square of the number of rows; it is announced "
+        "before the work begins. The bounds are valid after every iteration; Ctrl-C prints the bounds so far and exits "
+        "with 3. The bounds exist only for models with a Gaussian likelihood.",
     .example =
         "  oatgp certify model.oatgp train.csv\n"
         "  oatgp certify model.oatgp train.csv --time-limit 60 --threads 4 --json",

@@ -1,12 +1,12 @@
-/* Scripts by which shells complete verbs, options, their values and the columns of the data, made from the tables of verbs and settings:
- * 'oatgp help --completion SHELL'. */
+/* Scripts for shells that complete verbs, options, their values and the columns of the data, made from the tables of
+ * verbs and settings: 'oatgp help --completion SHELL'. */
 #include <string.h>
 
 #include "cli.h"
 
 enum { LONGEST_NAME = 64 };
 
-/* What the value of an option can be. */
+/* The possible values of an option. */
 typedef enum value_kind { NO_VALUE, ONE_OF, COLUMN, COLUMNS, FILE_NAME, ANYTHING } value_kind;
 
 static value_kind kind_of(const oatgp_setting *setting) {
@@ -26,7 +26,7 @@ static value_kind kind_of(const oatgp_setting *setting) {
   return strcmp(argument, "A,B,..") == 0 ? COLUMNS : ANYTHING;
 }
 
-/* With each setting of the verb, in order. */
+/* Calls a function for each setting of the verb, in order. */
 typedef void (*visitor)(const cli_verb *verb, const oatgp_setting *setting, const char *name);
 
 static void visit(const cli_verb *verb, visitor visit_one) {
@@ -40,7 +40,9 @@ static void visit(const cli_verb *verb, visitor visit_one) {
   }
 }
 
-static bool is_on(const oatgp_setting *setting) { return setting->type == OATGP_TYPE_FLAG && strcmp(setting->value, "yes") == 0; }
+static bool is_on(const oatgp_setting *setting) {
+  return setting->type == OATGP_TYPE_FLAG && strcmp(setting->value, "yes") == 0;
+}
 
 static bool is_output(const char *name) { return strcmp(name, "output") == 0; }
 
@@ -74,7 +76,7 @@ static void put_quoted(const char *text, const char *escaped, const char *quote)
   }
 }
 
-/* ---- bash ------------------------------------------------------------------------------------------------------------- */
+/* ---- bash ------------------------------------------------------------------------------------------------------ */
 
 static const char bash_head[] =
     "# bash completion of oatgp, made by 'oatgp help --completion bash'.\n"
@@ -91,8 +93,8 @@ static const char bash_head[] =
     "}\n"
     "\n"
     "_oatgp() {\n"
-    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} options='' kinds='' list='' "
-    "columns='' name\n"
+    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} options='' "
+    "kinds='' list='' columns='' name\n"
     "  COMPREPLY=()\n"
     "  if [ \"$word\" = '=' ]; then\n"
     "    word=''\n"
@@ -119,7 +121,7 @@ static void bash_option(const cli_verb *verb, const oatgp_setting *setting, cons
   printf(" --%s%s", is_on(setting) ? "no-" : "", name);
 }
 
-/* The values of the option that stands before. Numbers are left to the reader. */
+/* Completes the values of the option before the cursor. Numbers are not completed. */
 static void bash_value(const cli_verb *verb, const oatgp_setting *setting, const char *name) {
   const value_kind kind = kind_of(setting);
   if (kind == NO_VALUE) {
@@ -167,7 +169,7 @@ static void print_bash(void) {
   fputs(bash_tail, stdout);
 }
 
-/* ---- zsh -------------------------------------------------------------------------------------------------------------- */
+/* ---- zsh ------------------------------------------------------------------------------------------------------- */
 
 static const char zsh_head[] =
     "#compdef oatgp\n"
@@ -241,7 +243,7 @@ static void print_zsh(void) {
   printf("    help) _describe verb verbs ;;\n  esac\n}\n\n_oatgp \"$@\"\n");
 }
 
-/* ---- fish ------------------------------------------------------------------------------------------------------------- */
+/* ---- fish ------------------------------------------------------------------------------------------------------ */
 
 static const char fish_head[] =
     "# fish completion of oatgp, made by 'oatgp help --completion fish'.\n"
@@ -260,12 +262,14 @@ static const char fish_head[] =
     "complete -c oatgp -n __fish_use_subcommand -l version -d 'show the version and what it was built with'\n"
     "complete -c oatgp -n __fish_use_subcommand -l help -s h -d 'show the verbs'\n"
     "complete -c oatgp -n __fish_use_subcommand -a help -d 'show the help of the command or of a verb'\n"
-    "complete -c oatgp -n '__fish_seen_subcommand_from help' -l completion -x -a 'bash zsh fish' -d 'print a script like this one'\n"
+    "complete -c oatgp -n '__fish_seen_subcommand_from help' -l completion -x -a 'bash zsh fish' -d 'print a script "
+    "like this one'\n"
     "complete -c oatgp -n '__fish_seen_subcommand_from help' -l man -d 'print a manual page'\n";
 
 static void fish_option(const cli_verb *verb, const oatgp_setting *setting, const char *name) {
   const value_kind kind = kind_of(setting);
-  printf("complete -c oatgp -n '__fish_seen_subcommand_from %s' -l %s%s", verb->name, is_on(setting) ? "no-" : "", name);
+  printf("complete -c oatgp -n '__fish_seen_subcommand_from %s' -l %s%s", verb->name, is_on(setting) ? "no-" : "",
+         name);
   if (is_output(name) || is_help(name)) {
     printf(" -s %c", name[0]);
   }
@@ -298,7 +302,7 @@ static void print_fish(void) {
   }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 bool cli_completion(const char *shell) {
   static const struct {

@@ -7,7 +7,7 @@
 #include "cli.h"
 
 #define LONGEST_WHERE 4096
-#define MOST_BYTES (1 << 20) /* of a config file: what is longer is another file, perhaps one without an end */
+#define MOST_BYTES (1 << 20) /* of a config file; a longer file is something else, perhaps a stream without an end */
 
 /* A 0 would hide what follows it. */
 static oatgp_status check_text(cli *c, const char *path, const char *text, size_t length) {
@@ -16,7 +16,8 @@ static oatgp_status check_text(cli *c, const char *path, const char *text, size_
   for (const char *at = text; nul != NULL && at < nul; at++) {
     line += *at == '\n';
   }
-  return nul == NULL ? OATGP_OK : cli_usage_error(c, "%s:%zu: there is a byte 0; a config file is text, in UTF-8", path, line);
+  return nul == NULL ? OATGP_OK
+                     : cli_usage_error(c, "%s:%zu: this line has a zero byte; a config file is UTF-8 text", path, line);
 }
 
 /* The whole file as text. */
@@ -47,13 +48,14 @@ static oatgp_status read_text(cli *c, const char *path, char **out) {
   fclose(stream);
   *out = text;
   if (status == OATGP_OK && length > MOST_BYTES) {
-    status = cli_fail(c, OATGP_READ, "'%s' is longer than %d bytes, so it is no config file; give a file with lines 'name = value'", path,
-                      MOST_BYTES);
+    status = cli_fail(c, OATGP_READ,
+                      "'%s' is longer than %d bytes, too long for a config file; give a file with lines 'name = value'",
+                      path, MOST_BYTES);
   }
   return status == OATGP_OK ? check_text(c, path, text, length) : status;
 }
 
-/* Behind a byte order mark. */
+/* Skips a byte order mark. */
 static char *skip_mark(char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; }
 
 /* Cuts blanks off both ends, in place. */
@@ -98,7 +100,7 @@ static oatgp_status read_line(cli *c, char *line, const char *where, size_t *cou
     return cli_usage_error(c, "%s%s cannot be set in a config file", where, name);
   }
   if (strcmp(setting->name, "preset") == 0 && *count > 0) {
-    return cli_usage_error(c, "%spreset must come before the other settings, which it would undo", where);
+    return cli_usage_error(c, "%spreset must come before the other settings, because it would undo them", where);
   }
   ++*count;
   return cli_set_option(c, setting, trim(equals + 1), where);
@@ -107,7 +109,8 @@ static oatgp_status read_line(cli *c, char *line, const char *where, size_t *cou
 oatgp_status cli_read_config(cli *c, const char *path) {
   oatgp_status status = read_text(c, path, &c->config_text);
   size_t number = 1, count = 0;
-  for (char *line = status == OATGP_OK ? skip_mark(c->config_text) : NULL; status == OATGP_OK && line != NULL; number++) {
+  for (char *line = status == OATGP_OK ? skip_mark(c->config_text) : NULL; status == OATGP_OK && line != NULL;
+       number++) {
     char where[LONGEST_WHERE];
     char *end = strchr(line, '\n');
     if (end != NULL) {

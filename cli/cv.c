@@ -1,4 +1,4 @@
-/* oatgp cv: cross-validation with a fit for every fold. A first signal ends it with the folds that are done. */
+/* oatgp cv: cross-validation with a fit for every fold. The first signal ends it with the finished folds. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "signals.h"
 #include "trace.h"
 
-/* What the two callbacks need. */
+/* The data of the two callbacks. */
 typedef struct watch {
   cli *c;
   cJSON *folds; /* with --json */
   bool failed;  /* to put a fold into it */
-  bool table;   /* of the folds, for people */
+  bool table;   /* of the folds, for the table */
   size_t done;
 } watch;
 
@@ -47,10 +47,14 @@ typedef struct score_column {
 enum { SCORES = 5 };
 
 static const score_column *columns_for(const char *likelihood) {
-  static const score_column gaussian[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(srmse), SCORE(coverage95)};
-  static const score_column classes[SCORES] = {SCORE(log_loss), SCORE(brier), SCORE(accuracy), SCORE(auc), SCORE(deviance)};
-  static const score_column levels[SCORES] = {SCORE(mean_nlp), SCORE(accuracy), SCORE(rmse), SCORE(deviance), SCORE(coverage95)};
-  static const score_column others[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(deviance), SCORE(coverage95)};
+  static const score_column gaussian[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(srmse),
+                                                SCORE(coverage95)};
+  static const score_column classes[SCORES] = {SCORE(log_loss), SCORE(brier), SCORE(accuracy), SCORE(auc),
+                                               SCORE(deviance)};
+  static const score_column levels[SCORES] = {SCORE(mean_nlp), SCORE(accuracy), SCORE(rmse), SCORE(deviance),
+                                              SCORE(coverage95)};
+  static const score_column others[SCORES] = {SCORE(mean_nlp), SCORE(mnlp), SCORE(rmse), SCORE(deviance),
+                                              SCORE(coverage95)};
   return strcmp(likelihood, "gaussian") == 0        ? gaussian
          : strncmp(likelihood, "bernoulli", 9) == 0 ? classes
          : strcmp(likelihood, "ordinal") == 0       ? levels
@@ -73,18 +77,30 @@ static void print_line(const watch *w, const char *name, size_t knots, const oat
   printf("%10.2f\n", seconds);
 }
 
+static void print_head(const watch *w) {
+  const score_column *columns = columns_for(w->c->settings.likelihood);
+  printf("%-8s%8s%8s", "fold", "rows", "knots");
+  for (size_t i = 0; i < SCORES; i++) {
+    printf("%12s", columns[i].name);
+  }
+  printf("%10s\n", "seconds");
+}
+
 static int hear_fold(void *user, const oatgp_fold *fold) {
   watch *w = user;
   oatgp_model_info info;
   char name[24];
   oatgp_model_get_info(fold->model, &info);
-  w->done++;
+  const bool first = w->done++ == 0;
   cli_trace_fold(w->c, fold);
   cli_progress_fold(w->c, fold->number < fold->count ? fold->number + 1 : 0);
   if (w->c->options.json) {
     put_fold(w, fold, &info);
   } else if (w->table) {
     cli_clear_line(w->c);
+    if (first) {
+      print_head(w);
+    }
     snprintf(name, sizeof name, "%zu", fold->number);
     print_line(w, name, info.knots, &fold->scores, info.seconds);
     fflush(stdout);
@@ -112,14 +128,6 @@ static void begin(watch *w) {
   cli *c = w->c;
   w->folds = c->options.json ? cJSON_CreateArray() : NULL;
   w->table = !cli_held_out_alone(c) && !c->options.json;
-  if (w->table) {
-    const score_column *columns = columns_for(c->settings.likelihood);
-    printf("%-8s%8s%8s", "fold", "rows", "knots");
-    for (size_t i = 0; i < SCORES; i++) {
-      printf("%12s", columns[i].name);
-    }
-    printf("%10s\n", "seconds");
-  }
   cli_signals_catch(1);
   cli_progress_fold(c, 1);
 }
@@ -142,7 +150,7 @@ static oatgp_status run(cli *c) {
   TRY(print_total(&w, &scores));
   if (w.done < (size_t)c->settings.folds) {
     c->interrupted = true;
-    cli_fail(c, OATGP_OK, "interrupted; the scores are of %zu of %" PRId64 " folds", w.done, c->settings.folds);
+    cli_fail(c, OATGP_OK, "interrupted; the scores cover %zu of %" PRId64 " folds", w.done, c->settings.folds);
   }
 done:
   cJSON_Delete(w.folds);
@@ -154,13 +162,14 @@ done:
 
 const cli_verb cli_cv = {
     .name = "cv",
-    .summary = "cross-validation: fit without each part of the rows and predict it",
+    .summary = "cross-validate: predict each part of the rows from a fit to the others",
     .positionals = {"DATA"},
     .usage = "--target COL [--folds K] [OPTIONS]",
     .details =
-        "DATA and all options are as in fit, which is done once for every fold; --seed says how rows are dealt out, too. The line 'all' "
-        "has the scores of all rows together, not means over folds. With -o a table has mean, sd, nlp and standardised residual of every "
-        "row. Ctrl-C ends with the scores of the folds that are done and exits with 3 (with 1 before the first is done).",
+        "DATA and all options are those of fit, which runs once for every fold. --seed also decides how rows are "
+        "assigned to folds. The line 'all' has the scores of all rows together, not means over folds. With -o, a table "
+        "gives the mean, sd, nlp and standardised residual of every row. Ctrl-C stops the run, prints the scores of "
+        "the finished folds and exits with 3 (with 1 if no fold is finished).",
     .example =
         "  oatgp cv train.csv --target y --folds 10\n"
         "  oatgp cv train.csv --target y --folds 5 --kernel matern52-ard --knots 100 --json -o rows.csv",

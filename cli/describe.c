@@ -1,4 +1,4 @@
-/* A model for people and for programs, the same in fit and info. */
+/* Describes a model as text and as JSON, in the same way for fit and info. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool is_bernoulli(const oatgp_model_info *info) { return strncmp(info->li
 
 static bool has_shape(const oatgp_model_info *info) { return oatgp_kernel_has(info->kernel, "shape") != 0; }
 
-/* ---- for programs ------------------------------------------------------------------------------------------------ */
+/* ---- as JSON --------------------------------------------------------------------------------------------------- */
 
 /* NULL if there is no memory. */
 static cJSON *add_text(cJSON *array, const char *text) {
@@ -41,7 +41,7 @@ static cJSON *input_names(const report *r) {
   return names;
 }
 
-/* One of the lines that --kernel auto leaves: the length of the kernel's text, and the score behind it. */
+/* Reads one of the lines that --kernel auto has stored: the length of the kernel's text, and the score after it. */
 static size_t read_candidate(const char *line, double *score) {
   const size_t length = strcspn(line, "\t\n");
   char text[32] = "";
@@ -78,7 +78,7 @@ static cJSON *candidates(const char *lines) {
   return json.failed ? NULL : json.object;
 }
 
-/* From the names of categories to their levels; not there without categories. */
+/* An object from the names of categories to their levels; absent without categories. */
 static void put_levels(cli_json *json, const report *r) {
   cli_json all = cli_json_begin();
   bool any = false;
@@ -100,7 +100,7 @@ static void put_levels(cli_json *json, const report *r) {
   }
 }
 
-/* The classes of the target in their order; not there if it holds numbers. */
+/* The classes of the target in their order; absent if it holds numbers. */
 static void put_classes(cli_json *json, const report *r) {
   const size_t count = oatgp_model_target_level_count(r->model);
   cJSON *levels = count > 0 ? cJSON_CreateArray() : NULL;
@@ -112,7 +112,7 @@ static void put_classes(cli_json *json, const report *r) {
   }
 }
 
-/* Gaussian answers have noise, others a likelihood with parameters of its own. */
+/* A Gaussian target has noise, any other a likelihood with its own parameters. */
 static void put_likelihood(cli_json *json, const oatgp_model_info *info) {
   if (is_gaussian(info)) {
     cli_json_number(json, "tau", info->tau);
@@ -139,6 +139,25 @@ static void put_parameters(cli_json *json, const oatgp_model_info *info) {
   }
 }
 
+/* [{"weight": 0.2, "sigma": 1, ..}, ..]: the draws that predictions are averaged over. */
+static cJSON *draws(const report *r) {
+  cJSON *all = cJSON_CreateArray();
+  for (size_t i = 0; i < r->info.average; i++) {
+    cli_json one = cli_json_begin();
+    oatgp_model_info info;
+    double weight = 0;
+    oatgp_model_get_info(oatgp_model_draw(r->model, i, &weight), &info);
+    cli_json_number(&one, "weight", weight);
+    put_parameters(&one, &info);
+    if (all == NULL || one.failed || !cJSON_AddItemToArray(all, one.object)) {
+      cJSON_Delete(one.object);
+      cJSON_Delete(all);
+      return NULL;
+    }
+  }
+  return all;
+}
+
 static void put_model(cli_json *json, const report *r) {
   const oatgp_model_info *info = &r->info;
   cli_json_text(json, "approx", info->approx);
@@ -157,7 +176,12 @@ static void put_model(cli_json *json, const report *r) {
   cli_json_whole(json, "neighbours", (int64_t)info->neighbours);
   cli_json_whole(json, "predict_neighbours", (int64_t)info->predict_neighbours);
   cli_json_number(json, "objective", info->objective);
+  cli_json_number(json, "log_prior", info->log_prior);
+  cli_json_text(json, "prior", info->prior);
   put_parameters(json, info);
+  if (info->average > 0) {
+    cli_json_item(json, "average", draws(r));
+  }
   cli_json_number(json, "mean", info->mean);
   cli_json_text(json, "mean_kind", info->mean_kind);
   if (info->slopes != NULL) {
@@ -216,7 +240,7 @@ static void put_origin(cli_json *json, const report *r) {
   cli_json_matrix(json, "history", &(cli_matrix){info->history_count, 3, info->history});
 }
 
-/* ---- for people -------------------------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------------------------- */
 
 static void print_label(const char *label) { printf("%-*s", LABEL_WIDTH, label); }
 
@@ -245,13 +269,14 @@ static void print_number(const char *label, double value) {
 static void print_by_input(const char *label, const report *r, size_t count, const double *values) {
   size_t width = 0;
   for (size_t i = 0; i < r->info.d; i++) {
-    const size_t length = strlen(oatgp_model_input_name(r->model, i));
+    const size_t length = cli_name_width(oatgp_model_input_name(r->model, i));
     width = length > width ? length : width;
   }
   for (size_t i = 0; i < count; i++) {
     print_label(i == 0 ? label : "");
     if (count == r->info.d) {
-      printf("%-*s  %.8g\n", (int)width, oatgp_model_input_name(r->model, i), values[i]);
+      cli_print_name(oatgp_model_input_name(r->model, i), width);
+      printf("  %.8g\n", values[i]);
     } else {
       printf("%.8g\n", values[i]);
     }
@@ -276,12 +301,13 @@ static void print_likelihood(const oatgp_model_info *info) {
 static void print_named(const oatgp_model_info *info) {
   size_t width = 0;
   for (size_t i = 0; i < info->parameter_count; i++) {
-    const size_t length = strlen(info->parameters[i].name);
+    const size_t length = cli_name_width(info->parameters[i].name);
     width = length > width ? length : width;
   }
   for (size_t i = 0; i < info->parameter_count; i++) {
     print_label(i == 0 ? "parameters" : "");
-    printf("%-*s  %.8g\n", (int)width, info->parameters[i].name, info->parameters[i].value);
+    cli_print_name(info->parameters[i].name, width);
+    printf("  %.8g\n", info->parameters[i].value);
   }
   print_likelihood(info);
 }
@@ -300,6 +326,21 @@ static void print_parameters(const report *r) {
   print_by_input("lengthscales", r, info->lengthscale_count, info->lengthscales);
 }
 
+/* "8 draws of the parameters, tau from 0.2 to 0.31"; these are the range of the draws. */
+static void print_average(const report *r) {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (size_t i = 0; i < r->info.average; i++) {
+    oatgp_model_info info;
+    oatgp_model_get_info(oatgp_model_draw(r->model, i, NULL), &info);
+    low = fmin(low, info.tau);
+    high = fmax(high, info.tau);
+  }
+  if (r->info.average > 0) {
+    print_label("average");
+    printf("%zu draws of the parameters, tau from %.4g to %.4g; the file holds the rows\n", r->info.average, low, high);
+  }
+}
+
 static void print_candidates(const char *lines) {
   for (const char *line = lines; *line != '\0'; line = next_line(line)) {
     double score;
@@ -309,7 +350,7 @@ static void print_candidates(const char *lines) {
   }
 }
 
-/* The classes of the target: all are asked for. Of two, the probability is that of the second. */
+/* All classes of the target. With two, the probability is that of the second. */
 static void print_classes(const report *r) {
   const size_t count = oatgp_model_target_level_count(r->model);
   if (count == 0) {
@@ -317,10 +358,12 @@ static void print_classes(const report *r) {
   }
   print_label("classes");
   for (size_t i = 0; i < count; i++) {
-    printf("%s%s", oatgp_model_target_level(r->model, i), i + 1 < count ? ", " : "");
+    cli_print_name(oatgp_model_target_level(r->model, i), 0);
+    printf("%s", i + 1 < count ? ", " : "");
   }
   if (is_bernoulli(&r->info) && count == 2) {
-    printf("; the probability is that of %s", oatgp_model_target_level(r->model, 1));
+    printf("; the probability is that of ");
+    cli_print_name(oatgp_model_target_level(r->model, 1), 0);
   }
   printf("\n");
 }
@@ -335,9 +378,10 @@ static void print_levels(const report *r) {
       continue;
     }
     print_label(first ? "levels" : "");
-    printf("%s:", oatgp_model_input_name(r->model, j));
+    cli_print_name(oatgp_model_input_name(r->model, j), 0);
     for (size_t i = 0; i < count && i < SHOWN; i++) {
-      printf("%s %s", i > 0 ? "," : "", oatgp_model_level(r->model, j, i));
+      printf("%s ", i > 0 ? "," : ":");
+      cli_print_name(oatgp_model_level(r->model, j, i), 0);
     }
     printf(count > SHOWN ? " and %zu more\n" : "\n", count - SHOWN);
     first = false;
@@ -355,7 +399,9 @@ static void print_model(const report *r) {
   print_text("kernel", info->kernel);
   print_candidates(info->kernel_candidates);
   print_label("data");
-  printf("%zu rows, %zu inputs, target %s\n", info->n, info->d, info->target != NULL ? info->target : "(no name)");
+  printf("%zu row%s, %zu input%s, target ", info->n, cli_plural(info->n), info->d, cli_plural(info->d));
+  cli_print_name(info->target != NULL ? info->target : "(no name)", 0);
+  printf("\n");
   print_classes(r);
   print_levels(r);
   print_text("weights", info->weights);
@@ -366,10 +412,15 @@ static void print_model(const report *r) {
   printf("%zu\n", info->knots);
   if (info->neighbours > 0) {
     print_label("neighbours");
-    printf("%zu of each row, %zu of each prediction; the file holds the rows\n", info->neighbours, info->predict_neighbours);
+    printf("%zu of each row, %zu of each prediction; the file holds the rows\n", info->neighbours,
+           info->predict_neighbours);
   }
   print_number("objective", info->objective);
+  if (info->log_prior != 0) {
+    print_number("  log prior", info->log_prior);
+  }
   print_parameters(r);
+  print_average(r);
   print_label("mean");
   printf("%.8g (%s)\n", info->mean, info->mean_kind);
   if (info->slopes != NULL) {
@@ -405,7 +456,8 @@ static void print_training(const report *r) {
   print_label("optimiser");
   printf("%s, knots %s\n", info->optimizer, info->select);
   print_label("evaluations");
-  printf("%" PRId64 " in %" PRId64 " iterations, %" PRId64 " rejected\n", info->evaluations, info->iterations, info->rejected);
+  printf("%" PRId64 " in %" PRId64 " iterations, %" PRId64 " rejected\n", info->evaluations, info->iterations,
+         info->rejected);
   print_label("seconds");
   printf("%.3f\n", info->seconds);
   print_text("stopped", oatgp_stop_sentence(info->stop));
@@ -413,6 +465,7 @@ static void print_training(const report *r) {
 }
 
 static void print_origin(const report *r) {
+  print_text("prior", r->info.prior);
   print_label("seed");
   printf("%" PRId64 "\n", r->info.seed);
   print_text("version", r->info.version);
@@ -420,7 +473,7 @@ static void print_origin(const report *r) {
   print_text("fingerprint", r->info.fingerprint);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 oatgp_status cli_report_model(cli *c, const oatgp_model *model, const char *path, bool full) {
   report r = {.model = model, .path = path};

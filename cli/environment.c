@@ -1,12 +1,14 @@
-/* What the libraries below read from the environment when they are loaded, which is before main: the command sets it and begins again, once.
+/* Environment variables that the libraries below read when they are loaded, which is before main. The command sets them
+ * and restarts itself, once.
  *
- * OPENBLAS_NUM_THREADS=1: it has one thread, since ours are around its calls. Else it has one for each core of the machine from the start, and where the address space is limited they wait forever for room, which keeps the command from ending.
- * GOMP_SPINCOUNT=1000: a thread that waits for another turns so often, some microseconds, and then sleeps. By default it turns for some
- *   milliseconds; on a busy machine that is the time which the other one needs (docs/performance.md has the numbers).
- * MALLOC_ARENA_MAX=1, where the address space is limited: threads share what has been mapped.
+ * OPENBLAS_NUM_THREADS=1: OpenBLAS gets one thread, because our threads call it. Otherwise it starts one for each core
+ * of the machine; if the address space is limited, these threads wait forever for memory and keep the command from
+ * ending. GOMP_SPINCOUNT=1000: a waiting thread spins for some microseconds and then sleeps. By default it spins for
+ * some milliseconds; on a busy machine the other thread needs that time (docs/performance.md has the numbers).
+ * MALLOC_ARENA_MAX=1, if the address space is limited: threads share what has been mapped.
  *
- * What the caller has set stays. Where OpenMP binds threads to cores it has done so with this one, and who began again would have no other
- * core: then all stays as it is, unless the address space is limited. */
+ * Variables that the caller has set stay. If OpenMP binds threads to cores, it has already bound this one, and a
+ * restarted process would have no other core: then nothing is changed, unless the address space is limited. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,19 @@ static bool is_limited(int resource) {
 
 static bool is_bound(void) {
   const char *bind = getenv("OMP_PROC_BIND");
-  return (bind != NULL && strcasecmp(bind, "false") != 0) || getenv("OMP_PLACES") != NULL || getenv("GOMP_CPU_AFFINITY") != NULL;
+  return (bind != NULL && strcasecmp(bind, "false") != 0) || getenv("OMP_PLACES") != NULL ||
+         getenv("GOMP_CPU_AFFINITY") != NULL;
+}
+
+/* Restarts by the path of the program, so that lists of processes show its name and not "exe". */
+static void restart(char **argv) {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    execv(path, argv);
+  }
+  execv("/proc/self/exe", argv); /* the file has been removed */
 }
 
 void cli_enter_environment(char **argv) {
@@ -42,6 +56,6 @@ void cli_enter_environment(char **argv) {
     changed = set("MALLOC_ARENA_MAX", "1", false) || changed;
   }
   if (changed && (limited || !is_bound())) {
-    execv("/proc/self/exe", argv); /* where that cannot be done, all works as it is, but for the above */
+    restart(argv); /* if that is impossible, everything works except for the above */
   }
 }

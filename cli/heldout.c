@@ -20,7 +20,9 @@ void cli_held_out_free(cli_held_out *held) { free(held->out.mean); }
 bool cli_held_out_alone(const cli *c) { return strcmp(c->options.output, "-") == 0; }
 
 oatgp_status cli_held_out_check(cli *c) {
-  return cli_held_out_alone(c) && c->options.json ? cli_usage_error(c, "-o - and --json cannot both write to standard output") : OATGP_OK;
+  return cli_held_out_alone(c) && c->options.json
+             ? cli_usage_error(c, "-o - and --json cannot both write to standard output")
+             : OATGP_OK;
 }
 
 oatgp_status cli_held_out_write(cli *c, const cli_held_out *held) {

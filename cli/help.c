@@ -144,8 +144,9 @@ void cli_help(void) {
   }
   printf(
       "\n'oatgp VERB --help' shows the arguments and options of a verb; 'oatgp --version' the version and what it\n"
-      "was built with. 'oatgp help --completion bash|zsh|fish' prints a script for your shell, 'oatgp help --man [VERB]' a manual page.\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted, with what there is by then.\n"
+      "was built with. 'oatgp help --completion bash|zsh|fish' prints a script for your shell, 'oatgp help --man "
+      "[VERB]' a manual page.\n"
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted with the best result so far.\n"
       "\nExample:\n"
       "  oatgp fit train.csv --target y -o model.oatgp\n"
       "  oatgp predict model.oatgp new.csv -o predictions.csv\n");

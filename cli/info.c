@@ -1,4 +1,4 @@
-/* oatgp info: what a model is and how it came about, and its knots as a table. */
+/* oatgp info: describes a model and its fit, and writes its knots as a table. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,9 @@ static void free_table(knot_table *t) {
   free(t->values);
 }
 
-static const char *level_of(const void *of, size_t column, size_t level) { return oatgp_model_level(of, column, level); }
+static const char *level_of(const void *of, size_t column, size_t level) {
+  return oatgp_model_level(of, column, level);
+}
 
 static oatgp_status write_knots(cli *c, const oatgp_model *model) {
   oatgp_status status;
@@ -61,7 +63,7 @@ done:
   return status;
 }
 
-/* Knots that go to standard output are the whole result. */
+/* If the knots go to standard output, they are the only output. */
 static oatgp_status run(cli *c) {
   oatgp_status status;
   oatgp_model *model = NULL;
@@ -83,7 +85,7 @@ done:
 
 const cli_verb cli_info = {
     .name = "info",
-    .summary = "show what a model is and write its knots",
+    .summary = "describe a model and write its knots",
     .positionals = {"MODEL"},
     .usage = "[--knots FILE.csv] [OPTIONS]",
     .details = "Lengthscales are in scaled units, everything else is in the data's units.",

@@ -1,4 +1,4 @@
-/* JSON objects over cJSON. Numbers are written here, as cJSON may print one that differs in the last bit. */
+/* JSON objects with cJSON. Numbers are written here, because cJSON may print one that differs in the last bit. */
 #include "json.h"
 
 #include <inttypes.h>

@@ -21,7 +21,7 @@ static oatgp_status run(cli *c) {
   TRY(cli_held_out_check(c));
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &model));
   TRY(oatgp_data_read_for(c->ctx, c->positionals[1], model, &c->settings, 1, &data));
-  TRY(cli_held_out_make(c, oatgp_data_rows(data), &held));
+  TRY(*c->options.output != '\0' ? cli_held_out_make(c, oatgp_data_rows(data), &held) : OATGP_OK);
   TRY(oatgp_loo_sd(c->ctx, model, data, &held.out, &scores));
   TRY(cli_held_out_write(c, &held));
   if (!cli_held_out_alone(c)) {
@@ -36,15 +36,15 @@ done:
 
 const cli_verb cli_loo = {
     .name = "loo",
-    .summary = "leave-one-out scores and residuals, without fitting again",
+    .summary = "compute leave-one-out scores and residuals without refitting",
     .positionals = {"MODEL", "DATA"},
     .usage = "[-o OUT.csv] [OPTIONS]",
     .details =
-        "DATA are the rows that the model was fitted to; others are refused. Every row is predicted by the model without that row, at the "
-        "model's parameters and knots, in closed form. OUT.csv has mean, sd, nlp (-log p(y)) and residual ((y - mean) / sd) of every row; "
-        "a residual beyond 3 or 4 is a row to look at. With a likelihood other than the Gaussian each row stands for a Gaussian one, and "
-        "is "
-        "left out of those; residual is then the normal quantile of P(Y < y) + P(Y = y) / 2.",
+        "DATA are the rows that the model was fitted to; other rows are refused. Every row is predicted from all the "
+        "others, at the model's parameters and knots, in closed form. OUT.csv has the mean, sd, nlp (-log p(y)) and "
+        "residual ((y - mean) / sd) of every row; look at rows whose residual is beyond 3 or 4. With a likelihood "
+        "other than the Gaussian, each row is replaced by its Gaussian site, and sites are left out; residual is then "
+        "the normal quantile of P(Y < y) + P(Y = y) / 2.",
     .example =
         "  oatgp loo model.oatgp train.csv\n"
         "  oatgp loo model.oatgp train.csv -o rows.csv --json",

@@ -4,17 +4,17 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "oatgp_commit.h"
 #include "signals.h"
 #include "trace.h"
 
-const cli_verb *const cli_verbs[] = {&cli_fit, &cli_predict, &cli_score,   &cli_objective, &cli_info, &cli_convert, &cli_loo,
-                                     &cli_cv,  &cli_update,  &cli_certify, &cli_report,    &cli_plot, NULL};
+const cli_verb *const cli_verbs[] = {
+    &cli_fit, &cli_predict, &cli_score,   &cli_objective, &cli_info, &cli_convert,     &cli_loo,
+    &cli_cv,  &cli_update,  &cli_certify, &cli_report,    &cli_plot, &cli_sensitivity, NULL};
 
-/* Streams that the caller closed are opened for nothing, in the wrong direction, so that no file of ours gets their
- * numbers and writing to them fails. */
+/* Streams that the caller has closed are opened in the wrong direction, so that no other file gets their numbers and
+ * writing to them fails. */
 static void fill_closed_streams(void) {
   static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int i = 0; i < 3; i++) {
@@ -60,12 +60,14 @@ static oatgp_status show_page(cli *c, int at, void (*all)(void), void (*one)(con
 
 /* oatgp help [VERB], and for the installation: help --man [VERB], help --completion SHELL, help --verbs */
 static oatgp_status run_help(cli *c) {
-  const char *what = c->argument_count > 1 ? c->arguments[1] : "", *shell = c->argument_count > 2 ? c->arguments[2] : "";
+  const char *what = c->argument_count > 1 ? c->arguments[1] : "",
+             *shell = c->argument_count > 2 ? c->arguments[2] : "";
   if (strcmp(what, "--man") == 0) {
     return show_page(c, 2, cli_manual, cli_manual_verb);
   }
   if (strcmp(what, "--completion") == 0) {
-    return cli_completion(shell) ? OATGP_OK : cli_usage_error(c, "--completion is '%s' but must be one of bash|zsh|fish", shell);
+    return cli_completion(shell) ? OATGP_OK
+                                 : cli_usage_error(c, "--completion is '%s' but must be one of bash|zsh|fish", shell);
   }
   if (strcmp(what, "--verbs") == 0) {
     for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
@@ -100,8 +102,27 @@ done:
   return status;
 }
 
+/* If there are several ranks, only the first reports and writes. */
+static oatgp_status share_out(cli *c) {
+  const bool shares = strcmp(c->verb->name, "fit") == 0 || strcmp(c->verb->name, "objective") == 0;
+  if (oatgp_rank_count() > 1 && !shares) {
+    return cli_usage_error(
+        c, "%s runs in one process; only fit and objective share their rows among ranks; run it without mpirun",
+        c->verb->name);
+  }
+  if (oatgp_rank() > 0) {
+    c->options.quiet = 1;
+    c->options.trace = c->settings.checkpoint = "";
+    c->options.output = *c->options.output != '\0' ? "/dev/null" : "";
+    return freopen("/dev/null", "w", stdout) != NULL ? OATGP_OK
+                                                     : cli_fail(c, OATGP_WRITE, "/dev/null cannot be opened");
+  }
+  return OATGP_OK;
+}
+
 static oatgp_status run_verb(cli *c) {
-  const oatgp_status status = cli_read_options(c);
+  oatgp_status status = cli_read_options(c);
+  status = status == OATGP_OK ? share_out(c) : status;
   if (status != OATGP_OK) {
     return status;
   }
@@ -142,22 +163,25 @@ static int exit_code(const cli *c, oatgp_status status) {
 int main(int argc, char **argv) {
   cli_enter_environment(argv);
   fill_closed_streams();
+  setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a sentence is written at once, so mpirun cannot split it */
   cli_signals_begin();
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow on is a sentence, too */
-  signal(SIGCHLD, SIG_DFL); /* where it is ignored, how a child ended is not known */
+  signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files then causes an error message, too */
+  signal(SIGCHLD, SIG_DFL); /* if it is ignored, the exit code of a child is not available */
   cli c = {.argument_count = argc > 0 ? argc - 1 : 0, .arguments = argv + 1, .ctx = oatgp_context_create()};
   if (c.ctx == NULL) {
     fprintf(stderr, "oatgp: out of memory\n");
     return CLI_FAILED;
   }
   oatgp_context_set_message(c.ctx, cli_message, &c);
-  const oatgp_status status = cli_finish_output(&c, run(&c));
+  const oatgp_status begun = oatgp_ranks_begin(c.ctx);
+  const oatgp_status status = cli_finish_output(&c, begun == OATGP_OK ? run(&c) : begun);
   if (status != OATGP_OK) {
     cli_report_failure(&c);
     cli_print_failure(&c, status);
   }
   free(c.config_text);
   oatgp_context_free(c.ctx);
+  oatgp_ranks_end(status == OATGP_OK ? 0 : exit_code(&c, status));
   return exit_code(&c, status);
 }

@@ -4,9 +4,9 @@
 
 #include "cli.h"
 
-/* ---- text ---------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------------ */
 
-/* As it is: dashes stay dashes, and nothing is taken for a request. */
+/* Writes text literally: dashes stay dashes, and no line is read as a request. */
 static void put(const char *text) {
   for (bool begins = true; *text != '\0'; text++) {
     if (begins && (*text == '.' || *text == '\'')) {
@@ -49,7 +49,7 @@ static void put_example(const char *lines) {
   printf(".fi\n");
 }
 
-/* ---- a verb's page --------------------------------------------------------------------------------------------------- */
+/* ---- a verb's page --------------------------------------------------------------------------------------------- */
 
 static void put_synopsis(const cli_verb *verb) {
   printf(".B oatgp ");
@@ -118,58 +118,63 @@ void cli_manual_verb(const cli_verb *verb) {
   put_see_also(verb);
 }
 
-/* ---- the page of the command ------------------------------------------------------------------------------------------- */
+/* ---- the page of the command ----------------------------------------------------------------------------------- */
 
-/* What all verbs have in common. */
+/* The sections that all verbs share. */
 static const char common[] =
     ".SH OPTIONS\n"
     "The page of each verb lists its options with defaults and ranges, as\n"
     ".B oatgp\n.I VERB\n.B \\-\\-help\n"
     "does. They are given as\n.B \\-\\-name\n.I value\nor\n.BR \\-\\-name=\\fIvalue\\fR ,\n"
     "flags as\n.B \\-\\-name\nor\n.BR \\-\\-no\\-name .\n"
-    ".B \\-o\nis short for\n.BR \\-\\-output ,\n.B \\-h\nfor\n.BR \\-\\-help ,\nand\n.B \\-\\-\nends the options. With\n.B \\-\\-json\n"
+    ".B \\-o\nis short for\n.BR \\-\\-output ,\n.B \\-h\nfor\n.BR \\-\\-help ,\nand\n.B \\-\\-\nends the options. "
+    "With\n.B \\-\\-json\n"
     "a verb prints one JSON object on standard output. Notes, warnings, progress and errors go to standard error;\n"
     ".B \\-\\-quiet\nleaves only the errors.\n"
-    ".TP\n.B oatgp \\-\\-version\nshows the version, the commit, and what it was built with and has found: BLAS and its kernels, "
-    "processor, cores, threads, SIMD.\n"
-    ".TP\n.B oatgp help \\-\\-completion bash\\fR|\\fBzsh\\fR|\\fBfish\nprints a script that completes verbs, options, their values and "
-    "the\n"
+    ".TP\n.B oatgp \\-\\-version\nshows the version, the commit, and what it was built with and found: BLAS and its "
+    "kernels, processor, cores, threads, SIMD.\n"
+    ".TP\n.B oatgp help \\-\\-completion bash\\fR|\\fBzsh\\fR|\\fBfish\nprints a script that completes verbs, options, "
+    "their values and the\n"
     "columns of the data. It is installed with the command.\n"
     ".TP\n.BI \"oatgp help \\-\\-man \" [VERB]\nprints this page or that of a verb.\n"
     ".SH FILES\n"
-    ".TP\n.I DATA\nCSV or TSV, plain or gzip, or .npy;\n.B \\-\nis standard input. Columns are named in a header line or numbered from 1.\n"
-    ".TP\n.I MODEL\nthe model, which gets its name when it is written, so that it is there whole or not at all.\n"
-    ".TP\nconfig file\n.RB ( \\-\\-config )\nlines\n.IR \"name = value\" ,\nwhere a name is that of an option without the leading dashes;\n"
+    ".TP\n.I DATA\nCSV or TSV, plain or gzip, or .npy;\n.B \\-\nis standard input. Columns are named in a header line "
+    "or numbered from 1.\n"
+    ".TP\n.I MODEL\nthe model file; it appears only when it is complete.\n"
+    ".TP\nconfig file\n.RB ( \\-\\-config )\nlines\n.IR \"name = value\" ,\nwhere a name is that of an option without "
+    "the leading dashes;\n"
     ".B #\nat the start of a line or after a blank begins a comment. Options of the command line win.\n"
-    ".TP\ntrace\n.RB ( \\-\\-trace )\none JSON object a line, which can be followed while it is written:\n"
-    ".I event\nis subset, start, step, proposal, kept, dropped, refine or end in a fit, fold in a cross-validation, bracket in a "
-    "certificate, and\n"
-    "progress in all that takes long\n.RI ( what ,\n.IR unit ,\n.IR done ,\n.I total\nwhere it is known).\n"
+    ".TP\ntrace\n.RB ( \\-\\-trace )\none JSON object per line, written as the work goes on:\n"
+    ".I event\nis subset, start, step, proposal, kept, dropped, refine or end in a fit, fold in a cross-validation, "
+    "bracket in a certificate, and\n"
+    "progress in all long work\n.RI ( what ,\n.IR unit ,\n.IR done ,\n.I total\nwhere it is known).\n"
     ".SH PROGRESS\n"
-    "What takes longer than half a second shows a live line on a terminal: how far it is, how fast, and what is left as far as that can "
-    "be\n"
-    "known. Elsewhere there is a line after two seconds and now and then.\n"
+    "Work that takes longer than half a second shows a live line on a terminal: progress, speed and, where it is "
+    "known, the\n"
+    "time left. Without a terminal, a line appears after two seconds, and further ones now and then.\n"
     ".SH SIGNALS\n"
-    "While a model is being fitted, a first SIGINT, SIGTERM or SIGHUP ends the fit, saves the best model so far and exits with 3; a\n"
-    "second one ends the command at once. Under nohup, SIGHUP stays ignored. Output that is interrupted leaves no file: what is written "
-    "has\n"
-    "no name until it is whole, or, where the file system cannot do that, a name that ends with .tmp and six letters. A certificate ends "
-    "with\n"
-    "the bounds so far and exits with 3. A cross-validation ends with\n"
-    "the scores of the folds that are done and exits with 3, or with 1 if there is none.\n"
+    "While a model is being fitted, the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 ends the fit, saves the best model so "
+    "far\n"
+    "and exits with 3; a second one ends the command at once. Under nohup, SIGHUP stays ignored. An interrupted\n"
+    "command leaves no output file: a file gets its name only when it is complete. Where the file system cannot do\n"
+    "that, an unfinished file has a name that ends with .tmp and six letters. An interrupted certificate prints the\n"
+    "bounds so far and exits with 3. An interrupted cross-validation prints the scores of the finished folds and\n"
+    "exits with 3, or with 1 if no fold is finished.\n"
     ".SH EXIT STATUS\n"
-    ".TP\n.B 0\ndone; a fit that reached its time limit too.\n.TP\n.B 1\nfailed.\n"
-    ".TP\n.B 2\nthe command line or a setting is wrong.\n.TP\n.B 3\ninterrupted; the best so far was saved or printed.\n";
+    ".TP\n.B 0\ndone; this includes a fit that reached its time limit.\n.TP\n.B 1\nfailed.\n"
+    ".TP\n.B 2\nthe command line or a setting is wrong.\n.TP\n.B 3\ninterrupted; the best so far was saved or "
+    "printed.\n";
 
 void cli_manual(void) {
   put_title(NULL);
   printf(".SH NAME\noatgp \\- Gaussian-process regression that chooses its own knots\n.SH SYNOPSIS\n");
-  printf(".B oatgp\n.I VERB ARGUMENTS\n.RI [ OPTIONS ]\n.br\n.B oatgp\n.RI [ VERB ]\n.B \\-\\-help\n|\n.B \\-\\-version\n");
   printf(
-      ".SH DESCRIPTION\n.B oatgp\nfits sparse Gaussian-process regressions to tables of numbers. A few knots stand for the data; where "
-      "they lie "
-      "is\nfound together with the parameters of the covariance by maximising the model's objective. The verbs, each with a page of its "
-      "own:\n");
+      ".B oatgp\n.I VERB ARGUMENTS\n.RI [ OPTIONS ]\n.br\n.B oatgp\n.RI [ VERB ]\n.B \\-\\-help\n|\n.B "
+      "\\-\\-version\n");
+  printf(
+      ".SH DESCRIPTION\n.B oatgp\nfits sparse Gaussian-process regressions to tables of numbers. A few knots summarise "
+      "the data; their places and the\nparameters of the covariance are found together by maximising the model's "
+      "objective. Each verb has a page of its own:\n");
   for (const cli_verb *const *verb = cli_verbs; *verb != NULL; verb++) {
     printf(".TP\n.BR oatgp\\-%s (1)\n", (*verb)->name);
     put_line((*verb)->summary);

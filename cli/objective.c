@@ -10,7 +10,7 @@ static bool has_shape(const cli *c) { return oatgp_kernel_has(c->settings.kernel
 
 static bool is_gaussian(const cli *c) { return strcmp(c->settings.likelihood, "gaussian") == 0; }
 
-/* ---- for programs ------------------------------------------------------------------------------------------------ */
+/* ---- as JSON --------------------------------------------------------------------------------------------------- */
 
 static void put_answer_gradient(cli_json *gradient, const oatgp_evaluation *e) {
   cli_json own = cli_json_begin();
@@ -53,6 +53,7 @@ static void put_answers(const cli *c, cli_json *json, const oatgp_evaluation *e)
 static oatgp_status put_evaluation(cli *c, const oatgp_data *data, const oatgp_evaluation *e) {
   cli_json json = cli_json_begin();
   cli_json_number(&json, "objective", e->objective);
+  cli_json_number(&json, "log_prior", e->log_prior);
   cli_json_text(&json, "approx", c->settings.approx);
   cli_json_text(&json, "kernel", c->settings.kernel);
   cli_json_whole(&json, "n", (int64_t)oatgp_data_rows(data));
@@ -80,7 +81,7 @@ static oatgp_status put_evaluation(cli *c, const oatgp_data *data, const oatgp_e
   return cli_json_end(c, &json, stdout, true);
 }
 
-/* ---- for people -------------------------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------------------------- */
 
 static void print_number(const char *label, double value) { printf("%-*s%.10g\n", LABEL_WIDTH, label, value); }
 
@@ -134,7 +135,11 @@ static void print_gradient(const cli *c, const oatgp_evaluation *e) {
 
 static void print_evaluation(const cli *c, const oatgp_data *data, const oatgp_evaluation *e) {
   print_number("objective", e->objective);
-  printf("%-*s%zu rows, %zu inputs\n", LABEL_WIDTH, "data", oatgp_data_rows(data), oatgp_data_inputs(data));
+  if (e->log_prior != 0) {
+    print_number("  log prior", e->log_prior);
+  }
+  const size_t n = oatgp_data_rows(data), d = oatgp_data_inputs(data);
+  printf("%-*s%zu row%s, %zu input%s\n", LABEL_WIDTH, "data", n, cli_plural(n), d, cli_plural(d));
   printf("%-*s%zu\n", LABEL_WIDTH, "knots", e->knots);
   print_parameters(e);
   if (is_gaussian(c)) {
@@ -153,7 +158,7 @@ static void print_evaluation(const cli *c, const oatgp_data *data, const oatgp_e
   }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status run(cli *c) {
   oatgp_status status;
@@ -161,7 +166,7 @@ static oatgp_status run(cli *c) {
   oatgp_evaluation evaluation = {0};
   TRY(cli_need(c, c->settings.target, "--target COL"));
   if (!oatgp_kernel_has(c->settings.kernel, "sigma")) {
-    c->settings.scale = 0; /* an expression is taken as it is written */
+    c->settings.scale = 0; /* an expression is used as written */
   }
   TRY(oatgp_data_read(c->ctx, c->positionals[0], &c->settings, &data));
   TRY(cli_read_knots(c, data, &knots));
@@ -184,11 +189,12 @@ const cli_verb cli_objective = {
     .summary = "evaluate the objective once at given parameters",
     .positionals = {"DATA"},
     .usage =
-        "--target COL [--approx A] [--kernel K] [--knots FILE] [--sigma S] [--lengthscale L[,L..]] [--parameters P[,P..]] [--tau T] "
-        "[OPTIONS]",
+        "--target COL [--approx A] [--kernel K] [--knots FILE] [--sigma S] [--lengthscale L[,L..]] [--parameters "
+        "P[,P..]] [--tau T] [OPTIONS]",
     .details =
-        "Nothing is optimised: it is for checking and teaching. Parameters that are not given are chosen from the data as at the "
-        "start of a fit. The gradient is with respect to the logarithms of the parameters and to the scaled knots.",
+        "Nothing is optimised; the verb is for checking and teaching. Parameters that are not given are chosen from "
+        "the data, as at the start of a fit. The gradient is with respect to the logarithms of the parameters and to "
+        "the scaled knots.",
     .example =
         "  oatgp objective train.csv --target y --approx vfe --kernel se --knots knots.csv \\\n"
         "        --sigma 1 --lengthscale 0.5 --tau 0.1 --no-scale --gradient --json",

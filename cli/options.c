@@ -6,7 +6,7 @@
 
 #define LONGEST_NAME 48
 
-/* Where the value of an option of the command alone lives. */
+/* The place for the value of an option that only the command has. */
 typedef struct command_field {
   const char *name;
   size_t offset;
@@ -38,7 +38,7 @@ typedef struct reader {
   const char *config;
 } reader;
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 void cli_dashed(const char *name, char *out, size_t size) {
   snprintf(out, size, "%s", name);
@@ -74,10 +74,11 @@ oatgp_status cli_refuse_option(cli *c, const char *name, const char *where) {
   char nearest[LONGEST_NAME];
   cli_dashed(oatgp_setting_nearest(name, c->verb->name)->name, nearest, sizeof nearest);
   const char *dashes = strcmp(where, "--") == 0 ? where : "";
-  return cli_usage_error(c, "%s%s is not an option of %s; did you mean %s%s?", where, name, c->verb->name, dashes, nearest);
+  return cli_usage_error(c, "%s%s is not an option of %s; did you mean %s%s?", where, name, c->verb->name, dashes,
+                         nearest);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static bool parse_flag(const char *text, int *out) {
   static const char *const words[] = {"no", "yes", "false", "true", "0", "1"};
@@ -116,14 +117,14 @@ oatgp_status cli_set_option(cli *c, const oatgp_setting *setting, const char *va
   if (setting->in_command_only) {
     return set_command_option(c, setting, value, where);
   }
-  /* The library's refusal starts with the name as given here, so that "--" before it makes it the option. */
+  /* The library's error message begins with the name given here, so "--" in front of it completes the option. */
   char name[LONGEST_NAME];
   cli_dashed(setting->name, name, sizeof name);
   const oatgp_status status = oatgp_settings_set(c->ctx, &c->settings, name, value);
   return status == OATGP_OK ? status : cli_usage_error(c, "%s%s", where, oatgp_last_error(c->ctx));
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------------------------- */
 
 static oatgp_status read_positional(cli *c, const char *argument) {
   if (c->positional_count == CLI_MOST_POSITIONALS || c->verb->positionals[c->positional_count] == NULL) {
@@ -133,9 +134,25 @@ static oatgp_status read_positional(cli *c, const char *argument) {
   return OATGP_OK;
 }
 
+/* With --data-list, DATA, the last one, is the list. */
+static oatgp_status take_list(cli *c) {
+  const char *const *names = c->verb->positionals;
+  const size_t place = c->positional_count;
+  if (*c->options.data_list == '\0') {
+    return OATGP_OK;
+  }
+  if (place == CLI_MOST_POSITIONALS || names[place] == NULL) {
+    return cli_usage_error(c, "--data-list takes the place of %s; leave out one of them", names[place - 1]);
+  }
+  snprintf(c->list, sizeof c->list, "@%s", c->options.data_list);
+  c->positionals[c->positional_count++] = c->list;
+  return OATGP_OK;
+}
+
 static oatgp_status check_positionals(cli *c) {
   const char *const *names = c->verb->positionals;
-  if (c->positional_count == CLI_MOST_POSITIONALS || names[c->positional_count] == NULL || *names[c->positional_count] == '[') {
+  if (c->positional_count == CLI_MOST_POSITIONALS || names[c->positional_count] == NULL ||
+      *names[c->positional_count] == '[') {
     return OATGP_OK;
   }
   return cli_usage_error(c, "%s needs %s", c->verb->name, names[c->positional_count]);
@@ -163,7 +180,8 @@ static oatgp_status read_value(reader *r, const oatgp_setting *setting, const ch
     r->next++;
   }
   if (is_config && r->config != NULL) {
-    return cli_usage_error(c, "--config is given twice, as '%s' and as '%s'; put all settings into one file", r->config, attached);
+    return cli_usage_error(c, "--config is given twice, as '%s' and as '%s'; put all settings into one file", r->config,
+                           attached);
   }
   keep(r, setting, attached);
   return OATGP_OK;
@@ -239,7 +257,7 @@ oatgp_status cli_read_options(cli *c) {
   if (r.config != NULL) {
     TRY(cli_read_config(c, r.config));
   }
-  /* A preset sets other settings too, so it comes before them wherever it stands. */
+  /* A preset sets other settings, so it is applied before them wherever it stands. */
   for (int preset = 1; preset >= 0; preset--) {
     for (size_t i = 0; i < r.count; i++) {
       if ((strcmp(r.given[i].setting->name, "preset") == 0) == (preset == 1)) {
@@ -248,6 +266,7 @@ oatgp_status cli_read_options(cli *c) {
     }
   }
   if (!c->options.help) {
+    TRY(take_list(c));
     TRY(check_positionals(c));
   }
 done:

@@ -1,7 +1,8 @@
-/* Sentences on standard error, and the end of standard output. */
+/* Messages on standard error, and the end of standard output. */
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,24 @@
 
 #include "json.h"
 
+enum { PATIENCE = 5, MORE_PATIENCE = 5 }; /* seconds */
+
+/* What all ranks find is told by the first, which ends the others while they wait here. What some of the others find is
+ * told by the first of these, because a later rank waits longer. */
+static void wait_for_the_first(void) {
+  const int rank = oatgp_rank();
+  if (rank > 0) {
+    signal(SIGTERM, SIG_DFL);
+    sleep((unsigned)(PATIENCE + (rank <= MORE_PATIENCE ? rank - 1 : MORE_PATIENCE)));
+  }
+}
+
 /* Prints "oatgp: sentence" and keeps the sentence, the first of them, for --json. */
 CLI_PRINTF(4, 0)
 static void say(cli *c, bool keep, const char *behind, const char *format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
+  wait_for_the_first();
   fputs("oatgp: ", stderr);
   vfprintf(stderr, format, arguments);
   fprintf(stderr, "%s\n", behind);
@@ -36,7 +50,8 @@ oatgp_status cli_fail(cli *c, oatgp_status status, const char *format, ...) {
 oatgp_status cli_usage_error(cli *c, const char *format, ...) {
   va_list arguments;
   char where[64];
-  snprintf(where, sizeof where, " (see 'oatgp %s%s--help')", c->verb != NULL ? c->verb->name : "", c->verb != NULL ? " " : "");
+  snprintf(where, sizeof where, " (see 'oatgp %s%s--help')", c->verb != NULL ? c->verb->name : "",
+           c->verb != NULL ? " " : "");
   va_start(arguments, format);
   say(c, true, where, format, arguments);
   va_end(arguments);
@@ -53,12 +68,45 @@ void cli_warn(cli *c, const char *format, ...) {
   cli_message(c, OATGP_WARNING, sentence);
 }
 
+/* A sentence is printed once: the folds of a cross-validation would all say the same. */
+static bool said_before(cli *c, const char *sentence) {
+  uint64_t hash = 14695981039346656037u; /* FNV-1a */
+  for (const char *letter = sentence; *letter != '\0'; letter++) {
+    hash = (hash ^ (unsigned char)*letter) * 1099511628211u;
+  }
+  for (size_t i = 0; i < c->said_count; i++) {
+    if (c->said[i] == hash) {
+      return true;
+    }
+  }
+  if (c->said_count < sizeof c->said / sizeof *c->said) {
+    c->said[c->said_count++] = hash;
+  }
+  return false;
+}
+
 void cli_message(void *user, oatgp_level level, const char *sentence) {
   cli *c = user;
-  if (!c->options.quiet) {
+  if (!c->options.quiet && !said_before(c, sentence)) {
     cli_clear_line(c);
     fprintf(stderr, "oatgp: %s: %s\n", level == OATGP_WARNING ? "warning" : "note", sentence);
   }
+}
+
+size_t cli_name_width(const char *name) {
+  size_t width = 0;
+  for (; *name != '\0'; name++) {
+    width += ((unsigned char)*name & 0xC0) != 0x80; /* UTF-8: not a further byte of a character */
+  }
+  return width;
+}
+
+void cli_print_name(const char *name, size_t width) {
+  const size_t length = cli_name_width(name);
+  for (; *name != '\0'; name++) {
+    putchar((unsigned char)*name < 0x20 || *name == 0x7F ? '?' : *name);
+  }
+  printf("%*s", (int)(length < width ? width - length : 0), "");
 }
 
 void cli_report_failure(cli *c) {
@@ -97,7 +145,7 @@ void cli_print_failure(cli *c, oatgp_status status) {
   fflush(stdout);
 }
 
-/* Whether the other end of a pipe was closed; errno may have been changed since the write that failed. */
+/* Whether the other end of a pipe was closed; errno may have changed since the failed write. */
 static bool reader_is_gone(void) {
   struct pollfd descriptor = {.fd = STDOUT_FILENO, .events = POLLOUT};
   return poll(&descriptor, 1, 0) == 1 && (descriptor.revents & (POLLERR | POLLHUP)) != 0;
@@ -118,6 +166,8 @@ oatgp_status cli_finish_output(cli *c, oatgp_status status) {
 
 void *cli_new(cli *c, size_t count, size_t size, oatgp_status *status) {
   void *block = calloc(count > 0 ? count : 1, size);
-  *status = block != NULL ? OATGP_OK : cli_fail(c, OATGP_MEMORY, "out of memory: could not get %zu values of %zu bytes", count, size);
+  *status = block != NULL
+                ? OATGP_OK
+                : cli_fail(c, OATGP_MEMORY, "out of memory: could not get %zu values of %zu bytes", count, size);
   return block;
 }

@@ -1,5 +1,6 @@
-/* PNG and PDF of a figure, by rsvg-convert (librsvg), which is called without a shell: SVG in by its standard input, the picture out, both in
- * files without a name. The picture then appears whole or not at all. */
+/* PNG and PDF of a figure, made by rsvg-convert (librsvg), which is called without a shell. SVG goes to its standard
+ * input and the picture comes from its standard output, both as files without a name. The picture file appears only
+ * when it is complete. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -15,16 +16,17 @@
 
 extern char **environ;
 
-static oatgp_status cannot_write(cli *c) { return cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", c->options.output, strerror(errno)); }
+static oatgp_status cannot_write(cli *c) {
+  return cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", c->options.output, strerror(errno));
+}
 
 static oatgp_status refuse(cli *c) {
   return cli_fail(c, OATGP_WRITE,
                   "PNG and PDF are made by the program " PROGRAM
-                  ", which is not here: install it (Debian: librsvg2-bin) or "
-                  "write FILE.svg");
+                  ", which is not installed; install it (Debian: librsvg2-bin) or write FILE.svg");
 }
 
-/* Runs the program with these descriptors; whether it did what it should. */
+/* Runs the program with these descriptors; returns whether it succeeded. */
 static oatgp_status convert(cli *c, int in, int out, const char *format) {
   char *arguments[] = {strdup(PROGRAM),
                        strdup("--format"),
@@ -78,27 +80,28 @@ static bool copy(int from, int to) {
   bool good = lseek(from, 0, SEEK_SET) == 0;
   for (ssize_t count = 1; good && count != 0;) {
     count = read(from, block, sizeof block);
-    errno = count >= 0 ? ENOSPC : errno; /* of which a write tells by writing less */
+    errno = count >= 0 ? ENOSPC : errno; /* the error if write() writes fewer bytes */
     good = count >= 0 && write(to, block, (size_t)count) == count;
   }
   return good;
 }
 
-/* The picture gets its name by a rename; signals wait for as long as it has another. */
+/* The picture gets its final name by a rename. Signals are blocked while it has a temporary name. */
 static oatgp_status keep(cli *c, int from) {
   oatgp_status status;
   char target[4096], temporary[sizeof target + sizeof ".tmp.XXXXXX"];
-  TRY(oatgp_file_path(c->ctx, c->options.output, target, sizeof target)); /* a link stays */
+  TRY(oatgp_file_path(c->ctx, c->options.output, target, sizeof target)); /* a link is kept */
   snprintf(temporary, sizeof temporary, "%s.tmp.XXXXXX", target);
   const mode_t mask = umask(0);
   umask(mask);
   cli_signals_hold(true);
   const int to = mkstemp(temporary);
-  const bool kept = to >= 0 && copy(from, to) && fchmod(to, 0666 & ~mask) == 0 && fsync(to) == 0 && rename(temporary, target) == 0;
+  const bool kept =
+      to >= 0 && copy(from, to) && fchmod(to, 0666 & ~mask) == 0 && fsync(to) == 0 && rename(temporary, target) == 0;
   status = kept ? OATGP_OK : cannot_write(c);
   if (to >= 0) {
     close(to);
-    unlink(temporary); /* gone already if it was renamed */
+    unlink(temporary); /* fails if it was renamed */
   }
   cli_signals_hold(false);
 done:

@@ -1,4 +1,4 @@
-/* oatgp plot: one figure of a model, to a file or, in letters, to the terminal. */
+/* oatgp plot: one figure of a model, to a file or, as text, to the terminal. */
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -13,10 +13,12 @@
 enum { KIND, MODEL, DATA };
 enum { WIDTH = 78, HEIGHT = 22, NARROW = 40, WIDE = 120 };
 
-/* ---- in letters ---------------------------------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------------------------- */
 
-/* Letters alone: the locale of numbers stays as it is. */
-static bool locale_has_utf8(void) { return setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
+/* Only the characters; the locale of numbers is not changed. */
+static bool locale_has_utf8(void) {
+  return setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
 
 static size_t terminal_width(void) {
   struct winsize size = {0};
@@ -24,7 +26,7 @@ static size_t terminal_width(void) {
   return !known ? WIDTH : size.ws_col < NARROW ? NARROW : size.ws_col > WIDE ? WIDE : size.ws_col;
 }
 
-/* ---- to a file ----------------------------------------------------------------------------------------------------------- */
+/* ---- to a file ------------------------------------------------------------------------------------------------- */
 
 static const char *format_of(const char *path) {
   static const char *const formats[] = {"svg", "png", "pdf"};
@@ -37,7 +39,7 @@ static const char *format_of(const char *path) {
   return strcmp(path, "-") == 0 ? "svg" : NULL;
 }
 
-/* By way of an SVG in a file without a name; a signal then waits until the picture is made. */
+/* Writes an SVG to a file without a name first. Signals are blocked until the picture is made. */
 static oatgp_status draw_picture(cli *c, const oatgp_model *model, const oatgp_data *data, const char *format) {
   oatgp_status status;
   char path[32];
@@ -66,7 +68,7 @@ static oatgp_status draw(cli *c, const oatgp_model *model, const oatgp_data *dat
   return oatgp_draw(c->ctx, model, data, &drawing);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status find_figure(cli *c, oatgp_figure *out) {
   char list[512] = "";
@@ -88,7 +90,7 @@ static oatgp_status check(cli *c, oatgp_figure *figure) {
     TRY(cli_usage_error(c, "plot %s needs DATA", figure->name));
   }
   if (format == NULL) {
-    TRY(cli_usage_error(c, "the name of '%s' tells no format: it must end with .svg, .png or .pdf", path));
+    TRY(cli_usage_error(c, "the name '%s' has no known format; it must end with .svg, .png or .pdf", path));
   }
   if (strcmp(format, "svg") != 0) {
     TRY(cli_check_picture(c));
@@ -119,20 +121,21 @@ done:
 
 const cli_verb cli_plot = {
     .name = "plot",
-    .summary = "one figure of a model, as a file or in the terminal",
+    .summary = "draw one figure of a model, in a file or in the terminal",
     .positionals = {"KIND", "MODEL", "[DATA]"},
     .usage = "[-o FILE.svg|FILE.png|FILE.pdf] [OPTIONS]",
     .details =
-        "KIND is one of: observed (against predicted), residuals, quantiles (of the residuals, against those of the normal distribution), "
-        "calibration (coverage of intervals of every probability, and the histogram of the probability integral transform), partial (the "
-        "prediction as each input changes), effects (of the summands of a covariance that is a sum), objective (against the number of "
-        "knots, "
-        "with every kept and dropped one), knots (on the fit, on a map of its uncertainty, or among the rows), relevance (of the inputs), "
-        "evidence (bounds of the exact one). Of answers of two classes there are reliability (whether the probabilities are right) and roc "
-        "(how well the classes are told apart) in place of observed and calibration, of counts and levels a rootogram (how many rows have "
-        "each, and how many should), of classes over two inputs their map (classes). All but objective, knots, relevance, evidence and "
-        "classes need DATA, with the target. Without -o the figure is printed in letters; '-o -' prints SVG. PNG and PDF are made by "
-        "rsvg-convert, if that is installed.",
+        "KIND is one of: observed (against predicted), residuals, quantiles (of the residuals, against those of the "
+        "normal distribution), calibration (coverage of intervals of every probability, and the histogram of the "
+        "probability integral transform), partial (the prediction as each input changes), effects (of each term of a "
+        "covariance that is a sum), objective (against the number of knots, with every kept and dropped one), knots "
+        "(on the fit, on a map of its uncertainty, or among the rows), relevance (of the inputs), sensitivity (to the "
+        "inputs: Sobol' indices), evidence (bounds of the exact log evidence). For a target of two classes, "
+        "reliability (whether the probabilities are right) and roc (how well the classes are told apart) replace "
+        "observed and calibration; counts and levels have a rootogram (how many rows have each value, and how many "
+        "should); classes over two inputs have a map (classes). All figures except objective, knots, relevance, "
+        "sensitivity, evidence and classes need DATA with the target. Without -o the figure is drawn as text in the "
+        "terminal; '-o -' prints SVG. PNG and PDF are made by rsvg-convert, if that is installed.",
     .example =
         "  oatgp plot knots model.oatgp train.csv\n"
         "  oatgp plot partial model.oatgp train.csv -o effects.svg\n"

@@ -1,8 +1,8 @@
-/* oatgp predict: mean, standard deviations and an interval for each row, and joint draws and covariance if asked. With a likelihood that is
- * not Gaussian, they are of the answers, or of the function with --latent.
+/* oatgp predict: mean, standard deviations and an interval for each row, and joint draws and covariance on request.
+ * With a likelihood that is not Gaussian, they describe the target, or the function with --latent.
  *
- * Rows are read, predicted and written some at a time, so that memory does not grow with them; all at once only where that is asked for:
- * joint draws, a covariance, or one JSON object with all rows. */
+ * Rows are read, predicted and written in blocks, so that memory does not grow with their number. All rows are read at
+ * once only for joint draws, a covariance, or one JSON object with all rows. */
 #include <math.h>
 #include <signal.h>
 #include <stdint.h>
@@ -13,17 +13,18 @@
 #include "json.h"
 #include "signals.h"
 
-#define MOST_SAMPLES 1000000
 #define NAME_SIZE 32
 #define ROWS_AT_A_TIME 65536 /* a multiple of 512: the bits are those of all rows at once */
 
-/* The first columns of a table: those of Gaussian models, of answers with another likelihood, and of their function. */
+/* The first columns of a table: for Gaussian models, for targets with a different likelihood, and for the function of
+ * these. */
 enum gaussian_column { MEAN, SD_LATENT, SD, LOWER, UPPER, GAUSSIAN_COLUMNS };
 enum answer_column { ANSWER_MEAN, ANSWER_SD, ANSWER_LOWER, ANSWER_UPPER, LATENT_MEAN, LATENT_SD, ANSWER_COLUMNS };
 enum function_column { FUNCTION_MEAN, FUNCTION_SD, FUNCTION_LOWER, FUNCTION_UPPER, FUNCTION_COLUMNS };
 typedef enum kind { GAUSSIAN, ANSWERS, FUNCTION } kind;
 
-/* The table that is written, column after column in one block. levels: of ordinal answers; parts: effects; inputs: those with derivatives. */
+/* The table that is written, column after column in one block. levels: of ordinal answers; parts: effects; inputs:
+ * those with derivatives. */
 typedef struct table {
   kind kind;
   size_t rows, capacity, fixed, levels, parts, inputs, samples, columns;
@@ -34,7 +35,7 @@ typedef struct table {
   const char **names;
 } table;
 
-/* What --interval and --samples say. */
+/* The values of --interval and --samples. */
 typedef struct wishes {
   double interval;
   size_t samples;
@@ -46,7 +47,7 @@ typedef struct work {
   wishes wanted;
   oatgp_model *model;
   oatgp_stream *stream;
-  oatgp_csv *csv; /* NULL before the first row and where only JSON is wanted */
+  oatgp_csv *csv; /* NULL before the first row, and if only JSON is wanted */
   table t;
   oatgp_data *over;       /* rows of --over, or NULL */
   double *centre, *share; /* for each effect */
@@ -54,18 +55,14 @@ typedef struct work {
 } work;
 
 static oatgp_status read_wishes(cli *c, wishes *out) {
-  double samples = 0;
-  if (!oatgp_is_number(c->options.interval, &out->interval) || !(out->interval > 0 && out->interval < 1)) {
-    return cli_usage_error(c, "--interval is '%s' but must be a number above 0 and below 1", c->options.interval);
+  const oatgp_status status = cli_read_interval(c, &out->interval);
+  if (c->options.mean_only && strcmp(c->options.interval, "0.95") != 0) {
+    cli_message(c, OATGP_NOTE, "--interval has no effect here: --mean-only gives no interval");
   }
-  if (!oatgp_is_number(c->options.samples, &samples) || !(samples >= 0 && samples <= MOST_SAMPLES) || floor(samples) != samples) {
-    return cli_usage_error(c, "--samples is '%s' but must be a whole number from 0 to %d", c->options.samples, MOST_SAMPLES);
-  }
-  out->samples = (size_t)samples;
-  return OATGP_OK;
+  return status == OATGP_OK ? cli_read_count(c, "samples", c->options.samples, 0, &out->samples) : status;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 /* How many of the columns are of effects: means, and then standard deviations. */
 static size_t part_columns(const cli *c, const table *t) { return t->parts * (c->options.mean_only ? 1 : 2); }
@@ -141,11 +138,12 @@ static size_t count_parts(const oatgp_model *model) {
   return count;
 }
 
-/* Which first columns the table has; only the mean of them with --mean-only. */
+/* The first columns of the table; with --mean-only, only the mean. */
 static void choose_columns(const cli *c, const oatgp_model *model, table *t, const char *const **names) {
   static const char *const gaussian[GAUSSIAN_COLUMNS] = {"mean", "sd_latent", "sd", "lower", "upper"};
   static const char *const answers[ANSWER_COLUMNS] = {"mean", "sd", "lower", "upper", "latent_mean", "latent_sd"};
-  static const char *const classes[ANSWER_COLUMNS] = {"probability", "sd", "lower", "upper", "latent_mean", "latent_sd"};
+  static const char *const classes[ANSWER_COLUMNS] = {"probability", "sd",          "lower",
+                                                      "upper",       "latent_mean", "latent_sd"};
   static const char *const function[FUNCTION_COLUMNS] = {"mean", "sd", "lower", "upper"};
   oatgp_model_info info;
   oatgp_model_get_info(model, &info);
@@ -218,18 +216,14 @@ static oatgp_status size_table(cli *c, size_t rows, table *t) {
   return status;
 }
 
-/* mean -+ width sd, into the two columns that follow the sd that is meant. */
-static oatgp_status fill_interval(work *w, const double *sd, double *lower, double *upper) {
+static oatgp_status check_interval(work *w, const double *lower, const double *upper) {
   const double *mean = w->t.values[MEAN];
-  const double width = -oatgp_normal_quantile((1 - w->wanted.interval) / 2);
   for (size_t i = 0; i < w->t.rows; i++) {
-    const double half = width * sd[i];
-    lower[i] = mean[i] - half;
-    upper[i] = mean[i] + half;
     if (!isfinite(lower[i]) || !isfinite(upper[i])) {
-      return cli_fail(w->c, OATGP_NUMERIC,
-                      "the interval of row %zu, %g +- %g, is wider than numbers reach: divide the target by some power of ten",
-                      w->rows + i + 1, mean[i], half);
+      return cli_fail(
+          w->c, OATGP_NUMERIC,
+          "the interval of row %zu, %g +- %g, is too wide for a number; divide the target by a power of ten",
+          w->rows + i + 1, mean[i], fmax(upper[i] - mean[i], mean[i] - lower[i]));
     }
   }
   return OATGP_OK;
@@ -262,18 +256,25 @@ done:
   return status;
 }
 
-/* What is normal: observations of Gaussian models, and the function of others. */
+/* Fills the columns of normal distributions, or mixtures of them: observations of Gaussian models, and the function of
+ * others. */
 static oatgp_status fill_normal(work *w, const oatgp_data *data) {
   double *const *v = w->t.values;
+  const bool function = w->t.kind == FUNCTION;
   if (w->c->options.mean_only) {
     return oatgp_predict_mean(w->c->ctx, w->model, data, v[MEAN]);
   }
-  if (w->t.kind == FUNCTION) {
-    const oatgp_status status = oatgp_predict_sd(w->c->ctx, w->model, data, &(oatgp_prediction_sd){v[FUNCTION_MEAN], v[FUNCTION_SD], NULL});
-    return status == OATGP_OK ? fill_interval(w, v[FUNCTION_SD], v[FUNCTION_LOWER], v[FUNCTION_UPPER]) : status;
-  }
-  const oatgp_status status = oatgp_predict_sd(w->c->ctx, w->model, data, &(oatgp_prediction_sd){v[MEAN], v[SD_LATENT], v[SD]});
-  return status == OATGP_OK ? fill_interval(w, v[w->c->options.latent ? SD_LATENT : SD], v[LOWER], v[UPPER]) : status;
+  double *const lower = v[function ? (int)FUNCTION_LOWER : (int)LOWER],
+                *const upper = v[function ? (int)FUNCTION_UPPER : (int)UPPER];
+  const oatgp_prediction_interval out = {.mean = v[MEAN],
+                                         .sd_latent = v[function ? (int)FUNCTION_SD : (int)SD_LATENT],
+                                         .sd = function ? NULL : v[SD],
+                                         .lower = lower,
+                                         .upper = upper,
+                                         .interval = w->wanted.interval,
+                                         .latent = function || w->c->options.latent};
+  const oatgp_status status = oatgp_predict_interval(w->c->ctx, w->model, data, &out);
+  return status == OATGP_OK ? check_interval(w, lower, upper) : status;
 }
 
 static oatgp_status fill_samples(work *w, const oatgp_data *data) {
@@ -305,8 +306,9 @@ static oatgp_status fill_slopes(work *w, const oatgp_data *data) {
   }
   double *slopes = cli_new(w->c, n, count * sizeof *slopes, &status);
   TRY(status);
-  TRY(oatgp_predict_gradient(w->c->ctx, w->model, data,
-                             &(oatgp_prediction_gradient){.d_mean = slopes, .d_sd_latent = count > d ? slopes + n * d : NULL}));
+  TRY(oatgp_predict_gradient(
+      w->c->ctx, w->model, data,
+      &(oatgp_prediction_gradient){.d_mean = slopes, .d_sd_latent = count > d ? slopes + n * d : NULL}));
   for (size_t j = 0; j < count; j++) {
     for (size_t i = 0; i < n; i++) {
       v[j][i] = slopes[j / d * n * d + i * d + j % d];
@@ -330,7 +332,7 @@ done:
   return status;
 }
 
-/* ---- output --------------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status write_covariance(cli *c, const oatgp_model *model, const oatgp_data *data) {
   const size_t n = oatgp_data_rows(data);
@@ -354,7 +356,7 @@ static bool to_file(const cli *c) { return strcmp(output_path(c), "-") != 0; }
 /* With --json a file still gets the table as CSV; standard output then says what was written. */
 static bool wants_csv(const cli *c) { return to_file(c) || !c->options.json; }
 
-/* Begun with the first rows, so that there is no output for data that are refused. */
+/* Opened with the first rows, so that there is no output if the data are refused. */
 static oatgp_status write_rows(work *w) {
   oatgp_status status = OATGP_OK;
   if (w->csv == NULL) {
@@ -365,7 +367,7 @@ done:
   return status;
 }
 
-/* "parts": for each effect the average that was taken off, and its share of the variance. */
+/* "parts": for each effect, the average that was subtracted and its share of the variance. */
 static void add_parts(const work *w, cli_json *json) {
   cli_json parts = cli_json_begin();
   oatgp_effect effect;
@@ -399,9 +401,9 @@ static oatgp_status print_json(const work *w) {
   return cli_json_end(c, &json, stdout, true);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* Everything about these rows. */
+/* Predicts everything for these rows. */
 static oatgp_status predict_rows(work *w, const oatgp_data *data) {
   oatgp_status status;
   TRY(fill_table(w, data));
@@ -433,14 +435,14 @@ done:
   return status;
 }
 
-/* Ends as the signal would have ended it, now that nothing is left behind. */
+/* Ends as the signal would have ended it, after cleaning up. */
 static void end_by_signal(cli *c) {
   cli_clear_line(c);
   signal(cli_signals_caught(), SIG_DFL);
   raise(cli_signals_caught());
 }
 
-/* Rows of --over, and room for what is said of each effect. */
+/* Reads the rows of --over, and allocates the results of each effect. */
 static oatgp_status prepare_parts(work *w) {
   cli *c = w->c;
   oatgp_status status;
@@ -460,7 +462,7 @@ static oatgp_status run(cli *c) {
   work w = {.c = c};
   TRY(read_wishes(c, &w.wanted));
   if (*c->options.over != '\0' && !c->options.parts) {
-    return cli_usage_error(c, "--over is of use with --parts alone");
+    return cli_usage_error(c, "--over needs --parts");
   }
   TRY(oatgp_model_load(c->ctx, c->positionals[0], &w.model));
   TRY(oatgp_stream_open(c->ctx, c->positionals[1], w.model, &c->settings, -1, &w.stream));
@@ -495,20 +497,23 @@ const cli_verb cli_predict = {
     .positionals = {"MODEL", "DATA"},
     .usage = "[-o OUT.csv] [OPTIONS]",
     .details =
-        "DATA has the model's inputs, by name if it has a header, else by place; '-' is standard input. The result has the "
-        "columns mean, sd_latent (of the function), sd (of an observation), lower and upper, and a row for each row of DATA "
-        "in its order. With a likelihood other than the Gaussian they are mean (of 0 and 1: probability), sd, lower and upper of the "
-        "answer, "
-        "and latent_mean and latent_sd of the function behind it; an ordinal answer has the probability of each level, p_LEVEL, too. lower "
-        "and upper are quantiles of the answer, or, of 0 and 1, the interval of the probability. With --latent they are mean, sd, lower "
-        "and upper of the function, without the exposure. Rows are read, predicted and written some at a time, so that DATA may be larger "
-        "than the memory (but not with "
-        "--samples, --cov, --parts without --over, or --json without -o). With --parts, mean_PART and sd_PART are the effects of a "
-        "covariance that is a sum: the posterior of each summand less its average over rows. They and one level add up to the mean. With "
-        "--gradient, "
-        "d_mean_INPUT and d_sd_INPUT are the derivatives of mean and sd_latent in each input of the model (of any likelihood, those of the "
-        "function), 0 in a category. A file "
-        "appears when it is complete; an interrupted run leaves none.",
+        "DATA has the model's inputs, by name if it has a header, else by position; '-' is standard input. The result "
+        "has the columns mean, sd_latent (of the function), sd (of an observation), lower and upper, with one row for "
+        "each row of DATA, in the same order. With a likelihood other than the Gaussian, the columns are mean (for a "
+        "target of 0 and 1: the probability), sd, lower and upper of the target, then latent_mean and latent_sd of the "
+        "function; an ordinal target also has the probability of each level, p_LEVEL. lower and upper are quantiles of "
+        "the target or, for 0 and 1, of the probability. With --latent the columns are mean, sd, lower and upper of "
+        "the function, without the exposure. Rows are read, predicted and written in blocks, so DATA may be larger "
+        "than "
+        "memory (but not with --samples, --cov, --parts without --over, or --json without -o). With --parts, mean_PART "
+        "and sd_PART are the effects of "
+        "a covariance that is a sum: the posterior of each term minus its average over rows. The effects and one "
+        "constant add up to "
+        "the mean. With --gradient, d_mean_INPUT and d_sd_INPUT are the derivatives of mean and sd_latent with respect "
+        "to each input (for any "
+        "likelihood, those of the function; 0 for a category). The output file appears when it is complete; an "
+        "interrupted run "
+        "leaves none.",
     .example =
         "  oatgp predict model.oatgp new.csv -o predictions.csv\n"
         "  oatgp predict model.oatgp new.csv --interval 0.9 --latent --samples 20 --seed 7 > draws.csv\n"

@@ -12,15 +12,15 @@
 #include "signals.h"
 #include "trace.h"
 
-#define FIRST_LIVE 0.5 /* seconds until the first line on a terminal; nothing is said of what takes less */
+#define FIRST_LIVE 0.5 /* seconds until the first line on a terminal; shorter work is not reported */
 #define FIRST_LOG 2.0  /* elsewhere */
 #define LIVE_PAUSE 0.1
 #define LOG_PAUSE 10.0
-#define MEASURED 0.3 /* seconds after which a rate can be told */
+#define MEASURED 0.3 /* seconds after which a rate is known */
 #define USUAL_WIDTH 80
 #define LONGEST_LINE 512
 
-/* ---- the terminal ------------------------------------------------------------------------------------------------ */
+/* ---- the terminal ---------------------------------------------------------------------------------------------- */
 
 static double seconds_now(void) {
   struct timespec now;
@@ -28,25 +28,25 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* One that can go back to the beginning of a line. */
+/* Whether it is a terminal that can return to the beginning of a line. */
 static bool is_terminal(void) {
   const char *kind = getenv("TERM");
   return isatty(STDERR_FILENO) == 1 && kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
 }
 
-/* Asked for each line, as windows change. */
+/* Checked for each line, because windows change. */
 static int terminal_width(void) {
   struct winsize size = {0};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : USUAL_WIDTH;
 }
 
-/* A job in the background leaves the terminal to others. */
+/* A job in the background does not write to the terminal. */
 static bool in_background(void) {
   const pid_t group = tcgetpgrp(STDERR_FILENO);
   return group > 0 && group != getpgrp();
 }
 
-/* How much of the line fits: whole pieces, if at least one does. */
+/* The length of the line that fits: whole pieces, if at least one does. */
 static int letters_that_fit(const char *line, int room) {
   int fits = 0;
   for (const char *comma = strstr(line, ", "); comma != NULL && comma - line <= room; comma = strstr(comma + 1, ", ")) {
@@ -61,7 +61,8 @@ static void print_line(cli *c, const char *line) {
   if (!p->terminal) {
     fprintf(stderr, "oatgp: %s\n", line);
   } else if (!in_background()) {
-    const int room = terminal_width() - 1, length = letters_that_fit(line, room), before = p->shown < room ? p->shown : room;
+    const int room = terminal_width() - 1, length = letters_that_fit(line, room),
+              before = p->shown < room ? p->shown : room;
     fprintf(stderr, "\r%.*s%*s", length, line, before > length ? before - length : 0, "");
     fflush(stderr);
     p->shown = length > 0 ? length : 1;
@@ -71,11 +72,13 @@ static void print_line(cli *c, const char *line) {
 void cli_clear_line(cli *c) {
   if (c->progress.shown > 0) {
     fprintf(stderr, "\r%*s\r", c->progress.shown, "");
+    fflush(stderr);
     c->progress.shown = 0;
   }
 }
 
-/* Whether a line is due; then the next one is due after a pause, which grows with the time that has passed where lines stay. */
+/* Whether a line is due; then the next one is due after a pause, which grows with the time that has passed where lines
+ * stay. */
 static bool is_due(cli *c) {
   cli_progress *p = &c->progress;
   const double now = seconds_now(), log_pause = 0.1 * (now - p->begin);
@@ -86,7 +89,7 @@ static bool is_due(cli *c) {
   return due;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------------------------- */
 
 typedef struct words {
   char text[40];
@@ -118,54 +121,44 @@ static words duration(double seconds) {
   return w;
 }
 
-static const char *unit_of(const char *what) {
-  static const char *const units[][2] = {{"reading", "bytes"}, {"k-means", "rounds"}, {"greedy variance", "knots"}};
-  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-    if (strcmp(what, units[i][0]) == 0) {
-      return units[i][1];
-    }
-  }
-  return "rows";
-}
-
 static void add(char *line, const char *before, const char *text, const char *after) {
   const size_t used = strlen(line);
   snprintf(line + used, LONGEST_LINE - used, "%s%s%s", before, text, after);
 }
 
-/* ---- what the library works through -------------------------------------------------------------------------------- */
+/* ---- progress of the library ----------------------------------------------------------------------------------- */
 
-/* A rate is measured from where a piece of work is first heard of. */
-static void measure_from_here(cli_progress *p, double done) {
-  p->since = seconds_now();
-  p->from = done;
-}
-
-/* What is done in a second; 0 as long as that cannot be told. */
-static double rate_of(const cli_progress *p, double done) {
+/* The amount done in a second; 0 as long as it is not known. */
+static double rate_of(const cli_pace *p) {
   const double time = seconds_now() - p->since;
-  return time > MEASURED && done > p->from ? (done - p->from) / time : 0;
+  return time > MEASURED && p->done > p->from ? (p->done - p->from) / time : 0;
 }
 
-static void follow(cli_progress *p, const char *what, double done) {
-  if (strcmp(what, p->what) != 0 || done < p->done) {
+/* Whether a new piece of work begins here, from which its rate is measured. */
+static bool follow(cli_pace *p, const char *what, double done) {
+  const bool begins = strcmp(what, p->what) != 0 || done < p->done;
+  if (begins) {
     snprintf(p->what, sizeof p->what, "%s", what);
-    measure_from_here(p, done);
+    p->since = seconds_now();
+    p->from = done;
   }
   p->done = done;
+  return begins;
 }
 
-/* "reading: 45 % of 1.20G bytes, 310M bytes/s, 2.1 s left, 1.9 s so far". Rounds may end long before the last one. */
+/* "reading: 45 % of 1.20G bytes, 310M bytes/s, 2.1 s left, 1.9 s so far". Rounds may end long before their limit, so
+ * they have no expected time. */
 static void show_work(cli *c, const char *what, double done, double total) {
   const cli_progress *p = &c->progress;
-  const char *unit = unit_of(what);
+  const char *unit = oatgp_progress_unit(what);
   const bool rounds = strcmp(unit, "rounds") == 0;
   char line[LONGEST_LINE] = "", share[48];
-  snprintf(share, sizeof share, rounds ? "%.0f of at most " : "%.0f %% of ", rounds || total == 0 ? done : 100 * done / total);
+  snprintf(share, sizeof share, rounds ? "%.0f of at most " : "%.0f %% of ",
+           rounds || total == 0 ? done : 100 * done / total);
   add(line, p->part, what, ": ");
   add(line, total > 0 ? share : "", count(total > 0 ? total : done).text, " ");
   add(line, unit, "", "");
-  const double rate = rate_of(p, done);
+  const double rate = rate_of(&p->work);
   if (rate > 0) {
     add(line, ", ", count(rate).text, " ");
     add(line, unit, "/s", "");
@@ -177,16 +170,20 @@ static void show_work(cli *c, const char *what, double done, double total) {
   print_line(c, line);
 }
 
-/* The line of the optimiser or the certificate. How far its evaluation is gets told where one takes over a second. What matters less comes
- * later. */
+/* The line of the optimiser or the certificate. If an evaluation takes over a second, its progress is shown. Less
+ * important pieces come later. */
 static void show_state(cli *c, const char *what, double share) {
   const cli_progress *p = &c->progress;
-  const double left = p->deadline - seconds_now();
+  const double left = p->deadline - seconds_now(), pace = rate_of(&p->work);
   char line[LONGEST_LINE] = "", inside[48] = "";
   if (what != NULL && p->rate < 1) {
     snprintf(inside, sizeof inside, ", %s %.0f %%", what, 100 * share);
   }
   add(line, p->part, p->state, inside);
+  if (*inside != '\0' && pace > 0) {
+    add(line, " at ", count(pace).text, " ");
+    add(line, oatgp_progress_unit(what), "/s", "");
+  }
   if (c->settings.time_limit > 0) {
     add(line, ", ", duration(left > 0 ? left : 0).text, " left");
   }
@@ -198,19 +195,18 @@ static void show_state(cli *c, const char *what, double share) {
   print_line(c, line);
 }
 
-/* For people and programs. */
+/* To the terminal and to the trace. */
 static void tell_work(cli *c, const char *what, double done, double total) {
   if (cli_progress_seconds(c) > FIRST_LIVE) {
-    cli_trace_step(c, &(cli_step){what, unit_of(what), done, total});
+    cli_trace_step(c, &(cli_step){what, oatgp_progress_unit(what), done, total});
   }
-  if (*c->progress.state != '\0') {
-    if (is_due(c)) {
-      show_state(c, what, done / total);
-    }
+  follow(&c->progress.work, what, done);
+  if (!is_due(c)) {
     return;
   }
-  follow(&c->progress, what, done);
-  if (is_due(c)) {
+  if (*c->progress.state != '\0') {
+    show_state(c, what, done / total);
+  } else {
     show_work(c, what, done, total);
   }
 }
@@ -220,20 +216,22 @@ void cli_progress_rows(cli *c, size_t rows, double share) {
   p->in_parts = true;
   p->rows = (double)rows;
   p->expected = share > 0 ? p->rows / share : 0;
-  tell_work(c, "prediction", p->rows, p->expected);
+  tell_work(c, strcmp(c->verb->name, "convert") == 0 ? "conversion" : "prediction", p->rows, p->expected);
 }
 
-/* Rows go on from part to part of the data; that a further part is read goes without saying. */
+/* The rows of all parts of the data are counted together, and reading a further part is not reported. The expected
+ * number of rows is an estimate; the last part may go beyond it. */
 static void hear(void *user, const char *what, size_t done, size_t total) {
   const cli_progress *p = &((cli *)user)->progress;
   if (p->in_parts && strcmp(what, "prediction") == 0) {
-    tell_work(user, what, p->rows + (double)done, p->expected);
+    const double rows = p->rows + (double)done;
+    tell_work(user, what, rows, p->expected > 0 ? fmax(p->expected, rows) : 0);
   } else if (p->rows == 0) {
     tell_work(user, what, (double)done, (double)total);
   }
 }
 
-/* ---- what the monitors have ------------------------------------------------------------------------------------------ */
+/* ---- progress of the monitors ---------------------------------------------------------------------------------- */
 
 /* "restart 1, 52/80 knots, iteration 12, objective -1038.99" */
 static void set_state(cli *c, const oatgp_event *event) {
@@ -254,7 +252,8 @@ static void set_state(cli *c, const oatgp_event *event) {
   } else if (event->knots > 0) {
     snprintf(knots, sizeof knots, "%s%zu%s knots%s", p->refines ? "refining " : "", event->knots, most, near);
   }
-  snprintf(p->state, sizeof p->state, "%s%s, iteration %" PRId64 ", objective %.8g", restart, knots, event->iteration, event->objective);
+  snprintf(p->state, sizeof p->state, "%s%s, iteration %" PRId64 ", objective %.8g", restart, knots, event->iteration,
+           event->objective);
 }
 
 static void set_extra(cli_progress *p, const oatgp_event *event) {
@@ -271,7 +270,8 @@ static void set_extra(cli_progress *p, const oatgp_event *event) {
   snprintf(p->extra, sizeof p->extra, "%s%s%s", gain, best, rounds);
 }
 
-/* Of the end only the time limit is known; it counts from where the fit or the certificate began, so many seconds ago. */
+/* Only the time limit says when it will end. It counts from the beginning of the fit or the certificate, `seconds`
+ * ago. */
 static void show_new_state(cli *c, double seconds) {
   c->progress.deadline = seconds_now() + c->settings.time_limit - seconds;
   if (is_due(c)) {
@@ -281,15 +281,11 @@ static void show_new_state(cli *c, double seconds) {
 
 static void show_event(cli *c, const oatgp_event *event) {
   cli_progress *p = &c->progress;
-  const double done = (double)event->evaluations;
-  if (strcmp(p->what, "fit") != 0 || done < p->done) {
-    snprintf(p->what, sizeof p->what, "fit");
-    measure_from_here(p, done);
+  if (follow(&p->fit, "fit", (double)event->evaluations)) {
     p->gain = 0;
     p->refines = false;
   }
-  p->done = done;
-  p->rate = rate_of(p, done);
+  p->rate = rate_of(&p->fit);
   p->gain = event->kind == OATGP_EVENT_KEPT ? event->gain : p->gain;
   p->refines = event->kind == OATGP_EVENT_REFINE || (p->refines && event->kind == OATGP_EVENT_STEP);
   set_state(c, event);
@@ -307,7 +303,7 @@ int cli_monitor(void *user, const oatgp_event *event) {
   return cli_signals_caught() != 0;
 }
 
-/* Called in the middle of iterations, too: the bounds are new once in each. */
+/* It is also called during iterations, but the bounds change only once in each. */
 int cli_bracket_monitor(void *user, const oatgp_certificate *so_far) {
   cli *c = user;
   cli_progress *p = &c->progress;
@@ -316,8 +312,8 @@ int cli_bracket_monitor(void *user, const oatgp_certificate *so_far) {
     p->rate = 0;
     p->extra[0] = '\0';
     cli_trace_bracket(c, so_far);
-    snprintf(p->state, sizeof p->state, "iteration %" PRId64 ", log evidence from %.8g to %.8g", p->iteration, so_far->lower,
-             so_far->upper);
+    snprintf(p->state, sizeof p->state, "iteration %" PRId64 ", log evidence from %.8g to %.8g", p->iteration,
+             so_far->lower, so_far->upper);
     show_new_state(c, so_far->seconds);
   }
   return cli_signals_caught() != 0;
@@ -325,13 +321,13 @@ int cli_bracket_monitor(void *user, const oatgp_certificate *so_far) {
 
 void cli_progress_fold(cli *c, size_t number) {
   cli_progress *p = &c->progress;
-  p->state[0] = p->what[0] = p->part[0] = '\0';
+  p->state[0] = p->fit.what[0] = p->work.what[0] = p->part[0] = '\0';
   if (number > 0) {
     snprintf(p->part, sizeof p->part, "fold %zu of %" PRId64 ": ", number, c->settings.folds);
   }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 double cli_progress_seconds(const cli *c) { return seconds_now() - c->progress.begin; }
 

@@ -1,4 +1,4 @@
-/* oatgp report: a model and how well it predicts, as one page of HTML. */
+/* oatgp report: a model and how well it predicts, as one HTML page. */
 #include "cli.h"
 
 static oatgp_status run(cli *c) {
@@ -17,14 +17,13 @@ done:
 
 const cli_verb cli_report = {
     .name = "report",
-    .summary = "a page with scores, figures and what was fitted",
+    .summary = "write a page with scores, figures and the fitted model",
     .positionals = {"MODEL", "DATA"},
     .usage = "-o FILE.html [OPTIONS]",
     .details =
-        "Writes one page of HTML that holds all it needs and loads nothing; it can be read on a phone, printed and sent by mail. DATA has "
-        "the "
-        "model's inputs and its target. New rows are predicted as they are; the rows that the model was fitted to are predicted one by one "
-        "without themselves (as 'oatgp loo' does). The figures are those of 'oatgp plot'.",
+        "Writes one self-contained HTML page that loads nothing; you can read it on a phone, print it or mail it. DATA "
+        "has the model's inputs and its target. New rows are predicted directly. If DATA are the rows of the fit, each "
+        "row is predicted from all the others, as 'oatgp loo' does. The figures are those of 'oatgp plot'.",
     .example =
         "  oatgp report model.oatgp test.csv -o report.html\n"
         "  oatgp report model.oatgp train.csv -o report.html",

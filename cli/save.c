@@ -1,14 +1,16 @@
-/* Saving a model that a verb has made: the command line kept with it; the report. */
+/* Saves a model that a verb has made, with the command line, and reports on it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
 oatgp_status cli_check_output(cli *c) {
-  return strcmp(c->options.output, "-") != 0 ? OATGP_OK : cli_usage_error(c, "the model cannot go to standard output; give a file by -o");
+  return strcmp(c->options.output, "-") != 0
+             ? OATGP_OK
+             : cli_usage_error(c, "the model cannot go to standard output; name a file with -o");
 }
 
-/* ---- the command line, kept in the model --------------------------------------------------------------------------- */
+/* ---- the command line, kept in the model ----------------------------------------------------------------------- */
 
 static bool is_plain(const char *argument) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
@@ -34,7 +36,7 @@ static char *append_quoted(char *end, const char *argument) {
   return end;
 }
 
-/* After the commands that the model has come from, each on a line. */
+/* Appends the command to those that made the model, each on a line. */
 static oatgp_status keep_command(cli *c, oatgp_model *model) {
   oatgp_status status;
   oatgp_model_info info;
@@ -58,7 +60,7 @@ static oatgp_status keep_command(cli *c, oatgp_model *model) {
   return status;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 oatgp_status cli_save_model(cli *c, oatgp_model *model) {
   oatgp_status status;
@@ -68,14 +70,16 @@ oatgp_status cli_save_model(cli *c, oatgp_model *model) {
   oatgp_model_get_info(model, &info);
   if (info.stop == OATGP_STOP_USER) {
     c->interrupted = true;
-    cli_fail(c, OATGP_OK, "interrupted; the best model so far is in '%s'", c->options.output);
+    if (oatgp_rank() == 0) {
+      cli_fail(c, OATGP_OK, "interrupted; the best model so far is in '%s'", c->options.output);
+    }
   }
   TRY(cli_report_model(c, model, c->options.output, false));
 done:
   return status;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status set_levels(cli *c, const cli_table *table, oatgp_csv *csv, size_t column) {
   const char **levels = NULL;

@@ -6,7 +6,7 @@
 #include "heldout.h"
 
 typedef struct line {
-  const char *name; /* key in JSON and label for people */
+  const char *name; /* key in JSON and label in the table */
   size_t place;     /* in oatgp_scores */
   const char *meaning;
 } line;
@@ -29,15 +29,15 @@ static const line against[] = {
     LINE(aukl_latent, "mean KL divergence from the other model, of the function"),
     LINE(aukl_observation, "mean KL divergence from the other model, of an observation"),
 };
-/* Of answers that are not Gaussian: people see those that have a meaning. */
+/* For a non-Gaussian target: the table shows only the scores that have a meaning. */
 static const line answers[] = {
-    LINE(log_loss, "mean of -log probability of the class that was seen"),
+    LINE(log_loss, "mean of -log probability of the observed class"),
     LINE(brier, "mean of (probability - answer)^2"),
-    LINE(accuracy, "share of rows that have the likeliest class"),
-    LINE(auc, "how often a row of 1 has a larger probability than a row of 0"),
+    LINE(accuracy, "share of rows whose most likely class is the observed one"),
+    LINE(auc, "how often a row of class 1 has a higher probability than a row of class 0"),
     LINE(mean_nlp, "mean of -log p(y) over the rows"),
     LINE(mnlp, "median of -log p(y) over the rows"),
-    LINE(deviance, "mean of 2 (log p(y) at its largest - log p(y))"),
+    LINE(deviance, "mean of 2 (largest possible log p(y) - log p(y))"),
     LINE(rmse, "root mean squared error of the expected answer"),
     LINE(srmse, "rmse / standard deviation of the target here"),
     LINE(coverage50, "share of rows between their quantiles 0.25 and 0.75"),
@@ -55,7 +55,7 @@ static double value_of(const oatgp_scores *scores, const line *of) {
   return value;
 }
 
-/* Gaussian answers have no deviance. */
+/* A Gaussian target has no deviance. */
 static bool is_gaussian(const oatgp_scores *scores) { return isnan(scores->deviance); }
 
 static void put_lines(cli_json *json, const oatgp_scores *scores, const line *lines, size_t count) {
@@ -64,12 +64,14 @@ static void put_lines(cli_json *json, const oatgp_scores *scores, const line *li
   }
 }
 
-/* Answers have what they have a number for; the log loss of 0 and 1 is their mean nlp, and the Brier score their squared error. */
+/* For other targets, the scores that are not NaN. The log loss of 0 and 1 is their mean nlp, and the Brier score their
+ * squared error. */
 static void print_lines(const oatgp_scores *scores, const line *lines, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const double value = value_of(scores, &lines[i]);
-    const bool again = !isnan(scores->log_loss) && (strstr(lines[i].name, "rmse") != NULL || strcmp(lines[i].name, "mean_nlp") == 0);
-    if (is_gaussian(scores) || !(isnan(value) || again)) {
+    const bool again =
+        !isnan(scores->log_loss) && (strstr(lines[i].name, "rmse") != NULL || strcmp(lines[i].name, "mean_nlp") == 0);
+    if (!isnan(value) && !again) {
       printf("%-18s%-16.8g%s\n", lines[i].name, value, lines[i].meaning);
     }
   }
@@ -132,10 +134,10 @@ const cli_verb cli_score = {
     .positionals = {"MODEL", "DATA"},
     .usage = "[--target COL] [--against MODEL2] [OPTIONS]",
     .details =
-        "DATA has the model's inputs and its target, found by name if it has a header, else by place; '-' is standard input. A model with "
-        "a "
-        "likelihood other than the Gaussian is scored by the probability (or density) of the answers, integrated over the function: log "
-        "loss, Brier score, accuracy and AUC of 0 and 1, deviance and coverage of others.",
+        "DATA has the model's inputs and its target, found by name if it has a header, else by position; '-' is "
+        "standard input. With a likelihood other than the Gaussian, scores use the probability (or density) of the "
+        "target, integrated over the function: log loss, Brier score, accuracy and AUC for 0 and 1, deviance and "
+        "coverage for others.",
     .example =
         "  oatgp score model.oatgp test.csv\n"
         "  oatgp score sparse.oatgp test.csv --against full.oatgp --json",

@@ -1,4 +1,4 @@
-/* Signals that ask for an end. */
+/* Signals that ask the command to stop. */
 #include "signals.h"
 
 #include <pthread.h>
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The one thing a signal handler may write. */
+/* The only type that a signal handler may write. */
 static volatile sig_atomic_t caught = 0;
 
-/* The thread that does the work, and writes: it alone is ended, or told, so that it can hold signals back. */
+/* The thread that does the work and writes. Signals are delivered only to it, so that it can block them. */
 static pthread_t worker;
 
 static void handle(int number, void (*handler)(int), int flags) {
@@ -24,7 +24,7 @@ static bool is_ignored(int number) {
   return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* Passes the signal on where it came to another thread, such as one of the BLAS. */
+/* Passes the signal on if it reached a different thread, such as one of the BLAS. */
 static bool passed_on(int number) {
   const bool elsewhere = !pthread_equal(pthread_self(), worker);
   if (elsewhere) {
@@ -33,9 +33,9 @@ static bool passed_on(int number) {
   return elsewhere;
 }
 
-/* ---- the usual effect -------------------------------------------------------------------------------------------------------- */
+/* ---- the usual effect ------------------------------------------------------------------------------------------ */
 
-/* All that end a process, but for faults of its own. */
+/* All signals that end a process, except those for its own faults. */
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU};
 enum { ENDING = sizeof ending / sizeof *ending };
 
@@ -64,10 +64,10 @@ void cli_signals_hold(bool hold) {
   pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-/* ---- an end in good order ------------------------------------------------------------------------------------------------------ */
+/* ---- an orderly end -------------------------------------------------------------------------------------------- */
 
-/* By the keyboard, by another process, by a terminal that is gone. */
-static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
+/* From the keyboard, another process, a closed terminal, or a launcher or batch system that ends the job. */
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 enum { ASKING = sizeof asking / sizeof *asking };
 
 static bool heard[ASKING];
@@ -84,7 +84,7 @@ static void on_signal(int number) {
   }
 }
 
-/* A signal that came just before a read would leave it waiting: it is woken every second. */
+/* A signal just before a read would leave that waiting, so it is woken every second. */
 static void wake(int number) {
   if (!passed_on(number)) {
     alarm(1);
@@ -100,7 +100,7 @@ void cli_signals_catch(int restart) {
   void (*const handler)(int) = restart ? on_signal : on_signal_then_wake;
   handle(SIGALRM, wake, 0);
   for (size_t i = 0; i < ASKING; i++) {
-    heard[i] = asking[i] != SIGHUP || !is_ignored(SIGHUP); /* nohup ignores it for us */
+    heard[i] = asking[i] != SIGHUP || !is_ignored(SIGHUP); /* nohup has set it to be ignored */
     if (heard[i]) {
       handle(asking[i], handler, restart ? SA_RESTART : 0);
     }

@@ -11,7 +11,7 @@ oatgp_status cli_trace_open(cli *c) {
   if (*path == '\0') {
     return OATGP_OK;
   }
-  c->trace = fopen(path, *c->settings.resume != '\0' ? "a" : "w"); /* a resumed fit goes on with its trace */
+  c->trace = fopen(path, *c->settings.resume != '\0' ? "a" : "w"); /* a resumed fit continues its trace */
   return c->trace != NULL ? OATGP_OK : cli_fail(c, OATGP_WRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 
@@ -28,7 +28,8 @@ static cli_json begin(const char *event) {
   return json;
 }
 
-/* A whole line at once, so that the trace can be followed. Of a line that is longer than the buffer, nothing may be left to flush. */
+/* A whole line at once, so that the trace can be followed. The buffer may have been written before the end of a long
+ * line, so earlier errors count, too. */
 static void end(cli *c, cli_json *json) {
   if (cli_json_end(c, json, c->trace, false) != OATGP_OK || fflush(c->trace) != 0 || ferror(c->trace)) {
     cli_warn(c, "cannot write '%s': %s; the trace ends here", c->options.trace, strerror(errno));
@@ -37,7 +38,7 @@ static void end(cli *c, cli_json *json) {
   }
 }
 
-/* Gaussian answers have noise; others have parameters of their own (perhaps none of them), and sites that settle in rounds. */
+/* A Gaussian target has noise. Others may have their own parameters, and their sites settle in rounds. */
 static void put_likelihood(cli_json *json, const oatgp_event *event) {
   if (event->likelihood_parameters == NULL) {
     cli_json_number(json, "tau", event->tau);
@@ -59,7 +60,7 @@ static void put_parameters(cli_json *json, const oatgp_event *event) {
   cli_json_numbers(json, "lengthscales", event->lengthscale_count, event->lengthscales);
 }
 
-/* What an event about new knots has besides. */
+/* The additional data of an event about new knots. */
 static void put_knots(cli_json *json, const oatgp_event *event) {
   cli_json_whole(json, "candidates", event->candidates);
   cli_json_number(json, "predicted", event->predicted);

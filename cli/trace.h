@@ -1,11 +1,11 @@
-/* --trace: what progress shows to people, as one JSON object a line, for programs. Each has "event", and what belongs to it. A trace that
- * cannot be written is given up with a warning; the work goes on. Without --trace these do nothing. */
+/* --trace: the progress as one JSON object per line, for programs. Each has "event" and its data. If the trace cannot
+ * be written, it ends with a warning and the work continues. Without --trace these functions do nothing. */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
 #include "cli.h"
 
-/* How far the library is. */
+/* The progress of the library. */
 typedef struct cli_step {
   const char *what, *unit;
   double done, total; /* total 0: not known */

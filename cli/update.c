@@ -1,8 +1,11 @@
-/* oatgp update: takes new rows into a model, and fits on from there if asked for. */
+/* oatgp update: adds new rows to a model and, with --refit, continues its fit. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cli.h"
 #include "signals.h"
 
-/* Fits on with the old rows and the new ones. */
+/* Continues the fit with the old and the new rows. */
 static oatgp_status refit(cli *c, oatgp_model **model, const oatgp_data *added) {
   oatgp_status status;
   oatgp_data *old = NULL, *all = NULL;
@@ -24,13 +27,40 @@ done:
   return status;
 }
 
+/* Options of the optimisation without --refit. */
+static void note_effects(cli *c) {
+  const oatgp_settings *s = &c->settings;
+  oatgp_settings base;
+  oatgp_settings_default(&base);
+  const struct {
+    const char *option;
+    bool given;
+  } options[] = {{"--optimizer", strcmp(s->optimizer, base.optimizer) != 0},
+                 {"--max-iter", s->max_iter != base.max_iter},
+                 {"--max-eval", s->max_eval != base.max_eval},
+                 {"--obj-tol", s->obj_tol != base.obj_tol},
+                 {"--patience", s->patience != base.patience},
+                 {"--grad-tol", s->grad_tol != base.grad_tol},
+                 {"--time-limit", s->time_limit != base.time_limit}};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    char sentence[100];
+    snprintf(sentence, sizeof sentence, "%s has no effect here: only --refit optimises", options[i].option);
+    if (options[i].given) {
+      cli_message(c, OATGP_NOTE, sentence);
+    }
+  }
+}
+
 static oatgp_status check_options(cli *c) {
   oatgp_status status;
   TRY(cli_need(c, c->options.output, "-o FILE for the model"));
   if (c->options.refit != (*c->options.data != '\0')) {
-    TRY(cli_usage_error(c, "--refit and --data OLD, the rows that the model has already, belong together"));
+    TRY(cli_usage_error(c, "--refit needs --data OLD (the rows that the model already has), and --data needs --refit"));
   }
   TRY(cli_check_output(c));
+  if (!c->options.refit) {
+    note_effects(c);
+  }
 done:
   return status;
 }
@@ -52,20 +82,18 @@ done:
 
 const cli_verb cli_update = {
     .name = "update",
-    .summary = "take new rows into a model, without the old ones",
+    .summary = "add new rows to a model, without the old ones",
     .positionals = {"MODEL", "NEWDATA"},
     .usage = "-o MODEL2 [--refit --data OLD] [OPTIONS]",
     .details =
-        "The new rows are added to the sums that a sparse model keeps, at its parameters, knots and scaling: MODEL2 is what fitting these "
-        "sums to all rows would give, in the time that the new rows take. The full GP, which holds its rows, puts the new ones behind them "
-        "in the "
-        "factor of its covariance: the square of their number for each. MODEL2 may be MODEL, which is "
-        "then replaced. Its leave-one-out scores are not known until 'oatgp loo' sees "
-        "all rows. With --refit, parameters and knots are optimised on from there, with the old rows, too; what the model is (approx, "
-        "kernel, mean, scaling, fixed parameters) stays. With a likelihood other than the Gaussian, the new rows are found a place beside "
-        "what "
-        "the old ones say of the function, which stays as it was; only --refit looks at all answers again. The options of the optimisation "
-        "are for --refit.",
+        "A sparse model adds the new rows to the sums that it keeps, at its parameters, knots and scaling. MODEL2 is "
+        "then the model of all rows, and the time depends on the new rows only. The full GP keeps its rows and extends "
+        "the factor of its covariance, in time proportional to the square of the number of rows for each new one. "
+        "MODEL2 may be MODEL, which is then replaced. The new model has no leave-one-out scores; 'oatgp loo' computes "
+        "them from all rows. With --refit, parameters and knots are optimised further with old and new rows; the "
+        "model's kind (approx, kernel, mean, scaling, fixed parameters) stays. With a likelihood other than the "
+        "Gaussian, the new rows are added without revising the fit to the old ones; only --refit fits all rows again. "
+        "The options of the optimisation apply to --refit.",
     .example =
         "  oatgp update model.oatgp monday.csv -o model2.oatgp\n"
         "  oatgp update model.oatgp monday.csv --refit --data train.csv --max-iter 50 -o model2.oatgp",

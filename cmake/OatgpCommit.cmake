@@ -1,5 +1,10 @@
-# Run at every build: writes the commit that SOURCE is at to OUTPUT, if it has changed. "unknown" where there is no git or no repository.
+# Run at every build: writes the commit that SOURCE is at to OUTPUT, if it has changed. Without a repository it is what git archive has put
+# here, else "unknown".
 set(commit "unknown")
+set(archived "$Format:%H$")
+if(archived MATCHES "^[0-9a-f]+$")
+  string(SUBSTRING ${archived} 0 12 commit)
+endif()
 find_program(GIT git)
 if(GIT AND EXISTS ${SOURCE}/.git)
   execute_process(

@@ -1,7 +1,7 @@
 # Language, warnings, sanitizers, and oat_config.h with what the compiler can do.
 
-# CMake itself knows C17 from 3.21 on only.
-add_compile_options(-std=c17)
+# CMake knows C17 only from 3.21 on.
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-std=c17>)
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 
@@ -9,12 +9,13 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 
-add_compile_options(
+set(warnings
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wcast-qual
   -Wformat=2 -Wvla -Wno-missing-field-initializers)
 if(OATGP_WERROR)
-  add_compile_options(-Werror)
+  list(APPEND warnings -Werror)
 endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:C>:${warnings}>") # nvcc needs different options
 
 if(OATGP_FUZZ)
   set(OATGP_SANITIZE ON)
@@ -47,11 +48,11 @@ function(check_clones sets variable)
   message(STATUS "Function clones for ${sets}: ${${variable}}")
 endfunction()
 
-# The dynamic linker makes the choice before the sanitizers are up, so they do not go together.
+# The dynamic linker makes the choice before the sanitizers are initialised, so the two cannot be combined.
 set(OAT_CLONES "")
 set(OAT_HAVE_CLONES FALSE)
 if(NOT OATGP_SANITIZE)
-  # By level where the compiler knows levels (they have fused multiply-add), else by feature.
+  # By level if the compiler knows levels (they include fused multiply-add), otherwise by feature.
   foreach(sets "\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\"" "\"avx512f\", \"avx2\", \"default\"")
     string(MAKE_C_IDENTIFIER "OATGP_HAVE_CLONES_${sets}" variable)
     check_clones("${sets}" ${variable})

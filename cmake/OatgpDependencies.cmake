@@ -1,7 +1,7 @@
 # What oatgp links to: oatgp_numerics (BLAS, LAPACK, zlib, cJSON, OpenMP, libm) for the library, oatgp_json (cJSON) for the command.
 # Also OATGP_PRIVATE_LIBS, the same as -l options for the pkg-config file.
 
-# OpenBLAS when it is there, since it is the fastest free one; any other serves too.
+# OpenBLAS if it is installed, because it is the fastest free one; any other works, too.
 if(NOT DEFINED BLA_VENDOR)
   set(BLA_VENDOR OpenBLAS)
   find_package(BLAS QUIET)

@@ -1,5 +1,5 @@
-# What the build knows and the source does not: the commit, shown by oatgp --version. And what the command writes of itself from its tables of
-# verbs and options: manual pages and completions for shells, into PAGES_DIR, from where they are installed.
+# Files that only the build can make: the commit, shown by oatgp --version; and the manual pages and completions for shells, which the
+# command writes from its tables of verbs and options into PAGES_DIR, from where they are installed.
 set(commit_header ${OATGP_GENERATED_DIR}/oatgp_commit.h)
 add_custom_target(
   oatgp_commit
@@ -15,6 +15,6 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -DOATGP=$<TARGET_FILE:oatgp_command> -DOUTPUT=${OATGP_PAGES_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/OatgpWritePages.cmake
   DEPENDS oatgp_command ${PROJECT_SOURCE_DIR}/cmake/OatgpWritePages.cmake
   COMMENT "Manual pages and completions")
-if(NOT CMAKE_CROSSCOMPILING) # else the command does not run here
+if(NOT CMAKE_CROSSCOMPILING) # otherwise, the command does not run on this machine
   add_custom_target(oatgp_pages ALL DEPENDS ${OATGP_PAGES_DIR}/stamp)
 endif()

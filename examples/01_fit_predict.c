@@ -8,7 +8,7 @@
 
 enum { PLACES = 5 };
 
-/* Every call that can fail returns a status; the context has the sentence. */
+/* Every call that can fail returns a status; the context holds the error message. */
 static int give_up(const oatgp_context *ctx) {
   fprintf(stderr, "%s\n", oatgp_last_error(ctx));
   return 1;
@@ -42,7 +42,7 @@ static int predict(oatgp_context *ctx, const oatgp_model *model) {
   return 0;
 }
 
-/* What the other functions need is in the arguments; main owns it and frees it. */
+/* main owns everything in the arguments and frees it. */
 static int run(oatgp_context *ctx, char **paths, oatgp_data **data, oatgp_model **model) {
   oatgp_settings settings;
   oatgp_settings_default(&settings);

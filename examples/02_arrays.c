@@ -1,7 +1,7 @@
 /* Arrays in, arrays out: rows from memory with weights, an interval for each new place, joint draws of the function.
  *
- * The rows are those of a file here, so that the example has something to show; they could come from anywhere.
- * usage: 02_arrays data/mcycle.csv */
+ * Here the rows come from a file, so that the example has something to show; they could come from anywhere. usage:
+ * 02_arrays data/mcycle.csv */
 #include <math.h>
 #include <oatgp.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ static size_t read_rows(const char *path, double *x, double *y) {
 }
 
 /* Matrices are row-major: with d inputs the inputs of row i are x[i * d] .. x[i * d + d - 1]. */
-static oatgp_status fit_arrays(oatgp_context *ctx, size_t n, const double *x, const double *y, const double *weights, oatgp_model **model) {
+static oatgp_status fit_arrays(oatgp_context *ctx, size_t n, const double *x, const double *y, const double *weights,
+                               oatgp_model **model) {
   oatgp_data *data = NULL;
   oatgp_settings settings;
   oatgp_settings_default(&settings);
@@ -39,14 +40,15 @@ static oatgp_status fit_arrays(oatgp_context *ctx, size_t n, const double *x, co
   if (status == OATGP_OK) {
     status = oatgp_fit(ctx, data, &settings, NULL, NULL, NULL, model);
   }
-  oatgp_data_free(data); /* the model has what it needs */
+  oatgp_data_free(data); /* the model does not need it */
   return status;
 }
 
 static oatgp_status show_intervals(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *places) {
   double mean[PLACES], variance[PLACES];
   const double width = oatgp_normal_quantile(0.95);
-  const oatgp_prediction prediction = {.mean = mean, .variance_latent = NULL, .variance = variance}; /* what is NULL is not wanted */
+  const oatgp_prediction prediction = {
+      .mean = mean, .variance_latent = NULL, .variance = variance}; /* NULL: not wanted */
   const oatgp_status status = oatgp_predict(ctx, model, places, &prediction);
   for (int i = 0; i < PLACES && status == OATGP_OK; i++) {
     printf("place %d: %.2f to %.2f with probability 0.9\n", i + 1, mean[i] - width * sqrt(variance[i]),

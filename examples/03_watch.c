@@ -1,15 +1,15 @@
-/* Watching a fit, and ending it: monitor, progress, notes, errors.
+/* Watching a fit, and stopping it: monitor, progress, notes, errors.
  *
  * usage: 03_watch data/mcycle.csv */
 #include <oatgp.h>
 #include <stdio.h>
 
-/* What the monitor knows; it is handed through as `user`. */
+/* The data of the monitor; they are passed on as `user`. */
 typedef struct watch {
   size_t kept, most;
 } watch;
 
-/* Called for every event of a fit. A result other than 0 ends it, and the model is the best so far. */
+/* Called for every event of a fit. A result other than 0 stops it, and the model is the best so far. */
 static int monitor(void *user, const oatgp_event *event) {
   watch *w = user;
   if (event->kind == OATGP_EVENT_KEPT) {
@@ -19,7 +19,7 @@ static int monitor(void *user, const oatgp_event *event) {
   return w->kept >= w->most;
 }
 
-/* Called a few times a second while something takes long; here nothing does. */
+/* Called a few times a second during long work; this example has none. */
 static void progress(void *user, const char *what, size_t done, size_t total) {
   (void)user;
   fprintf(stderr, "%s: %zu of %zu\n", what, done, total);
@@ -42,7 +42,7 @@ static oatgp_status choose(oatgp_context *ctx, oatgp_settings *settings) {
   return status;
 }
 
-/* A refusal leaves everything as it was, and one sentence that says what is wrong and what would be right. */
+/* A refused setting changes nothing. The error message says what is wrong and what would be right. */
 static void be_refused(oatgp_context *ctx, oatgp_settings *settings) {
   if (oatgp_settings_set(ctx, settings, "alpha", "7") != OATGP_OK) {
     printf("refused: %s\n", oatgp_last_error(ctx));

@@ -1,4 +1,4 @@
-/* Tables larger than the memory, and rows that come later: streams, a CSV written some rows at a time, update, leave-one-out.
+/* Tables larger than memory, and rows that come later: streams, a CSV written in blocks of rows, update, leave-one-out.
  *
  * usage: 04_stream data/mcycle.csv MODEL */
 #include <math.h>
@@ -7,9 +7,9 @@
 
 enum { ROWS_AT_A_TIME = 512 }; /* a multiple of 512: the same bits as all rows at once */
 
-/* Reads, predicts and writes some rows at a time, so that memory does not grow with the file. */
-static oatgp_status predict_file(oatgp_context *ctx, const oatgp_model *model, const oatgp_settings *settings, const char *path,
-                                 oatgp_csv *csv) {
+/* Reads, predicts and writes in blocks of rows, so that memory does not grow with the file. */
+static oatgp_status predict_file(oatgp_context *ctx, const oatgp_model *model, const oatgp_settings *settings,
+                                 const char *path, oatgp_csv *csv) {
   double mean[ROWS_AT_A_TIME], sd[ROWS_AT_A_TIME];
   const double *const columns[2] = {mean, sd};
   oatgp_stream *stream = NULL;
@@ -35,7 +35,8 @@ static oatgp_status predict_file(oatgp_context *ctx, const oatgp_model *model, c
   return status;
 }
 
-static oatgp_status write_predictions(oatgp_context *ctx, const oatgp_model *model, const oatgp_settings *settings, const char *path) {
+static oatgp_status write_predictions(oatgp_context *ctx, const oatgp_model *model, const oatgp_settings *settings,
+                                      const char *path) {
   static const char *const names[2] = {"mean", "sd"};
   oatgp_csv *csv = NULL;
   oatgp_status status = oatgp_csv_open(ctx, "/dev/null", 2, names, &csv);
@@ -48,7 +49,8 @@ static oatgp_status write_predictions(oatgp_context *ctx, const oatgp_model *mod
 }
 
 /* The first half of the rows is fitted, the other half comes later. */
-static oatgp_status fit_and_update(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *all, oatgp_model **model) {
+static oatgp_status fit_and_update(oatgp_context *ctx, const oatgp_settings *settings, const oatgp_data *all,
+                                   oatgp_model **model) {
   size_t first[1000], second[1000], half = oatgp_data_rows(all) / 2;
   oatgp_data *before = NULL, *after = NULL;
   for (size_t i = 0; i < half; i++) {
@@ -63,7 +65,7 @@ static oatgp_status fit_and_update(oatgp_context *ctx, const oatgp_settings *set
     status = oatgp_fit(ctx, before, settings, NULL, NULL, NULL, model);
   }
   if (status == OATGP_OK) {
-    status = oatgp_update(ctx, *model, after); /* as if it had been fitted to all rows at these parameters and knots */
+    status = oatgp_update(ctx, *model, after); /* the model of all rows at these parameters and knots */
   }
   oatgp_data_free(before);
   oatgp_data_free(after);
@@ -87,7 +89,7 @@ static oatgp_status run(oatgp_context *ctx, char **paths) {
     status = oatgp_model_save(ctx, model, paths[1]);
   }
   if (status == OATGP_OK) {
-    status = oatgp_model_load(ctx, paths[1], &again); /* predicts bit for bit as the one that was saved */
+    status = oatgp_model_load(ctx, paths[1], &again); /* predicts bit for bit like the saved model */
   }
   if (status == OATGP_OK) {
     oatgp_model_get_info(again, &info);

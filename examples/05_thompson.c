@@ -1,5 +1,5 @@
-/* A search for the lowest place of a function that is dear to evaluate, by Thompson sampling: draw a function from the posterior, go where it
- * is lowest, look there, take the row in.
+/* Minimises a function that is expensive to evaluate, by Thompson sampling: draws a function from the posterior,
+ * evaluates the true one where the draw is lowest, and adds the result to the model.
  *
  * usage: 05_thompson */
 #include <math.h>
@@ -18,7 +18,7 @@ static oatgp_status fit_first(oatgp_context *ctx, oatgp_model **model) {
   oatgp_settings_default(&settings);
   settings.approx = "full";
   settings.kernel = "matern52";
-  settings.lengthscale = "0.8"; /* a few rows say little: what is known of the function helps */
+  settings.lengthscale = "0.8"; /* prior knowledge helps while there are few rows */
   settings.sigma = 5;
   settings.tau = 0.1;
   settings.fix = "sigma,tau,lengthscale";
@@ -34,7 +34,7 @@ static oatgp_status fit_first(oatgp_context *ctx, oatgp_model **model) {
   return status;
 }
 
-/* Where a function of the posterior is lowest, among some places. */
+/* The place, among some, where a function of the posterior is lowest. */
 static oatgp_status draw_place(oatgp_context *ctx, const oatgp_model *model, uint64_t seed, double *place) {
   double x[PLACES], value[PLACES];
   oatgp_data *places = NULL;
@@ -48,7 +48,8 @@ static oatgp_status draw_place(oatgp_context *ctx, const oatgp_model *model, uin
     status = oatgp_function_create(ctx, model, 1, seed, &function);
   }
   if (status == OATGP_OK) {
-    status = oatgp_function_evaluate(ctx, function, places, value, NULL); /* the last argument: derivatives, for a finer search */
+    status = oatgp_function_evaluate(ctx, function, places, value,
+                                     NULL); /* the last argument: derivatives, for a finer search */
   }
   for (int i = 0; i < PLACES && status == OATGP_OK; i++) {
     lowest = value[i] < value[lowest] ? i : lowest;
@@ -59,7 +60,7 @@ static oatgp_status draw_place(oatgp_context *ctx, const oatgp_model *model, uin
   return status;
 }
 
-/* The factor of the full GP grows by a row: nothing is fitted again. */
+/* The factor of the full GP gains a row; nothing is fitted again. */
 static oatgp_status take_in(oatgp_context *ctx, oatgp_model *model, double x, double y) {
   oatgp_data *row = NULL;
   oatgp_status status = oatgp_data_create(ctx, 1, 1, &x, &y, &row);
@@ -86,7 +87,8 @@ int main(void) {
   if (status == OATGP_OK) {
     oatgp_model_info info;
     oatgp_model_get_info(model, &info);
-    printf("after %zu rows the lowest value is %s\n", info.n, best < -6.01 ? "within 0.01 of the least there is" : "still far away");
+    printf("after %zu rows the lowest value is %s\n", info.n,
+           best < -6.01 ? "within 0.01 of the least there is" : "still far away");
   } else {
     fprintf(stderr, "%s\n", oatgp_last_error(ctx));
   }

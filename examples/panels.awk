@@ -58,7 +58,7 @@ function draw(p, title,    j, colours) {
          width - gap, height - gap - 16
   words(left - gap / 2, top - gap / 2 - 4, "start", title)
   if (column(p, "lower")) { band(p) }
-  if (column(p, "mean")) { line(p, column(p, "mean"), "stroke=\"#2a5d8f\" stroke-width=\"1.2\"") }
+  if (column(p, "mean")) { line(p, column(p, "mean"), "stroke=\"#2a78b5\" stroke-width=\"1.2\"") }
   for (j = 2; j <= fields[p]; j++) {
     if (name[p, j] ~ /^sample/) { line(p, j, "stroke-width=\"1.3\" stroke=\"" colour[1 + j % 3] "\"") }
   }
@@ -75,8 +75,11 @@ END {
   colour[1] = "#2a78b5"; colour[2] = "#d0602a"; colour[3] = "#3a9a5b"
   columns = columns ? columns : 1; width = width ? width : 220; height = height ? height : 120
   read_titles(titles)
-  printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\" fill=\"#707070\">\n",
-         columns * width, int((panel + columns - 1) / columns) * height
+  across = columns * width
+  below = int((panel + columns - 1) / columns) * height
+  printf "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"panels\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", across, below, across, below
+  print "<style>#panels text{font:11px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#444444}"
+  print "@media screen and (prefers-color-scheme:dark){#panels text{fill:#d0d0d0}}</style>"
   for (p = 1; p <= panel; p++) {
     left = (p - 1) % columns * width + gap
     top = int((p - 1) / columns) * height + gap + 16

@@ -1,5 +1,5 @@
-/* See authors.h. The package's numbers were measured once: sparseRGPs, R 4.2, OpenBLAS on one thread, run 1 of each set. Runs that were
- * stopped after a time are compared at the number of knots they had reached. */
+/* See authors.h. The package's numbers were measured once: sparseRGPs, R 4.2, OpenBLAS on one thread, run 1 of each
+ * set. Runs that were stopped after a time are compared at the number of knots they had reached. */
 #include "authors.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const measured package[] = {{"boston", "FGP", 0, false, 60, -1039.135, 2.
                                    {"airfoil", "OBFk", 8, true, 468, -3413.74, 2.7274, 2.6010, .5888},
                                    {"ccpp", "OBVk", 8, true, 597, -13818.85, NAN, NAN, NAN}};
 
-/* What oatgp has for it with the paper's settings: the whole fit, or the fit when it had as many knots. */
+/* The result of oatgp with the paper's settings: of the whole fit, or of the fit when it had as many knots. */
 static measured ours(const results *r, const measured *m) {
   const pick p = {m->set, m->model, PAPER};
   const result *row = results_row(r, p, 1);

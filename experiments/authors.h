@@ -1,4 +1,4 @@
-/* The authors' R package beside oatgp. */
+/* The authors' R package compared with oatgp. */
 #ifndef EXPERIMENTS_AUTHORS_H
 #define EXPERIMENTS_AUTHORS_H
 

@@ -1,5 +1,5 @@
-/* See claims.h. A claim is judged by a rule that is printed beside it, from results.csv and facts.csv; nothing measured is typed here.
- * Most rules are lists of simple tests on means over the runs; the others have a function. */
+/* See claims.h. A claim is judged by a rule that is printed beside it, from results.csv and facts.csv; nothing measured
+ * is typed here. Most rules are lists of simple tests on means over the runs; the others have a function. */
 #include "claims.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void say(finding *f, const char *format, ...) {
   va_end(list);
 }
 
-/* Judges one more number; the claim holds if all of them are right. NaN stands for one that is not there. */
+/* Judges one more number; the claim holds if all of them are right. NaN: there is no number. */
 static void judge(finding *f, double value, bool right) {
   if (isnan(value)) {
     f->verdict = f->verdict == HOLDS ? NOT_MEASURED : f->verdict;
@@ -32,11 +32,11 @@ static void judge(finding *f, double value, bool right) {
   }
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
 
 typedef enum test_kind {
   RATIO,      /* mean of a over mean of b */
-  DIFFERENCE, /* mean of a less mean of b */
+  DIFFERENCE, /* mean of a minus mean of b */
   RANGE,      /* all runs of a */
   RUNS_BELOW  /* share of the runs in which a is below b */
 } test_kind;
@@ -54,7 +54,8 @@ typedef struct test {
 static double share_below(const results *r, const test *t, const char *preset) {
   double below = 0, count = 0;
   for (int run = 1; run <= RUNS; run++) {
-    const result *a = results_row(r, (pick){t->set, t->a, preset}, run), *b = results_row(r, (pick){t->set, t->b, preset}, run);
+    const result *a = results_row(r, (pick){t->set, t->a, preset}, run),
+                 *b = results_row(r, (pick){t->set, t->b, preset}, run);
     if (a != NULL && b != NULL) {
       below += a->number[t->number] < b->number[t->number];
       count++;
@@ -73,7 +74,7 @@ static void apply_range(const results *r, const test *t, const char *preset, fin
 static void apply(const results *r, const test *t, const char *preset, finding *f) {
   const pick a = {t->set, t->a, preset}, b = {t->set, t->b, preset};
   if (!results_has(r, a)) {
-    return; /* the set is not here: judge what is */
+    return; /* the set is not available: judge the others */
   }
   say(f, "%s", f->text[0] == '\0' ? "" : "; ");
   if (t->kind == RANGE) {
@@ -91,9 +92,10 @@ static void apply(const results *r, const test *t, const char *preset, finding *
   judge(f, value, value >= t->low && value <= t->high);
 }
 
-/* ---- rules that need more ------------------------------------------------------------------------------------------------ */
+/* ---- rules that need more -------------------------------------------------------------------------------------- */
 
-static const char *const set_names[SETS] = {"boston", "airfoil", "ccpp"}, *const set_titles[SETS] = {"Boston", "Airfoil", "CCPP"};
+static const char *const set_names[SETS] = {"boston", "airfoil", "ccpp"}, *const set_titles[SETS] = {"Boston",
+                                                                                                     "Airfoil", "CCPP"};
 
 static void judge_gain(const results *r, const char *preset, finding *f) {
   double least = INFINITY;
@@ -102,22 +104,25 @@ static void judge_gain(const results *r, const char *preset, finding *f) {
     least = fmin(least, results_least(r, (pick){set_names[s], "ORVk", preset}, R_LEAST_GAIN));
   }
   const double figure = results_fact(r, "figure1_least_gain");
-  say(f, "least gain at fixed parameters: %.2g of all knots proposed, %.2g at any place in figure 1", least, figure);
+  say(f, "smallest gain at fixed parameters: %.2g over all proposed knots, %.2g over all places in figure 1", least,
+      figure);
   judge(f, least + figure, least >= -1e-6 && figure >= -1e-6);
 }
 
 static void judge_fic_variance(const results *r, const char *preset, finding *f) {
   double sum = 0, count = 0;
   for (int run = 1; run <= RUNS; run++) {
-    const result *a = results_row(r, (pick){"airfoil", "OBFk", preset}, run), *b = results_row(r, (pick){"airfoil", "OBVk", preset}, run);
+    const result *a = results_row(r, (pick){"airfoil", "OBFk", preset}, run),
+                 *b = results_row(r, (pick){"airfoil", "OBVk", preset}, run);
     if (a != NULL && b != NULL) {
       sum += a->number[R_SRMSE] * a->number[R_SRMSE] - b->number[R_SRMSE] * b->number[R_SRMSE];
       count++;
     }
   }
   const double percent = 100 * sum / count;
-  say(f, "%.1f %% of the variance more is left unexplained (SRMSE %.3f against %.3f)", percent,
-      results_mean(r, (pick){"airfoil", "OBFk", preset}, R_SRMSE), results_mean(r, (pick){"airfoil", "OBVk", preset}, R_SRMSE));
+  say(f, "%.1f %% more of the variance is unexplained (SRMSE %.3f against %.3f)", percent,
+      results_mean(r, (pick){"airfoil", "OBFk", preset}, R_SRMSE),
+      results_mean(r, (pick){"airfoil", "OBVk", preset}, R_SRMSE));
   judge(f, percent, percent >= 5 && percent <= 10);
 }
 
@@ -144,7 +149,8 @@ static void judge_fic_mnlp(const results *r, const char *preset, finding *f) {
       count++;
     }
   }
-  say(f, "smallest in %d of %d runs with the noise twice, in %d with the noise once", twice, count, once);
+  say(f, "smallest in %d of %d runs with the noise counted twice, in %d with the noise counted once", twice, count,
+      once);
   judge(f, count == 0 ? NAN : 0, twice == count);
 }
 
@@ -196,8 +202,8 @@ static void judge_vfe_speed(const results *r, const char *preset, finding *f) {
       }
     }
     if (seconds[1] > 0) {
-      say(f, "%s%s %.2f of the time (whole fits: %.2f)", f->text[0] == '\0' ? "" : "; ", set_titles[s], seconds[0] / seconds[1],
-          results_mean(r, vfe, R_SECONDS) / results_mean(r, fic, R_SECONDS));
+      say(f, "%s%s %.2f of the time (whole fits: %.2f)", f->text[0] == '\0' ? "" : "; ", set_titles[s],
+          seconds[0] / seconds[1], results_mean(r, vfe, R_SECONDS) / results_mean(r, fic, R_SECONDS));
       judge(f, seconds[0], seconds[0] <= seconds[1]);
     }
   }
@@ -207,8 +213,10 @@ static void judge_starts(const results *r, const char *preset, finding *f) {
   (void)preset;
   const double mean = results_fact(r, "figure2_mean_difference"), tau = results_fact(r, "figure2_tau");
   const double knots = results_fact(r, "figure2_knot_distance");
-  say(f, "means differ by at most %.4f tau, ELBOs by %.3f, yet a knot is up to %.2f from the nearest one of another start", mean / tau,
-      results_fact(r, "figure2_elbo_difference"), knots);
+  say(f,
+      "means differ by at most %.4f tau, ELBOs by %.3f, but a knot is up to %.2f from the nearest knot of another "
+      "start",
+      mean / tau, results_fact(r, "figure2_elbo_difference"), knots);
   judge(f, mean, mean < 0.1 * tau && knots > 0.1);
 }
 
@@ -222,7 +230,7 @@ static void judge_coincident(const results *r, const char *preset, finding *f) {
       at_once += b != NULL ? b->number[R_KNOTS_CLOSE] : 0;
     }
   }
-  say(f, "knots closer to another than 1 %% of a lengthscale, all runs: %.0f one at a time, %.0f at once", one, at_once);
+  say(f, "knots within 1 %% of a lengthscale of another, all runs: %.0f one at a time, %.0f at once", one, at_once);
   judge(f, one, one < 1 && at_once > 0);
 }
 
@@ -253,29 +261,30 @@ static void judge_all_knots(const results *r, const char *preset, finding *f) {
   }
 }
 
-/* ---- the claims ---------------------------------------------------------------------------------------------------------- */
+/* ---- the claims ------------------------------------------------------------------------------------------------ */
 
 enum { TESTS = 6 };
 
 typedef struct claim {
   const char *statement, *rule;
-  const char *holds, *fails, *differs; /* why; differs: only one of the presets */
+  const char *holds, *fails, *differs; /* why: the reason; differs: if only one of the presets */
   test tests[TESTS];
   void (*judge)(const results *r, const char *preset, finding *f);
   bool once;         /* no preset has a part in it */
-  const char *needs; /* a set without which nothing can be said, if that does not follow from the tests */
+  const char *needs; /* a set that the claim needs, if that does not follow from the tests */
 } claim;
 
 static const claim claims[] = {
-    {.statement = "A further knot never lowers the ELBO.",
+    {.statement = "Another knot never lowers the ELBO.",
      .rule = "No gain below -1e-6 at fixed parameters.",
-     .holds = "More knots only add to what the variational posterior can be.",
-     .fails = "Rounding or jitter took more than a knot gave.",
+     .holds = "With more knots, the variational posterior is only more flexible.",
+     .fails = "Rounding or jitter lost more than a knot gained.",
      .judge = judge_gain},
-    {.statement = "Chosen one at a time, knots predict about as well as when all are optimised at once.",
+    {.statement = "Knots chosen one at a time predict about as well as knots optimised all at once.",
      .rule = "Means over the runs, OBVk against SVk: SRMSE at most 5 % larger, MNLP at most 0.1 larger.",
-     .holds = "What fixed old knots lose in the ELBO costs little in prediction.",
-     .fails = "Old knots never move; where 80 knots are few for the function (Airfoil), that costs accuracy, as the paper says there, too.",
+     .holds = "Keeping old knots fixed lowers the ELBO, but hardly affects predictions.",
+     .fails = "Old knots never move. Where 80 knots are few for the function (Airfoil), that costs accuracy, as the "
+              "paper also says.",
      .tests = {{RATIO, "boston", "OBVk", "SVk", R_SRMSE, 0, 1.05, "Boston SRMSE x", 3, ""},
                {DIFFERENCE, "boston", "OBVk", "SVk", R_MNLP, -9, 0.1, "MNLP", 3, ""},
                {RATIO, "airfoil", "OBVk", "SVk", R_SRMSE, 0, 1.05, "Airfoil x", 3, ""},
@@ -285,28 +294,27 @@ static const claim claims[] = {
     {.statement = "One at a time is 2 to 3 times as fast on Boston as the refinement from its knots.",
      .rule = "Mean seconds of SVO over OBVk at least 2.",
      .holds = "Moving all knots takes many iterations.",
-     .fails = "With adjoints the gradient in all knots costs no more than in one, so the refinement pays one evaluation a step and the "
-              "search pays "
-              "for its proposals.",
+     .fails = "With adjoints, a gradient for all knots costs no more than one for a single knot. So the refinement "
+              "costs one evaluation per step, while the search also pays for its proposals.",
      .differs = "It depends on the optimiser: ADADELTA needs many steps for all knots, L-BFGS few.",
      .tests = {{RATIO, "boston", "SVO", "OBVk", R_SECONDS, 2, INFINITY, "", 2, " times"},
                {RATIO, "boston", "SVO", "ORVk", R_SECONDS, 0, INFINITY, "against ORVk", 2, " times"}}},
     {.statement = "One at a time is about 10 times as fast on Airfoil.",
      .rule = "Mean seconds of SVO over OBVk at least 5.",
      .holds = "Moving all knots takes many iterations.",
-     .fails = "The factor was the price of a gradient that built a matrix for each knot and input; with adjoints that price is gone.",
+     .fails = "The factor came from a gradient that built a matrix for each knot and input; adjoints avoid that.",
      .tests = {{RATIO, "airfoil", "SVO", "OBVk", R_SECONDS, 5, INFINITY, "", 2, " times"},
                {RATIO, "airfoil", "SVO", "ORVk", R_SECONDS, 0, INFINITY, "against ORVk", 2, " times"}}},
     {.statement = "One at a time is 6 to 7 times as fast on CCPP.",
      .rule = "Mean seconds of SVO over OBVk at least 3.",
      .holds = "Moving all knots takes many iterations.",
-     .fails = "As for Airfoil: the factor was the price of the gradient.",
+     .fails = "As for Airfoil, the factor came from the gradient.",
      .tests = {{RATIO, "ccpp", "SVO", "OBVk", R_SECONDS, 3, INFINITY, "", 2, " times"},
                {RATIO, "ccpp", "SVO", "ORVk", R_SECONDS, 0, INFINITY, "against ORVk", 2, " times"}}},
     {.statement = "On Airfoil every one-at-a-time fit uses all 80 knots.",
      .rule = "OBVk, ORVk and OBFk have 80 knots in every run.",
-     .holds = "The function is rough in five inputs; every further knot gains more than 0.001.",
-     .fails = "The VFE fits do; a FIC fit can end before, at a proposal that gained too little.",
+     .holds = "The function is rough in five inputs; every additional knot gains more than 0.001.",
+     .fails = "The VFE fits do; a FIC fit can end earlier, at a proposal that gained too little.",
      .judge = judge_all_knots},
     {.statement = "On CCPP the SRMSE is between 0.23 and 0.25.",
      .rule = "All runs of the paper's four models within 0.23 and 0.25.",
@@ -324,35 +332,35 @@ static const claim claims[] = {
                {RANGE, "ccpp", "ORVk", NULL, R_MNLP_TWICE, 2.735, 2.835, "ORVk", 3, ""},
                {RANGE, "ccpp", "OBFk", NULL, R_MNLP_TWICE, 2.735, 2.835, "OBFk", 3, ""},
                {RANGE, "ccpp", "SVO", NULL, R_MNLP_TWICE, 2.735, 2.835, "SVO", 3, ""}}},
-    {.statement = "FIC takes fewer than half the knots on Boston.",
+    {.statement = "FIC uses fewer than half the knots on Boston.",
      .rule = "Mean knots of OBFk below half of OBVk's.",
      .holds = "The likelihood of FIC does not rise with every knot, so growing ends early.",
-     .fails = "FIC went on growing: a proposal that gains nothing came later.",
+     .fails = "FIC kept growing: the first proposal without gain came later.",
      .differs = "Where FIC stops depends on how well each knot is optimised.",
      .tests = {{RATIO, "boston", "OBFk", "OBVk", R_KNOTS, 0, 0.5, "", 2, " of the knots"}}},
     {.statement = "FIC is further from the full GP than VFE.",
      .rule = "AUKL of y of OBVk below that of OBFk in every run.",
-     .holds = "VFE approximates the full GP's posterior; FIC is another model.",
-     .fails = "In some run FIC was nearer.",
+     .holds = "VFE approximates the full GP's posterior; FIC is a different model.",
+     .fails = "In some runs FIC was closer.",
      .tests = {{RUNS_BELOW, "boston", "OBVk", "OBFk", R_AUKL_Y, 100, 100, "Boston in", 0, " % of the runs"},
                {RUNS_BELOW, "airfoil", "OBVk", "OBFk", R_AUKL_Y, 100, 100, "Airfoil", 0, " %"},
                {RUNS_BELOW, "ccpp", "OBVk", "OBFk", R_AUKL_Y, 100, 100, "CCPP", 0, " %"}}},
     {.statement = "On Airfoil the SRMSE of FIC is worse by 5 to 10 % of the variance.",
-     .rule = "Mean of SRMSE squared, OBFk less OBVk, between 0.05 and 0.10.",
+     .rule = "Mean of SRMSE squared, OBFk minus OBVk, between 0.05 and 0.10.",
      .holds = "FIC explains the rest as noise that differs from row to row.",
-     .fails = "The difference is there but of another size.",
+     .fails = "There is a difference, but of another size.",
      .judge = judge_fic_variance},
     {.statement = "Bayesian optimisation picks slightly sparser models than random search (about four knots on CCPP).",
      .rule = "Mean knots of ORVk on CCPP 1 to 8 more than of OBVk.",
      .holds = "Better proposals reach the same objective with fewer knots.",
-     .fails = "Both go to the limit: neither proposal met a knot that gained less than 0.001.",
+     .fails = "Both reach the limit of knots: no proposal gained less than 0.001.",
      .needs = "ccpp",
      .tests = {{DIFFERENCE, "ccpp", "ORVk", "OBVk", R_KNOTS, 1, 8, "CCPP", 1, " knots"},
                {DIFFERENCE, "boston", "ORVk", "OBVk", R_KNOTS, -INFINITY, INFINITY, "Boston", 1, ""}}},
     {.statement = "Refinement improves MNLP and SRMSE a little.",
      .rule = "Means of SVO not above those of OBVk, on every set.",
      .holds = "Knots that may move explain more.",
-     .fails = "On Boston nothing is left to gain: the differences there are in the fourth digit and of either sign.",
+     .fails = "On Boston nothing is left to gain: the differences are in the fourth digit and have either sign.",
      .tests = {{DIFFERENCE, "boston", "SVO", "OBVk", R_MNLP, -9, 0, "Boston MNLP", 4, ""},
                {DIFFERENCE, "boston", "SVO", "OBVk", R_SRMSE, -9, 0, "SRMSE", 4, ""},
                {DIFFERENCE, "airfoil", "SVO", "OBVk", R_MNLP, -9, 0, "Airfoil", 4, ""},
@@ -361,8 +369,9 @@ static const claim claims[] = {
                {DIFFERENCE, "ccpp", "SVO", "OBVk", R_SRMSE, -9, 0, "", 4, ""}}},
     {.statement = "Refinement is faster when it keeps the parameters found one at a time (the paper suspects it).",
      .rule = "Mean evaluations (each costs the same) of SVOp below those of SVO, on every set.",
-     .holds = "It need not find the parameters again.",
-     .fails = "Where the knots have far to go, they take the steps, and the parameters are found on the way.",
+     .holds = "It does not have to find the parameters again.",
+     .fails =
+         "If the knots have far to move, they determine the number of steps, and the parameters are found on the way.",
      .tests = {{RATIO, "boston", "SVOp", "SVO", R_EVALUATIONS, 0, 1, "Boston", 2, " of the evaluations"},
                {RATIO, "airfoil", "SVOp", "SVO", R_EVALUATIONS, 0, 1, "Airfoil", 2, ""},
                {RATIO, "ccpp", "SVOp", "SVO", R_EVALUATIONS, 0, 1, "CCPP", 2, ""}}},
@@ -375,7 +384,7 @@ static const claim claims[] = {
                {RATIO, "ccpp", "OBVk", "SVk", R_ITERATIONS, 1, INFINITY, "CCPP", 1, ""}}},
     {.statement = "FIC has the smallest MNLP on runs 2 to 5 of Boston.",
      .rule = "Smallest of the six models in each of these runs, with the noise counted twice as published.",
-     .holds = "FIC has a smaller tau, which counting it twice rewards.",
+     .holds = "FIC has a smaller tau, and counting the noise twice rewards that.",
      .fails = "Not in every run.",
      .judge = judge_fic_mnlp},
     {.statement = "On Airfoil simultaneous optimisation is consistently better.",
@@ -386,37 +395,39 @@ static const claim claims[] = {
     {.statement = "On CCPP FIC takes about as long as simultaneous VFE.",
      .rule = "Mean seconds of OBFk over SVO between 0.5 and 2.",
      .holds = "Slow proposals on one side, many knots on the other.",
-     .fails =
-         "A proposal for FIC has no short cut and evaluates the objective for each candidate, while all knots at once have become cheap.",
+     .fails = "A proposal for FIC has no shortcut: it evaluates the objective for each candidate. Moving all knots at "
+              "once has become cheap.",
      .tests = {{RATIO, "ccpp", "OBFk", "SVO", R_SECONDS, 0.5, 2, "", 2, " times"}}},
     {.statement = "VFE trains at least as fast as FIC.",
-     .rule = "Seconds until both have as many knots as the one with fewer, all runs together: OBVk not above OBFk, on every set.",
-     .holds = "The gain of a VFE knot has a closed form, and its gradient has fewer terms. A whole fit of FIC can still be shorter, when "
-              "it stops with fewer knots.",
+     .rule = "Seconds until both have as many knots as the one with fewer, all runs together: OBVk not above OBFk, on "
+             "every set.",
+     .holds = "The gain of a VFE knot has a closed form, and its gradient has fewer terms. A whole fit of FIC can "
+              "still be shorter if it stops with fewer knots.",
      .fails = "On one of the sets FIC took less time.",
      .judge = judge_vfe_speed},
     {.statement = "Different starts give different knots but the same fit (figure 2).",
      .rule = "Means differ by less than 0.1 tau everywhere, and some knot by more than 0.1.",
-     .holds = "Many places of the knots serve one function equally well.",
+     .holds = "Many placements of the knots describe one function equally well.",
      .fails = "The fits differ by more than that.",
      .judge = judge_starts,
      .once = true},
     {.statement = "One at a time, FIC avoids coincident knots; at once it does not.",
      .rule = "No knot of any OBFk within 1 % of a lengthscale of another, some of SFk.",
-     .holds = "A knot on another gains nothing, so it is not kept; moved together, FIC's knots clump.",
+     .holds =
+         "A knot on top of another gains nothing, so it is not kept. When they are moved together, FIC's knots clump.",
      .fails = "See the counts.",
      .judge = judge_coincident},
     {.statement = "Rows below $50,000 were removed from Boston (the text).",
      .rule = "No row of the data is below 50.",
      .holds = "The data are as the text says.",
-     .fails = "The text has it the wrong way round: the rows at $50,000, where prices are cut off, were removed and exactly those below it "
-              "are kept.",
+     .fails = "The text has it the wrong way round: the rows at $50,000, where prices are cut off, were removed, and "
+              "those below were kept.",
      .judge = judge_boston_rows,
      .once = true},
     {.statement = "Gradients cost O(dNK^3) for all knots at once, O(dNK^2) one at a time.",
      .rule = "The exponent of K, measured, is larger by at least 0.5 when all knots move.",
      .holds = "Moving all knots costs another power of K.",
-     .fails = "With adjoints both are O(NK^2 + NKd): the gradient in all knots comes with the same two matrix products.",
+     .fails = "With adjoints both are O(NK^2 + NKd): the gradient for all knots needs the same two matrix products.",
      .judge = judge_cost,
      .once = true}};
 
@@ -451,7 +462,8 @@ static const char *word(verdict v) { return v == HOLDS ? "holds" : v == DOES_NOT
 
 void write_claims(document *d, const results *r) {
   static const char *const heads[] = {
-      "The paper says", "Rule here", "Measured with its settings", "Verdict", "Measured with oatgp's defaults", "Verdict, defaults", "Why"};
+      "The paper says",    "Rule here", "Measured with its settings", "Verdict", "Measured with oatgp's defaults",
+      "Verdict, defaults", "Why"};
   const bool quick = results_fact(r, "quick") > 0; /* too small to reason about */
   document_table(d, 7, heads, true);
   for (size_t i = 0; i < CLAIMS; i++) {

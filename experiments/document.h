@@ -1,5 +1,5 @@
-/* One text, written at the same time as Markdown (tables.md) and as a page that needs nothing else (index.html). Texts may have
- * `code`; nothing else in them means anything. */
+/* One text, written at the same time as Markdown (tables.md) and as a self-contained page (index.html). Texts may
+ * contain `code`; all other characters are plain. */
 #ifndef EXPERIMENTS_DOCUMENT_H
 #define EXPERIMENTS_DOCUMENT_H
 

@@ -8,7 +8,7 @@
 
 #include "util/memory.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 enum { SHIFT = 397, WARM_UP = 50, PIECE = 16 };
 #define UPPER 0x80000000u
@@ -72,7 +72,8 @@ void draw_sample(draw *d, size_t bound, size_t count, size_t *room) {
   for (size_t i = 0; i < bound; i++) {
     room[i] = i;
   }
-  /* R takes an element and puts the last one into its place; taken ones are collected behind the shrinking rest and turned round. */
+  /* R takes an element and puts the last one into its place. The taken ones are collected behind the shrinking rest,
+   * and reversed. */
   for (size_t i = 0; i < count; i++) {
     const size_t last = bound - 1 - i, j = draw_below(d, bound - i), taken = room[j];
     room[j] = room[last];
@@ -85,18 +86,19 @@ void draw_sample(draw *d, size_t bound, size_t count, size_t *room) {
   }
 }
 
-/* ---- k-means ------------------------------------------------------------------------------------------------------- */
+/* ---- k-means --------------------------------------------------------------------------------------------------- */
 
 enum { ROUNDS = 10, STEPS_PER_POINT = 50 }; /* R's limits */
 
-/* A point is in cluster `own`, `other` is the next best. Counts are doubles as they are only calculated with. A cluster is live for
- * a point of the transfer stage if it has changed in the last n steps; `changed` is the step of its last change. */
+/* A point is in cluster `own`, `other` is the next best. Counts are doubles as they are only calculated with. A cluster
+ * is live for a point of the transfer stage if it has changed in the last n steps; `changed` is the step of its last
+ * change. */
 typedef struct kmeans {
   points x;
   size_t k;
   double *centres, *count, *leave, *enter; /* leave: factor n/(n-1) of the distance; enter: n/(n+1) */
   size_t *own, *other;
-  double *loss; /* what a point's leaving would save */
+  double *loss; /* the saving if a point leaves */
   long *changed, *live;
   bool *swapped;
   long idle; /* points since the last transfer */
@@ -165,7 +167,7 @@ static void move(kmeans *m, size_t i, size_t to) {
   m->idle = 0;
 }
 
-/* The best cluster for a point to go to, by what its entering would cost. */
+/* The best cluster for a point to move to, by the cost of entering it. */
 static size_t best_other(const kmeans *m, size_t i, double *cost) {
   const size_t own = m->own[i], known = m->other[i];
   const long step = (long)i + 1;
@@ -271,7 +273,9 @@ static void run_kmeans(kmeans *m) {
   set_centres(m);
 }
 
-static bool same_point(points x, size_t a, size_t b) { return memcmp(x.x + a * x.p, x.x + b * x.p, x.p * sizeof *x.x) == 0; }
+static bool same_point(points x, size_t a, size_t b) {
+  return memcmp(x.x + a * x.p, x.x + b * x.p, x.p * sizeof *x.x) == 0;
+}
 
 /* Row numbers without those that repeat an earlier row; returns how many there are. */
 static size_t distinct_rows(points x, size_t *rows) {

@@ -1,6 +1,6 @@
-/* Random numbers and k-means as the R scripts of the paper draw them, so that its splits, starting knots and simulated data are
- * made here from their seeds: R's Mersenne Twister with inversion and rejection sampling (R 3.6 and later), and the algorithm of
- * Hartigan and Wong (1979), which kmeans() uses. */
+/* Random numbers and k-means as the R scripts of the paper draw them, so that its splits, starting knots and simulated
+ * data are made here from their seeds: R's Mersenne Twister with inversion and rejection sampling (R 3.6 and later),
+ * and the algorithm of Hartigan and Wong (1979), which kmeans() uses. */
 #ifndef EXPERIMENTS_DRAW_H
 #define EXPERIMENTS_DRAW_H
 

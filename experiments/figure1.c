@@ -1,5 +1,6 @@
-/* Figure 1, the spike: a VFE model of five knots, and its ELBO when a sixth knot is put somewhere with all else unchanged. On a knot
- * the sixth adds nothing; beside it, however near, it adds what the slope of f there is worth. Jitter gives that jump a width. */
+/* Figure 1, the spike: a VFE model of five knots, and its ELBO when a sixth knot is put somewhere with all else
+ * unchanged. On a knot, the sixth adds nothing. Next to it, however near, it adds the information of the slope of f
+ * there. Jitter gives that jump a width. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static oatgp_status elbo(spike *s, size_t count, double sixth, double jitter, do
   oatgp_status status = OATGP_OK;
   TRY(oatgp_data_create(s->ctx, count, 1, at, NULL, &knots));
   status = oatgp_evaluate(s->ctx, s->set.data, &s->settings, knots, 0, &e);
-  /* without jitter two equal knots have no factorisation; one that was raised is none of ours */
+  /* without jitter, two equal knots cannot be factorised; results with a raised jitter are not used */
   *out = status == OATGP_OK && (jitter > 0 || e.jitter <= 0) ? e.objective : NAN;
   status = status == OATGP_NUMERIC ? OATGP_OK : status;
 done:
@@ -49,6 +50,7 @@ static oatgp_status fit_five(spike *s) {
   oatgp_model_info info;
   oatgp_status status = OATGP_OK;
   oatgp_settings_default(&s->settings);
+  s->settings.prior = "none"; /* the evidence alone */
   one_d_settings(&s->settings);
   s->settings.select = "fixed";
   TRY(oatgp_data_create(s->ctx, KNOTS, 1, five, NULL, &knots));
@@ -72,11 +74,13 @@ static oatgp_status draw_fit(const spike *s, oat_panel *panel) {
   oatgp_status status = OATGP_OK;
   TRY(oat_panel_axis(panel, OAT_X, &(oat_axis){.label = "x"}));
   TRY(oat_panel_axis(panel, OAT_Y, &(oat_axis){.label = "y"}));
-  TRY(oat_panel_band(panel, &(oat_style){.colour = OAT_BLUE, .label = "95 % band"}, GRID, s->fit.x, (oat_limits){s->fit.low, s->fit.high}));
-  TRY(oat_panel_points(panel, &(oat_style){.colour = OAT_GREY, .shape = OAT_CIRCLE, .size = 2, .label = "data"}, s->set.n, s->set.x,
-                       s->set.y));
+  TRY(oat_panel_band(panel, &(oat_style){.colour = OAT_BLUE, .label = "95 % band"}, GRID, s->fit.x,
+                     (oat_limits){s->fit.low, s->fit.high}));
+  TRY(oat_panel_points(panel, &(oat_style){.colour = OAT_GREY, .shape = OAT_CIRCLE, .size = 2, .label = "data"},
+                       s->set.n, s->set.x, s->set.y));
   TRY(oat_panel_line(panel, &(oat_style){.colour = OAT_BLUE, .label = "mean"}, GRID, s->fit.x, s->fit.mean));
-  TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_PLUS, .label = "the five knots"}, OAT_BOTTOM, KNOTS, five));
+  TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_PLUS, .label = "the five knots"},
+                    OAT_BOTTOM, KNOTS, five));
 done:
   return status;
 }
@@ -90,7 +94,7 @@ static oatgp_status draw_elbo(spike *s, oat_panel *panel, double *least) {
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(s->ctx, STEPS, 1, &x));
   TRY(oat_new_matrix(s->ctx, STEPS, 1, &y));
-  TRY(oat_panel_axis(panel, OAT_X, &(oat_axis){.label = "place of the sixth knot"}));
+  TRY(oat_panel_axis(panel, OAT_X, &(oat_axis){.label = "position of the sixth knot"}));
   TRY(oat_panel_axis(panel, OAT_Y, &(oat_axis){.label = "ELBO"}));
   for (size_t line = 0; line < 2; line++) {
     for (size_t i = 0; i < STEPS; i++) {
@@ -100,7 +104,8 @@ static oatgp_status draw_elbo(spike *s, oat_panel *panel, double *least) {
     }
     TRY(oat_panel_line(panel, &styles[line], STEPS, x, y));
   }
-  TRY(oat_panel_rule(panel, &(oat_style){.colour = OAT_VERMILION, .dash = OAT_DASHED, .label = "ELBO of five knots"}, OAT_Y, s->base[1]));
+  TRY(oat_panel_rule(panel, &(oat_style){.colour = OAT_VERMILION, .dash = OAT_DASHED, .label = "ELBO of five knots"},
+                     OAT_Y, s->base[1]));
   TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_PLUS}, OAT_BOTTOM, KNOTS, five));
 done:
   free(x);
@@ -115,7 +120,8 @@ static oatgp_status draw_near(spike *s, oat_panel *panel) {
                                             {.colour = OAT_GREEN, .dash = OAT_DASHDOT, .label = "jitter 1e-3"}};
   double distance[NEAR], gain[NEAR];
   oatgp_status status = OATGP_OK;
-  TRY(oat_panel_axis(panel, OAT_X, &(oat_axis){.label = "distance of the sixth knot from the knot at 5", .kind = OAT_LOG10}));
+  TRY(oat_panel_axis(panel, OAT_X,
+                     &(oat_axis){.label = "distance of the sixth knot from the knot at 5", .kind = OAT_LOG10}));
   TRY(oat_panel_axis(panel, OAT_Y, &(oat_axis){.label = "gain"}));
   for (size_t j = 0; j < JITTERS; j++) {
     for (size_t i = 0; i < NEAR; i++) {
@@ -155,9 +161,9 @@ oatgp_status make_figure1(const options *o, results *r, oat_figure **out) {
   TRY(oat_figure_create(
       s.ctx,
       &(oat_figure_spec){.title = "Figure 1: the spike",
-                         .description = "Above, a fit with five knots. In the middle, the ELBO as a function of the place of a sixth "
-                                        "knot: it falls back to the ELBO of five knots at each of them. Below, the gain against "
-                                        "the distance from a knot, for three sizes of the jitter.",
+                         .description = "Top: a fit with five knots. Middle: the ELBO as a function of the position of "
+                                        "a sixth knot; it falls to the ELBO of five knots at each of them. Bottom: the "
+                                        "gain against the distance from a knot, for three sizes of the jitter.",
                          .rows = 3,
                          .height_mm = 150,
                          .legend = {.place = OAT_LEGEND_BELOW}},

@@ -1,4 +1,5 @@
-/* Figure 2: the one-dimensional set from three random starts of five knots; OAT-BO above, all knots moved together from there below. */
+/* Figure 2: the one-dimensional set from three random starts of five knots; OAT-BO above, all knots moved together from
+ * there below. */
 #include <math.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ done:
 
 static oatgp_status paper_settings(oatgp_context *ctx, bool quick, oatgp_settings *s) {
   oatgp_settings_default(s);
+  s->prior = "none"; /* the evidence alone */
   const oatgp_status status = oatgp_settings_set(ctx, s, "preset", "paper");
   one_d_settings(s);
   s->max_knots = quick ? 12 : 30;
@@ -73,14 +75,18 @@ done:
 static oatgp_status draw_panel(oat_panel *panel, const one_d *set, const fitted *f) {
   char title[64];
   oatgp_status status = OATGP_OK;
-  TRY(oat_panel_band(panel, &(oat_style){.colour = OAT_BLUE, .label = "95 % band"}, GRID, f->fit.x, (oat_limits){f->fit.low, f->fit.high}));
-  TRY(oat_panel_points(panel, &(oat_style){.colour = OAT_GREY, .shape = OAT_CIRCLE, .size = 1.5, .label = "data"}, set->n, set->x, set->y));
+  TRY(oat_panel_band(panel, &(oat_style){.colour = OAT_BLUE, .label = "95 % band"}, GRID, f->fit.x,
+                     (oat_limits){f->fit.low, f->fit.high}));
+  TRY(oat_panel_points(panel, &(oat_style){.colour = OAT_GREY, .shape = OAT_CIRCLE, .size = 1.5, .label = "data"},
+                       set->n, set->x, set->y));
   TRY(oat_panel_line(panel, &(oat_style){.colour = OAT_BLUE, .label = "mean"}, GRID, f->fit.x, f->fit.mean));
-  TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_PLUS, .label = "knots at the start (top)"}, OAT_TOP,
-                    f->before, f->first));
-  TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_BLUE, .shape = OAT_PLUS, .label = "knots at the end (bottom)"}, OAT_BOTTOM, f->after,
-                    f->last));
-  snprintf(title, sizeof title, "K = %zu, ELBO %s%.2f", f->after, f->objective < 0 ? "\xe2\x88\x92" : "", fabs(f->objective));
+  TRY(oat_panel_rug(panel,
+                    &(oat_style){.colour = OAT_VERMILION, .shape = OAT_PLUS, .label = "knots at the start (top)"},
+                    OAT_TOP, f->before, f->first));
+  TRY(oat_panel_rug(panel, &(oat_style){.colour = OAT_BLUE, .shape = OAT_PLUS, .label = "knots at the end (bottom)"},
+                    OAT_BOTTOM, f->after, f->last));
+  snprintf(title, sizeof title, "K = %zu, ELBO %s%.2f", f->after, f->objective < 0 ? "\xe2\x88\x92" : "",
+           fabs(f->objective));
   TRY(oat_panel_title(panel, title));
 done:
   return status;
@@ -130,14 +136,15 @@ static oatgp_status draw_all(oatgp_context *ctx, const one_d *set, fitted f[STAR
   oatgp_status status = OATGP_OK;
   TRY(oat_figure_create(
       ctx,
-      &(oat_figure_spec){.title = "Figure 2: three starts",
-                         .description = "Six fits of a one-dimensional set: columns are three random starts of five knots, the "
-                                        "upper row has knots chosen one at a time, the lower row all of them moved together.",
-                         .rows = 2,
-                         .columns = STARTS,
-                         .height_mm = 115,
-                         .share = {OAT_SHARE_ALL, OAT_SHARE_ALL},
-                         .legend = {.place = OAT_LEGEND_BELOW}},
+      &(oat_figure_spec){
+          .title = "Figure 2: three starts",
+          .description = "Six fits of a one-dimensional set: the columns are three random starts of five knots; the "
+                         "top row has knots chosen one at a time, the bottom row the same knots moved together.",
+          .rows = 2,
+          .columns = STARTS,
+          .height_mm = 115,
+          .share = {OAT_SHARE_ALL, OAT_SHARE_ALL},
+          .legend = {.place = OAT_LEGEND_BELOW}},
       &figure));
   TRY(oat_figure_axis(figure, OAT_X, &(oat_axis){.label = "x"}));
   TRY(oat_figure_axis(figure, OAT_Y, &(oat_axis){.label = "y"}));

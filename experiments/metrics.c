@@ -1,5 +1,5 @@
-/* Figures 3, 4 and 5: metrics in facets, runs on the x axis, models as coloured lines. The left column is fitted as in the paper, the
- * right one with oatgp's defaults. */
+/* Figures 3, 4 and 5: metrics in facets, runs on the x axis, models as coloured lines. The left column is fitted as in
+ * the paper, the right one with oatgp's defaults. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,9 +52,10 @@ static oatgp_status draw_metric(oat_figure *figure, const results *r, const set_
   oatgp_status status = OATGP_OK;
   for (size_t c = 0; c < PRESETS; c++) {
     oat_panel *panel = oat_figure_panel(figure, m, c);
-    TRY(oat_panel_axis(
-        panel, OAT_Y,
-        &(oat_axis){.label = c == 0 ? metrics[m].label : NULL, .kind = metrics[m].scale, .whole = metrics[m].number == R_KNOTS}));
+    TRY(oat_panel_axis(panel, OAT_Y,
+                       &(oat_axis){.label = c == 0 ? metrics[m].label : NULL,
+                                   .kind = metrics[m].scale,
+                                   .whole = metrics[m].number == R_KNOTS}));
     for (size_t i = 0; i < PAPER_MODELS; i++) {
       TRY(draw_line(panel, r, (pick){set->name, model_name(i), presets[c]}, &metrics[m], i));
     }
@@ -70,15 +71,16 @@ oatgp_status make_metrics_figure(const results *r, const set_info *set, oat_figu
   snprintf(title, sizeof title, "%s: metrics of five runs", set->title);
   TRY(oat_figure_create(
       r->ctx,
-      &(oat_figure_spec){.title = title,
-                         .description = "Rows: MNLP, SRMSE, log10 of the average divergence from the full GP, training seconds and "
-                                        "number of knots, over the runs, a line for each model. Columns: the paper's "
-                                        "settings and oatgp's defaults.",
-                         .rows = METRICS,
-                         .columns = PRESETS,
-                         .height_mm = 200,
-                         .share = {OAT_SHARE_ALL, OAT_SHARE_LINE},
-                         .legend = {.place = OAT_LEGEND_BELOW}},
+      &(oat_figure_spec){
+          .title = title,
+          .description = "Rows: MNLP, SRMSE, log10 of the average divergence from the full GP, training seconds and "
+                         "number of knots, over the runs, a line for each model. Columns: the paper's settings and "
+                         "oatgp's defaults.",
+          .rows = METRICS,
+          .columns = PRESETS,
+          .height_mm = 200,
+          .share = {OAT_SHARE_ALL, OAT_SHARE_LINE},
+          .legend = {.place = OAT_LEGEND_BELOW}},
       &figure));
   TRY(oat_figure_axis(figure, OAT_X, &(oat_axis){.label = "run", .whole = true}));
   for (size_t c = 0; c < PRESETS; c++) {

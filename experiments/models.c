@@ -1,5 +1,5 @@
-/* See models.h. The isotropic squared-exponential covariance and the paper's five starting knots are the same for both presets; all
- * else is the paper's (`--preset paper` with its absolute jitter) or what oatgp does by default. */
+/* See models.h. The isotropic squared-exponential covariance and the paper's five starting knots are the same for both
+ * presets; everything else is the paper's (`--preset paper` with its absolute jitter) or oatgp's default. */
 #include "models.h"
 
 #include <math.h>
@@ -30,12 +30,12 @@ static const model_kind kinds[] = {
     {"ORVk", "VFE, one knot at a time, best of random rows", "vfe", "se", "oat-rs", FIVE_KNOTS, false},
     {"OBFk", "FIC, one knot at a time, Bayesian optimisation", "fic", "se", "oat-bo", FIVE_KNOTS, false},
     {"SVk", "VFE, all knots at once, from k-means with the K of OBVk", "vfe", "se", "simultaneous", AS_MANY, false},
-    {"SVO", "VFE, all knots at once, from the knots of OBVk (parameters start anew, as in the paper)", "vfe", "se", "simultaneous",
-     OAT_KNOTS, false},
+    {"SVO", "VFE, all knots at once, from the knots of OBVk (parameters start afresh, as in the paper)", "vfe", "se",
+     "simultaneous", OAT_KNOTS, false},
     {"SVOp", "the same, from the parameters of OBVk", "vfe", "se", "simultaneous", OAT_ALL, false},
     {"SFk", "FIC, all knots at once, from k-means with the K of OBVk", "fic", "se", "simultaneous", AS_MANY, false},
-    {"plain", "`oatgp fit --knots 50`: VFE, a lengthscale for each input, all knots at once", "vfe", "se-ard", "simultaneous", OWN,
-     true}};
+    {"plain", "`oatgp fit --knots 50`: VFE, a lengthscale for each input, all knots at once", "vfe", "se-ard",
+     "simultaneous", OWN, true}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds, QUICK_KNOTS = 12 };
 
@@ -43,7 +43,7 @@ size_t model_count(void) { return KINDS; }
 const char *model_name(size_t i) { return kinds[i].name; }
 const char *model_meaning(size_t i) { return kinds[i].meaning; }
 
-/* One fit: what it begins with, and what it is compared to. The two models belong to the trial of this preset. */
+/* One fit: its start, and the model that it is compared to. The two models belong to the trial of this preset. */
 typedef struct job {
   trial *t;
   const model_kind *kind;
@@ -56,6 +56,7 @@ static bool is_paper(const job *j) { return strcmp(j->preset, PAPER) == 0; }
 static oatgp_status make_settings(const job *j, oatgp_settings *s) {
   oatgp_status status = OATGP_OK;
   oatgp_settings_default(s);
+  s->prior = "none"; /* the evidence alone */
   if (is_paper(j)) {
     TRY(oatgp_settings_set(j->t->ctx, s, "preset", "paper"));
     s->jitter_absolute = j->t->set->jitter;
@@ -105,7 +106,7 @@ static oatgp_status make_knots(const job *j, oatgp_data **out) {
   }
 }
 
-/* ---- what is written down --------------------------------------------------------------------------------------------- */
+/* ---- the records ----------------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -155,7 +156,7 @@ static oatgp_status score(const job *j, const oatgp_model *model, result *row) {
   return score_noise_twice(j, model, row);
 }
 
-/* How near the knots are to each other, in lengthscales. */
+/* The distances between the knots, in lengthscales. */
 static oatgp_status look_at_knots(const job *j, const oatgp_model *model, result *row) {
   const double close = 0.01;
   oatgp_model_info info;
@@ -231,9 +232,9 @@ static oatgp_status note_fit(const job *j, const oatgp_model *model) {
   TRY(look_at_knots(j, model, &row));
   TRY(note_growth(j, &info, &row));
   TRY(results_add(&j->t->found, &row));
-  fprintf(stderr, "%-8s run %d  %-5s %-8s  K %3.0f  objective %.3f  SRMSE %.4f  %.2f s\n", row.key.set, row.key.run, row.key.model,
-          row.key.preset, isnan(row.number[R_KNOTS]) ? 0 : row.number[R_KNOTS], row.number[R_OBJECTIVE], row.number[R_SRMSE],
-          row.number[R_SECONDS]);
+  fprintf(stderr, "%-8s run %d  %-5s %-8s  K %3.0f  objective %.3f  SRMSE %.4f  %.2f s\n", row.key.set, row.key.run,
+          row.key.model, row.key.preset, isnan(row.number[R_KNOTS]) ? 0 : row.number[R_KNOTS], row.number[R_OBJECTIVE],
+          row.number[R_SRMSE], row.number[R_SECONDS]);
 done:
   return status;
 }
@@ -259,9 +260,9 @@ done:
   return status;
 }
 
-/* ---- all models -------------------------------------------------------------------------------------------------------- */
+/* ---- all models ------------------------------------------------------------------------------------------------ */
 
-/* The models that others begin with or are compared to, kept as long as they are needed. */
+/* The models that others start from or are compared to, kept as long as they are needed. */
 typedef struct kept {
   oatgp_model *full, *oat;
 } kept;
@@ -294,7 +295,7 @@ done:
   return status;
 }
 
-/* The defaults come first: where the paper's optimiser has no full GP, theirs is compared to. */
+/* The defaults come first: if the paper's optimiser has no full GP, theirs is used for the comparison. */
 oatgp_status trial_run(trial *t) {
   kept k = {0};
   oatgp_status status = OATGP_OK;

@@ -1,4 +1,4 @@
-/* The models of the paper, each fitted with two presets, and what is written down of each fit. */
+/* The models of the paper, each fitted with two presets, and what is recorded about each fit. */
 #ifndef EXPERIMENTS_MODELS_H
 #define EXPERIMENTS_MODELS_H
 

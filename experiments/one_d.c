@@ -12,7 +12,8 @@ enum { FULL_SIZE = 300, QUICK_SIZE = 100, SWEEPS = 40 };
 #define LENGTHSCALE 1.0
 #define JITTER 1e-6
 
-/* Rotates rows and columns p and q of the symmetric matrix a, so that a_pq becomes 0, and the columns of v with them. */
+/* Rotates rows and columns p and q of the symmetric matrix a, so that a_pq becomes 0, and the columns of v with
+ * them. */
 static void rotate(size_t n, double *a, double *v, size_t p, size_t q) {
   const double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
   const double t = copysign(1, theta) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1), s = t * c;
@@ -49,7 +50,7 @@ static void eigen(size_t n, double *a, double *v) {
   }
 }
 
-/* f = A^1/2 z with the symmetric root of A = V diag V^T, which is the one that R's rmvnorm takes. */
+/* f = A^1/2 z with the symmetric root of A = V diag V^T, which is the one that R's rmvnorm uses. */
 static void root_times(size_t n, const double *a, const double *v, const double *z, double *f) {
   for (size_t l = 0; l < n; l++) {
     double weight = 0;

@@ -1,5 +1,5 @@
-/* The simulated one-dimensional set of figures 1 and 2, drawn as the authors' script does: x uniform on 0 to 10, f from a GP with
- * sigma 2 and lengthscale 1, noise of standard deviation 1. */
+/* The simulated one-dimensional set of figures 1 and 2, drawn as the authors' script does: x uniform on 0 to 10, f from
+ * a GP with sigma 2 and lengthscale 1, noise of standard deviation 1. */
 #ifndef EXPERIMENTS_ONE_D_H
 #define EXPERIMENTS_ONE_D_H
 

@@ -1,4 +1,5 @@
-/* The paper by one command; script/paper calls it. It runs the sets and writes their results, then makes the pages from them. */
+/* The whole paper in one command, which script/paper calls. It runs the sets and writes their results, then makes the
+ * pages from them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +12,21 @@
 #include "util/context.h"
 
 static int usage(void) {
-  fprintf(
-      stderr,
-      "usage: paper --project DIR --out DIR [--data DIR] [--quick | --report | --splits] [--workers N] [--commit TEXT] [--machine TEXT]\n");
+  fprintf(stderr,
+          "usage: paper --project DIR --out DIR [--data DIR] [--quick | --report | --splits] [--workers N] [--commit "
+          "TEXT] [--machine TEXT]\n");
   return 2;
 }
 
-/* An option with a value: where it goes. */
+/* An option with a value, and its destination. */
 static const char **text_option(options *o, const char *name) {
   const struct {
     const char *name, **where;
-  } all[] = {{"--project", &o->project}, {"--out", &o->out}, {"--data", &o->data}, {"--commit", &o->commit}, {"--machine", &o->machine}};
+  } all[] = {{"--project", &o->project},
+             {"--out", &o->out},
+             {"--data", &o->data},
+             {"--commit", &o->commit},
+             {"--machine", &o->machine}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(all[i].name, name) == 0) {
       return all[i].where;
@@ -53,7 +58,8 @@ static bool parse(int count, char **word, options *o) {
       return false;
     }
   }
-  return o->workers > 0 && o->workers <= 64 && o->out != NULL && o->project != NULL && o->quick + o->report + o->splits <= 1;
+  return o->workers > 0 && o->workers <= 64 && o->out != NULL && o->project != NULL &&
+         o->quick + o->report + o->splits <= 1;
 }
 
 static oatgp_status run_all(const options *o, results *r) {

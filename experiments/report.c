@@ -15,19 +15,22 @@ static void write_head(document *d, const results *r) {
     strftime(date, sizeof date, "%Y-%m-%d", &parts);
   }
   size_t judged = 0;
+  document_text(
+      d,
+      "`script/paper` repeats all experiments of Garton, Niemi and Carriquiry, Knot Selection in Sparse Gaussian "
+      "Processes with a Variational Objective Function (2020), with oatgp%s. This page was made on %s from commit %s, "
+      "oatgp %s, on %s.",
+      results_fact(r, "quick") > 0 ? " (`--quick`: few runs, knots and rows, so the numbers are not the paper's)" : "",
+      date, r->commit, oatgp_version(), r->machine);
   document_text(d,
-                "All experiments of Garton, Niemi and Carriquiry, Knot Selection in Sparse Gaussian Processes with a Variational Objective "
-                "Function (2020), with oatgp, by `script/paper`%s. %s, commit %s, oatgp %s, %s.",
-                results_fact(r, "quick") > 0 ? " `--quick`: few runs, knots and rows, so the numbers are not the paper's" : "", date,
-                r->commit, oatgp_version(), r->machine);
-  document_text(d,
-                "Everything took %.0f s: %.0f s for the sets, with %.0f fits at a time, each on one thread. So the seconds of "
-                "one fit were measured beside another.",
+                "Everything took %.0f s: %.0f s for the sets, with %.0f fits at a time, each on one thread. So each "
+                "fit was timed while another was running.",
                 results_fact(r, "seconds"), results_fact(r, "sets_seconds"), results_fact(r, "workers"));
   const size_t paper = count_claims(r, PAPER, &judged);
   const size_t own = count_claims(r, DEFAULTS, &judged);
-  document_text(d, "Of the paper's %zu claims that could be judged, %zu hold with its own settings, %zu with oatgp's defaults.", judged,
-                paper, own);
+  document_text(
+      d, "Of the paper's %zu claims that could be judged, %zu hold with its own settings, %zu with oatgp's defaults.",
+      judged, paper, own);
 }
 
 enum { COMPARED = 4 };
@@ -65,24 +68,22 @@ static void write_compared(document *d, const results *r) {
   document_table_end(d);
 }
 
-/* Where faster gradients change a conclusion. */
+/* Conclusions that faster gradients change. */
 static void write_conclusion(document *d, const results *r) {
   size_t there = 0;
   const size_t turned = count_turned(r, &there);
   document_heading(d, "What faster gradients change");
-  document_text(
-      d,
-      "The paper prefers one knot at a time because moving all knots was slow. With adjoints a gradient in all knots costs no "
-      "more than one in "
-      "a single knot. Now, on %zu of %zu sets, all knots at once from k-means (SVk) take less time than one at a time (OBVk) and "
-      "end at a higher "
-      "objective%s. What one at a time still has to offer is the number of knots, which it finds by itself where it ends before its limit.",
-      turned, there, turned == there ? ": the preference turns round" : "");
+  document_text(d,
+                "The paper prefers one knot at a time because moving all knots was slow. With adjoints, a gradient for "
+                "all knots costs no more than one for a single knot. Now, on %zu of %zu sets, all knots at once from "
+                "k-means (SVk) take less time than one at a time (OBVk) and end at a higher objective%s. The advantage "
+                "that remains is the number of knots: one at a time finds it, if it ends before its limit.",
+                turned, there, turned == there ? ", so the preference is reversed" : "");
   write_compared(d, r);
   document_text(d,
-                "Means over the runs, oatgp's defaults. SVO is the refinement alone; its knots took the time of OBVk before. OBVk and ORVk "
-                "differ only in the "
-                "proposal: the difference in time is what the surrogate of the Bayesian optimisation costs.");
+                "Means over the runs, oatgp's defaults. SVO is the refinement alone; the time of OBVk, which found its "
+                "knots, is not included. OBVk and ORVk differ only in the proposal: the difference in time is what the "
+                "surrogate of the Bayesian optimisation costs.");
 }
 
 static oatgp_status write_figures(document *d, oat_figure *one, oat_figure *two) {
@@ -90,12 +91,12 @@ static oatgp_status write_figures(document *d, oat_figure *one, oat_figure *two)
   document_heading(d, "Figures 1 and 2: one input");
   TRY(document_figure(
       d, one, "figure1",
-      "Figure 1. Above: five knots. Middle: the ELBO with a sixth knot; it falls back to the dashed line on each of the five, in a "
-      "spike as narrow as the jitter allows. Below: the gain against the distance from the knot at 5. Without jitter the "
-      "spike has no width at all; with it, it is about as wide as the root of the jitter."));
-  TRY(document_figure(
-      d, two, "figure2",
-      "Figure 2. Three random starts: other knots, the same fit. Below, all knots were moved together from the places found above."));
+      "Figure 1. Top: a fit with five knots. Middle: the ELBO with a sixth knot; it falls to the dashed line at each "
+      "of the five, in a spike as narrow as the jitter allows. Bottom: the gain against the distance from the knot at "
+      "5. Without jitter the spike has no width; with jitter, its width is about the square root of the jitter."));
+  TRY(document_figure(d, two, "figure2",
+                      "Figure 2. Three random starts give different knots but the same fit. Top: knots added one at a "
+                      "time. Bottom: all knots moved together from those places."));
 done:
   return status;
 }
@@ -131,13 +132,14 @@ static oatgp_status write_set(document *d, const results *r, size_t i) {
   snprintf(heading, sizeof heading, "Figure %zu: %s", i + 3, sets[i].title);
   document_heading(d, heading);
   if (!results_has(r, (pick){sets[i].name, "OBVk", PAPER})) {
-    document_text(d, "Skipped: %s.csv was not there. It can be had from %s (%s); give its folder as `--data`.", sets[i].name, sets[i].page,
-                  sets[i].convert);
+    document_text(d, "Skipped: %s.csv was not found. It is available from %s (%s); give its folder as `--data`.",
+                  sets[i].name, sets[i].page, sets[i].convert);
     return OATGP_OK;
   }
   snprintf(name, sizeof name, "figure%zu", i + 3);
-  snprintf(caption, sizeof caption, "Figure %zu. %s. Left: the paper's settings; right: oatgp's defaults. MNLP counts the noise once.%s",
-           i + 3, sets[i].title, sets[i].small ? "" : " The full GP is fitted by L-BFGS only.");
+  snprintf(caption, sizeof caption,
+           "Figure %zu. %s. Left: the paper's settings; right: oatgp's defaults. MNLP counts the noise once.%s", i + 3,
+           sets[i].title, sets[i].small ? "" : " The full GP is fitted only by L-BFGS.");
   TRY(make_metrics_figure(r, &sets[i], &figure));
   TRY(document_figure(d, figure, name, caption));
   document_text(d, "Means over the runs:");
@@ -156,14 +158,12 @@ static void write_models(document *d) {
     document_cell(d, "%s", model_meaning(i));
   }
   document_table_end(d);
-  document_text(
-      d,
-      "\"paper\" is `--preset paper` with the paper's absolute jitter (1e-6, 1e-4, 1e-3): ADADELTA, tolerance 0.001, 40 proposals a "
-      "knot, at most 80 knots. \"defaults\" is what oatgp does without options. Both have the isotropic squared-exponential covariance and "
-      "the "
-      "paper's splits and starting knots, drawn from its seeds by R's own generator and k-means. Seconds and evaluations of SVO and SVOp "
-      "are "
-      "those of the refinement alone. AUKL is measured against the full GP of the same column.");
+  document_text(d,
+                "\"paper\" is `--preset paper` with the paper's absolute jitter (1e-6, 1e-4, 1e-3): ADADELTA, "
+                "tolerance 0.001, 40 proposals per knot, at most 80 knots. \"defaults\" is what oatgp does without "
+                "options. Both have the isotropic squared-exponential covariance and the paper's splits and starting "
+                "knots, drawn from its seeds by R's own generator and k-means. Seconds and evaluations of SVO and SVOp "
+                "are those of the refinement alone. AUKL is measured against the full GP of the same column.");
 }
 
 static oatgp_status write_priors(document *d, oatgp_context *ctx) {
@@ -173,7 +173,7 @@ static oatgp_status write_priors(document *d, oatgp_context *ctx) {
   if (status != OATGP_OK) {
     return status;
   }
-  document_heading(d, "Table 1: which prior moments a model has in common with the full GP");
+  document_heading(d, "Table 1: which prior moments a model shares with the full GP");
   for (size_t k = 0; k < MOMENTS; k++) {
     heads[k + 1] = moment_names[k];
   }
@@ -185,16 +185,16 @@ static oatgp_status write_priors(document *d, oatgp_context *ctx) {
     }
   }
   document_table_end(d);
-  document_text(d,
-                "x, x' are training rows, x*, x*' new ones. In brackets the measured difference (sigma 1.5; YES below 1e-6). They are "
-                "found by asking the "
-                "library: training moments from its log likelihood at several y, those of new rows from its joint predictions. For vfe the "
-                "training moments are those of the likelihood in the ELBO.");
+  document_text(
+      d,
+      "x, x' are training rows; x*, x*' are new rows. The measured difference is in brackets (sigma 1.5; YES below "
+      "1e-6). All moments come from the library: training moments from its log likelihood at several y, those of new "
+      "rows from its joint predictions. For vfe the training moments are those of the likelihood in the ELBO.");
   return OATGP_OK;
 }
 
 static void write_scaling(document *d, const results *r) {
-  static const char *const heads[] = {"varied", "gradient in", "size: ms an evaluation", "exponent"};
+  static const char *const heads[] = {"varied", "gradient in", "size: ms per evaluation", "exponent"};
   static const char *const names[] = {"knots_simultaneous", "knots_parameters", "inputs_simultaneous"};
   static const char *const varied[] = {"knots", "knots", "inputs"};
   static const char *const gradient[] = {"parameters and all knots", "parameters", "parameters and all knots"};
@@ -217,7 +217,7 @@ static void write_scaling(document *d, const results *r) {
     document_number(d, 2, results_fact(r, name));
   }
   document_table_end(d);
-  document_text(d, "One thread; simulated data, %s. The least of three fits of eight iterations.",
+  document_text(d, "One thread; simulated data, %s. Each time is the smallest of three fits of eight iterations.",
                 results_fact(r, "quick") > 0 ? "1000 rows, 4 inputs or 20 knots" : "4784 rows, 4 inputs or 80 knots");
 }
 
@@ -226,24 +226,23 @@ static void write_authors_section(document *d, const results *r) {
     return; /* nothing to compare: other rows and knots */
   }
   document_heading(d, "Against the authors' package");
-  document_text(
-      d,
-      "Run 1 with the paper's settings beside sparseRGPs (R 4.2, one thread, measured 2026-11-15). \"stopped\": the package was stopped at "
-      "that "
-      "many knots, and oatgp's time and objective are those at as many. The package's full GP stops short of its optimum (-1038.963), as "
-      "its gradient forgets to centre y; its full GP on Airfoil takes 17 s an iteration.");
+  document_text(d,
+                "The table compares run 1 with the paper's settings with sparseRGPs (R 4.2, one thread, measured "
+                "2026-11-15). \"stopped\" means that the package was stopped at that many knots; oatgp's time and "
+                "objective are those at the same number. The package's full GP stops short of its optimum (-1038.963), "
+                "because its gradient does not centre y. Its full GP on Airfoil takes 17 s per iteration.");
   write_authors(d, r);
 }
 
 static void write_end(document *d) {
-  document_heading(d, "Again");
-  document_text(d,
-                "`script/paper` runs everything, `script/paper --quick` a small version, `script/paper --report` makes the pages again "
-                "from results.csv, "
-                "growth.csv, facts.csv and about.csv. Every run and parameter is in results.csv.");
+  document_heading(d, "How to repeat it");
+  document_text(
+      d,
+      "`script/paper` runs everything, and `script/paper --quick` a small version. `script/paper --report` makes the "
+      "pages again from results.csv, growth.csv, facts.csv and about.csv. Every run and parameter is in results.csv.");
 }
 
-/* Figures 1 and 2 are made first: they bring facts for the claims, which stand first on the page. */
+/* Figures 1 and 2 are made first, because they add facts for the claims, which come first on the page. */
 static oatgp_status write_body(document *d, const options *o, results *r) {
   oat_figure *one = NULL, *two = NULL;
   oatgp_status status = OATGP_OK;
@@ -253,9 +252,9 @@ static oatgp_status write_body(document *d, const options *o, results *r) {
   write_models(d);
   document_heading(d, "The claims");
   document_text(d,
-                "The rules are ours, not the paper's. They were fixed before the full run, with one change after a trial on Boston: VFE "
-                "and FIC were first "
-                "compared by seconds for each knot added, which is unfair to the one with more knots, as later knots cost more.");
+                "The rules are ours, not the paper's. They were fixed before the full run, with one change after a "
+                "trial on Boston: VFE and FIC were first compared by seconds for each knot added, which is unfair to "
+                "the one with more knots, because later knots cost more.");
   write_claims(d, r);
   write_conclusion(d, r);
   TRY(write_figures(d, one, two));

@@ -68,7 +68,7 @@ double results_fact(const results *r, const char *name) {
   return f == NULL ? NAN : f->value;
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 /* Each kind of line is written by one function and read by another, with the header that belongs to it. */
 typedef struct table {
@@ -118,7 +118,8 @@ static key read_key(char **cell) {
 
 static oatgp_status rows_read(results *r, char **cell, size_t cells) {
   if (cells != 5 + R_NUMBERS) {
-    return oat_fail(r->ctx, OATGP_DATA, "a line of results.csv has %zu cells, not %d: run script/paper again", cells, 5 + R_NUMBERS);
+    return oat_fail(r->ctx, OATGP_DATA, "a line of results.csv has %zu cells, not %d: run script/paper again", cells,
+                    5 + R_NUMBERS);
   }
   result row = {.key = read_key(cell)};
   COPY(row.stop, cell[4]);
@@ -133,7 +134,8 @@ static void growth_header(FILE *out) { fprintf(out, "set,run,model,preset,knots,
 static void growth_lines(const results *r, FILE *out) {
   for (size_t i = 0; i < r->grown_count; i++) {
     const growth *g = &r->grown[i];
-    fprintf(out, "%s,%d,%s,%s,%d,%.10g,%.6g\n", g->key.set, g->key.run, g->key.model, g->key.preset, g->knots, g->objective, g->seconds);
+    fprintf(out, "%s,%d,%s,%s,%d,%.10g,%.6g\n", g->key.set, g->key.run, g->key.model, g->key.preset, g->knots,
+            g->objective, g->seconds);
   }
 }
 
@@ -141,7 +143,8 @@ static oatgp_status growth_read(results *r, char **cell, size_t cells) {
   if (cells != 7) {
     return oat_fail(r->ctx, OATGP_DATA, "a line of growth.csv has %zu cells, not 7: run script/paper again", cells);
   }
-  const growth g = {.key = read_key(cell), .knots = atoi(cell[4]), .objective = to_number(cell[5]), .seconds = to_number(cell[6])};
+  const growth g = {
+      .key = read_key(cell), .knots = atoi(cell[4]), .objective = to_number(cell[5]), .seconds = to_number(cell[6])};
   return results_add_growth(r, &g);
 }
 
@@ -258,10 +261,11 @@ oatgp_status results_read(results *r, const char *folder) {
   return status;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------------------------- */
 
 static bool fits(const key *k, pick p) {
-  return strcmp(k->set, p.set) == 0 && (p.model == NULL || strcmp(k->model, p.model) == 0) && strcmp(k->preset, p.preset) == 0;
+  return strcmp(k->set, p.set) == 0 && (p.model == NULL || strcmp(k->model, p.model) == 0) &&
+         strcmp(k->preset, p.preset) == 0;
 }
 
 const result *results_row(const results *r, pick p, int run) {

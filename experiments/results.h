@@ -1,6 +1,6 @@
-/* What was found. results.csv: one row for each set, run, model and preset; growth.csv: the knots of the growing fits; facts.csv: single
- * numbers by name; about.csv: with what it was found. The pages are computed from these alone, so they can be made again without
- * fitting anything. */
+/* The results. results.csv: one row for each set, run, model and preset; growth.csv: the knots of the growing fits;
+ * facts.csv: single numbers by name; about.csv: how they were obtained. The pages are computed from these alone, so
+ * they can be made again without fitting anything. */
 #ifndef EXPERIMENTS_RESULTS_H
 #define EXPERIMENTS_RESULTS_H
 
@@ -9,8 +9,8 @@
 
 #include "oatgp.h"
 
-/* Columns that are numbers. knots_close: those within 1 % of a lengthscale of another knot; closest: the least distance of two
- * knots in lengthscales; least_gain: the least gain of a proposed knot at fixed parameters. */
+/* Columns that are numbers. knots_close: those within 1 % of a lengthscale of another knot; closest: the least distance
+ * of two knots in lengthscales; least_gain: the least gain of a proposed knot at fixed parameters. */
 #define RESULT_NUMBERS(X)             \
   X(ROWS, "rows")                     \
   X(TEST_ROWS, "test_rows")           \
@@ -43,7 +43,7 @@ enum {
 
 enum { NAME_LENGTH = 24 };
 
-/* Which fit it is. */
+/* Identifies the fit. */
 typedef struct key {
   char set[NAME_LENGTH], model[NAME_LENGTH], preset[NAME_LENGTH];
   int run;
@@ -60,7 +60,7 @@ typedef struct fact {
   double value;
 } fact;
 
-/* A kept knot of a growing fit: how far the fit was then, and after which time. */
+/* A kept knot of a growing fit: the state of the fit at that point, and the time. */
 typedef struct growth {
   key key;
   int knots;
@@ -81,9 +81,9 @@ typedef struct results {
 void results_free(results *r);
 oatgp_status results_add(results *r, const result *row);
 oatgp_status results_add_growth(results *r, const growth *step);
-/* Sets a fact, also one that is there already. */
+/* Sets a fact, even if it already exists. */
 oatgp_status results_set_fact(results *r, const char *name, double value);
-double results_fact(const results *r, const char *name); /* NaN if it is not there */
+double results_fact(const results *r, const char *name); /* NaN if it does not exist */
 
 /* Writes and reads the four files in a folder. */
 oatgp_status results_write(const results *r, const char *folder);

@@ -1,5 +1,5 @@
-/* Runs of all sets, several at a time: a worker takes the next trial until there is none. Every trial has a context of its own and
- * fits on one thread, so the results do not depend on the number of workers; only the seconds do. */
+/* Runs of all sets, several at a time: a worker takes the next trial until there is none. Every trial has a context of
+ * its own and fits on one thread, so the results do not depend on the number of workers; only the seconds do. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static oatgp_status read_tables(queue *q) {
     char path[4096];
     if (!set_find(q->o, &sets[i], path, sizeof path)) {
       fprintf(stderr,
-              "script/paper: %s.csv is not there: skipped. It can be had from %s (%s). Put it in a folder and give --data FOLDER.\n",
+              "script/paper: %s.csv was not found: skipped. It is available from %s (%s). Put it in a folder and give "
+              "--data FOLDER.\n",
               sets[i].name, sets[i].page, sets[i].convert);
       continue;
     }
@@ -35,7 +36,7 @@ static oatgp_status read_tables(queue *q) {
   return OATGP_OK;
 }
 
-/* Takes over what a trial found; the lock is held. */
+/* Adds the results of a trial; the lock is held. */
 static oatgp_status collect(queue *q, const trial *t) {
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < t->found.count && status == OATGP_OK; i++) {
@@ -121,7 +122,9 @@ static int compare_keys(const key *x, const key *y) {
   return 0;
 }
 
-static int compare_rows(const void *a, const void *b) { return compare_keys(&((const result *)a)->key, &((const result *)b)->key); }
+static int compare_rows(const void *a, const void *b) {
+  return compare_keys(&((const result *)a)->key, &((const result *)b)->key);
+}
 
 static int compare_steps(const void *a, const void *b) {
   const growth *x = a, *y = b;

@@ -1,6 +1,6 @@
-/* What one evaluation with gradient costs as the number of knots and of inputs grows, seen from outside: seconds between two iterations
- * of a fit over the evaluations between them. All knots move ("simultaneous") or none ("parameters": less than OAT needs, where one
- * knot moves). */
+/* The cost of one evaluation with gradient as the number of knots and of inputs grows, measured from outside: seconds
+ * between two iterations of a fit over the evaluations between them. All knots move ("simultaneous") or none
+ * ("parameters": less than OAT needs, where one knot moves). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,7 @@ static oatgp_status time_evaluation(oatgp_context *ctx, shape s, const char *sel
   oatgp_settings settings;
   oatgp_status status = OATGP_OK;
   oatgp_settings_default(&settings);
+  settings.prior = "none"; /* the evidence alone */
   settings.kernel = "se";
   settings.select = select;
   settings.max_iter = 8;
@@ -105,8 +106,9 @@ done:
 }
 
 oatgp_status measure_scaling(const options *o, results *r) {
-  static const series all[] = {
-      {"knots_simultaneous", "simultaneous", true}, {"knots_parameters", "fixed", true}, {"inputs_simultaneous", "simultaneous", false}};
+  static const series all[] = {{"knots_simultaneous", "simultaneous", true},
+                               {"knots_parameters", "fixed", true},
+                               {"inputs_simultaneous", "simultaneous", false}};
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < sizeof all / sizeof *all && status == OATGP_OK; i++) {
     status = measure(o, r, &all[i]);

@@ -19,7 +19,8 @@ const set_info sets[SETS] = {
      "airfoil_self_noise.dat has the columns in the right order: (echo "
      "frequency,angle_of_attack,chord_length,free_stream_velocity,displacement_thickness,sound_pressure; tr '\\t' , < "
      "airfoil_self_noise.dat) > airfoil.csv"},
-    {"ccpp", "Combined cycle power plant", 0.5, 1e-3, false, "https://archive.ics.uci.edu/dataset/294/combined+cycle+power+plant",
+    {"ccpp", "Combined cycle power plant", 0.5, 1e-3, false,
+     "https://archive.ics.uci.edu/dataset/294/combined+cycle+power+plant",
      "save the first sheet of Folds5x2_pp.xlsx, columns AT,V,AP,RH,PE with their header, as ccpp.csv"}};
 
 bool set_find(const options *o, const set_info *set, char *path, size_t size) {
@@ -28,18 +29,19 @@ bool set_find(const options *o, const set_info *set, char *path, size_t size) {
   snprintf(own, sizeof own, "%s/data", o->project);
   const char *folders[] = {o->data, own, shared};
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-    if (folders[i] != NULL && snprintf(path, size, "%s/%s.csv", folders[i], set->name) < (int)size && access(path, R_OK) == 0) {
+    if (folders[i] != NULL && snprintf(path, size, "%s/%s.csv", folders[i], set->name) < (int)size &&
+        access(path, R_OK) == 0) {
       return true;
     }
   }
   return false;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------------------------- */
 
 enum { LINE = 4096 };
 
-/* The numbers of one line behind those that are there. */
+/* Appends the numbers of one line. */
 static oatgp_status read_line(oatgp_context *ctx, char *line, size_t *capacity, numbers *n) {
   oatgp_status status = OATGP_OK;
   size_t column = 0;
@@ -47,7 +49,7 @@ static oatgp_status read_line(oatgp_context *ctx, char *line, size_t *capacity, 
     char *end = NULL;
     const double value = strtod(cell, &end);
     if (end == cell || !isfinite(value)) {
-      return oat_fail(ctx, OATGP_DATA, "row %zu, column %zu is no number", n->rows + 1, column + 1);
+      return oat_fail(ctx, OATGP_DATA, "row %zu, column %zu is not a number", n->rows + 1, column + 1);
     }
     status = oat_grow(ctx, n->rows * n->columns + column + 1, sizeof *n->value, capacity, &n->value);
     if (status == OATGP_OK) {
@@ -92,7 +94,7 @@ oatgp_status numbers_read(oatgp_context *ctx, const char *path, numbers *out) {
   return OATGP_OK;
 }
 
-/* ---- the split ----------------------------------------------------------------------------------------------------- */
+/* ---- the split ------------------------------------------------------------------------------------------------- */
 
 /* Marks the training rows of a run. */
 static oatgp_status draw_rows(oatgp_context *ctx, const numbers *table, size_t count, int run, bool *in_train) {
@@ -168,7 +170,8 @@ done:
   return status;
 }
 
-oatgp_status split_make(oatgp_context *ctx, const numbers *table, const set_info *set, int run, bool quick, split *out) {
+oatgp_status split_make(oatgp_context *ctx, const numbers *table, const set_info *set, int run, bool quick,
+                        split *out) {
   part train = {0}, test = {0};
   split s = {.d = table->columns - 1};
   oatgp_status status = OATGP_OK;
@@ -228,7 +231,7 @@ done:
   return status;
 }
 
-/* ---- the draws themselves -------------------------------------------------------------------------------------------- */
+/* ---- the draws themselves -------------------------------------------------------------------------------------- */
 
 static oatgp_status print_split(oatgp_context *ctx, const set_info *set, const numbers *table, int run) {
   split s = {0};
@@ -269,7 +272,7 @@ oatgp_status print_splits(const options *o, oatgp_context *ctx) {
   return status;
 }
 
-/* ---- a statement about the data -------------------------------------------------------------------------------------- */
+/* ---- a statement about the data -------------------------------------------------------------------------------- */
 
 oatgp_status count_boston(const options *o, results *r) {
   char path[4096];

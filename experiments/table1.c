@@ -1,15 +1,17 @@
-/* Table 1: which prior variances and covariances a sparse model has in common with the full GP. Nothing is typed in: the moments are
- * found by asking the library.
- *   training rows: -2 log p(y) is a quadratic form in y; from its values at a few y follows the covariance of two rows
- *   new rows: with very large noise the data say nothing, and the joint covariance of a prediction is the prior's
- *   between them: E f* = cov(f*, f) C^-1 y, for two y */
+/* Table 1: which prior variances and covariances a sparse model shares with the full GP. All moments come from the
+ * library:
+ *   training rows: -2 log p(y) is a quadratic form in y; the covariance of two rows follows from its values at a few y
+ *   new rows:      with very large noise the data carry no information, and the joint covariance of a prediction is
+ *                  that of the prior
+ *   between them:  E f* = cov(f*, f) C^-1 y, for two y */
 #include <math.h>
 #include <string.h>
 
 #include "paper.h"
 #include "util/context.h"
 
-const char *const moment_names[MOMENTS] = {"Var f(x)", "Cov f(x), f(x')", "Var f(x*)", "Cov f(x*), f(x*')", "Cov f(x), f(x*)"};
+const char *const moment_names[MOMENTS] = {"Var f(x)", "Cov f(x), f(x')", "Var f(x*)", "Cov f(x*), f(x*')",
+                                           "Cov f(x), f(x*)"};
 const char *const prior_names[PRIORS] = {"dic", "dtc", "vfe", "fic", "fitc", "full"};
 
 enum { TWO = 2 };
@@ -33,6 +35,7 @@ typedef struct pair {
 
 static void set_up(pair *p, const char *approx) {
   oatgp_settings_default(&p->settings);
+  p->settings.prior = "none"; /* the evidence alone */
   p->settings.approx = approx;
   p->settings.kernel = "se";
   p->settings.scale = 0;
@@ -128,8 +131,8 @@ done:
 static double covariance(double a, double b) { return SIGMA * SIGMA * exp(-0.5 * pow((a - b) / LENGTH, 2)); }
 
 oatgp_status measure_priors(oatgp_context *ctx, double difference[PRIORS][MOMENTS]) {
-  const moments exact = {{SIGMA * SIGMA, covariance(rows_at[0], rows_at[1]), SIGMA * SIGMA, covariance(new_at[0], new_at[1]),
-                          covariance(rows_at[0], new_at[0])}};
+  const moments exact = {{SIGMA * SIGMA, covariance(rows_at[0], rows_at[1]), SIGMA * SIGMA,
+                          covariance(new_at[0], new_at[1]), covariance(rows_at[0], new_at[0])}};
   pair p = {.ctx = ctx};
   oatgp_status status = OATGP_OK;
   TRY(oatgp_data_create(ctx, TWO, 1, knots_at, NULL, &p.knots));

@@ -7,6 +7,9 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 cd "$root"
 cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 
+# project_version: its one place is CMakeLists.txt.
+project_version() { sed -n 's/^project(oatgp VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt; }
+
 # from_here PATH: relative to where the script was called.
 from_here() {
   case $1 in
@@ -15,11 +18,13 @@ from_here() {
   esac
 }
 
-# configure_and_build PRESET: quiet when it works, everything the tools said when it does not.
+# configure_and_build PRESET [OPTIONS..]: quiet if it succeeds; otherwise it prints the output of the tools. OPTIONS are for cmake --build.
 configure_and_build() {
   mkdir -p build/log
-  if ! { cmake --preset "$1" && cmake --build --preset "$1" --parallel "$cores"; } >"build/log/$1.txt" 2>&1; then
-    cat "build/log/$1.txt" >&2
+  preset=$1
+  shift
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$cores" "$@"; } >"build/log/$preset.txt" 2>&1; then
+    cat "build/log/$preset.txt" >&2
     return 1
   fi
 }

@@ -50,6 +50,7 @@ static inline int set_up(void **state) {
   s->ctx = oatgp_context_create();
   oatgp_context_set_message(s->ctx, keep_message, s);
   oatgp_settings_default(&s->settings);
+  s->settings.prior = "none"; /* objectives are log evidences; test_priors.c has the others */
   if (getenv("OATGP_TEST_VALGRIND") != NULL) {
     s->settings.select = "simultaneous"; /* valgrind sees the slower automatic selection in test_auto.c alone */
   }
@@ -57,7 +58,7 @@ static inline int set_up(void **state) {
   return 0;
 }
 
-/* The folder must be empty but for the one file: nothing may be left behind. */
+/* The folder must contain only the one file: nothing may be left behind. */
 static inline int tear_down(void **state) {
   scratch *s = *state;
   unlink(s->path);
@@ -157,7 +158,7 @@ static inline void expect_names(const oatgp_data *data, const char *expected) {
   assert_string_equal(names, expected);
 }
 
-/* Changes a few bytes: other bytes, bytes that mean something to the reader, cuts, copies. Room for 2 * size + 64. */
+/* Changes a few bytes: random bytes, bytes with a meaning to the reader, cuts, copies. Room for 2 * size + 64. */
 static inline size_t mutate(oat_rng *rng, const char *meaning, char *bytes, size_t size) {
   const size_t edits = 1 + oat_rng_below(rng, 4), letters = strlen(meaning);
   for (size_t e = 0; e < edits && size > 0; e++) {
@@ -192,7 +193,7 @@ static inline size_t mutate(oat_rng *rng, const char *meaning, char *bytes, size
   return size;
 }
 
-/* Whatever is in the file, the answer is good data or a sentence. */
+/* Whatever the file contains, the result is valid data or an error. */
 static inline bool read_anything(scratch *s) {
   oatgp_data *data = NULL;
   s->said[0] = '\0';
@@ -211,7 +212,7 @@ static inline bool read_anything(scratch *s) {
   return true;
 }
 
-/* What was said so far has this piece. */
+/* Whether the messages so far contain this piece. */
 static inline void expect_said(const scratch *s, const char *piece) {
   if (strstr(s->said, piece) == NULL) {
     fail_msg("'%s' was not said, but '%s'", piece, s->said);

@@ -1,13 +1,14 @@
-/* A second, slow implementation of every kernel and model to test the library against: dense N x N formulas, plain loops and long
- * double. Of the library it takes the formula of each kernel's profile, which nothing else uses. It shares no other code and no other
- * table: a model that is registered there must get its row here.
+/* A second, slow implementation of every kernel and model to test the library against: dense N x N formulas, plain
+ * loops and long double. From the library it uses only the formula of each kernel's profile, which nothing else uses.
+ * It shares no other code and no table, so a model that is registered there needs a row here.
  *
  *   S = Q + diag(lambda), Q = Kfu Kuu^-1 Kuf (full GP: S = K + noise);  F = log N(r - H beta; 0, S) + penalty
- *   beta = (H^T S^-1 H)^-1 H^T S^-1 r;  posterior of f*: Q*f S^-1 (r - H beta) and P - Q*f S^-1 Qf*, where P is what the model
- *   takes for the prior covariance: K**, Q** or Q** + diag(K** - Q**). All matrices are column-major.
+ *   beta = (H^T S^-1 H)^-1 H^T S^-1 r;  posterior of f*: Q*f S^-1 (r - H beta) and P - Q*f S^-1 Qf*, where P is what
+ * the model takes for the prior covariance: K**, Q** or Q** + diag(K** - Q**). All matrices are column-major.
  *
- * With neighbours, S = Q + A^-1 D A^-T: row i of the unit lower matrix A takes from what the knots leave of row i its regression on the
- * same of its nearest earlier rows, which leaves the variance D_i; S is what these regressions imply for all rows. */
+ * With neighbours, S = Q + A^-1 D A^-T: row i of the unit lower matrix A subtracts the regression on its nearest
+ * earlier rows from the part of row i that the knots leave, and D_i is the variance that remains. S is the covariance
+ * that these regressions imply for all rows. */
 #ifndef TEST_DENSE_H
 #define TEST_DENSE_H
 
@@ -18,7 +19,7 @@
 
 typedef long double real;
 
-/* ---- tables ------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 typedef enum dense_prior { PRIOR_K, PRIOR_Q, PRIOR_Q_DIAGONAL } dense_prior;
 typedef enum dense_penalty { PENALTY_NONE, PENALTY_TRACE, PENALTY_LOG, PENALTY_POWER } dense_penalty;
@@ -33,8 +34,9 @@ typedef struct dense_model {
 
 static inline const dense_model *dense_model_of(const oat_approx *approx) {
   static const dense_model rows[] = {
-      {"full", false, 0, PENALTY_NONE, PRIOR_K},        {"dic", true, 0, PENALTY_NONE, PRIOR_Q},  {"dtc", true, 0, PENALTY_NONE, PRIOR_K},
-      {"vfe", true, 0, PENALTY_TRACE, PRIOR_K},         {"fitc", true, 1, PENALTY_NONE, PRIOR_K}, {"pep", true, -1, PENALTY_POWER, PRIOR_K},
+      {"full", false, 0, PENALTY_NONE, PRIOR_K},        {"dic", true, 0, PENALTY_NONE, PRIOR_Q},
+      {"dtc", true, 0, PENALTY_NONE, PRIOR_K},          {"vfe", true, 0, PENALTY_TRACE, PRIOR_K},
+      {"fitc", true, 1, PENALTY_NONE, PRIOR_K},         {"pep", true, -1, PENALTY_POWER, PRIOR_K},
       {"fic", true, 1, PENALTY_NONE, PRIOR_Q_DIAGONAL}, {"tvfe", true, 0, PENALTY_LOG, PRIOR_K},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -46,7 +48,7 @@ static inline const dense_model *dense_model_of(const oat_approx *approx) {
   return NULL;
 }
 
-/* ---- linear algebra ----------------------------------------------------------------------------------------------- */
+/* ---- linear algebra -------------------------------------------------------------------------------------------- */
 
 static inline real *dense_new(size_t rows, size_t columns) {
   real *a = calloc(rows * columns + 1, sizeof *a);
@@ -107,7 +109,7 @@ static inline real *dense_product(size_t n, const real *a, size_t rows, const re
   return c;
 }
 
-/* ---- the model at one point --------------------------------------------------------------------------------------- */
+/* ---- the model at one point ------------------------------------------------------------------------------------ */
 
 /* A node of an expression between point i of x and point c of z. */
 static inline real dense_node(const oat_covariance *cov, size_t at, oat_points x, size_t i, oat_points z, size_t c) {
@@ -118,7 +120,8 @@ static inline real dense_node(const oat_covariance *cov, size_t at, oat_points x
   real value = 1;
   if (node->kind == OAT_NODE_LEAF) {
     const oat_leaf *leaf = &e->leaf[node->leaf];
-    const oat_leaf_at one = {.leaf = leaf, .parameter = parameter + leaf->parameter, .x = x.a, .ldx = x.ld, .z = z.a + c, .ldz = z.ld};
+    const oat_leaf_at one = {
+        .leaf = leaf, .parameter = parameter + leaf->parameter, .x = x.a, .ldx = x.ld, .z = z.a + c, .ldz = z.ld};
     value = oat_leaf_of(leaf->kind)->formula(&one, i);
   } else if (node->kind == OAT_NODE_POWER) {
     for (unsigned p = 0; p < node->power; p++) {
@@ -143,7 +146,8 @@ static inline real dense_stationary(const oat_covariance *cov, oat_points x, siz
 }
 
 static inline real dense_kernel(const oat_covariance *cov, oat_points x, size_t i, oat_points z, size_t c) {
-  return cov->expression != NULL ? dense_node(cov, cov->expression->nodes - 1, x, i, z, c) : dense_stationary(cov, x, i, z, c);
+  return cov->expression != NULL ? dense_node(cov, cov->expression->nodes - 1, x, i, z, c)
+                                 : dense_stationary(cov, x, i, z, c);
 }
 
 /* k(x_i, z_c) as x.n x z.n matrix. */
@@ -218,8 +222,8 @@ static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, r
   for (size_t i = 0; i < m->n; i++) {
     real *diagonal = m->s + i * (m->n + 1);
     const real g = m->k > 0 ? dense_kernel(&m->cov, m->rows, i, m->rows, i) - *diagonal : 0;
-    const real n =
-        (real)tau * tau * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) + (rows->noise_add != NULL ? rows->noise_add[i] : 0);
+    const real n = (real)tau * tau * (rows->noise_scale != NULL ? rows->noise_scale[i] : 1) +
+                   (rows->noise_add != NULL ? rows->noise_add[i] : 0);
     m->noise[i] = n;
     *diagonal += n + alpha * g;
     if (m->model->penalty == PENALTY_TRACE) {
@@ -233,10 +237,12 @@ static inline real dense_add_noise(dense *m, const oat_rows *rows, double tau, r
   return penalty;
 }
 
-/* ---- neighbours --------------------------------------------------------------------------------------------------- */
+/* ---- neighbours ------------------------------------------------------------------------------------------------ */
 
-/* The nearest of the first `count` rows to a point, by inputs divided by lengthscales; of equals the first. Returns how many. */
-static inline size_t dense_nearest(const dense *m, const double *x, size_t ldx, size_t count, size_t most, size_t *list) {
+/* The nearest of the first `count` rows to a point, by inputs divided by lengthscales; of equals the first. Returns how
+ * many. */
+static inline size_t dense_nearest(const dense *m, const double *x, size_t ldx, size_t count, size_t most,
+                                   size_t *list) {
   real *distance = dense_new(count, 1);
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
@@ -257,7 +263,7 @@ static inline size_t dense_nearest(const dense *m, const double *x, size_t ldx, 
   return found;
 }
 
-/* K - Q between the rows, with the noise on the diagonal: what the knots leave. `q` is Q. */
+/* K - Q between the rows, the part that the knots leave, with the noise on the diagonal. `q` is Q. */
 static inline real *dense_left(const dense *m, const real *q) {
   real *left = dense_cross(&m->cov, m->rows, m->rows);
   for (size_t i = 0; i < m->n * m->n; i++) {
@@ -266,8 +272,9 @@ static inline real *dense_left(const dense *m, const real *q) {
   return left;
 }
 
-/* b <- the regression on some rows of what has the covariance c (n) with all rows; returns b . c. */
-static inline real dense_regress(const dense *m, const real *left, const real *c, size_t count, const size_t *list, real *b) {
+/* b <- the regression on some rows of a variable with the covariance c (n) with all rows; returns b . c. */
+static inline real dense_regress(const dense *m, const real *left, const real *c, size_t count, const size_t *list,
+                                 real *b) {
   real *inner = dense_new(count, count), sum = 0;
   for (size_t i = 0; i < count * count; i++) {
     inner[i] = left[list[i % count] + list[i / count] * m->n];
@@ -284,7 +291,8 @@ static inline real dense_regress(const dense *m, const real *left, const real *c
   return sum;
 }
 
-/* local: row i is its regression on earlier rows and D_i of its own, so its covariance with row j < i is that of the regression. */
+/* local: row i is its regression on earlier rows and D_i of its own, so its covariance with row j < i is that of the
+ * regression. */
 static inline void dense_chain(dense *m, const real *left, size_t most) {
   const size_t n = m->n;
   size_t *list = calloc(n, sizeof *list);
@@ -355,7 +363,8 @@ static inline dense dense_make(const oat_objective_config *config, const oat_poi
   dense_explain(&m, config->jitter);
   real *q = dense_new(m.n, m.n);
   memcpy(q, m.s, m.n * m.n * sizeof *q);
-  const real penalty = dense_add_noise(&m, rows, point->theta[OAT_TAU], m.model->alpha < 0 ? config->alpha : m.model->alpha);
+  const real penalty =
+      dense_add_noise(&m, rows, point->theta[OAT_TAU], m.model->alpha < 0 ? config->alpha : m.model->alpha);
   if (config->neighbours > 0) {
     dense_add_neighbours(&m, q, config->neighbours);
   }
@@ -368,9 +377,9 @@ static inline dense dense_make(const oat_objective_config *config, const oat_poi
   return m;
 }
 
-/* ---- posterior ---------------------------------------------------------------------------------------------------- */
+/* ---- posterior ------------------------------------------------------------------------------------------------- */
 
-/* k(x_i, points) as the model has it: Qf*, n x m; and in *q, if that is not NULL, Q** (or K** for the full GP). */
+/* k(x_i, points) in the model: Qf*, n x m; and in *q, if that is not NULL, Q** (or K** for the full GP). */
 static inline real *dense_towards(const dense *m, oat_points points, real **q) {
   if (m->k == 0) {
     *q = dense_cross(&m->cov, points, points);
@@ -385,14 +394,16 @@ static inline real *dense_towards(const dense *m, oat_points points, real **q) {
   return qfs;
 }
 
-/* Mean of f without H beta, and its variance, at a point that is predicted from its nearest rows and the knots: what the knots leave of it
- * is a regression on these, and has its covariances with all rows from theirs. */
-static inline void dense_predict_near(const dense *m, const double *x, size_t ldx, size_t most, real *mean, real *variance) {
+/* Mean of f without H beta, and its variance, at a point that is predicted from its nearest rows and the knots: the
+ * part that the knots leave is a regression on these rows, from which its covariances with all rows follow. */
+static inline void dense_predict_near(const dense *m, const double *x, size_t ldx, size_t most, real *mean,
+                                      real *variance) {
   const size_t n = m->n;
   const oat_points point = {x, 1, ldx};
   size_t *list = calloc(n, sizeof *list), count = dense_nearest(m, x, ldx, n, most, list);
-  real *prior = dense_cross(&m->cov, point, point), *q = NULL, *c = dense_towards(m, point, &q), *k = dense_cross(&m->cov, m->rows, point),
-       *b = dense_new(n, 1), *own = dense_product(m->k, m->kuf, n, m->a, n), *left = dense_left(m, own), *with = dense_new(n, 1);
+  real *prior = dense_cross(&m->cov, point, point), *q = NULL, *c = dense_towards(m, point, &q),
+       *k = dense_cross(&m->cov, m->rows, point), *b = dense_new(n, 1), *own = dense_product(m->k, m->kuf, n, m->a, n),
+       *left = dense_left(m, own), *with = dense_new(n, 1);
   for (size_t i = 0; i < n; i++) {
     k[i] -= c[i];
   }
@@ -416,10 +427,11 @@ static inline void dense_predict_near(const dense *m, const double *x, size_t ld
   free(list);
 }
 
-/* -b in the places of the rows that a point is predicted from, for each of some points: n x points.n. */
+/* For each of some points, -b at the rows from which it is predicted: n x points.n. */
 static inline real *dense_row_weights(const dense *m, oat_points points, size_t most) {
   size_t *list = calloc(m->n, sizeof *list);
-  real *own = dense_product(m->k, m->kuf, m->n, m->a, m->n), *left = dense_left(m, own), *weight = dense_new(m->n, points.n), *q = NULL;
+  real *own = dense_product(m->k, m->kuf, m->n, m->a, m->n), *left = dense_left(m, own),
+       *weight = dense_new(m->n, points.n), *q = NULL;
   real *towards = dense_towards(m, points, &q), *c = dense_cross(&m->cov, m->rows, points), *b = dense_new(m->n, 1);
   for (size_t i = 0; i < points.n; i++) {
     const size_t count = dense_nearest(m, points.a + i, points.ld, m->n, most, list);
@@ -439,13 +451,15 @@ static inline real *dense_row_weights(const dense *m, oat_points points, size_t 
   return weight;
 }
 
-/* The covariance of the errors of such predictions: with A the weights of f at the points (1) and of the rows' targets (-b), and P what
- * they make of the kernel towards the knots, A^T (K + noise) A - P^T Kuu^-1 P + P^T (Kuu + Kuf local^-1 Kfu)^-1 P. */
+/* The covariance of the errors of such predictions: with A the weights of f at the points (1) and of the rows' targets
+ * (-b), and P their product with the kernel between rows and knots, A^T (K + noise) A - P^T Kuu^-1 P + P^T (Kuu + Kuf
+ * local^-1 Kfu)^-1 P. */
 static inline void dense_joint_near(const dense *m, oat_points points, size_t most, real *covariance) {
   const size_t n = m->n, k = m->k, count = points.n;
-  real *weight = dense_row_weights(m, points, most), *kuu = dense_cross(&m->cov, m->knots, m->knots), *local = dense_new(n, n),
-       *pull = dense_new(n, k), *cross = dense_cross(&m->cov, m->rows, points), *knots = dense_cross(&m->cov, m->knots, points),
-       *with = dense_cross(&m->cov, m->rows, m->rows), *prior = dense_cross(&m->cov, points, points);
+  real *weight = dense_row_weights(m, points, most), *kuu = dense_cross(&m->cov, m->knots, m->knots),
+       *local = dense_new(n, n), *pull = dense_new(n, k), *cross = dense_cross(&m->cov, m->rows, points),
+       *knots = dense_cross(&m->cov, m->knots, points), *with = dense_cross(&m->cov, m->rows, m->rows),
+       *prior = dense_cross(&m->cov, points, points);
   memcpy(local, m->local, n * n * sizeof *local);
   dense_cholesky(n, local);
   for (size_t i = 0; i < n * k; i++) {
@@ -494,7 +508,8 @@ static inline void dense_joint_near(const dense *m, oat_points points, size_t mo
   }
 }
 
-/* Each row as the others predict it, the coefficients of the mean estimated without it: y - mean, and the variance of an observation. */
+/* Leave-one-out of each row, with the coefficients of the mean estimated without it: y - mean, and the variance of an
+ * observation. */
 static inline void dense_leave_out(const dense *m, const oat_rows *rows, real *error, real *variance) {
   const size_t n = m->n, p = m->p;
   real *inverse = dense_new(n, n), *h = dense_new(n, p), *sh = dense_new(n, p);
@@ -529,14 +544,16 @@ static inline void dense_leave_out(const dense *m, const oat_rows *rows, real *e
 /* Mean of f without H beta, and covariance, at the points. */
 static inline void dense_predict(const dense *m, oat_points points, real *mean, real *covariance) {
   const size_t count = points.n;
-  real *q = NULL, *qfs = dense_towards(m, points, &q), *solved = dense_new(m->n, count), *prior = dense_cross(&m->cov, points, points);
+  real *q = NULL, *qfs = dense_towards(m, points, &q), *solved = dense_new(m->n, count),
+       *prior = dense_cross(&m->cov, points, points);
   memcpy(solved, qfs, m->n * count * sizeof *solved);
   dense_solve(m->n, m->s, solved, count);
   for (size_t j = 0; j < count; j++) {
     mean[j] = dense_dot(m->n, qfs + j * m->n, m->pull);
     for (size_t i = 0; i < count; i++) {
       const bool whole = m->model->prior == PRIOR_K || (m->model->prior == PRIOR_Q_DIAGONAL && i == j);
-      covariance[i + j * count] = (whole ? prior : q)[i + j * count] - dense_dot(m->n, qfs + i * m->n, solved + j * m->n);
+      covariance[i + j * count] =
+          (whole ? prior : q)[i + j * count] - dense_dot(m->n, qfs + i * m->n, solved + j * m->n);
     }
   }
   free(q);

@@ -1,6 +1,7 @@
-/* What any device must be able to do: every operation of its table against the formula that device.h states, written out row by row in
- * long double, for several kernels, noises, blocks and numbers of threads. The number of threads must not change a bit. A new device
- * passes by being in the registry. Each test of devices has a table of operations and runs them all by run_operations. */
+/* Tests that every device must pass: every operation of its table against the formula that device.h states, written out
+ * row by row in long double, for several kernels, noises, blocks and numbers of threads. The number of threads must not
+ * change a bit. A new device passes by being in the registry. Each test of devices has a table of operations and runs
+ * them all by run_operations. */
 #ifndef TEST_DEVICE_SUITE_H
 #define TEST_DEVICE_SUITE_H
 
@@ -52,7 +53,7 @@ static inline void put(result *r, size_t count, const double *values) {
 
 static inline void put_one(result *r, real value) { put(r, 1, &(double){(double)value}); }
 
-/* ---- the world --------------------------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------------------------- */
 
 /* x <- L^-1 x */
 static inline void forward(size_t k, const double *l, real *x) {
@@ -61,6 +62,13 @@ static inline void forward(size_t k, const double *l, real *x) {
       x[i] -= l[i + j * k] * x[j];
     }
     x[i] /= l[i * (k + 1)];
+  }
+}
+
+/* Of matrices whose lower triangle alone is known. */
+static inline void forget_upper(size_t k, double *a) {
+  for (size_t i = 0; i < k * k; i++) {
+    a[i] = i % k < i / k ? 0 : a[i];
   }
 }
 
@@ -166,7 +174,7 @@ static inline void free_world(world *w) {
   free(w);
 }
 
-/* ---- a row in long double ---------------------------------------------------------------------------------------- */
+/* ---- a row in long double -------------------------------------------------------------------------------------- */
 
 static inline real noise_of(const world *w, size_t i) {
   const oat_rows *r = &w->rows;
@@ -176,13 +184,19 @@ static inline real noise_of(const world *w, size_t i) {
 
 static inline oat_points inputs_of(const world *w) { return (oat_points){w->p.x, ROWS, ROWS}; }
 
-static inline real prior_of(const world *w, size_t i) { return dense_kernel(&w->sparse.cov, inputs_of(w), i, inputs_of(w), i); }
+static inline real prior_of(const world *w, size_t i) {
+  return dense_kernel(&w->sparse.cov, inputs_of(w), i, inputs_of(w), i);
+}
 
 static inline const real *v_of(const world *w, size_t i) { return w->vf + i * KNOTS; }
 
-static inline real left_of(const world *w, size_t i) { return prior_of(w, i) - dense_dot(KNOTS, v_of(w, i), v_of(w, i)); }
+static inline real left_of(const world *w, size_t i) {
+  return prior_of(w, i) - dense_dot(KNOTS, v_of(w, i), v_of(w, i));
+}
 
-static inline real weight_of(const world *w, size_t i) { return 1 / (noise_of(w, i) + w->sparse.alpha * left_of(w, i)); }
+static inline real weight_of(const world *w, size_t i) {
+  return 1 / (noise_of(w, i) + w->sparse.alpha * left_of(w, i));
+}
 
 static inline real r_of(const world *w, size_t i, size_t column) { return w->rows.r[i + column * ROWS]; }
 
@@ -208,12 +222,33 @@ static inline real dot(size_t n, const double *a, const real *b) {
   return sum;
 }
 
-/* ---- the suite --------------------------------------------------------------------------------------------------- */
+/* The rows left out: with the mean's coefficients estimated without the row, then with fixed ones. `explained`: in the
+ * second case, the variance is only that of the part that the knots explain. */
+static inline oatgp_status put_left_out(world *w, oat_device *device, bool explained, result *out) {
+  for (int estimated = 1; estimated >= 0; estimated--) {
+    double error[ROWS], variance[ROWS];
+    oat_left_out left = {.lb = w->lb,
+                         .c = w->c,
+                         .columns = estimated ? WIDTH : 1,
+                         .coefficient = w->coefficient,
+                         .gls = estimated ? &w->gls : NULL,
+                         .explained = explained && estimated == 0,
+                         .error = error,
+                         .variance = variance};
+    PASS_ON(device->table->left_out(device, &w->sparse, &left));
+    put(out, ROWS, error);
+    put(out, ROWS, variance);
+    put(out, 3, (double[]){left.density, left.squares, left.products});
+  }
+  return OATGP_OK;
+}
+
+/* ---- the suite ------------------------------------------------------------------------------------------------- */
 
 typedef struct operation {
   const char *name;
   oatgp_status (*compute)(world *w, oat_device *device, result *out);
-  void (*state)(world *w, result *out); /* what the contract says */
+  void (*state)(world *w, result *out); /* the expected result */
   bool any_alpha;                       /* alpha does not matter */
   bool system;
   size_t neighbours; /* of each row, or of each point */
@@ -247,7 +282,8 @@ static inline void compute(const operation *o, world *w, const way *by, result *
   oatgp_context_free(ctx);
 }
 
-static inline void expect_near(const operation *o, const way *by, const char *kernel, const result *got, const result *wanted) {
+static inline void expect_near(const operation *o, const way *by, const char *kernel, const result *got,
+                               const result *wanted) {
   double size = 0;
   assert_int_equal(got->count, wanted->count);
   for (size_t i = 0; i < wanted->count; i++) {
@@ -255,14 +291,14 @@ static inline void expect_near(const operation *o, const way *by, const char *ke
   }
   for (size_t i = 0; i < wanted->count; i++) {
     if (!(fabs(got->at[i] - wanted->at[i]) <= TOLERANCE * size)) {
-      fail_msg("%s, %s, kernel %s, block %zu, %d threads: number %zu is %.17g and not %.17g", o->name, by->device->name, kernel, by->block,
-               by->threads, i, got->at[i], wanted->at[i]);
+      fail_msg("%s, %s, kernel %s, block %zu, %d threads: number %zu is %.17g and not %.17g", o->name, by->device->name,
+               kernel, by->block, by->threads, i, got->at[i], wanted->at[i]);
     }
   }
 }
 
-/* Every block is right; every number of threads gives the same bits. valgrind has no long double to compare with, and
- * little time: there it is memory that is looked at. */
+/* Every block is right; every number of threads gives the same bits. Valgrind has no long double to compare with, so
+ * only memory is checked there. */
 static inline void try_ways(const operation *o, world *w, const oat_device_table *device, const char *kernel) {
   static const size_t blocks[] = {0, 7, 64, 1000};
   static const int threads[] = {1, 2, 3, 7, 16};
@@ -271,32 +307,37 @@ static inline void try_ways(const operation *o, world *w, const oat_device_table
   if (!under_valgrind()) {
     o->state(w, &wanted);
   }
-  for (size_t b = under_valgrind() ? 2 : 0; b < LENGTH(blocks); b++) {
-    way by = {device, blocks[b], 1, (b + o->system) % 2 == 0 ? 1 << 24 : 0}; /* a lane must have several rows of tiles */
+  for (size_t b = amount(0, 1, 2); b < LENGTH(blocks); b++) {
+    way by = {device, blocks[b], 1,
+              (b + o->system) % 2 == 0 ? 1 << 24 : 0}; /* a lane must have several rows of tiles */
     compute(o, w, &by, &one);
     if (!under_valgrind()) {
       expect_near(o, &by, kernel, &one, &wanted);
     }
-    for (size_t t = 1; t < (under_valgrind() ? 2 : LENGTH(threads)); t++) {
+    for (size_t t = 1; t < amount(LENGTH(threads), 3, 2); t++) {
       by.threads = threads[t];
       compute(o, w, &by, &many);
       if (many.count != one.count || memcmp(many.at, one.at, one.count * sizeof *one.at) != 0) {
-        fail_msg("%s, %s, block %zu: the bits of %d threads differ from those of one", o->name, device->name, by.block, by.threads);
+        fail_msg("%s, %s, block %zu: the bits of %d threads differ from those of one", o->name, device->name, by.block,
+                 by.threads);
       }
     }
   }
 }
 
 static inline void try_operation(const operation *o) {
-  static const char *const kernels[] = {"se-ard", "matern52", "periodic(x1) * rq(x3, x1) + linear(x2) + polynomial(x3, 1) * constant^2",
-                                        "rq-ard"};
+  static const char *const kernels[] = {
+      "se-ard", "matern52", "periodic(x1) * rq(x3, x1) + linear(x2) + polynomial(x3, 1) * constant^2", "rq-ard"};
   static const struct {
     double alpha;
     oat_penalty penalty;
-  } models[] = {
-      {0, OAT_PENALISE_TRACE}, {0.4, OAT_PENALISE_NOTHING}, {1, OAT_PENALISE_NOTHING}, {0, OAT_PENALISE_LOG}, {0, OAT_PENALISE_NOTHING}};
+  } models[] = {{0, OAT_PENALISE_TRACE},
+                {0.4, OAT_PENALISE_NOTHING},
+                {1, OAT_PENALISE_NOTHING},
+                {0, OAT_PENALISE_LOG},
+                {0, OAT_PENALISE_NOTHING}};
   for (size_t d = 0; oat_device_at(d) != NULL; d++) {
-    for (size_t k = under_valgrind() ? 2 : 0; k < LENGTH(kernels); k++) {
+    for (size_t k = amount(0, 1, 2); k < LENGTH(kernels); k++) {
       for (size_t a = 0; a < (o->any_alpha ? 1 : LENGTH(models)); a++) {
         world *w = make_world(kernels[k], (row_noise)((k + a) % ROW_NOISES), models[a].alpha);
         w->sparse.penalty = models[a].penalty;

@@ -27,7 +27,8 @@ static inline size_t random_below(oat_rng *rng, size_t n) { return (size_t)(oat_
 static inline void random_leaf(oat_rng *rng, size_t inputs, bool smooth, char *text) {
   static const char *const names[] = {"se",     "matern32",   "matern52", "rq",     "periodic",
                                       "linear", "polynomial", "constant", "cosine", "matern12"};
-  const size_t kind = random_below(rng, LENGTH(names) - smooth), first = random_below(rng, inputs), count = 1 + random_below(rng, inputs);
+  const size_t kind = random_below(rng, LENGTH(names) - smooth), first = random_below(rng, inputs),
+               count = 1 + random_below(rng, inputs);
   const bool one = kind == 4 || kind == 8;
   text += sprintf(text, "%s", names[kind]);
   if (kind == 7) {

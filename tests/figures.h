@@ -80,7 +80,8 @@ static inline void add_every_mark(oatgp_context *ctx, oat_panel *panel) {
     MUST(oat_panel_points(panel, &style, 5, xs, ys));
   }
   for (size_t i = 0; i < OAT_DASHES; i++) {
-    MUST(oat_panel_line(panel, &(oat_style){.dash = (oat_dash)i, .opacity = 0.5, .label = "line", .tooltip = "a <line>"}, 5, xs, ys));
+    MUST(oat_panel_line(
+        panel, &(oat_style){.dash = (oat_dash)i, .opacity = 0.5, .label = "line", .tooltip = "a <line>"}, 5, xs, ys));
   }
   MUST(oat_panel_band(panel, &(oat_style){.colour = OAT_SKY, .label = "band"}, 5, xs, (oat_limits){ys, zs}));
   MUST(oat_panel_columns(panel, &(oat_style){.label = "columns"}, 5, xs, ys));

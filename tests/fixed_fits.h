@@ -1,4 +1,4 @@
-/* Problems of problem.h through the public functions, with every parameter and knot fixed: what comes back is known. */
+/* Problems of problem.h through the public functions, with every parameter and knot fixed, so the result is known. */
 #ifndef TEST_FIXED_FITS_H
 #define TEST_FIXED_FITS_H
 
@@ -38,7 +38,8 @@ static inline oatgp_data *problem_data(scratch *s, const problem *p, row_noise n
   return data;
 }
 
-/* Settings under which oatgp_fit only evaluates; the text of the lengthscales, or of an expression's parameters, goes to `text`. */
+/* Settings under which oatgp_fit only evaluates; the text of the lengthscales, or of an expression's parameters, goes
+ * to `text`. */
 static inline void fix_everything(scratch *s, const oat_kernel *kernel, variant v, const problem *p, char text[256]) {
   oatgp_settings *settings = &s->settings;
   const bool listed = kernel->expression == NULL;

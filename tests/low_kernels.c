@@ -1,5 +1,6 @@
-/* Loaded before a program (LD_PRELOAD): its OpenBLAS begins with the kernels for Prescott, as on a processor that it does not know. The first
- * question for OPENBLAS_CORETYPE, which is OpenBLAS's own, is answered so where the environment does not have it. */
+/* Loaded before a program (LD_PRELOAD): its OpenBLAS begins with the kernels for Prescott, as on a processor that it
+ * does not know. The first question for OPENBLAS_CORETYPE, which is OpenBLAS's own, is answered so where the
+ * environment does not have it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Helpers of the numerical tests: small tables and JSON from tests/data, random problems, comparison with a tolerance. */
+/* Helpers of the numerical tests: small tables and JSON from tests/data, random problems, comparison with a
+ * tolerance. */
 #ifndef TEST_SUPPORT_H
 #define TEST_SUPPORT_H
 
@@ -58,8 +59,15 @@ static inline void need_long_double(void) {
   }
 }
 
-/* Valgrind is 50 times slower and calls what the threads of the BLAS hold at the end lost. */
+/* Valgrind is 50 times slower, and reports the memory of the BLAS's threads at the end as lost. */
 static inline int under_valgrind(void) { return getenv("OATGP_TEST_VALGRIND") != NULL; }
+
+/* The number or size to use: `all`; `some` with OATGP_TEST_QUICK, which builds with sanitizers set; `few` under
+ * valgrind.
+ * */
+static inline size_t amount(size_t all, size_t some, size_t few) {
+  return under_valgrind() ? few : getenv("OATGP_TEST_QUICK") != NULL ? some : all;
+}
 
 static inline char *read_text(const char *path) {
   FILE *file = fopen(path, "rb");

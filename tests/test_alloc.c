@@ -1,8 +1,8 @@
-/* Memory: the n-th allocation fails, for all n, in everything that the library does. Each time there must be a status, a sentence,
- * nothing left behind and no crash. And: evaluations of the objective allocate nothing.
+/* Memory: the n-th allocation fails, for all n, in everything that the library does. Each time there must be a status
+ * and an error message, no leak and no crash. Also, evaluations of the objective allocate nothing.
  *
- * The linker puts the functions __wrap_X in the place of X (test_alloc.link) in this program and the library; calls within shared
- * libraries (the BLAS, cJSON, libc) stay as they are. */
+ * The linker puts the functions __wrap_X in the place of X (test_alloc.link) in this program and the library; calls
+ * within shared libraries (the BLAS, cJSON, libc) stay as they are. */
 #include "rows/layout.h"
 #include "fits.h"
 
@@ -11,7 +11,7 @@
 
 #include "objective/objective.h"
 
-/* ---- the allocator ------------------------------------------------------------------------------------------------- */
+/* ---- the allocator --------------------------------------------------------------------------------------------- */
 
 static struct {
   atomic_size_t count;     /* allocations since the start of the count */
@@ -32,10 +32,12 @@ void *__wrap_realloc(void *block, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t length);
 void __wrap_free(void *block);
+ssize_t __real_getline(char **line, size_t *room, FILE *file);
+ssize_t __wrap_getline(char **line, size_t *room, FILE *file);
 int __wrap_fsync(int descriptor);
 
-/* All that the library needs it gets by calloc and realloc (util/memory.c). The others are for what it can do without: a cache, and
- * the sync of a folder. */
+/* The library gets all memory that it needs by calloc and realloc (util/memory.c). The others are for optional work: a
+ * cache, and the sync of a folder. */
 static bool must_fail(bool needed) {
   if (++memory.count != memory.fail_at) {
     return false;
@@ -64,11 +66,21 @@ void *__wrap_realloc(void *block, size_t size) {
 
 char *__wrap_strdup(const char *text) { return must_fail(false) ? NULL : counted(__real_strdup(text)); }
 
-char *__wrap_strndup(const char *text, size_t length) { return must_fail(false) ? NULL : counted(__real_strndup(text, length)); }
+char *__wrap_strndup(const char *text, size_t length) {
+  return must_fail(false) ? NULL : counted(__real_strndup(text, length));
+}
 
 void __wrap_free(void *block) {
   memory.blocks -= block != NULL;
   __real_free(block);
+}
+
+/* libc gets the memory of a line, which the library frees. */
+ssize_t __wrap_getline(char **line, size_t *room, FILE *file) {
+  const bool had = *line != NULL;
+  const ssize_t length = __real_getline(line, room, file);
+  memory.blocks += !had && *line != NULL;
+  return length;
 }
 
 /* Thousands of files are written here, and none has to survive a power cut. */
@@ -77,7 +89,7 @@ int __wrap_fsync(int descriptor) {
   return 0;
 }
 
-/* ---- what is done over and over --------------------------------------------------------------------------------------- */
+/* ---- the scripts that are repeated ----------------------------------------------------------------------------- */
 
 enum { ROWS = 12, KNOTS = 3, DRAWS = 2 };
 
@@ -86,6 +98,9 @@ typedef struct world {
   scratch *s;
   oatgp_data *data;
   oatgp_model *sparse, *full;
+  const oatgp_model *reported;
+  const oatgp_data *reported_data;
+  char files[4096]; /* a file beside that of the scratch, or a list of files */
   double x[ROWS * 2], y[ROWS], weights[ROWS];
   double room[ROWS * ROWS];
 } world;
@@ -132,11 +147,13 @@ static int free_world(void **state) {
   return result;
 }
 
-/* Runs a script with the n-th allocation failing, for n = 1, 2, ... until one run needs fewer than n. */
+/* Runs a script with the n-th allocation failing, for n = 1, 2, ... until one run needs fewer than n. If time is short,
+ * only some fail after the first few. */
 static void fail_each_allocation(world *w, script *run) {
+  const size_t step = amount(1, 5, 7);
   size_t needed = 0;
   oat_context_drop(w->s->ctx);
-  for (size_t n = 1;; n++) {
+  for (size_t n = 1;; n += n < 20 ? 1 : step) {
     const ptrdiff_t before = memory.blocks;
     w->s->ctx->error[0] = '\0';
     memory.count = 0;
@@ -144,7 +161,7 @@ static void fail_each_allocation(world *w, script *run) {
     const oatgp_status status = run(w);
     const bool reached = memory.count >= n;
     memory.fail_at = 0;
-    oat_context_drop(w->s->ctx); /* what a call leaves for the next */
+    oat_context_drop(w->s->ctx); /* memory that a call keeps for the next */
     if (memory.blocks != before) {
       fail_msg("allocation %zu failed and %td blocks were not freed", n, memory.blocks - before);
     }
@@ -162,7 +179,7 @@ static void fail_each_allocation(world *w, script *run) {
   assert_true(needed > 0);
 }
 
-/* ---- the scripts ------------------------------------------------------------------------------------------------------ */
+/* ---- the scripts ----------------------------------------------------------------------------------------------- */
 
 static oatgp_status make_data_script(world *w) {
   oatgp_context *ctx = w->s->ctx;
@@ -268,13 +285,90 @@ static oatgp_status predict_script(world *w) {
   oatgp_status status = OATGP_OK;
   for (size_t m = 0; m < LENGTH(models); m++) {
     TRY(oatgp_predict(ctx, models[m], w->data, &out));
-    TRY(oatgp_predict_effects(ctx, models[m], w->data, w->data, &(oatgp_effect_values){.mean = room, .sd = room + ROWS}));
+    TRY(oatgp_predict_effects(ctx, models[m], w->data, w->data,
+                              &(oatgp_effect_values){.mean = room, .sd = room + ROWS}));
     TRY(oatgp_predict_covariance(ctx, models[m], w->data, room));
     TRY(oatgp_predict_samples(ctx, models[m], w->data, DRAWS, 1, room));
     TRY(oatgp_score(ctx, models[m], w->data, w->full, &scores));
   }
   TRY(oatgp_model_knots(ctx, w->sparse, room, room + 2 * KNOTS, room + 3 * KNOTS));
 done:
+  return status;
+}
+
+/* Functions of the posterior and what is made of them, slopes, and predictions as if rows were known. */
+static oatgp_status function_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  double *room = w->room;
+  const oatgp_prediction_gradient slopes = {room, room + ROWS, room + 2 * ROWS, room + 4 * ROWS};
+  oatgp_function *function = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_function_create(ctx, w->reported, DRAWS, 1, &function));
+  TRY(oatgp_function_evaluate(ctx, function, w->data, room, room + DRAWS * ROWS));
+  TRY(oatgp_predict_gradient(ctx, w->reported, w->data, &slopes));
+  TRY(oatgp_predict_given(ctx, w->reported, w->data, w->data, &(oatgp_prediction_sd){.mean = room}));
+done:
+  oatgp_function_free(function);
+  return status;
+}
+
+static oatgp_status sensitivity_script(world *w) {
+  return oatgp_sensitivity(w->s->ctx, w->reported,
+                           &(oatgp_indices_of){.over = w->reported_data, .draws = DRAWS, .interval = 0.9},
+                           &(oatgp_indices){.first = w->room, .total = w->room + 2});
+}
+
+/* Rows that stay in their files: whatever is read, fitted, scored, updated and held out. */
+static oatgp_status streamed_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  oatgp_data *data = NULL;
+  oatgp_model *model = NULL;
+  oatgp_scores scores;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_data_read(ctx, w->files, &w->s->settings, &data));
+  TRY(oatgp_fit(ctx, data, &w->s->settings, NULL, NULL, NULL, &model));
+  TRY(oatgp_loo(ctx, model, data, NULL, &scores));
+  TRY(oatgp_score(ctx, model, data, NULL, &scores));
+  TRY(oatgp_update(ctx, model, data));
+done:
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+  return status;
+}
+
+/* As convert does: a look, and then some rows at a time, to both kinds of files. */
+static oatgp_status convert_script(world *w) {
+  oatgp_context *ctx = w->s->ctx;
+  const char *const names[] = {"a", "b", "c"};
+  const double *const values[] = {w->x, w->y, w->weights};
+  oatgp_data *shape = NULL, *part = NULL;
+  oatgp_stream *stream = NULL;
+  oatgp_npy *npy = NULL;
+  oatgp_csv *csv = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oatgp_data_look(ctx, w->s->path, &w->s->settings, &shape));
+  TRY(oatgp_stream_open_like(ctx, w->s->path, shape, &w->s->settings, &stream));
+  TRY(oatgp_npy_open(ctx, w->files, oatgp_data_columns(shape), &npy));
+  do {
+    oatgp_data_free(part);
+    part = NULL;
+    TRY(oatgp_stream_next(ctx, stream, 2, &part));
+    TRY(part != NULL ? oatgp_npy_append(ctx, npy, part) : OATGP_OK);
+  } while (part != NULL);
+  status = oatgp_npy_close(ctx, npy, 1);
+  npy = NULL;
+  TRY(status);
+  TRY(oatgp_csv_open(ctx, w->files, LENGTH(names), names, &csv));
+  TRY(oatgp_csv_set_levels(ctx, csv, 2, LENGTH(names), names));
+  TRY(oatgp_csv_append(ctx, csv, 1, values));
+done:
+  oatgp_csv_close(ctx, csv, 0);
+  if (npy != NULL) {
+    oatgp_npy_close(ctx, npy, 0);
+  }
+  oatgp_data_free(part);
+  oatgp_data_free(shape);
+  oatgp_stream_free(stream);
   return status;
 }
 
@@ -337,20 +431,21 @@ done:
 }
 
 static oatgp_status report_script(world *w) {
-  oatgp_context *ctx = w->s->ctx;
-  const oatgp_model *const models[] = {w->sparse, w->full};
-  const oatgp_drawing letters = {"calibration", w->s->path, 30, 10, 1}, svg = {.figure = "partial", .path = w->s->path};
-  oatgp_status status = OATGP_OK;
-  for (size_t m = 0; m < LENGTH(models); m++) {
-    TRY(oatgp_report(ctx, models[m], w->data, "data", w->s->path));
-  }
-  TRY(oatgp_draw(ctx, w->sparse, w->data, &letters));
-  TRY(oatgp_draw(ctx, w->sparse, w->data, &svg));
+  return oatgp_report(w->s->ctx, w->reported, w->reported_data, "data", w->s->path);
+}
+
+static oatgp_status draw_script(world *w) {
+  const oatgp_drawing letters = {"calibration", w->s->path, 30, 10, 1}, svg = {.figure = "partial", .path = w->s->path},
+                      bars = {.figure = "sensitivity", .path = w->s->path};
+  oatgp_status status;
+  TRY(oatgp_draw(w->s->ctx, w->sparse, w->data, &letters));
+  TRY(oatgp_draw(w->s->ctx, w->sparse, w->data, &svg));
+  TRY(oatgp_draw(w->s->ctx, w->sparse, w->data, &bars));
 done:
   return status;
 }
 
-/* ---- the tests -------------------------------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------------------------- */
 
 static void without_a_context(void **state) {
   (void)state;
@@ -413,7 +508,7 @@ static void selecting_knots(void **state) {
   }
 }
 
-/* On several threads starts run side by side, and any of them may be the one that gets no memory. */
+/* With several threads, starts run in parallel, and the allocation of any of them may fail. */
 static void fitting_automatically(void **state) {
   world *w = *state;
   static const int64_t threads[] = {1, 3};
@@ -478,7 +573,82 @@ static void holding_out(void **state) {
 
 static void certifying(void **state) { fail_each_allocation(*state, certify_script); }
 
-static void reporting(void **state) { fail_each_allocation(*state, report_script); }
+static void report(world *w, const oatgp_data *data, const char *approx) {
+  w->s->settings.approx = approx;
+  oatgp_model *model = must_fit(w->s, data, NULL);
+  w->reported = model;
+  w->reported_data = data;
+  fail_each_allocation(w, report_script);
+  oatgp_model_free(model);
+}
+
+/* These models have no Sobol' indices, which take a while and have a figure of their own. */
+static void reporting(void **state) {
+  world *w = *state;
+  oatgp_data *line = wavy_data(w->s, ROWS, 1, 0.1, 1);
+  report(w, line, "full");
+  w->s->settings.neighbours = 2;
+  report(w, w->data, "fitc");
+  oatgp_data_free(line);
+  fail_each_allocation(w, draw_script);
+}
+
+static void drawing_functions(void **state) {
+  world *w = *state;
+  const oatgp_model *const models[] = {w->sparse, w->full};
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    w->reported = models[m];
+    w->reported_data = m == 0 ? w->data : NULL;
+    fail_each_allocation(w, function_script);
+    fail_each_allocation(w, sensitivity_script);
+  }
+}
+
+/* A file by itself, and two of them in a list. */
+static void rows_in_files(void **state) {
+  world *w = *state;
+  double rows[ROWS * 3];
+  char list[4096];
+  for (size_t i = 0; i < ROWS; i++) {
+    rows[3 * i] = w->x[2 * i];
+    rows[3 * i + 1] = w->x[2 * i + 1];
+    rows[3 * i + 2] = w->y[i];
+  }
+  must(w->s, oatgp_write_npy(w->s->ctx, w->s->path, ROWS, 3, rows));
+  w->s->settings.memory = 1;
+  w->s->settings.target = "last";
+  w->s->settings.mean = "mean";
+  snprintf(w->files, sizeof w->files, "%s", w->s->path);
+  oatgp_data *data = NULL;
+  must(w->s, oatgp_data_read(w->s->ctx, w->files, &w->s->settings, &data));
+  assert_non_null(data->in_files.stream);
+  oatgp_data_free(data);
+  fail_each_allocation(w, streamed_script);
+  snprintf(list, sizeof list, "%s.list", w->s->path);
+  FILE *file = fopen(list, "w");
+  assert_non_null(file);
+  fprintf(file, "%s\n%s\n", w->s->path, w->s->path);
+  assert_int_equal(fclose(file), 0);
+  snprintf(w->files, sizeof w->files, "@%s.list", w->s->path);
+  fail_each_allocation(w, streamed_script);
+  assert_int_equal(unlink(list), 0);
+}
+
+static void converting(void **state) {
+  world *w = *state;
+  write_text(w->s, "c,x,y\nred,1,2\nblue,2,3\nred,NA,4\nblue,4,5\nred,5,6\n");
+  w->s->settings.missing = "drop";
+  snprintf(w->files, sizeof w->files, "%s.out", w->s->path);
+  fail_each_allocation(w, convert_script);
+  assert_int_equal(unlink(w->files), 0);
+}
+
+static void priors(void **state) {
+  world *w = *state;
+  w->s->settings.prior = "weak, tau ~ gamma(2, 3), lengthscale ~ uniform(0.01, 100)";
+  fail_each_allocation(w, fit_script);
+  fail_each_allocation(w, evaluate_script);
+}
 
 static void updating(void **state) { fail_each_allocation(*state, update_script); }
 
@@ -505,13 +675,19 @@ static void answers(void **state) {
   fail_each_allocation(w, update_script);
 }
 
-/* ---- nothing in the loop ------------------------------------------------------------------------------------------------ */
+/* ---- nothing in the loop --------------------------------------------------------------------------------------- */
 
-static void evaluate_without_memory(world *w, const oat_approx *approx, const oat_kernel *kernel, const oat_rows *rows) {
-  double theta[OAT_LENGTHSCALE + 2] = {1, 0.3, 1, 0.8, 0.9}, d_theta[OAT_LENGTHSCALE + 2], z[KNOTS * 2] = {-1, 0, 1, 0.5, -0.5, 1},
-                                 d_z[KNOTS * 2];
-  const oat_objective_config config = {
-      .approx = approx, .kernel = kernel, .rows = rows, .alpha = 0.5, .jitter = approx->sparse ? 1e-6 : 0, .k = KNOTS, .memory = 1 << 20};
+static void evaluate_without_memory(world *w, const oat_approx *approx, const oat_kernel *kernel,
+                                    const oat_rows *rows) {
+  double theta[OAT_LENGTHSCALE + 2] = {1, 0.3, 1, 0.8, 0.9}, d_theta[OAT_LENGTHSCALE + 2],
+                                 z[KNOTS * 2] = {-1, 0, 1, 0.5, -0.5, 1}, d_z[KNOTS * 2];
+  const oat_objective_config config = {.approx = approx,
+                                       .kernel = kernel,
+                                       .rows = rows,
+                                       .alpha = 0.5,
+                                       .jitter = approx->sparse ? 1e-6 : 0,
+                                       .k = KNOTS,
+                                       .memory = 1 << 20};
   const oat_point point = {theta, z};
   oat_gradient gradient = {d_theta, approx->sparse ? d_z : NULL};
   oat_objective *objective = NULL;
@@ -593,6 +769,10 @@ int main(void) {
       WITH_WORLD(certifying),
       WITH_WORLD(reporting),
       WITH_WORLD(updating),
+      WITH_WORLD(drawing_functions),
+      WITH_WORLD(rows_in_files),
+      WITH_WORLD(converting),
+      WITH_WORLD(priors),
       WITH_WORLD(answers),
       WITH_WORLD(evaluations_allocate_nothing),
       WITH_WORLD(iterations_allocate_nothing),

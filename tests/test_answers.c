@@ -1,5 +1,5 @@
-/* After the fit, with answers that are not Gaussian: predictions and densities against integrals that are written out here, scores against
- * their formulas, leave-one-out against really leaving rows out, draws, cross-validation, updates and files. */
+/* After the fit, with answers that are not Gaussian: predictions and densities against integrals computed here, scores
+ * against their formulas, leave-one-out against fits without the row, draws, cross-validation, updates and files. */
 #include "fits.h"
 
 #include "predict/metrics.h"
@@ -87,7 +87,7 @@ static oatgp_data *rows_from(scratch *s, const oatgp_data *data, size_t first, s
   return out;
 }
 
-/* ---- likelihoods once more ------------------------------------------------------------------------------------------ */
+/* ---- likelihoods once more ------------------------------------------------------------------------------------- */
 
 static double normal_cdf(double x) { return 0.5 * erfc(-x / sqrt(2)); }
 
@@ -140,7 +140,10 @@ static double mean_given(const row *r, double f) {
     }
     return sum;
   }
-  return is(r->e, "student-t") ? f : is(r->e, "bernoulli-probit") ? normal_cdf(f) : r->e->exposure ? exp(f) : r->trials * logistic(f);
+  return is(r->e, "student-t")          ? f
+         : is(r->e, "bernoulli-probit") ? normal_cdf(f)
+         : r->e->exposure               ? exp(f)
+                                        : r->trials * logistic(f);
 }
 
 static double square_given(const row *r, double f) {
@@ -177,7 +180,8 @@ static double average(const row *r, int what, double y) {
   return sum;
 }
 
-/* P(Y <= y): a sum, or Simpson's rule from where it is known; from 0 in the cube root of y, as the density may be steep there. */
+/* P(Y <= y): a sum, or Simpson's rule from where it is known; from 0 in the cube root of y, as the density may be steep
+ * there. */
 static double cdf(const row *r, double y) {
   enum { PANELS = 200 };
   const bool symmetric = is(r->e, "student-t");
@@ -194,7 +198,7 @@ static double cdf(const row *r, double y) {
   return symmetric ? 0.5 + sum : sum;
 }
 
-/* ---- predictions ---------------------------------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------------------------- */
 
 /* All that oatgp_predict_answers has. */
 typedef struct predicted {
@@ -212,7 +216,10 @@ static predicted predict_answers(scratch *s, const oatgp_model *model, const oat
 
 static row row_of(const example *e, const oatgp_model *model, const oatgp_data *data, const predicted *p, size_t i) {
   const oatgp_model_info info = info_of(model);
-  row r = {.e = e, .trials = data->trials != NULL ? data->trials[i] : 1, .m = p->out.latent_mean[i], .sd = p->out.latent_sd[i]};
+  row r = {.e = e,
+           .trials = data->trials != NULL ? data->trials[i] : 1,
+           .m = p->out.latent_mean[i],
+           .sd = p->out.latent_sd[i]};
   for (size_t j = 0; j < info.likelihood_count; j++) {
     r.own[j] = info.likelihood_parameters[j].value;
   }
@@ -350,11 +357,12 @@ static void threads_and_files_change_no_bit(void **state) {
   }
 }
 
-/* ---- scores --------------------------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------------------------- */
 
 static void ties_count_half(void **state) {
   (void)state;
-  const double y[] = {0, 1, 0, 1, 1}, p[] = {0.1, 0.4, 0.4, 0.8, 0.1}, ones[] = {1, 1}, below[] = {0, 0.2, 0.96}, up_to[] = {0.02, 0.4, 1};
+  const double y[] = {0, 1, 0, 1, 1}, p[] = {0.1, 0.4, 0.4, 0.8, 0.1}, ones[] = {1, 1}, below[] = {0, 0.2, 0.96},
+               up_to[] = {0.02, 0.4, 1};
   oat_scored order[5];
   assert_near(oat_auc(4, y, p, order), 3.5 / 4, 1e-15);
   assert_near(oat_auc(5, y, p, order), 4.0 / 6, 1e-15);
@@ -371,7 +379,8 @@ static double saturated(const row *r, double y) {
   } else if (is(r->e, "poisson") || is(r->e, "gamma") || is(r->e, "negative-binomial")) {
     return y == 0 ? 0 : log(density(r, y, log(y)));
   } else if (is(r->e, "binomial-logit")) {
-    return log_choose(r->trials, y) + (y > 0 ? y * log(y / r->trials) : 0) + (y < r->trials ? (r->trials - y) * log1p(-y / r->trials) : 0);
+    return log_choose(r->trials, y) + (y > 0 ? y * log(y / r->trials) : 0) +
+           (y < r->trials ? (r->trials - y) * log1p(-y / r->trials) : 0);
   } else if (is(r->e, "ordinal") && y > 0 && y < LEVELS - 1) {
     return log(density(r, y, 0.5 * (cut(r, (int)y) + cut(r, (int)y - 1))));
   } else if (is(r->e, "beta")) {
@@ -385,7 +394,8 @@ static double saturated(const row *r, double y) {
 }
 
 /* Scores of rows against sums over them. */
-static void check_scores(const example *e, const oatgp_model *model, const oatgp_data *data, const predicted *p, const oatgp_scores *got) {
+static void check_scores(const example *e, const oatgp_model *model, const oatgp_data *data, const predicted *p,
+                         const oatgp_scores *got) {
   const double n = (double)data->n;
   double nlp = 0, deviance = 0, squares = 0, right = 0, inside = 0;
   for (size_t i = 0; i < data->n; i++) {
@@ -408,7 +418,8 @@ static void check_scores(const example *e, const oatgp_model *model, const oatgp
   assert_true(is_bernoulli(e) ? got->log_loss == got->mean_nlp && fabs(got->brier - squares) < 1e-12 && got->auc > 0.5
                               : isnan(got->log_loss) && isnan(got->brier) && isnan(got->auc));
   assert_true(is_bernoulli(e) || is(e, "ordinal") ? fabs(got->accuracy - right) < 1e-12 : isnan(got->accuracy));
-  assert_true(is_bernoulli(e) ? isnan(got->coverage80) && isnan(got->coverage95) : fabs(got->coverage80 - inside) < 1e-12);
+  assert_true(is_bernoulli(e) ? isnan(got->coverage80) && isnan(got->coverage95)
+                              : fabs(got->coverage80 - inside) < 1e-12);
   assert_true(isnan(got->aukl_latent) && isnan(got->aukl_observation));
 }
 
@@ -430,7 +441,7 @@ static void scores_are_their_formulas(void **state) {
   }
 }
 
-/* ---- rows held out -------------------------------------------------------------------------------------------------- */
+/* ---- rows held out --------------------------------------------------------------------------------------------- */
 
 typedef struct held {
   size_t n;
@@ -442,7 +453,7 @@ static held new_held(size_t n) {
   return (held){n, {all, all + n, all + 2 * n, all + 3 * n}};
 }
 
-/* Every row by a model that is the same but for that row: at its parameters and knots, with sites of its own. */
+/* Every row is predicted by a model without that row, at the same parameters and knots, with its own sites. */
 static held really_left_out(scratch *s, const example *e, const oatgp_model *model, const oatgp_data *data) {
   held h = new_held(data->n);
   for (size_t i = 0; i < data->n; i++) {
@@ -468,7 +479,8 @@ static held really_left_out(scratch *s, const example *e, const oatgp_model *mod
   return h;
 }
 
-/* Without a row the sites of others would move. Where it is an outlier that may be a tenth of its nlp; of most rows it is next to nothing. */
+/* Without a row, the sites of others would move. For an outlier, that may change its nlp by a tenth; for most rows it
+ * changes almost nothing. */
 static void compare_left_out(scratch *s, const example *e, const char *approx) {
   oatgp_data *data = example_data(s, e, 24, 11);
   oatgp_model *model = fixed_model(s, e, approx, data);
@@ -508,7 +520,8 @@ static void residuals_are_quantiles(void **state) {
   const held got = new_held(data->n);
   must(s, oatgp_loo_sd(s->ctx, model, data, &got.out, NULL));
   for (size_t i = 0; i < data->n; i += 7) {
-    const double mean = got.out.mean[i], s2 = log1p((got.out.sd[i] * got.out.sd[i] - mean) / mean / mean); /* of a log-normal mean */
+    const double mean = got.out.mean[i],
+                 s2 = log1p((got.out.sd[i] * got.out.sd[i] - mean) / mean / mean); /* of a log-normal mean */
     const row r = {.e = e, .trials = 1, .m = log(mean) - 0.5 * s2, .sd = sqrt(s2)};
     const double p = cdf(&r, data->y[i]) - 0.5 * average(&r, DENSITY, data->y[i]);
     assert_near(got.out.residual[i], oatgp_normal_quantile(p), 1e-6);
@@ -557,17 +570,18 @@ static void folds_carry_what_rows_have(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- rows that come later --------------------------------------------------------------------------------------------- */
+/* ---- rows that come later -------------------------------------------------------------------------------------- */
 
 /* f of an updated model is near that of all rows, and its objective, too; a refit without steps is that of all rows. */
 static void update_one(scratch *s, const example *e) {
-  oatgp_data *data = example_data(s, e, ROWS, 31), *old = rows_from(s, data, 0, 30), *later = rows_from(s, data, 30, ROWS - 30);
+  oatgp_data *data = example_data(s, e, ROWS, 31), *old = rows_from(s, data, 0, 30),
+             *later = rows_from(s, data, 30, ROWS - 30);
   oatgp_model *model = fixed_model(s, e, "vfe", old), *all = NULL;
   const double before = info_of(model).objective;
   must(s, oatgp_refit(s->ctx, model, data, &s->settings, NULL, NULL, &all));
   double *first = must_predict(s, model, data);
   must(s, oatgp_update(s->ctx, model, later));
-  expect_said(s, "what the old rows say of the function stays as it was before the 10 new ones came");
+  expect_said(s, "the 10 new rows were added, but the fit to the old rows was not revised");
   double *got = must_predict(s, model, data), *expected = must_predict(s, all, data);
   double far = 0, near = 0;
   for (size_t i = 0; i < ROWS; i++) {
@@ -597,7 +611,7 @@ static void updates_are_near_all_rows(void **state) {
   }
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 /* Data with one answer changed, or with rows in another order. */
 static oatgp_data *with_answer(scratch *s, const oatgp_data *data, size_t i, double y) {
@@ -613,15 +627,17 @@ static oatgp_data *with_answer(scratch *s, const oatgp_data *data, size_t i, dou
 
 static void refuse_rows_of(scratch *s, const char *approx) {
   const example *e = &examples[3];
-  oatgp_data *data = example_data(s, e, ROWS, 4), *other = with_answer(s, data, 5, data->y[5] + 4), *few = rows_from(s, data, 0, 9);
+  oatgp_data *data = example_data(s, e, ROWS, 4), *other = with_answer(s, data, 5, data->y[5] + 4),
+             *few = rows_from(s, data, 0, 9);
   oatgp_model *model = fixed_model(s, e, approx, data);
   oatgp_scores scores;
   must(s, oatgp_loo(s->ctx, model, data, NULL, &scores));
-  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, other, NULL, &scores), "answers differ");
-  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, few, NULL, &scores), "was fitted to 40 rows and these data have 9");
+  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, other, NULL, &scores), "targets differ");
+  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, few, NULL, &scores),
+                  "was fitted to 40 rows, but these data have 9");
   other->own_y[5] = 2.5;
   expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, other, NULL, &scores),
-                  "of row 6 is 2.5, but with likelihood poisson it has to be");
+                  "of row 6 is 2.5, but likelihood poisson needs");
   expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, model, other, NULL, &scores), "of row 6 is 2.5");
   oatgp_model_free(model);
   oatgp_data_free(data);
@@ -632,27 +648,32 @@ static void refuse_rows_of(scratch *s, const char *approx) {
 static void refusals_say_why(void **state) {
   scratch *s = *state;
   const example *e = &examples[0];
-  oatgp_data *data = example_data(s, e, ROWS, 4), *later = rows_from(s, data, 30, 10), *other = with_answer(s, later, 3, 0.5);
+  oatgp_data *data = example_data(s, e, ROWS, 4), *later = rows_from(s, data, 30, 10),
+             *other = with_answer(s, later, 3, 0.5);
   oatgp_model *model = fixed_model(s, e, "vfe", data), *full = fixed_model(s, e, "full", data), *refitted = NULL;
   oatgp_scores scores;
   oatgp_certificate certificate;
   double values[ROWS];
   refuse_rows_of(s, "vfe");
   refuse_rows_of(s, "full");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_predict_answers(s->ctx, model, data, &(oatgp_answers){.lower = values, .interval = 1}),
+  expect_sentence(s, OATGP_ARGUMENT,
+                  oatgp_predict_answers(s->ctx, model, data, &(oatgp_answers){.lower = values, .interval = 1}),
                   "the interval is 1 but must be a number above 0 and below 1");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_predict_answers(s->ctx, model, data, NULL), "must not be NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_predict_answer_samples(s->ctx, model, data, 1, 1, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_score(s->ctx, model, data, full, &scores), "likelihood bernoulli-logit has others");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_score(s->ctx, model, data, full, &scores),
+                  "this model has likelihood bernoulli-logit");
   expect_sentence(s, OATGP_DATA, oatgp_certify(s->ctx, model, data, &s->settings, NULL, NULL, &certificate),
-                  "hold for Gaussian answers, and the model has likelihood bernoulli-logit");
+                  "exist only for Gaussian targets; this model has the likelihood bernoulli-logit");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, other), "of row 4 is 0.5");
-  expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, other, &s->settings, NULL, NULL, &refitted), "of row 4 is 0.5");
-  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, later), "the full GP with likelihood bernoulli-logit cannot take rows in");
+  expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, other, &s->settings, NULL, NULL, &refitted),
+                  "of row 4 is 0.5");
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, later),
+                  "the full GP with likelihood bernoulli-logit cannot add or remove rows");
   must(s, oatgp_update(s->ctx, model, later));
   oatgp_data *all = NULL;
   must(s, oatgp_data_join(s->ctx, data, later, &all));
-  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, all, NULL, &scores), "some of them came by an update");
+  expect_sentence(s, OATGP_DATA, oatgp_loo(s->ctx, model, all, NULL, &scores), "some were added by an update");
   oatgp_data_free(all);
   oatgp_model_free(model);
   oatgp_model_free(full);

@@ -1,5 +1,5 @@
-/* The public functions with NULL and with arguments that make no sense: a status and a sentence, never a crash, and results that
- * are not touched. */
+/* The public functions with NULL and with invalid arguments: a status and an error message, never a crash, and results
+ * that are not changed. */
 #include "fits.h"
 
 #include <pthread.h>
@@ -52,7 +52,7 @@ static int free_objects(void **state) {
 
 #define refuse_without_context(call) assert_int_equal((call), OATGP_ARGUMENT)
 
-/* ---- texts, context ------------------------------------------------------------------------------------------------- */
+/* ---- texts, context -------------------------------------------------------------------------------------------- */
 
 static void codes_have_texts(void **state) {
   (void)state;
@@ -105,7 +105,7 @@ static void note_progress(void *user, const char *what, size_t done, size_t tota
   heard[1] = total;
 }
 
-/* Evaluations say how far they are, to those who listen. */
+/* Evaluations report their progress. */
 static void progress_of_rows(void **state) {
   objects *o = *state;
   size_t heard[2] = {0, 0};
@@ -134,7 +134,8 @@ static void features_have_names(void **state) {
   }
   assert_true(count >= 3);
   assert_string_equal(oatgp_feature(0, NULL), "BLAS");
-  assert_true(oatgp_kernel_has("rq-ard", "shape") && !oatgp_kernel_has("se", "shape") && oatgp_kernel_has("se", "lengthscale"));
+  assert_true(oatgp_kernel_has("rq-ard", "shape") && !oatgp_kernel_has("se", "shape") &&
+              oatgp_kernel_has("se", "lengthscale"));
   assert_true(!oatgp_kernel_has("se", "") && !oatgp_kernel_has("cubic", "sigma"));
   assert_true(!oatgp_kernel_has(NULL, "sigma") && !oatgp_kernel_has("se", NULL));
 }
@@ -230,7 +231,7 @@ static void threads_of_a_context(void **state) {
   }
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------------------------- */
 
 static void settings_refuse_null(void **state) {
   objects *o = *state;
@@ -272,7 +273,7 @@ static void settings_are_checked_by_all(void **state) {
   assert_null(data);
 }
 
-/* ---- data ----------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------------------------ */
 
 static void data_of_null(void **state) {
   (void)state;
@@ -289,17 +290,17 @@ static void data_refuse_null(void **state) {
   const double x[] = {1, 2}, *const null_x = NULL;
   const char *const names[] = {"a"};
   refuse_without_context(oatgp_data_create(NULL, 1, 1, x, NULL, &out));
-  refuse(o, oatgp_data_create(ctx, 1, 1, null_x, NULL, &out), "not NULL");
-  refuse(o, oatgp_data_create(ctx, 1, 1, x, NULL, NULL), "not NULL");
+  refuse(o, oatgp_data_create(ctx, 1, 1, null_x, NULL, &out), "not be NULL");
+  refuse(o, oatgp_data_create(ctx, 1, 1, x, NULL, NULL), "not be NULL");
   refuse(o, oatgp_data_create(ctx, 0, 1, x, NULL, &out), "0 rows");
   refuse(o, oatgp_data_create(ctx, 1, 0, x, NULL, &out), "0 inputs");
   refuse_without_context(oatgp_data_set_names(NULL, o->data, names, NULL));
-  refuse(o, oatgp_data_set_names(ctx, NULL, names, NULL), "not NULL");
-  refuse(o, oatgp_data_set_names(ctx, o->data, NULL, NULL), "not NULL");
+  refuse(o, oatgp_data_set_names(ctx, NULL, names, NULL), "not be NULL");
+  refuse(o, oatgp_data_set_names(ctx, o->data, NULL, NULL), "not be NULL");
   refuse_without_context(oatgp_data_set_weights(NULL, o->data, NULL));
-  refuse(o, oatgp_data_set_weights(ctx, NULL, x), "not NULL");
+  refuse(o, oatgp_data_set_weights(ctx, NULL, x), "not be NULL");
   refuse_without_context(oatgp_data_set_noise_variance(NULL, o->data, NULL));
-  refuse(o, oatgp_data_set_noise_variance(ctx, NULL, x), "not NULL");
+  refuse(o, oatgp_data_set_noise_variance(ctx, NULL, x), "not be NULL");
   assert_null(out);
 }
 
@@ -310,15 +311,15 @@ static void reading_refuses_null(void **state) {
   oatgp_settings *settings = &o->s->settings;
   oatgp_data *out = NULL;
   refuse_without_context(oatgp_data_read(NULL, path, settings, &out));
-  refuse(o, oatgp_data_read(ctx, NULL, settings, &out), "not NULL");
-  refuse(o, oatgp_data_read(ctx, path, NULL, &out), "not NULL");
-  refuse(o, oatgp_data_read(ctx, path, settings, NULL), "not NULL");
+  refuse(o, oatgp_data_read(ctx, NULL, settings, &out), "not be NULL");
+  refuse(o, oatgp_data_read(ctx, path, NULL, &out), "not be NULL");
+  refuse(o, oatgp_data_read(ctx, path, settings, NULL), "not be NULL");
   refuse(o, oatgp_data_read(ctx, "", settings, &out), "empty");
   refuse_without_context(oatgp_data_read_like(NULL, path, o->data, settings, &out));
-  refuse(o, oatgp_data_read_like(ctx, NULL, o->data, settings, &out), "not NULL");
-  refuse(o, oatgp_data_read_like(ctx, path, NULL, settings, &out), "not NULL");
-  refuse(o, oatgp_data_read_like(ctx, path, o->data, NULL, &out), "not NULL");
-  refuse(o, oatgp_data_read_like(ctx, path, o->data, settings, NULL), "not NULL");
+  refuse(o, oatgp_data_read_like(ctx, NULL, o->data, settings, &out), "not be NULL");
+  refuse(o, oatgp_data_read_like(ctx, path, NULL, settings, &out), "not be NULL");
+  refuse(o, oatgp_data_read_like(ctx, path, o->data, NULL, &out), "not be NULL");
+  refuse(o, oatgp_data_read_like(ctx, path, o->data, settings, NULL), "not be NULL");
   refuse_without_context(oatgp_data_read_for(NULL, path, o->sparse, settings, 0, &out));
   refuse(o, oatgp_data_read_for(ctx, NULL, o->sparse, settings, 0, &out), "must not be NULL");
   refuse(o, oatgp_data_read_for(ctx, path, NULL, settings, 0, &out), "must not be NULL");
@@ -348,7 +349,7 @@ static void writing_refuses_null(void **state) {
   assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* ---- fit and evaluate ------------------------------------------------------------------------------------------------ */
+/* ---- fit and evaluate ------------------------------------------------------------------------------------------ */
 
 static void fit_refuses(void **state) {
   objects *o = *state;
@@ -361,9 +362,11 @@ static void fit_refuses(void **state) {
   refuse(o, oatgp_fit(s->ctx, o->data, &s->settings, NULL, NULL, NULL, NULL), "must not be NULL");
   expect_sentence(s, OATGP_DATA, oatgp_fit(s->ctx, o->no_target, &s->settings, NULL, NULL, NULL, &out), "no target");
   s->settings.lengthscale = "1,x";
-  refuse(o, oatgp_fit(s->ctx, o->data, &s->settings, NULL, NULL, NULL, &out), "lengthscale 'x' is not a positive number");
+  refuse(o, oatgp_fit(s->ctx, o->data, &s->settings, NULL, NULL, NULL, &out),
+         "lengthscale 'x' is not a positive number");
   s->settings.lengthscale = "1,-2";
-  refuse(o, oatgp_fit(s->ctx, o->data, &s->settings, NULL, NULL, NULL, &out), "lengthscale '-2' is not a positive number");
+  refuse(o, oatgp_fit(s->ctx, o->data, &s->settings, NULL, NULL, NULL, &out),
+         "lengthscale '-2' is not a positive number");
   s->settings.lengthscale = "1,2";
   refuse(o, oatgp_fit(s->ctx, o->data, &s->settings, NULL, NULL, NULL, &out), "2 lengthscales were given");
   assert_ptr_equal(out, before);
@@ -381,7 +384,7 @@ static void evaluate_refuses(void **state) {
   refuse(o, oatgp_evaluate(s->ctx, o->data, &s->settings, NULL, 1, NULL), "must not be NULL");
   expect_sentence(s, OATGP_DATA, oatgp_evaluate(s->ctx, o->no_target, &s->settings, NULL, 1, &out), "no target");
   s->settings.mean = "median";
-  refuse(o, oatgp_evaluate(s->ctx, o->data, &s->settings, NULL, 1, &out), "mean 'median'");
+  refuse(o, oatgp_evaluate(s->ctx, o->data, &s->settings, NULL, 1, &out), "mean is 'median'");
   s->settings.mean = "mean";
   s->settings.sigma = 1e200;
   expect_sentence(s, OATGP_NUMERIC, oatgp_evaluate(s->ctx, o->data, &s->settings, NULL, 1, &out), "no finite value");
@@ -414,7 +417,7 @@ static void evaluate_gives_what_is_asked(void **state) {
   oatgp_evaluation_clear(&with);
 }
 
-/* ---- model ---------------------------------------------------------------------------------------------------------- */
+/* ---- model ----------------------------------------------------------------------------------------------------- */
 
 static void model_of_null(void **state) {
   objects *o = *state;
@@ -475,7 +478,7 @@ static void models_in_memory_refuse_null(void **state) {
   assert_null(out);
 }
 
-/* ---- prediction and scores ------------------------------------------------------------------------------------------- */
+/* ---- prediction and scores ------------------------------------------------------------------------------------- */
 
 static void prediction_refuses_null(void **state) {
   objects *o = *state;
@@ -541,13 +544,16 @@ static void scores_refuse(void **state) {
   refuse(o, oatgp_score(s->ctx, NULL, o->data, NULL, &out), "must not be NULL");
   refuse(o, oatgp_score(s->ctx, o->sparse, NULL, NULL, &out), "must not be NULL");
   refuse(o, oatgp_score(s->ctx, o->sparse, o->data, NULL, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, o->sparse, o->no_target, NULL, &out), "no target to score against");
+  expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, o->sparse, o->no_target, NULL, &out),
+                  "no target to score against");
   oatgp_data *wide = wavy_data(s, 15, 2, 0.1, 1), *renamed = wavy_data(s, 15, 1, 0.1, 1);
   const char *const name[] = {"u"};
   must(s, oatgp_data_set_names(s->ctx, renamed, name, "y"));
   oatgp_model *of_two = must_fit(s, wide, NULL), *of_u = must_fit(s, renamed, NULL);
-  expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, o->sparse, o->data, of_two, &out), "has 1 inputs and the one to compare with has 2");
-  expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, o->sparse, o->data, of_u, &out), "has an input 'u', which this model does not have");
+  expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, o->sparse, o->data, of_two, &out),
+                  "has 1 inputs, but the model to compare with has 2");
+  expect_sentence(s, OATGP_DATA, oatgp_score(s->ctx, o->sparse, o->data, of_u, &out),
+                  "has an input 'u', which this model does not have");
   assert_memory_equal(&out, &before, sizeof out);
   oatgp_model_free(of_two);
   oatgp_model_free(of_u);

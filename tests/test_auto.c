@@ -1,5 +1,5 @@
-/* The automatic selection: how many knots it takes and why it stops, on few rows (where the evidence of the exact GP is known) and on many. A
- * small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
+/* The automatic selection: how many knots it uses and why it stops, on few rows (where the evidence of the exact GP is
+ * known) and on many. A small --subset-rows makes few rows look like many: the exact GP is then one of a subset. */
 #include "knots/strategy.h"
 #include "rows/layout.h"
 #include "watch.h"
@@ -14,7 +14,7 @@ static oatgp_model_info fit_info(scratch *s, const oatgp_data *data, watch *w) {
   return info; /* its pointers are gone */
 }
 
-/* By so many nats a fit may be off: what is documented. */
+/* The documented tolerance of a fit, in nats. */
 static double allowed(const scratch *s, const oatgp_data *data) { return s->settings.tol_row * (double)data->n; }
 
 /* The objective of a constant with noise, in nats. */
@@ -26,7 +26,7 @@ static double held_out_nlp(scratch *s, const oatgp_model *model, const oatgp_dat
   return scores.mean_nlp;
 }
 
-/* What takes the optimum is too slow for valgrind, which sees all else with few iterations. */
+/* Tests that need the optimum are too slow for valgrind, which runs all others with few iterations. */
 static int set_up_auto(void **state) {
   const int result = set_up(state);
   if (result == 0) {
@@ -43,7 +43,7 @@ static void skip_under_valgrind(void) {
   }
 }
 
-/* With few rows, as many knots as bring the bound within the tolerance of the exact evidence. */
+/* With few rows, there are enough knots to bring the bound within the tolerance of the exact evidence. */
 static void few_rows_reach_the_evidence(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
@@ -66,9 +66,9 @@ static void few_rows_reach_the_evidence(void **state) {
   oatgp_data_free(data);
 }
 
-/* With many, doubling ends when it gains nothing, with the knots that were enough. Rows that it has not seen are then
- * predicted nearly as well as by the function and the noise that they were made of. Each of about 20 parameters and
- * knots costs 1 / (2 n) nats a row; over 2000 rows this has a standard deviation of 0.003. */
+/* With many, doubling ends when it gains nothing, with the knots that were enough. New rows are then predicted nearly
+ * as well as by the true function and noise. Each of about 20 parameters and knots costs 1 / (2 n) nats a row; over
+ * 2000 rows this has a standard deviation of 0.003. */
 static void many_rows_double_until_nothing_is_gained(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
@@ -105,8 +105,7 @@ static void most_knots_are_a_limit(void **state) {
   oatgp_data_free(data);
 }
 
-/* A model of which nothing is known but where it began can be kept, too. None predicts rows that are left out worse
- * than a constant does. */
+/* A model at its start values can be the result, too. No result predicts left-out rows worse than a constant does. */
 static void fit_and_keep(scratch *s, const oatgp_data *data, watch *w, oatgp_stop stop) {
   oatgp_model *model = fit_watched(s, data, w), *loaded = NULL;
   assert_int_equal(info_of(model).stop, stop);
@@ -123,8 +122,8 @@ static void fit_and_keep(scratch *s, const oatgp_data *data, watch *w, oatgp_sto
 static void stopped_anywhere_there_is_a_model(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 300, 2, 0.05, 5);
-  static const oatgp_event_kind kinds[] = {OATGP_EVENT_SUBSET, OATGP_EVENT_START, OATGP_EVENT_PROPOSAL, OATGP_EVENT_KEPT,
-                                           OATGP_EVENT_REFINE};
+  static const oatgp_event_kind kinds[] = {OATGP_EVENT_SUBSET, OATGP_EVENT_START, OATGP_EVENT_PROPOSAL,
+                                           OATGP_EVENT_KEPT, OATGP_EVENT_REFINE};
   s->settings.subset_rows = 100;
   s->settings.max_knots = 200;
   for (size_t i = 0; i < LENGTH(kinds); i++) {
@@ -139,12 +138,14 @@ static void stopped_anywhere_there_is_a_model(void **state) {
   oatgp_data_free(data);
 }
 
-/* Stopped after any number of events, also while the exact GP of some rows is sought, it goes on from its checkpoint to the very same model. */
+/* A fit that is stopped after any number of events, also while the exact GP of some rows is optimised, continues from
+ * its checkpoint to the same model. */
 static void resumed_it_is_the_same(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, under_valgrind() ? 80 : 200, 2, 0.05, 6);
   static const struct {
-    int64_t subset_rows, max_knots; /* the exact GP of all rows at once; that of few and then of all; that of few, knots are doubled */
+    int64_t subset_rows,
+        max_knots; /* the exact GP of all rows at once; that of few and then of all; that of few, knots are doubled */
   } cases[] = {{NO_SUBSET, 30}, {100, 30}, {100, 0}, {60, 100}};
   for (size_t i = 0; i < LENGTH(cases); i++) {
     watch whole = {0};
@@ -152,7 +153,7 @@ static void resumed_it_is_the_same(void **state) {
     s->settings.max_knots = cases[i].max_knots;
     s->settings.checkpoint = s->settings.resume = "";
     oatgp_model *model = fit_watched(s, data, &whole);
-    for (size_t at = 1; at < whole.calls; at += whole.calls / (under_valgrind() ? 3 : 8) + 1) {
+    for (size_t at = 1; at < whole.calls; at += whole.calls / amount(8, 3, 3) + 1) {
       watch w = {.stop_after = at};
       s->settings.checkpoint = s->path;
       s->settings.resume = "";
@@ -170,7 +171,7 @@ static void resumed_it_is_the_same(void **state) {
 
 static void threads_change_no_bit(void **state) {
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, under_valgrind() ? 500 : 2500, 2, 0.1, 7);
+  oatgp_data *data = wavy_data(s, amount(2500, 1000, 500), 2, 0.1, 7);
   s->settings.subset_rows = 100;
   s->settings.max_knots = 60;
   s->settings.max_iter = 5;
@@ -225,8 +226,8 @@ static void everything_can_be_selected_automatically(void **state) {
   oatgp_data_free(data);
 }
 
-/* Noise is called noise where the exact GP of all rows is known; elsewhere it comes to the same with the knots that
- * doubling begins with. Its objective is that of a constant with noise, up to what is left of sigma. */
+/* Pure noise is recognised if the exact GP of all rows is known; otherwise, the knots at the start of the doubling give
+ * the same result. Its objective is that of a constant with noise, up to the small remaining sigma. */
 static void nothing_but_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
@@ -259,9 +260,9 @@ static void nothing_but_noise(void **state) {
   oatgp_data_free(data);
 }
 
-/* An optimum that was not reached says nothing of noise. However early a fit ends, and with however few knots, it
- * predicts new rows no worse than a constant does. A model that is no bound comes near the evidence; it is told when it
- * is above. */
+/* An optimum that was not reached is no evidence of noise. However early a fit ends, and with however few knots, it
+ * predicts new rows no worse than a constant does. A model that is not a bound comes near the evidence, and a message
+ * says if it is above. */
 static void signal_is_not_called_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
@@ -292,7 +293,7 @@ static void signal_is_not_called_noise(void **state) {
   oatgp_data_free(test);
 }
 
-/* A start at which the exact GP cannot be factorised says nothing of noise either. */
+/* A start at which the exact GP cannot be factorised is no evidence of noise either. */
 static void a_hopeless_start_is_not_called_noise(void **state) {
   skip_under_valgrind();
   scratch *s = *state;
@@ -320,6 +321,77 @@ static void refined_if_asked_for(void **state) {
   assert_true(info.objective > before && info.objective <= exact_from_starts(s, data) + 1e-6);
   assert_int_equal(info.stop, OATGP_STOP_EVIDENCE);
   oatgp_data_free(data);
+}
+
+/* ---- parameters of a subset ------------------------------------------------------------------------------------ */
+
+/* Where the optimisation of all rows begins after the second part of the subset's, for two inputs. */
+typedef struct beginning {
+  size_t parts; /* of the subset, each with steps of all rows behind it */
+  bool in_subset;
+  double lengthscale[2], sigma, tau;
+} beginning;
+
+static int observe_beginning(void *user, const oatgp_event *event) {
+  beginning *b = user;
+  const bool in_subset = event->kind == OATGP_EVENT_SUBSET;
+  b->parts += in_subset && !b->in_subset;
+  if (b->in_subset && !in_subset && b->parts == 2) {
+    memcpy(b->lengthscale, event->lengthscales, sizeof b->lengthscale);
+    b->sigma = event->sigma;
+    b->tau = event->tau;
+  }
+  b->in_subset = in_subset;
+  return 0;
+}
+
+/* A nearly linear function of one of two inputs, with little noise: sigma is large beside tau. With a lengthscale of
+ * five spreads the other input would move the function by far more than the noise; with sigma / tau it does not. */
+static void idle_inputs_do_not_drown_the_function(void **state) {
+  skip_under_valgrind();
+  scratch *s = *state;
+  enum { N = 400 };
+  oatgp_data *data = wavy_data(s, N, 2, 0, 41);
+  oatgp_model *model = NULL;
+  beginning b = {0};
+  oat_rng rng;
+  oat_rng_seed(&rng, 42);
+  for (size_t i = 0; i < N; i++) {
+    data->own_y[i] = data->x[i] + 0.1 * sin(data->x[i]) + 0.002 * oat_rng_normal(&rng);
+  }
+  s->settings.subset_rows = 100;
+  s->settings.prior = "none";
+  must(s, oatgp_fit(s->ctx, data, &s->settings, NULL, observe_beginning, &b, &model));
+  assert_int_equal(b.parts, 2);
+  assert_true(b.sigma > 500 * b.tau);
+  assert_true(b.lengthscale[1] > 100 && b.lengthscale[1] < (1 + 1e-9) * b.sigma / b.tau);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* Three of 160 rows are copies of others. If all noise is fitted as signal, the leave-one-out density of these six
+ * gains so much that it may outweigh all other rows, but the evidence loses more. */
+static void copies_do_not_outweigh_the_evidence(void **state) {
+  skip_under_valgrind();
+  scratch *s = *state;
+  enum { N = 160, COPIES = 3 };
+  for (uint64_t seed = 4; seed <= 10; seed += 2) {
+    oatgp_data *data = wavy_data(s, N, 2, 0, 50 + seed);
+    oat_rng rng;
+    oat_rng_seed(&rng, seed);
+    for (size_t i = 0; i < N; i++) {
+      data->own_y[i] = sin(2 * data->x[i]) + 0.4 * oat_rng_normal(&rng);
+    }
+    for (size_t i = 0; i < COPIES; i++) {
+      data->own_x[N - 1 - i] = data->x[i];
+      data->own_x[2 * N - 1 - i] = data->x[N + i];
+      data->own_y[N - 1 - i] = data->y[i];
+    }
+    oatgp_model *model = must_fit(s, data, NULL);
+    assert_true(info_of(model).tau > 0.3);
+    oatgp_model_free(model);
+    oatgp_data_free(data);
+  }
 }
 
 /* The sum that decides between optima is that of oatgp_loo, with an estimated mean, too. */
@@ -376,6 +448,8 @@ int main(void) {
       auto_test(signal_is_not_called_noise),
       auto_test(a_hopeless_start_is_not_called_noise),
       auto_test(refined_if_asked_for),
+      auto_test(idle_inputs_do_not_drown_the_function),
+      auto_test(copies_do_not_outweigh_the_evidence),
       auto_test(rows_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The BLAS: for which processors kernels are, what is said about it, and that OpenBLAS's choice is put right where it is too low and stays
- * where the user has made it. */
+/* The BLAS: the processors of its kernels, the messages about it, and that OpenBLAS's choice is corrected if it is too
+ * low and kept if the user made it. */
 #include "support.h"
 
 #include <dlfcn.h>
@@ -8,10 +8,10 @@
 #include "linalg/linalg.h"
 
 static const oat_processor sse = {OAT_SIMD_SSE, false}, avx = {OAT_SIMD_AVX, false}, avx2 = {OAT_SIMD_AVX2, false},
-                           avx512 = {OAT_SIMD_AVX512, false}, zen3 = {OAT_SIMD_AVX2, true}, zen4 = {OAT_SIMD_AVX512, true},
-                           arm = {OAT_SIMD_UNKNOWN, false};
+                           avx512 = {OAT_SIMD_AVX512, false}, zen3 = {OAT_SIMD_AVX2, true},
+                           zen4 = {OAT_SIMD_AVX512, true}, arm = {OAT_SIMD_UNKNOWN, false};
 
-/* ---- the table --------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static void cores_have_instruction_sets(void **state) {
   static const struct {
@@ -51,14 +51,16 @@ static void kernels_below_the_processor_have_better_ones(void **state) {
   expect_better("Nehalem", avx, "Sandybridge");
   expect_better("Prescott", sse, NULL);
   expect_better("Prescott", zen3, "Zen");
-  expect_better("Prescott", zen4, "Zen");
-  expect_better("Haswell", zen4, NULL); /* not known to be slower there */
+  expect_better("Zen", zen3, NULL);
+  expect_better("Haswell", zen3, NULL);
+  expect_better("Prescott", zen4, "SkylakeX");
+  expect_better("Zen", zen4, "SkylakeX");
   expect_better("Whatever", avx512, NULL);
   expect_better("", avx512, NULL);
   expect_better("Prescott", arm, NULL);
 }
 
-/* ---- what is said ------------------------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
 static void expect_words(const oat_blas *blas, oat_processor processor, const char *line, const char *complaint) {
   char text[400];
@@ -72,11 +74,13 @@ static void good_kernels_are_named(void **state) {
   (void)state;
   expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "SkylakeX", "", false, true, false}, avx512,
                "OpenBLAS 0.3.21, kernels for SkylakeX", "");
-  expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "SkylakeX", "Prescott", false, true, true}, avx512,
-               "OpenBLAS 0.3.21, kernels for SkylakeX (it had chosen Prescott)", "");
-  expect_words(&(oat_blas){OAT_BLIS, "0.9.0", "libblis.so.4", "zen3", "", false, false, false}, zen3, "BLIS 0.9.0, kernels for zen3", "");
+  expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "SkylakeX", "Prescott", false, true, true},
+               avx512, "OpenBLAS 0.3.21, kernels for SkylakeX (it had chosen Prescott)", "");
+  expect_words(&(oat_blas){OAT_BLIS, "0.9.0", "libblis.so.4", "zen3", "", false, false, false}, zen3,
+               "BLIS 0.9.0, kernels for zen3", "");
   expect_words(&(oat_blas){OAT_MKL, "2024.1", "libmkl_rt.so.2", "", "", false, false, false}, avx512, "MKL 2024.1", "");
-  expect_words(&(oat_blas){OAT_UNKNOWN_BLAS, "", "libfast.so", "", "", false, false, false}, avx512, "unknown (libfast.so)", "");
+  expect_words(&(oat_blas){OAT_UNKNOWN_BLAS, "", "libfast.so", "", "", false, false, false}, avx512,
+               "unknown (libfast.so)", "");
 }
 
 static void the_users_choice_is_named_and_no_fault(void **state) {
@@ -89,30 +93,33 @@ static void what_stays_too_low_has_a_remedy(void **state) {
   (void)state;
   expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.5", "libopenblas.so.0", "Haswell", "Prescott", false, true, true}, avx512,
                "OpenBLAS 0.3.5, kernels for Haswell (it had chosen Prescott)",
-               "OpenBLAS uses its kernels for Haswell, but the processor has AVX-512, so the work takes about 1.6 times as long; install a "
-               "newer one that was built with DYNAMIC_ARCH, or take the Python package, which brings its own");
+               "OpenBLAS uses its kernels for Haswell, but the processor has AVX-512, so the work takes about 1.5 "
+               "times longer than it "
+               "could; install a newer one built with DYNAMIC_ARCH, or use the Python package, which includes its own");
   expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "Prescott", "", false, true, false}, avx512,
                "OpenBLAS 0.3.21, kernels for Prescott",
-               "OpenBLAS uses its kernels for Prescott, but the processor has AVX-512, so the work takes about 5 times as long; set "
+               "OpenBLAS uses its kernels for Prescott, but the processor has AVX-512, so the work takes about 5 times "
+               "longer than it could; set "
                "OPENBLAS_CORETYPE=SkylakeX in the environment before the program starts");
-  expect_words(
-      &(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "Nehalem", "", false, false, false}, avx2,
-      "OpenBLAS 0.3.21, kernels for Nehalem",
-      "OpenBLAS uses its kernels for Nehalem, but the processor has AVX2, so the work takes about 3 times as long; install a newer one "
-      "that was built with DYNAMIC_ARCH, or take the Python package, which brings its own");
+  expect_words(&(oat_blas){OAT_OPENBLAS, "0.3.21", "libopenblas.so.0", "Nehalem", "", false, false, false}, avx2,
+               "OpenBLAS 0.3.21, kernels for Nehalem",
+               "OpenBLAS uses its kernels for Nehalem, but the processor has AVX2, so the work takes about 3 times "
+               "longer than it could; "
+               "install a newer one built with DYNAMIC_ARCH, or use the Python package, which includes its own");
   expect_words(&(oat_blas){OAT_BLIS, "0.9.0", "libblis.so.4", "haswell", "", false, false, false}, avx512,
                "BLIS 0.9.0, kernels for haswell", ""); /* it has its reasons */
 }
 
 static void the_reference_has_a_remedy(void **state) {
   (void)state;
-  expect_words(
-      &(oat_blas){OAT_REFERENCE_BLAS, "", "libblas.so.3", "", "", false, false, false}, avx2, "the reference implementation (libblas.so.3)",
-      "the BLAS is the reference implementation (libblas.so.3), with which the work takes about 10 times as long as with OpenBLAS; "
-      "install that (Debian: libopenblas0)");
+  expect_words(&(oat_blas){OAT_REFERENCE_BLAS, "", "libblas.so.3", "", "", false, false, false}, avx2,
+               "the reference implementation (libblas.so.3)",
+               "the BLAS is the reference implementation (libblas.so.3), about 10 times slower than OpenBLAS; install "
+               "OpenBLAS (Debian: "
+               "libopenblas0)");
 }
 
-/* ---- the BLAS of this process ------------------------------------------------------------------------------------------ */
+/* ---- the BLAS of this process ---------------------------------------------------------------------------------- */
 
 static const char variable[] = "OPENBLAS_CORETYPE";
 
@@ -206,7 +213,7 @@ static void too_low_a_choice_is_put_right(void **state) {
   }
 }
 
-/* Bit by bit: what is put right is as if OpenBLAS had started so. */
+/* The result has the same bits as if OpenBLAS had started with the corrected choice. */
 static void put_right_is_as_chosen(void **state) {
   const openblas *o = *state;
   static double chosen[N * N], right[N * N];

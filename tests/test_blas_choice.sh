@@ -61,4 +61,9 @@ if [ -n "$reference" ]; then
   LD_PRELOAD=$reference "$OATGP" $fit --certify >out 2>err
   check "a fit with a certificate, which are two calls, says it once" test "$(grep -c 'warning: the BLAS is the reference implementation' err)" = 1
 fi
+for blis in /usr/lib/*/blis-*/libblas.so.3 ''; do [ ! -f "$blis" ] || break; done
+if [ -n "$blis" ]; then
+  LD_PRELOAD=$blis "$OATGP" --version >out 2>err
+  check "BLIS is recognised" grep -qE '^BLAS +BLIS' out
+fi
 exit $((failures > 0))

@@ -7,12 +7,13 @@
 #include "fits.h"
 #include "kernel/kernel.h"
 
-/* ---- levels -------------------------------------------------------------------------------------------------------- */
+/* ---- levels ---------------------------------------------------------------------------------------------------- */
 
 static void expect_levels(const oatgp_data *data, size_t input, const char *joined) {
   char text[256] = "";
   for (size_t i = 0; i < oatgp_data_level_count(data, input); i++) {
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? "|" : "", oatgp_data_level(data, input, i));
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? "|" : "",
+             oatgp_data_level(data, input, i));
   }
   assert_string_equal(text, joined);
 }
@@ -47,7 +48,7 @@ static void there_is_a_most(void **state) {
   oat_levels_clear(&levels);
 }
 
-/* ---- from files ---------------------------------------------------------------------------------------------------- */
+/* ---- from files ------------------------------------------------------------------------------------------------ */
 
 typedef struct case_of {
   const char *text, *factors, *missing, *levels;
@@ -59,10 +60,22 @@ typedef struct case_of {
 static const case_of tables[] = {
     /* numbers first, by their values, then texts, by their bytes */
     {"y,c\n1,b\n2,a\n3,a\n4,b\n", "", "error", "a|b", 4, {1, 0, 0, 1}, "1 of 2 columns are categories: 'c' (2 levels)"},
-    {"y,c\n1,b\n2,10\n3,b\n4,9\n5,B\n6,B\n7,10\n8,9\n9,b\n", "", "error", "9|10|B|b", 9, {3, 1, 3, 0, 2, 2, 1, 0}, "taken as text"},
+    {"y,c\n1,b\n2,10\n3,b\n4,9\n5,B\n6,B\n7,10\n8,9\n9,b\n",
+     "",
+     "error",
+     "9|10|B|b",
+     9,
+     {3, 1, 3, 0, 2, 2, 1, 0},
+     "treated as text"},
     {"y,c\n1,10\n2,9\n3,1e1\n4,09\n5,10.0\n6,9.5\n", "c", "error", "9|9.5|10", 6, {2, 0, 2, 0, 2, 1}, "'c' (3 levels)"},
     /* quotes, blanks, encodings */
-    {"y,c\n1,\"a b\"\n2, a b \n3,\"a \"\"b\"\"\"\n4,\"a \"\"b\"\"\"\n", "", "error", "a \"b\"|a b", 4, {1, 1, 0, 0}, ""},
+    {"y,c\n1,\"a b\"\n2, a b \n3,\"a \"\"b\"\"\"\n4,\"a \"\"b\"\"\"\n",
+     "",
+     "error",
+     "a \"b\"|a b",
+     4,
+     {1, 1, 0, 0},
+     ""},
     {"y,c\n1,\xE4\n2,\xC3\xA4\n3,x\n4,x\n", "", "error", "x|\xC3\xA4", 4, {1, 1, 0, 0}, ""},
     /* missing texts */
     {"y,c\n1,b\n2,\n3,a\n4,b\n5,a\n", "", "drop", "a|b", 4, {1, 0, 1, 0}, "dropped 1 of 5 rows"},
@@ -99,7 +112,9 @@ static void names_of_rows_are_no_category(void **state) {
   expect_names(data, "c,x");
   expect_levels(data, 0, "a|b");
   expect_levels(data, 1, "");
-  assert_non_null(strstr(s->said, "1 of 4 columns have a different text in nearly every row and are not used: 'id'; --factors"));
+  assert_non_null(strstr(
+      s->said,
+      "1 of 4 columns have a different text in nearly every row and are not used: 'id'; to use them as categories"));
   oatgp_data_free(data);
   s->settings.factors = "id";
   data = must_read(s);
@@ -122,9 +137,14 @@ static void refuses_categories(void **state) {
   scratch *s = *state;
   s->settings.target = "y";
   write_text(s, "y,c\n1,b\n2,\n3,a\n4,b\n5,a\n");
-  must_refuse(s, OATGP_DATA, "line 3, column 'c': the value is missing; fill it in, or drop such rows with --missing drop, or leave");
+  must_refuse(s, OATGP_DATA,
+              "line 3, column 'c': the value is missing; fill it in, or drop such rows with --missing drop, or leave");
+  write_text(s, "id,x,c,y\np,5,b,1\nq,6,,2\nr,7,a,3\ns,8,b,4\nt,9,a,5\n"); /* a column is left out before it */
+  must_refuse(s, OATGP_DATA, "line 3, column 'c': the value is missing; fill it in");
+  write_text(s, "y,c\n1,b\n2,\n3,a\n4,b\n5,a\n");
   s->settings.inputs = "c";
-  must_refuse(s, OATGP_DATA, "line 3, column 'c': the value is missing; fill it in, or drop such rows with --missing drop");
+  must_refuse(s, OATGP_DATA,
+              "line 3, column 'c': the value is missing; fill it in, or drop such rows with --missing drop");
   s->settings.factors = "d";
   must_refuse(s, OATGP_DATA, "has no column 'd' (factors)");
   s->settings.factors = "y";
@@ -139,7 +159,8 @@ static size_t fill_rows(char *text, size_t rows) {
   for (size_t i = 0; i < rows; i++) {
     const size_t level = i * 7 / rows > i % 7 ? i % 7 : i * 7 / rows;
     const char *quote = i % 11 == 0 ? "\"" : "";
-    length += (size_t)sprintf(text + length, "%zu,%slevel %zu%s,%zu,%zu.5,row %zu\n", i, quote, 6 - level, quote, (i * i) % 5, i % 100, i);
+    length += (size_t)sprintf(text + length, "%zu,%slevel %zu%s,%zu,%zu.5,row %zu\n", i, quote, 6 - level, quote,
+                              (i * i) % 5, i % 100, i);
   }
   return length;
 }
@@ -221,7 +242,7 @@ static void numbers_of_npy_may_be_levels(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- from memory --------------------------------------------------------------------------------------------------- */
+/* ---- from memory ----------------------------------------------------------------------------------------------- */
 
 static const char *const ab[] = {"a", "b"};
 
@@ -231,10 +252,12 @@ static void sets_levels(void **state) {
   oatgp_data *data = NULL, *some = NULL;
   assert_int_equal(oatgp_data_create(s->ctx, 3, 2, x, x, &data), OATGP_OK);
   expect_sentence(s, OATGP_DATA, oatgp_data_set_levels(s->ctx, data, 1, 2, ab),
-                  "input 'x2' of row 1 is 5, which is none of the codes 0 to 1");
-  expect_sentence(s, OATGP_DATA, oatgp_data_set_levels(s->ctx, data, 0, 1, ab), "row 2 is 1, which is none of the codes 0 to 0");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_levels(s->ctx, data, 0, 2, (const char *const[]){"a", "a"}), "'a' is given twice");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_levels(s->ctx, data, 2, 2, ab), "input 2 is asked for");
+                  "input 'x2' of row 1 is 5, which is not one of the codes 0 to 1");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_levels(s->ctx, data, 0, 1, ab),
+                  "row 2 is 1, which is not one of the codes 0 to 0");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_levels(s->ctx, data, 0, 2, (const char *const[]){"a", "a"}),
+                  "'a' is given twice");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_levels(s->ctx, data, 2, 2, ab), "input 2 does not exist");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_levels(s->ctx, data, 0, 0, ab), "1 to 65536 levels");
   assert_int_equal(oatgp_data_level_count(data, 0), 0);
   assert_int_equal(oatgp_data_set_levels(s->ctx, data, 0, 2, ab), OATGP_OK);
@@ -254,7 +277,8 @@ static void joins_levels(void **state) {
   assert_int_equal(oatgp_data_create(s->ctx, 3, 1, x, NULL, &first), OATGP_OK);
   assert_int_equal(oatgp_data_create(s->ctx, 3, 1, x, NULL, &second), OATGP_OK);
   assert_int_equal(oatgp_data_set_levels(s->ctx, first, 0, 2, ab), OATGP_OK);
-  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, first, second, &both), "'x1' is a category in one and holds numbers");
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, first, second, &both),
+                  "'x1' is a category in one and holds numbers");
   assert_null(both);
   assert_int_equal(oatgp_data_set_levels(s->ctx, second, 0, 2, (const char *const[]){"c", "a"}), OATGP_OK);
   assert_int_equal(oatgp_data_join(s->ctx, first, second, &both), OATGP_OK);
@@ -265,7 +289,7 @@ static void joins_levels(void **state) {
   oatgp_data_free(both);
 }
 
-/* ---- models -------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------------------------- */
 
 enum { ROWS = 90 };
 
@@ -295,7 +319,8 @@ static oatgp_model *fit_curves(scratch *s) {
 }
 
 /* Predictions of a table for the model. */
-static oatgp_status predict_text(scratch *s, const oatgp_model *model, const char *text, size_t n, double *mean, double *variance) {
+static oatgp_status predict_text(scratch *s, const oatgp_model *model, const char *text, size_t n, double *mean,
+                                 double *variance) {
   oatgp_data *data = NULL;
   s->said[0] = '\0';
   write_text(s, text);
@@ -306,7 +331,7 @@ static oatgp_status predict_text(scratch *s, const oatgp_model *model, const cha
   return status;
 }
 
-/* ---- the leaf ------------------------------------------------------------------------------------------------------ */
+/* ---- the leaf -------------------------------------------------------------------------------------------------- */
 
 /* The leaf with sigma 1.7 among n codes. */
 static void find_values(scratch *s, double lengthscale, size_t n, const double *x, double *k) {
@@ -421,24 +446,27 @@ static void each_level_has_its_curve(void **state) {
   oatgp_model_free(model);
 }
 
-/* A new level is as unlike the others as these are unlike each other, and so are two new ones. */
+/* A new level has the same correlation with the others as these have with each other, and so do two new ones. */
 static void new_levels_are_told_of(void **state) {
   scratch *s = *state;
   oatgp_model *model = fit_curves(s);
   double mean[4], variance[4];
   must(s, predict_text(s, model, "x,group\n0.5,pink\n0.5,red\n0.5,pink\n", 3, mean, variance));
-  assert_non_null(
-      strstr(s->said, "warning input 'group' has the level 'pink' in 2 rows, which the model has not seen; it is taken as a new level"));
+  assert_non_null(strstr(
+      s->said,
+      "warning input 'group' has the level 'pink' in 2 rows; the model has not seen this level and treats it as new"));
   assert_true(fabs(mean[0] - mean[2]) < 1e-9 && variance[0] > 10 * variance[1] && isfinite(mean[0]));
   must(s, predict_text(s, model, "x,group\n0.5,pink\n0.5,grey\n", 2, mean, variance));
-  assert_non_null(strstr(s->said, "has 2 levels in 2 rows, such as 'pink', which the model has not seen; they are taken as new levels"));
-  expect_sentence(s, OATGP_DATA, predict_text(s, model, "x,group\n0.5,\n", 1, mean, variance), "column 'group': the value is missing");
+  assert_non_null(
+      strstr(s->said, "has 2 levels in 2 rows, such as 'pink', that the model has not seen and treats as new"));
+  expect_sentence(s, OATGP_DATA, predict_text(s, model, "x,group\n0.5,\n", 1, mean, variance),
+                  "column 'group': the value is missing");
   const double x[] = {0, 0.5, 1, 0.5};
   double covariance[4];
   oatgp_data *data = make_data(s, 2, 2, x, NULL);
   must(s, oatgp_data_set_names(s->ctx, data, (const char *const[]){"group", "x"}, NULL));
   expect_sentence(s, OATGP_DATA, oatgp_predict_mean(s->ctx, model, data, mean),
-                  "'group' is a category in the model, but the data have numbers");
+                  "'group' is a category in the model, but holds plain numbers");
   must(s, oatgp_data_set_levels(s->ctx, data, 0, 2, (const char *const[]){"pink", "grey"}));
   s->said[0] = '\0';
   must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
@@ -468,7 +496,7 @@ static void files_keep_levels(void **state) {
   oatgp_model_free(model);
 }
 
-/* Rows some at a time are those of the whole, and a new level is told of once, with all its rows. */
+/* Rows read in blocks equal those of the whole, and a new level is reported once, with the number of all its rows. */
 static void streams_know_levels(void **state) {
   scratch *s = *state;
   oatgp_model *model = fit_curves(s);
@@ -479,7 +507,8 @@ static void streams_know_levels(void **state) {
   s->said[0] = '\0';
   const double codes[] = {2, 3, 0, 4, 3, 2, 1};
   must(s, oatgp_stream_open(s->ctx, s->path, model, &s->settings, -1, &stream));
-  for (must(s, oatgp_stream_next(s->ctx, stream, 2, &part)); part != NULL; must(s, oatgp_stream_next(s->ctx, stream, 2, &part))) {
+  for (must(s, oatgp_stream_next(s->ctx, stream, 2, &part)); part != NULL;
+       must(s, oatgp_stream_next(s->ctx, stream, 2, &part))) {
     double mean[2];
     must(s, oatgp_predict_mean(s->ctx, model, part, mean));
     for (size_t i = 0; i < part->n; i++) {
@@ -496,7 +525,7 @@ static void streams_know_levels(void **state) {
   oatgp_model_free(model);
 }
 
-/* After an update the model knows the new level by its name. */
+/* After an update, the model has the new level with its name. */
 static void updates_learn_levels(void **state) {
   scratch *s = *state;
   s->settings.max_knots = 30;
@@ -518,7 +547,8 @@ static void updates_learn_levels(void **state) {
 /* Whatever knots begin with, a knot has the code of a level. */
 static void knots_have_levels(void **state) {
   scratch *s = *state;
-  static const char *const ways[][2] = {{"simultaneous", "kmeans:12"}, {"fixed", "kmeans:12"}, {"auto", ""}, {"oat-gain", ""}};
+  static const char *const ways[][2] = {
+      {"simultaneous", "kmeans:12"}, {"fixed", "kmeans:12"}, {"auto", ""}, {"oat-gain", ""}};
   for (size_t k = 0; k < (under_valgrind() ? 1 : LENGTH(ways)); k++) {
     s->settings.select = ways[k][0];
     s->settings.knots = ways[k][1];
@@ -547,7 +577,7 @@ static void refuses_models(void **state) {
     const char *kernel, *mean, *piece;
   } cases[] = {{"se(group)", "mean", "the input 'group' is a category; expected an input that holds numbers"},
                {"categorical(x)", "mean", "the input 'x' holds numbers; expected a category (--factors makes it one)"},
-               {"se-ard", "linear", "a linear mean has no slope in the category 'group'"}};
+               {"se-ard", "linear", "a linear mean needs numbers, but 'group' is a category"}};
   for (size_t k = 0; k < LENGTH(cases); k++) {
     s->settings.kernel = cases[k].kernel;
     s->settings.mean = cases[k].mean;
@@ -566,7 +596,15 @@ static void report_has_categories(void **state) {
   must(s, oatgp_report(s->ctx, model, data, "curves", s->path));
   size_t size = 0;
   char *page = read_bytes_back(s, &size);
-  assert_non_null(strstr(page, "Its levels: 0 blue, 1 green, 2 red."));
+  const char *effect = strstr(page, "Effect of group");
+  assert_non_null(effect);
+  const char *end = strstr(effect, "</figure>");
+  assert_non_null(end);
+  for (size_t i = 0; i < 3; i++) { /* its levels stand on the axis */
+    const char *level = strstr(effect, (const char *const[]){">blue<", ">green<", ">red<"}[i]);
+    assert_true(level != NULL && level < end);
+  }
+  assert_non_null(strstr(page, "Of group, 0 is blue, 1 is green, 2 is red."));
   free(page);
   oatgp_data_free(data);
   oatgp_model_free(model);

@@ -1,5 +1,5 @@
-/* Checkpoints that are not what a fit wrote: every number, array and text is looked at before it is used. A forged file is refused with a
- * sentence, or goes on to a model; it never crashes, never goes on for ever and never fails in silence. */
+/* Forged checkpoints: every number, array and text is checked before it is used. A forged file is refused with an
+ * error, or the fit continues to a model; it never crashes, never runs forever and never fails silently. */
 #include "watch.h"
 
 #include "tensors/tensors.h"
@@ -7,7 +7,7 @@
 #include "util/memory.h"
 
 enum { NUMBERS = 64, PHASE = 0, NEXT, K, KEPT, ROUND, STOP = 6, VALUE, RESTART = 16, BEST_K = 21 };
-enum { INCUMBENT_EXACT = 27, EXACT = 29, BEST_EXACT = 32, RANDOM = 37 };
+enum { INCUMBENT_EXACT = 27, EXACT = 29, BEST_EXACT = 32, IDLE = 37, RANDOM = 39 };
 
 static void small_settings(scratch *s, const char *select) {
   oatgp_settings_default(&s->settings);
@@ -36,7 +36,7 @@ static bool interrupt(scratch *s, const oatgp_data *data, size_t events) {
   return stopped && access(s->path, R_OK) == 0;
 }
 
-/* Goes on from it; a limit of events stands for the patience of a person. */
+/* Continues from it, with a limit of events as a time limit. */
 static oatgp_status resume(scratch *s, const oatgp_data *data, oatgp_model **model) {
   watch w = {.stop_after = 3000};
   s->ctx->error[0] = '\0';
@@ -55,7 +55,7 @@ static double *values_of(const oat_tensors *file, const char *name) {
   return tensor->values;
 }
 
-/* ---- one number ------------------------------------------------------------------------------------------------------- */
+/* ---- one number ------------------------------------------------------------------------------------------------ */
 
 static void forged_numbers_are_refused(void **state) {
   scratch *s = *state;
@@ -64,26 +64,27 @@ static void forged_numbers_are_refused(void **state) {
     double value;
     const char *piece;
   } cases[] = {
-      {PHASE, OAT_PHASE_PROPOSE, "is never saved"},
-      {PHASE, OAT_PHASE_DONE, "is never saved"},
-      {PHASE, OAT_PHASE_COMPARE, "is never saved"},
-      {PHASE, 9, "phase is 9 where a whole number from 0 to 8 is right"},
+      {PHASE, OAT_PHASE_PROPOSE, "never saves its phase"},
+      {PHASE, OAT_PHASE_DONE, "never saves its phase"},
+      {PHASE, OAT_PHASE_COMPARE, "never saves its phase"},
+      {PHASE, 9, "phase is 9 but should be a whole number from 0 to 8"},
       {PHASE, 4294967296.0, "phase is 4.29497e+09"},
       {PHASE, NAN, "phase is"},
       {NEXT, -1, "next is -1"},
-      {K, 0, "k is 0 where a whole number from 1 to 6"},
+      {K, 0, "k is 0 but should be a whole number from 1 to 6"},
       {K, 7, "k is 7"},
       {K, 1e300, "k is 1e+300"},
-      {K, 2.5, "k is 2.5 where a whole number"},
+      {K, 2.5, "k is 2.5 but should be a whole number"},
       {KEPT, 6, "it has fewer knots than it kept"},
       {ROUND, 1, "round is 1"},
       {STOP, 99, "stop is 99"},
-      {RESTART, -1e300, "restart is -1e+300 where a whole number from 0 to 1 is right"},
+      {RESTART, -1e300, "restart is -1e+300 but should be a whole number from 0 to 1"},
       {RESTART, 2, "restart is 2"},
       {BEST_K, 1e19, "best_k is 1e+19"},
       {INCUMBENT_EXACT, 1, "incumbent_exact is 1"},
       {EXACT, 1, "exact is 1"},
       {BEST_EXACT, 1, "best_exact is 1"},
+      {IDLE, 0.5, "idle is 0.5 but should be a whole number"},
       {RANDOM, 0.5, "random generator"},
       {RANDOM, INFINITY, "random generator"},
   };
@@ -106,7 +107,7 @@ static void forged_numbers_are_refused(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- arrays, the optimiser, texts ------------------------------------------------------------------------------------- */
+/* ---- arrays, the optimiser, texts ------------------------------------------------------------------------------ */
 
 typedef void edit(scratch *s, oat_tensors *file);
 
@@ -159,13 +160,13 @@ static void forged_parts_are_refused(void **state) {
       {negative_start, "'start_theta' holds a number that is not finite and above 0"},
       {endless_history, "'history' holds a number that is not finite"},
       {negative_seconds, "the seconds that it took"},
-      {endless_value, "no optimiser can be in the state"},
-      {half_an_iteration, "no optimiser can be in the state"},
-      {endless_iterations, "no optimiser can be in the state"},
-      {far_away, "no optimiser can be in the state"},
-      {too_many_pairs, "no optimiser can be in the state"},
-      {newest_elsewhere, "no optimiser can be in the state"},
-      {negative_product, "no optimiser can be in the state"},
+      {endless_value, "its optimiser is in an impossible state"},
+      {half_an_iteration, "its optimiser is in an impossible state"},
+      {endless_iterations, "its optimiser is in an impossible state"},
+      {far_away, "its optimiser is in an impossible state"},
+      {too_many_pairs, "its optimiser is in an impossible state"},
+      {newest_elsewhere, "its optimiser is in an impossible state"},
+      {negative_product, "its optimiser is in an impossible state"},
       {short_optimiser, "the checkpoint does not fit these settings"},
       {no_settings, "another version of oatgp"},
       {other_settings, "another version of oatgp"},
@@ -185,11 +186,12 @@ static void forged_parts_are_refused(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- anything anywhere ------------------------------------------------------------------------------------------------ */
+/* ---- anything anywhere ----------------------------------------------------------------------------------------- */
 
 /* Alters one to three values of any tensor. */
 static void forge(oat_rng *rng, const oat_tensors *file) {
-  static const double values[] = {0, -1, 1, 2, 3, 4, 5, 6, 0.5, 1e300, -1e300, 1e-300, 5e-324, 2e9, 1e19, NAN, INFINITY, -INFINITY};
+  static const double values[] = {0,     -1,     1,      2,      3,   4,    5,   6,        0.5,
+                                  1e300, -1e300, 1e-300, 5e-324, 2e9, 1e19, NAN, INFINITY, -INFINITY};
   for (size_t i = 0; i <= oat_rng_below(rng, 3); i++) {
     const oat_tensor *tensor = &file->tensor[oat_rng_below(rng, 2) == 0 ? 0 : oat_rng_below(rng, file->count)];
     if (tensor->size > 0) {
@@ -238,7 +240,7 @@ static void forged_files_do_no_harm(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- the exact GP of some rows ---------------------------------------------------------------------------------------- */
+/* ---- the exact GP of some rows --------------------------------------------------------------------------------- */
 
 /* Asks to stop at the first event of a subset after the first model. */
 static int stop_after_the_race(void *user, const oatgp_event *event) {
@@ -265,7 +267,8 @@ static void no_parameters_of_the_race(scratch *s, oat_tensors *file) {
   (void)s;
 }
 
-/* No row has a variance to be chosen by, and the first model is worse: without any knot, the number of rows for each was a division by 0. */
+/* No row has a variance to be chosen by, and the first model is worse: without any knot, the number of rows for each
+ * was a division by 0. */
 static void sigma_out_of_range(scratch *s, oat_tensors *file) {
   *values_of(file, "backup_theta") = *values_of(file, "start_theta") = 1e-300;
   values_of(file, "numbers")[VALUE] = -1e9;
@@ -278,7 +281,7 @@ static void forged_parameters_of_the_race(void **state) {
     edit *change;
     oatgp_status status;
     const char *piece;
-  } cases[] = {{no_parameters_of_the_race, OATGP_FORMAT, "a model that it may go back to has no parameters"},
+  } cases[] = {{no_parameters_of_the_race, OATGP_FORMAT, "a model that it could return to has no parameters"},
                {sigma_out_of_range, OATGP_NUMERIC, "no finite value"}};
   oatgp_data *data = wavy_data(s, 90, 1, 0.1, 5);
   small_settings(s, "auto");
@@ -298,7 +301,7 @@ static void forged_parameters_of_the_race(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- what may differ -------------------------------------------------------------------------------------------------- */
+/* ---- settings that may differ ---------------------------------------------------------------------------------- */
 
 /* The result does not depend on these. */
 static void settings_that_change_nothing(void **state) {
@@ -340,8 +343,9 @@ static void threads_of_the_full_gp(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_SCRATCH(forged_numbers_are_refused),   WITH_SCRATCH(forged_parts_are_refused), WITH_SCRATCH(forged_files_do_no_harm),
-      WITH_SCRATCH(settings_that_change_nothing), WITH_SCRATCH(threads_of_the_full_gp),   WITH_SCRATCH(forged_parameters_of_the_race),
+      WITH_SCRATCH(forged_numbers_are_refused), WITH_SCRATCH(forged_parts_are_refused),
+      WITH_SCRATCH(forged_files_do_no_harm),    WITH_SCRATCH(settings_that_change_nothing),
+      WITH_SCRATCH(threads_of_the_full_gp),     WITH_SCRATCH(forged_parameters_of_the_race),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

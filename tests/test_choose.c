@@ -1,4 +1,4 @@
-/* --kernel auto: what is chosen, that the choice is the same again, what is kept of it, and how it ends early. */
+/* --kernel auto: its choice, that the choice is repeatable, what the model stores about it, and how it ends early. */
 #include "watch.h"
 
 /* A line, a wave of period 1 and little noise at n places, as a series has them. */
@@ -65,7 +65,7 @@ static void expect_same(scratch *s, const oatgp_data *data, const oatgp_model *a
   free(q);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------------------------ */
 
 static void a_season_is_found(void **state) {
   scratch *s = *state;
@@ -74,7 +74,8 @@ static void a_season_is_found(void **state) {
   oatgp_model *model = must_fit(s, data, NULL);
   if (!under_valgrind()) {
     assert_string_equal(info_of(model).kernel, "se(x1) + periodic(x1) * se(x1)");
-    assert_non_null(strstr(s->said, "note kernel auto chose se(x1) + periodic(x1) * se(x1): rows left out have a mean nlp of "));
+    assert_non_null(
+        strstr(s->said, "note kernel auto chose se(x1) + periodic(x1) * se(x1): held-out rows have a mean nlp of "));
     assert_non_null(strstr(s->said, "with se-ard (exact GP of 80 rows, 4 kernels compared)"));
   }
   assert_int_equal(count_lines(info_of(model).kernel_candidates), 4);
@@ -83,7 +84,7 @@ static void a_season_is_found(void **state) {
   oatgp_data_free(data);
 }
 
-/* Two curves cannot say it, and se-ard needs no more. */
+/* Two curves cannot represent it, and se-ard needs no more than it has. */
 static void no_sum_where_inputs_act_together(void **state) {
   scratch *s = *state;
   settings_for(s);
@@ -132,7 +133,7 @@ static void the_choice_is_the_same_again(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- what is kept ----------------------------------------------------------------------------------------------------- */
+/* ---- what is kept ---------------------------------------------------------------------------------------------- */
 
 static void a_file_has_the_candidates(void **state) {
   scratch *s = *state;
@@ -194,9 +195,9 @@ static void another_checkpoint_has_no_choice(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- early ends and refusals ------------------------------------------------------------------------------------------ */
+/* ---- early ends and refusals ----------------------------------------------------------------------------------- */
 
-/* Whoever stops the choice stops the fit, which has a model all the same. */
+/* Stopping the choice stops the fit, which still has a model. */
 static void the_user_stops_it(void **state) {
   scratch *s = *state;
   settings_for(s);
@@ -230,10 +231,10 @@ static void what_needs_a_kernel_refuses(void **state) {
   oatgp_model *model = NULL;
   oatgp_evaluation e = {0};
   assert_int_equal(oatgp_evaluate(s->ctx, data, &s->settings, NULL, 0, &e), OATGP_ARGUMENT);
-  assert_string_equal(oatgp_last_error(s->ctx), "kernel auto is chosen by a fit: name one here");
+  assert_string_equal(oatgp_last_error(s->ctx), "--kernel auto works only in a fit; name a kernel here");
   s->settings.parameters = "1,2";
   assert_int_equal(oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), OATGP_ARGUMENT);
-  assert_string_equal(oatgp_last_error(s->ctx), "parameters are those of one kernel: name it instead of auto");
+  assert_string_equal(oatgp_last_error(s->ctx), "parameters belong to one kernel; name that kernel instead of auto");
   oatgp_data_free(data);
 }
 

@@ -69,7 +69,7 @@ column probability p.csv >values
 near "$(json log_loss)" "$(column answer test.csv | paste -d, - values |
   awk -F, '{ s -= log($1 == "yes" ? $2 : 1 - $2) } END { printf "%.12g", s / NR }')" 1e-9 "log loss by hand"
 works "score for people" score yes.oatgp test.csv
-says out "mean of -log probability of the class that was seen" "scores in words of the answer"
+says out "mean of -log probability of the observed class" "scores in words of the answer"
 check "what means nothing is left out" sh -c '! grep -q "coverage\|rmse\|nan" out'
 works "loo of yes and no" loo yes.oatgp train.csv --json -o rows.csv
 loo=$(json log_loss)
@@ -78,10 +78,10 @@ near "$(json loo_mean_nlp)" "$loo" 1e-5 "info has the same leave-one-out score"
 check "info names the likelihood" test "$(json likelihood)" = '"bernoulli-logit"'
 check "and the classes" test "$(json classes)" = '["no", "yes"]'
 check "and no tau" sh -c '! grep -q "\"tau\"" out'
-refuses 1 "hold for Gaussian answers, and the model has likelihood bernoulli-logit" certify yes.oatgp train.csv
-refuses 2 "likelihood bernoulli-logit has others" score yes.oatgp test.csv --against yes.oatgp
+refuses 1 "exist only for Gaussian targets; this model has the likelihood bernoulli-logit" certify yes.oatgp train.csv
+refuses 2 "this model has likelihood bernoulli-logit" score yes.oatgp test.csv --against yes.oatgp
 works "fit --certify is a fit" fit train.csv --target answer --likelihood bernoulli-logit --inputs a,b --knots 8 --max-iter 3 --certify -o m.oatgp
-says err "no bounds: the bounds of the evidence hold for Gaussian answers" "without bounds"
+says err "no bounds: bounds of the evidence exist only for Gaussian targets" "without bounds"
 
 # ---- counts --------------------------------------------------------------------------------------------------------------
 
@@ -118,11 +118,11 @@ check "rows of cv" test "$(head -1 rows.csv) $(lines rows.csv)" = "mean,sd,nlp,r
 # ---- rows that come later ------------------------------------------------------------------------------------------------------
 
 works "update" update yes.oatgp test.csv -o later.oatgp --json
-says err "what the old rows say of the function stays as it was before the 20 new ones came" "it says what stays"
+says err "the 20 new rows were added, but the fit to the old rows was not revised" "it says what stays"
 check "all rows are counted" test "$(json n)" = 110
 updated=$(json objective)
 (cat train.csv && tail -n +2 test.csv) >both.csv
-refuses 1 "some of them came by an update" loo later.oatgp both.csv
+refuses 1 "some were added by an update" loo later.oatgp both.csv
 works "refit" update yes.oatgp test.csv --refit --data train.csv --max-iter 0 -o later.oatgp --json --quiet
 near "$(json objective)" "$updated" 2e-3 "the objective of the update was near that of all rows"
 works "loo of all rows" loo later.oatgp both.csv

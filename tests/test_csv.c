@@ -1,4 +1,5 @@
-/* Text tables: numbers, records, headers, missing values, refusals, gzip, standard input, damaged files; and writing them. */
+/* Text tables: numbers, records, headers, missing values, refusals, gzip, standard input, damaged files; and writing
+ * them. */
 #include "data_files.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 #include "text/number.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 static void cells_are_told_apart(void **state) {
   (void)state;
@@ -16,9 +17,12 @@ static void cells_are_told_apart(void **state) {
     oat_kind kind;
     const char *texts[24];
   } cases[] = {
-      {OAT_NUMBER, {"0", "-0", "+1", "1.", ".5", "-.5e1", "1e5", "1E+5", "1e-5", "007", "1e-400", "1.7976931348623158e308", "1e0000001"}},
+      {OAT_NUMBER,
+       {"0", "-0", "+1", "1.", ".5", "-.5e1", "1e5", "1E+5", "1e-5", "007", "1e-400", "1.7976931348623158e308",
+        "1e0000001"}},
       {OAT_MISSING, {"", "NA", "na", "N/A", "n/a", "NaN", "nan", "NAN", "-nan", "+NaN", "null", "NULL", "Null", "."}},
-      {OAT_INFINITE, {"inf", "-Inf", "+INF", "Infinity", "1e999", "-1e999", "1.7976931348623159e308", "1e99999999999999999999"}},
+      {OAT_INFINITE,
+       {"inf", "-Inf", "+INF", "Infinity", "1e999", "-1e999", "1.7976931348623159e308", "1e99999999999999999999"}},
       {OAT_TEXT, {"abc",   "0x10", "1e",    "1e+", "e5", "-",   "+",      "--1",   "1 2",     "1,5",
                   "1.2.3", "1d5",  "1e5.5", "-.",  "?",  "-NA", "nan(1)", "1_000", "infinit", "1f"}},
   };
@@ -184,7 +188,8 @@ static void numbers_are_written_as_by_printf(void **state) {
     }
     expect_written(oat_rng_normal(&rng));
     expect_written(exp(100 * oat_rng_normal(&rng)));
-    expect_written((double)(bits >> oat_rng_below(&rng, 64)) * ldexp(1, (int)oat_rng_below(&rng, 80) - 70)); /* ties among them */
+    expect_written((double)(bits >> oat_rng_below(&rng, 64)) *
+                   ldexp(1, (int)oat_rng_below(&rng, 80) - 70)); /* ties among them */
     expect_written((double)(bits >> 40) / 1000);
   }
 }
@@ -216,7 +221,7 @@ static void locale_changes_nothing(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- what is read -------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 typedef struct good {
   const char *text, *target, *inputs, *header, *missing;
@@ -263,16 +268,35 @@ static const good goods[] = {
     {"\"a,1\",\"b\"\"q\"\n\"1\",\"2\"\n", "", "", "auto", "error", "a,1,b\"q", 1, {1, 2}, {0}, ""},
     {"\"a;\tz\",b\n1,2\n", "b", "", "auto", "error", "a;\tz", 1, {1}, {2}, ""},
     {"\"a\nb\",c\n1,2\n", "c", "", "auto", "error", "a\nb", 1, {1}, {2}, ""},
-    {"a,t,b\n1,\"x\r\ny,\"\"z\"\"\",2\n3,5\" pipe,4\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "not used: 't'"},
+    {"a,t,b\n1,\"x\r\ny,\"\"z\"\"\",2\n3,5\" pipe,4\n",
+     "b",
+     "",
+     "auto",
+     "error",
+     "a",
+     2,
+     {1, 3},
+     {2, 4},
+     "not used: 't'"},
     {"\"a\" , \"b\"\n \" 1 \" ,\"2\" \n", "b", "", "auto", "error", "a", 1, {1}, {2}, ""},
     {"\"a\";\"b\"\r\n\"1\";\"2\"", "b", "", "auto", "error", "a", 1, {1}, {2}, ""},
     /* header */
     {"1,2\n3,4\n", "last", "", "auto", "error", "V1", 2, {1, 3}, {2, 4}, ""},
     {"NA,2\n3,4\n", "last", "", "auto", "drop", "V1", 1, {3}, {4}, "dropped 1 of 2 rows"},
     {"1,2\n3,4\n", "last", "", "yes", "error", "1", 1, {3}, {4}, ""},
-    {"a,2\n3,4\n", "last", "", "auto", "error", "a", 1, {3}, {4}, "line 1: taken as a header, although 1 of its 2 cells are numbers"},
+    {"a,2\n3,4\n",
+     "last",
+     "",
+     "auto",
+     "error",
+     "a",
+     1,
+     {3},
+     {4},
+     "line 1: read as a header, although 1 of its 2 cells are numbers"},
     {"a,2,5\nb,4,6\n", "last", "", "no", "error", "V2", 2, {2, 4}, {5, 6}, "not used: 'V1'"},
-    {",b\n1,2\n", "b", "", "auto", "error", "V1", 1, {1}, {2}, ""},
+    {",b\n1,2\n", "b", "", "auto", "error", "V1", 1, {1}, {2}, "column 1 has no name, like the row numbers"},
+    {",b\n1,2\n", "b", "V1", "auto", "error", "V1", 1, {1}, {2}, ""},
     /* columns by name, number, last; a name wins */
     {"a,b,c\n1,2,3\n", "c", "b", "auto", "error", "b", 1, {2}, {3}, ""},
     {"a,b,c\n1,2,3\n", "1", "3,2", "auto", "error", "c,b", 1, {3, 2}, {1}, ""},
@@ -303,9 +327,18 @@ static const good goods[] = {
      4,
      {1, 3, 5, 7},
      {2, 4, 6, 8},
-     "column 'id' is taken as text: 2 of its first 3 values are not numbers, such as 'y' in line 3"},
+     "column 'id' is treated as text: 2 of its first 3 values are not numbers, such as 'y' in line 3"},
     {"a,b,\n1,2,\n3,4,\n", "b", "", "auto", "error", "a", 2, {1, 3}, {2, 4}, "not used: 'V3'"},
-    {"a,b\n1,2\nNA,3\n4,.\n5,6\n", "b", "", "auto", "drop", "a", 2, {1, 5}, {2, 6}, "dropped 2 of 4 rows, which have missing values"},
+    {"a,b\n1,2\nNA,3\n4,.\n5,6\n",
+     "b",
+     "",
+     "auto",
+     "drop",
+     "a",
+     2,
+     {1, 5},
+     {2, 6},
+     "dropped 2 of 4 rows, which have missing values"},
     {"a,b\n,2\nNaN,3\n4,9\n5,6\n", "b", "", "auto", "drop", "a", 2, {4, 5}, {9, 6}, "dropped 2 of 4 rows"},
     {"a\n1\n\n\"\"\n2\n", "", "", "auto", "drop", "a", 2, {1, 2}, {0}, "dropped 1 of 3 rows"},
     {"a,b,c\n1,2,\n3,4,x\n", "b", "a", "auto", "error", "a", 2, {1, 3}, {2, 4}, ""},
@@ -360,7 +393,7 @@ static void remembers_where_columns_were(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 typedef struct bad {
   const char *text, *target, *inputs, *weights, *noise, *header, *missing, *piece;
@@ -380,14 +413,15 @@ static const bad bads[] = {
     {"a,b\nNA,1\n2,NA\n", "b", "", "", "", "auto", "drop", "no rows left: each of its 2 rows"},
     /* cells */
     {"a,b\n1,2\n3,abc\n", "a", "", "", "", "auto", "error",
-     "/file, line 3, column 'b': 'abc' is not a number; correct it, or leave the column out with --inputs"},
+     "/file, line 3, column 'b': 'abc' is not a number; correct it, make the column a category with --factors, or "
+     "leave it out with --inputs"},
     {"a,b\n1,2\n\n\n3,0x1F\n", "a", "", "", "", "auto", "error", "line 5, column 'b': '0x1F' is not a number"},
     {"a,b\r1,2\r3,x\r", "a", "", "", "", "auto", "error", "line 3, column 'b': 'x'"},
     {"a,b\r\n1,2\r\n3,x\r\n", "a", "", "", "", "auto", "error", "line 3, column 'b': 'x'"},
     {"t,a,b\n\"1\n\"\"2\r\n3\",4,x\n", "t", "2", "", "", "auto", "error", "line 2, column 't'"},
     {"t,a,b\n\"1\n\"\"2\r\n3\",4,x\n", "b", "2", "", "", "auto", "error", "line 4, column 'b': 'x'"},
     {"t,a\n\"\r\r\n\",1\n\"u\",x\n", "a", "", "", "", "auto", "error", "line 5, column 'a': 'x'"},
-    {"a,b\n1,x\n2,3\n", "a", "b", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number; correct it, or leave"},
+    {"a,b\n1,x\n2,3\n", "a", "b", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number; correct it, make"},
     {"a,b\n1,x\n", "b", "", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number; correct it"},
     {"1,2\n3,x\n", "1", "", "", "", "auto", "error", "line 2, column 'V2': 'x'"},
     {"a,b\n1,2\n3,inf\n", "a", "", "", "", "auto", "error", "line 3, column 'b': 'inf' is infinite or too large"},
@@ -395,21 +429,24 @@ static const bad bads[] = {
     {"a,b\n1,2\n3,\x01\x7F"
      "0123456789012345678901234567890123456789\n",
      "a", "", "", "", "auto", "error", "'??01234567890123456789012345678901234567...' is not a number"},
-    {"a,b\n1,2\n3,0123456789012345678901234567890123456789x\n", "a", "", "", "", "auto", "error", "6789...' is not a number"},
+    {"a,b\n1,2\n3,0123456789012345678901234567890123456789x\n", "a", "", "", "", "auto", "error",
+     "6789...' is not a number"},
     {"a,b\n1,2\n3,x23456789012345678901234567890123456789\xC3\xA4\xC3\xA4\n", "a", "", "", "", "auto", "error",
      "456789...' is not a number"},
     {"a,b\n1,2\n3,\xE4\xF6\x80\n", "a", "", "", "", "auto", "error", "'\xC3\xA4\xC3\xB6\xE2\x82\xAC' is not a number"},
-    {"a,b\n1,2\n3,\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\n", "a", "", "", "", "auto", "error",
-     "\xC3\xA4\xC3\xA4...' is not a number"},
+    {"a,b\n1,2\n3,\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\xE4\n", "a", "", "",
+     "", "auto", "error", "\xC3\xA4\xC3\xA4...' is not a number"},
     {"a,\xE4\n1,2\n", "c", "", "", "", "auto", "error", "has no column 'c' (target); it has 'a', '\xC3\xA4'"},
     /* in the first row, which does not decide alone what a column holds */
     {"a,b\n1,?\n3,4\n5,6\n", "a", "", "", "", "auto", "error",
-     "/file, line 2, column 'b': '?' is not a number; correct it, or leave the column out with --inputs"},
+     "/file, line 2, column 'b': '?' is not a number; correct it, make the column a category with --factors, or leave "
+     "it out with --inputs"},
     {"a,b\n1,#N/A\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': '#N/A' is not a number"},
     {"a,b\n1,12 kg\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': '12 kg' is not a number"},
     {"a,b\n1,\"1,5\"\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': '1,5' is not a number"},
     {"a,b\n1,?\n2,x\n3,4\n4,5\n", "a", "", "", "", "auto", "drop", "line 2, column 'b': '?' is not a number"},
-    {"a,b,c\n1,2,3\n2,3,y\n3,x,4\n4,5,6\n", "a", "", "", "", "auto", "error", "line 3, column 'c': 'y' is not a number"},
+    {"a,b,c\n1,2,3\n2,3,y\n3,x,4\n4,5,6\n", "a", "", "", "", "auto", "error",
+     "line 3, column 'c': 'y' is not a number"},
     {"a,b\n1,x\n2,inf\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': 'x' is not a number"},
     {"a,b\n1,\n2,x\n3,4\n", "a", "", "", "", "auto", "error", "line 2, column 'b': the value is missing"},
     /* missing */
@@ -426,32 +463,39 @@ static const bad bads[] = {
     {"a,b,w\n1,2,3\n1,2,0\n", "a", "", "w", "", "auto", "error",
      "line 3, column 'w': '0' is not a weight, which must be above 0; correct it"},
     {"a,b,w\n1,2,-3\n", "a", "", "w", "", "auto", "error", "line 2, column 'w': '-3' is not a weight"},
-    {"a,b,v\n1,2,-1e-9\n", "a", "", "", "v", "auto", "error", "column 'v': '-1e-9' is not a noise variance, which must not be below 0"},
+    {"a,b,v\n1,2,-1e-9\n", "a", "", "", "v", "auto", "error",
+     "column 'v': '-1e-9' is not a noise variance, which must not be below 0"},
     {"a,b,v\n1,2,x\n", "a", "", "", "v", "auto", "error", "column 'v': 'x' is not a number"},
     /* columns */
     {"a,b\n1,2\n", "c", "", "", "", "auto", "error", "has no column 'c' (target); it has 'a', 'b'"},
     {"a,b\n1,2\n", "3", "", "", "", "auto", "error", "has no column '3' (target)"},
     {"a,b\n1,2\n", "0", "", "", "", "auto", "error", "has no column '0' (target)"},
-    {"a,b\n1,2\n", "99999999999999999999999", "", "", "", "auto", "error", "has no column '99999999999999999999999' (target)"},
+    {"a,b\n1,2\n", "99999999999999999999999", "", "", "", "auto", "error",
+     "has no column '99999999999999999999999' (target)"},
     {"1,2\n", "y", "", "", "", "auto", "error", "it has 'V1', 'V2' and no header"},
     {"a,b\n1,2\n", "a", "b,c", "", "", "auto", "error", "has no column 'c' (inputs)"},
     {"a,b\n1,2\n", "a", "", "c", "", "auto", "error", "has no column 'c' (weights)"},
     {"a,b\n1,2\n", "a", "", "", "c", "auto", "error", "has no column 'c' (noise variance)"},
     {"a,b\n1,2\n", "a", "b,a", "", "", "auto", "error", "column 'a' is used twice, as target and as input"},
-    {"a,b\n1,2\n", "a", "b,2", "", "", "auto", "error", "column 'b' is used twice, as input and as input"},
+    {"a,b\n1,2\n", "a", "b,2", "", "", "auto", "error", "column 'b' is named twice as input; name it once"},
     {"a,b\n1,2\n", "a", "", "1", "", "auto", "error", "column 'a' is used twice, as target and as weights"},
-    {"a,b,w\n1,2,3\n", "a", "", "w", "last", "auto", "error", "column 'w' is used twice, as weights and as noise variance"},
+    {"a,b,w\n1,2,3\n", "a", "", "w", "last", "auto", "error",
+     "column 'w' is used twice, as weights and as noise variance"},
     {"a,a,b\n1,2,3\n", "a", "", "", "", "auto", "error", "2 columns have the name 'a' (target)"},
-    {"a,a,b\n1,2,3\n", "b", "", "", "", "auto", "error", "several of the columns used have the name 'a', one of them column 2"},
-    {"a,a,b\n1,2,3\n", "b", "1,2", "", "", "auto", "error", "several of the columns used have the name 'a'"},
+    {"a,a,b\n1,2,3\n", "b", "", "", "", "auto", "error",
+     "several of the columns in use have the name 'a', among them column 2"},
+    {"a,a,b\n1,2,3\n", "b", "1,2", "", "", "auto", "error", "several of the columns in use have the name 'a'"},
     {"a,b\n1,2\n", "a", "b,", "", "", "auto", "error", "inputs 'b,' has an empty name"},
     {"a,b\n1,2\n", "a", " , b", "", "", "auto", "error", "has an empty name"},
     /* records */
-    {"a,b\n1,2\n3\n", "a", "", "", "", "auto", "error", "line 3: 1 cell, but the first record has 2 (cells are separated by commas)"},
+    {"a,b\n1,2\n3\n", "a", "", "", "", "auto", "error",
+     "line 3: 1 cell, but the first record has 2 (cells are separated by commas)"},
     {"a\tb\n1\t2\n3\t4\t5\n", "a", "", "", "", "auto", "error",
      "line 3: 3 cells, but the first record has 2 (cells are separated by tabs)"},
-    {"a;b\n1;2\n3,4\n", "a", "", "", "", "auto", "error", "line 3: 1 cell, but the first record has 2 (cells are separated by semicolons)"},
-    {"a,b\n1,2\n3,\"4\n5,6\n", "a", "", "", "", "auto", "error", "line 3: a quote is opened in this record and not closed"},
+    {"a;b\n1;2\n3,4\n", "a", "", "", "", "auto", "error",
+     "line 3: 1 cell, but the first record has 2 (cells are separated by semicolons)"},
+    {"a,b\n1,2\n3,\"4\n5,6\n", "a", "", "", "", "auto", "error",
+     "line 3: a quote is opened in this record and not closed"},
     {"a,\"b\n", "a", "", "", "", "auto", "error", "line 1: a quote is opened"},
     {"a,b\n1,\"2\"3\n", "a", "", "", "", "auto", "error",
      "line 2: there is text after a closing quote; a quote within quotes must be doubled"},
@@ -497,7 +541,7 @@ static void refuses_what_is_no_text(void **state) {
               "\xFF\xFE"
               "a\0,\0b\0\n\0",
               10);
-  must_refuse(s, OATGP_DATA, "neither text (as UTF-8) nor .npy");
+  must_refuse(s, OATGP_DATA, "neither text (as UTF-8) nor .npy; save it as CSV in UTF-8");
   write_bytes(s, "PK\3\4\24\0\0\0", 8);
   must_refuse(s, OATGP_DATA, "is not a table");
 }
@@ -518,7 +562,7 @@ static void refuses_what_cannot_be_opened(void **state) {
   assert_null(data);
 }
 
-/* ---- large, packed and piped --------------------------------------------------------------------------------------- */
+/* ---- large, packed and piped ----------------------------------------------------------------------------------- */
 
 /* A first cell so long that the window ends at every place of the records after it. */
 static void records_may_span_windows(void **state) {
@@ -635,7 +679,8 @@ static void reads_standard_input(void **state) {
   assert_null(data);
 }
 
-/* Whatever the threads, the packing and the place of the bad cell, and with rows longer than a part: the same sentence. */
+/* Whatever the threads, the packing and the place of the bad cell, and with rows longer than a part: the same
+ * sentence. */
 static void a_bad_first_cell_is_found_everywhere(void **state) {
   scratch *s = *state;
   enum { ROWS = 40000, WIDE = 60000 };
@@ -673,11 +718,12 @@ static void the_first_hundred_rows_decide(void **state) {
   scratch *s = *state;
   static const struct {
     const char *early, *late, *refusal;
-  } cases[] = {
-      {"x", "1", NULL},
-      {"1", "x", "line 102, column 'b': 'x' is not a number"},
-      {"", "x", "line 2, column 'b': the value is missing; fill it in, or drop such rows with --missing drop, or leave the column out"},
-      {"", "1", "line 2, column 'b': the value is missing"}};
+  } cases[] = {{"x", "1", NULL},
+               {"1", "x", "line 102, column 'b': 'x' is not a number"},
+               {"", "x",
+                "line 2, column 'b': the value is missing; fill it in, or drop such rows with --missing drop, or leave "
+                "the column out"},
+               {"", "1", "line 2, column 'b': the value is missing"}};
   char text[4096];
   s->settings.target = "y";
   for (size_t k = 0; k < LENGTH(cases); k++) {
@@ -736,7 +782,7 @@ static void refuses_records_without_end(void **state) {
   free(text);
 }
 
-/* ---- anything at all ----------------------------------------------------------------------------------------------- */
+/* ---- anything at all ------------------------------------------------------------------------------------------- */
 
 static void survives_mutation(void **state) {
   scratch *s = *state;
@@ -781,7 +827,7 @@ static void survives_mutated_gzip(void **state) {
   free(packed);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------------- */
 
 static void writes_and_reads_back(void **state) {
   scratch *s = *state;
@@ -831,11 +877,13 @@ static void refuses_to_write(void **state) {
   snprintf(path, sizeof path, "%s/none/out.csv", s->folder);
   expect_sentence(s, OATGP_WRITE, oatgp_write_csv(s->ctx, path, 1, 1, names, columns), "No such file or directory");
   if (access("/dev/full", W_OK) == 0) {
-    expect_sentence(s, OATGP_WRITE, oatgp_write_csv(s->ctx, "/dev/full", 1, 1, names, columns), "No space left on device");
+    expect_sentence(s, OATGP_WRITE, oatgp_write_csv(s->ctx, "/dev/full", 1, 1, names, columns),
+                    "No space left on device");
     const size_t rows = 20000;
     double *many = calloc(rows, sizeof *many);
     const double *const long_column[] = {many};
-    expect_sentence(s, OATGP_WRITE, oatgp_write_csv(s->ctx, "/dev/full", rows, 1, names, long_column), "No space left on device");
+    expect_sentence(s, OATGP_WRITE, oatgp_write_csv(s->ctx, "/dev/full", rows, 1, names, long_column),
+                    "No space left on device");
     free(many);
   }
   assert_int_equal(access(s->path, F_OK), -1);

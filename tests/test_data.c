@@ -8,7 +8,7 @@
 
 static const double six[] = {1, 2, 3, 4, 5, 6};
 
-/* ---- from memory -------------------------------------------------------------------------------------------------- */
+/* ---- from memory ----------------------------------------------------------------------------------------------- */
 
 static void makes_columns_of_rows(void **state) {
   scratch *s = *state;
@@ -45,7 +45,7 @@ static void create_refuses(void **state) {
     const char *piece;
   } cases[] = {{0, 2, six, NULL, OATGP_ARGUMENT, "0 rows and 2 inputs"},
                {2, 0, six, NULL, OATGP_ARGUMENT, "2 rows and 0 inputs"},
-               {2, 2, NULL, NULL, OATGP_ARGUMENT, "not NULL"},
+               {2, 2, NULL, NULL, OATGP_ARGUMENT, "not be NULL"},
                {2, 2, bad_x, NULL, OATGP_DATA, "input 2 of row 2 is nan"},
                {2, 2, six, bad_y, OATGP_DATA, "the target of row 2 is -inf"},
                {SIZE_MAX / 2, 4, six, NULL, OATGP_MEMORY, "out of memory"}};
@@ -60,7 +60,8 @@ static void create_refuses(void **state) {
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_create(s->ctx, 1, 1, six, NULL, NULL), "out");
 }
 
-/* The same 2 x 3 table in three orders, none of them copied: by rows, by columns, and as every other number of a longer block. */
+/* The same 2 x 3 table in three orders, none of them copied: by rows, by columns, and as every other number of a longer
+ * block. */
 static void borrows_in_any_order(void **state) {
   scratch *s = *state;
   const double columns[] = {1, 4, 2, 5, 3, 6}, apart[] = {1, 0, 2, 0, 3, 0, 0, 4, 0, 5, 0, 6};
@@ -93,7 +94,8 @@ static void columns_are_copied(void **state) {
   assert_int_equal(oatgp_data_create(s->ctx, 2, 2, six, six + 4, &data), OATGP_OK);
   assert_int_equal(oatgp_data_copy_column(s->ctx, data, 2, values), OATGP_OK);
   expect_column(values, 2, six + 4);
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, data, 3, values), "column 3 is asked for, but the data have 3");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, data, 3, values),
+                  "column 3 does not exist; the data have 3 columns");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, NULL, 0, values), "must not be NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_copy_column(s->ctx, data, 0, NULL), "must not be NULL");
   assert_int_equal(oatgp_data_copy_column(NULL, data, 0, values), OATGP_ARGUMENT);
@@ -135,9 +137,10 @@ static void names_are_set_and_kept(void **state) {
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, good, ""), "target 1 is NULL or empty");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, good, "height"), "'height' is given twice");
   const char *const latin[] = {"width", "h\xF6he"};
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, latin, NULL), "the name 'h\xC3\xB6he' of input 2 is not UTF-8");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, NULL, NULL), "not NULL");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, NULL, good, NULL), "not NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, latin, NULL),
+                  "the name 'h\xC3\xB6he' of input 2 is not UTF-8");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, data, NULL, NULL), "not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_set_names(s->ctx, NULL, good, NULL), "not be NULL");
   assert_int_equal(oatgp_data_set_names(NULL, data, good, NULL), OATGP_ARGUMENT);
   expect_names(data, "width,height");
   assert_string_equal(data->target, "weight");
@@ -153,12 +156,15 @@ static void weights_and_noise_are_checked(void **state) {
   assert_int_equal(oatgp_data_create(s->ctx, 3, 1, six, six, &data), OATGP_OK);
   const double zero[] = {1, 2, 0}, negative[] = {1, -1e-9, 0}, infinite[] = {INFINITY, 1, 1}, nan[] = {1, NAN, 1};
   assert_int_equal(oatgp_data_set_weights(s->ctx, data, six), OATGP_OK);
-  expect_sentence(s, OATGP_DATA, oatgp_data_set_weights(s->ctx, data, zero), "the weight of row 3 is 0; it must be finite and above 0");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_weights(s->ctx, data, zero),
+                  "the weight of row 3 is 0; it must be finite and above 0");
   expect_sentence(s, OATGP_DATA, oatgp_data_set_weights(s->ctx, data, nan), "the weight of row 2 is nan");
   expect_column(data->weight, 3, six);
   assert_int_equal(oatgp_data_set_noise_variance(s->ctx, data, zero), OATGP_OK);
-  expect_sentence(s, OATGP_DATA, oatgp_data_set_noise_variance(s->ctx, data, negative), "noise variance of row 2 is -1e-09");
-  expect_sentence(s, OATGP_DATA, oatgp_data_set_noise_variance(s->ctx, data, infinite), "noise variance of row 1 is inf");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_noise_variance(s->ctx, data, negative),
+                  "noise variance of row 2 is -1e-09");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_noise_variance(s->ctx, data, infinite),
+                  "noise variance of row 1 is inf");
   expect_column(data->noise, 3, zero);
   assert_int_equal(oatgp_data_set_weights(s->ctx, data, NULL), OATGP_OK);
   assert_int_equal(oatgp_data_set_noise_variance(s->ctx, data, NULL), OATGP_OK);
@@ -175,7 +181,8 @@ static void trials_and_exposure_are_checked(void **state) {
   scratch *s = *state;
   oatgp_data *data = NULL;
   assert_int_equal(oatgp_data_create(s->ctx, 3, 1, six, six, &data), OATGP_OK);
-  const double whole[] = {1, 12, 3}, half[] = {1, 1.5, 3}, zero[] = {1, 1, 0}, tiny[] = {1e-9, 1, 2}, infinite[] = {1, INFINITY, 1};
+  const double whole[] = {1, 12, 3}, half[] = {1, 1.5, 3}, zero[] = {1, 1, 0}, tiny[] = {1e-9, 1, 2},
+               infinite[] = {1, INFINITY, 1};
   assert_int_equal(oatgp_data_set_trials(s->ctx, data, whole), OATGP_OK);
   expect_sentence(s, OATGP_DATA, oatgp_data_set_trials(s->ctx, data, half),
                   "the number of trials of row 2 is 1.5; it must be a whole number, 1 or more");
@@ -183,7 +190,8 @@ static void trials_and_exposure_are_checked(void **state) {
   expect_sentence(s, OATGP_DATA, oatgp_data_set_trials(s->ctx, data, infinite), "the number of trials of row 2 is inf");
   expect_column(data->trials, 3, whole);
   assert_int_equal(oatgp_data_set_exposure(s->ctx, data, tiny), OATGP_OK);
-  expect_sentence(s, OATGP_DATA, oatgp_data_set_exposure(s->ctx, data, zero), "the exposure of row 3 is 0; it must be finite and above 0");
+  expect_sentence(s, OATGP_DATA, oatgp_data_set_exposure(s->ctx, data, zero),
+                  "the exposure of row 3 is 0; it must be finite and above 0");
   expect_column(data->exposure, 3, tiny);
   assert_int_equal(oatgp_data_columns(data), 4);
   assert_string_equal(oatgp_data_column_role(data, 2), "trials");
@@ -227,7 +235,7 @@ static void reading_refuses_arguments(void **state) {
   oatgp_data_free(like);
 }
 
-/* ---- the columns of earlier data in another file ------------------------------------------------------------------- */
+/* ---- the columns of earlier data in another file --------------------------------------------------------------- */
 
 /* The first file, read by settings, then the second, read like it. */
 typedef struct pair {
@@ -251,9 +259,17 @@ static const pair pairs[] = {
     {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "no column for 2 of the 2 inputs: 'V2', 'V3'; it has 'p', 'q', 'r'"},
     {"1,2,3\n", "1", "", "p,q,r\n7,4,5\n", 0, {0}, "or remove the header"},
     {"a,b,y\n1,2,3\n", "y", "", "a,c\n5,6\n", 0, {0}, "no column for 1 of the 2 inputs: 'b'; it has 'a', 'c'"},
-    {"a,b,y\n1,2,3\n", "y", "", "a,b,b\n5,6,7\n", 0, {0}, "2 columns have the name 'b' (inputs)"},
-    {"a,b,y\n1,2,3\n", "y", "", "5,6,7,8\n", 0, {0}, "no header, is 4; it needs the 2 inputs in order, or the 3 columns"},
-    {"a,b\n1,2\n", "", "", "5,6,7,8\n", 0, {0}, "no header, is 4; it needs exactly the 2 inputs in order"},
+    {"a,b,y\n1,2,3\n", "y", "", "a,b,b\n5,6,7\n", 1, {5, 6}, NULL}, /* its place tells which b is meant */
+    {"a,b,y\n1,2,3\n", "y", "", "b,a,b\n5,6,7\n", 0, {0}, "2 columns have the name 'b' (inputs)"},
+    {"a,b,y\n1,2,3\n", "y", "", "a,b,b,c\n5,6,7,8\n", 0, {0}, "2 columns have the name 'b' (inputs)"},
+    {"a,b,y\n1,2,3\n",
+     "y",
+     "",
+     "5,6,7,8\n",
+     0,
+     {0},
+     "no header and 4 columns; it needs the 2 inputs in order, or all 3 columns"},
+    {"a,b\n1,2\n", "", "", "5,6,7,8\n", 0, {0}, "no header and 4 columns; it needs exactly the 2 inputs in order"},
     {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,x\n", 0, {0}, "line 2, column 'b': 'x' is not a number; correct it"},
     {"a,b,y\n1,2,3\n", "y", "", "a,b\n5,\n", 0, {0}, "line 2, column 'b': the value is missing"},
 };
@@ -296,11 +312,13 @@ static void reads_like_memory(void **state) {
   oatgp_data_free(other);
   other = NULL;
   write_text(s, "4,5,6\n");
-  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), "exactly the 2 inputs");
+  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other),
+                  "exactly the 2 inputs");
   const char *const names[] = {"a", "b"};
   assert_int_equal(oatgp_data_set_names(s->ctx, like, names, NULL), OATGP_OK);
   write_text(s, "p,q\n5,6\n");
-  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other), "'a', 'b'; it has 'p', 'q'");
+  expect_sentence(s, OATGP_DATA, oatgp_data_read_like(s->ctx, s->path, like, &s->settings, &other),
+                  "'a', 'b'; it has 'p', 'q'");
   assert_null(other);
   oatgp_data_free(like);
 }
@@ -324,23 +342,28 @@ static const request requests[] = {
     {"a,y,b\n1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
     {"a,b,y\n1,2,3\n", "", false, "", "", OATGP_OK, "", false, 0, false, false},
     {"a,b,y\n1,2,3\n", NULL, false, "", "", OATGP_OK, "", false, 0, false, false},
-    {"a,b,y\n1,2,3\n", NULL, true, "", "", OATGP_ARGUMENT, "a target is needed", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", NULL, true, "", "", OATGP_ARGUMENT, "the target is missing", false, 0, false, false},
     {"a,b,y\n1,2,3\n", "z", false, "", "", OATGP_OK, "", false, 0, false, false},
-    {"a,b,y\n1,2,3\n", "z", true, "", "", OATGP_DATA, "has no column 'z' (target); it has 'a', 'b', 'y'", false, 0, false, false},
-    {"a,b,y,y\n1,2,3,4\n", "y", true, "", "", OATGP_DATA, "2 columns have the name 'y' (target)", false, 0, false, false},
-    {"a,b,y\n1,2,3\n", "1", true, "", "", OATGP_DATA, "'a' is used twice, as input and as target", false, 0, false, false},
+    {"a,b,y\n1,2,3\n", "z", true, "", "", OATGP_DATA, "has no column 'z' (target); it has 'a', 'b', 'y'", false, 0,
+     false, false},
+    {"a,b,y,y\n1,2,3,4\n", "y", true, "", "", OATGP_DATA, "2 columns have the name 'y' (target)", false, 0, false,
+     false},
+    {"a,b,y\n1,2,3\n", "1", true, "", "", OATGP_DATA, "'a' is used twice, as input and as target", false, 0, false,
+     false},
     {"a,b\n1,2\n", "last", false, "", "", OATGP_OK, "", false, 0, false, false},
     {"a,b\n1,2\n", "last", true, "", "", OATGP_DATA, "every column of '", false, 0, false, false},
-    {"1,2\n", "y", true, "", "", OATGP_DATA, "is an input, so that there is no target 'y'", false, 0, false, false},
+    {"1,2\n", "y", true, "", "", OATGP_DATA, "is an input, so there is no target 'y'", false, 0, false, false},
     {"1,2\n", "V2", false, "V2", "", OATGP_OK, "note", false, 0, false, false},
     {"1,3,2\n", "2", true, "", "", OATGP_OK, "", true, 3, false, false},
     {"1,3,2\n", "V2", true, "", "", OATGP_OK, "", true, 3, false, false},
-    {"1,3,2\n", "y", true, "", "", OATGP_DATA, "has no column 'y' (target); it has 'V1', 'V2', 'V3' and no header", false, 0, false, false},
+    {"1,3,2\n", "y", true, "", "", OATGP_DATA, "has no column 'y' (target); it has 'V1', 'V2', 'V3' and no header",
+     false, 0, false, false},
     {"1,3,2\n", "y", false, "", "", OATGP_OK, "", false, 0, false, false},
     {"a,b,y,w,v\n1,2,3,4,0\n", "y", true, "w", "v", OATGP_OK, "", true, 3, true, true},
     {"a,b,y,v\n1,2,3,0\n", "y", true, "w", "v", OATGP_OK, "note '", true, 3, false, true},
     {"a,b,y\n1,2,3\n", "y", true, "w", "", OATGP_OK, "has no column 'w' (weights)", true, 3, false, false},
-    {"a,b,y,w,w\n1,2,3,4,5\n", "y", true, "w", "", OATGP_DATA, "2 columns have the name 'w' (weights)", true, 3, false, false},
+    {"a,b,y,w,w\n1,2,3,4,5\n", "y", true, "w", "", OATGP_DATA, "2 columns have the name 'w' (weights)", true, 3, false,
+     false},
     {"a,b,y,w\n1,2,3,0\n", "y", true, "w", "", OATGP_DATA, "column 'w': '0' is not a weight", true, 3, false, false},
 };
 
@@ -390,12 +413,12 @@ static void places_outside_are_refused(void **state) {
   for (size_t k = 0; k < LENGTH(positions); k++) {
     const oat_columns wanted = {.d = 2, .names = names, .positions = positions[k], .columns = 3};
     oatgp_data *data = NULL;
-    expect_sentence(s, OATGP_DATA, read_columns(s, &wanted, &data), "no header, is 3");
+    expect_sentence(s, OATGP_DATA, read_columns(s, &wanted, &data), "no header and 3 columns");
   }
 }
 
-/* Many values, in other units and orders: as in long double, and the same bits for any number of threads. The sums are of
- * small numbers, since valgrind's long double has no more digits than a double. */
+/* Many values, in other units and orders: as in long double, and the same bits for any number of threads. The sums are
+ * of small numbers, since valgrind's long double has no more digits than a double. */
 static void values_are_described(void **state) {
   (void)state;
   enum { N = 100000 };
@@ -456,7 +479,7 @@ static void many_rows_are_selected_and_joined(void **state) {
   free(x);
 }
 
-/* ---- the order of rows that have neighbours ------------------------------------------------------------------------ */
+/* ---- the order of rows that have neighbours -------------------------------------------------------------------- */
 
 enum { ORDERED = 40000 };
 
@@ -492,7 +515,8 @@ static void order_is_of_what_rows_hold(void **state) {
     rising += i > 0 && order[i] > order[i - 1];
   }
   assert_true(fixed < 10 && same < 10);
-  assert_true(fabs((double)rising / ORDERED - 0.5) < 0.01); /* a random order rises at every other step, give or take 0.0015 */
+  assert_true(fabs((double)rising / ORDERED - 0.5) <
+              0.01); /* a random order rises at every other step, give or take 0.0015 */
   oatgp_data_free(data);
   oatgp_data_free(back);
   free(x);
@@ -500,7 +524,7 @@ static void order_is_of_what_rows_hold(void **state) {
   free(seen);
 }
 
-/* Equal rows stay as they are; whatever else a row has tells it apart. */
+/* Equal rows keep their order; any other column of a row distinguishes it. */
 static void order_of_equal_rows(void **state) {
   scratch *s = *state;
   enum { N = 64 };

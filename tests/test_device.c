@@ -2,7 +2,7 @@
 #include "device_suite.h"
 #include "util/threads.h"
 
-/* ---- sums -------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status compute_sums(world *w, oat_device *device, result *out) {
   double block[KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS];
@@ -17,7 +17,9 @@ static real penalty_of(const world *w, size_t i) {
   if (alpha > 0) {
     return -(1 - alpha) / (2 * alpha) * log1pl(alpha * g / n);
   }
-  return w->sparse.penalty == OAT_PENALISE_TRACE ? -g / (2 * n) : w->sparse.penalty == OAT_PENALISE_LOG ? -log1pl(g / n) / 2 : 0;
+  return w->sparse.penalty == OAT_PENALISE_TRACE ? -g / (2 * n)
+         : w->sparse.penalty == OAT_PENALISE_LOG ? -log1pl(g / n) / 2
+                                                 : 0;
 }
 
 /* Its derivative in g. */
@@ -26,7 +28,9 @@ static real penalty_slope(const world *w, size_t i) {
   if (alpha > 0) {
     return -(1 - alpha) / (2 * (n + alpha * g));
   }
-  return w->sparse.penalty == OAT_PENALISE_TRACE ? -1 / (2 * n) : w->sparse.penalty == OAT_PENALISE_LOG ? -1 / (2 * (n + g)) : 0;
+  return w->sparse.penalty == OAT_PENALISE_TRACE ? -1 / (2 * n)
+         : w->sparse.penalty == OAT_PENALISE_LOG ? -1 / (2 * (n + g))
+                                                 : 0;
 }
 
 static bool log_penalty(const world *w) { return w->sparse.penalty == OAT_PENALISE_LOG; }
@@ -55,7 +59,7 @@ static void state_sums(world *w, result *out) {
   }
 }
 
-/* ---- gradient sums ----------------------------------------------------------------------------------------------- */
+/* ---- gradient sums --------------------------------------------------------------------------------------------- */
 
 /* Collapsed; with S, too; with the terms of the rows; with S, too. */
 typedef enum slope_form { COLLAPSED, COLLAPSED_AND_S, ROW_TERMS, ROW_TERMS_AND_S, SLOPE_FORMS } slope_form;
@@ -63,7 +67,9 @@ typedef enum slope_form { COLLAPSED, COLLAPSED_AND_S, ROW_TERMS, ROW_TERMS_AND_S
 static slope_form first_form(const world *w) { return w->sparse.alpha == 0 ? COLLAPSED : ROW_TERMS; }
 
 /* S of what is collapsed is that of a log penalty. */
-static slope_form form_after(const world *w, slope_form form) { return form == COLLAPSED && !log_penalty(w) ? ROW_TERMS : form + 1; }
+static slope_form form_after(const world *w, slope_form form) {
+  return form == COLLAPSED && !log_penalty(w) ? ROW_TERMS : form + 1;
+}
 
 static bool is_collapsed(slope_form form) { return form <= COLLAPSED_AND_S; }
 
@@ -72,11 +78,15 @@ static bool has_s(slope_form form) { return form == COLLAPSED_AND_S || form == R
 static oatgp_status compute_form(world *w, oat_device *device, slope_form form, result *out) {
   double block[MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS];
   oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
-  const oat_adjoint adjoint = {is_collapsed(form), w->square, w->e, w->le, w->coefficient};
+  const oat_adjoint adjoint = {
+      .collapsed = is_collapsed(form), .product = w->square, .e = w->e, .le = w->le, .coefficient = w->coefficient};
   sums.count -= has_s(form) ? 0 : KNOTS * KNOTS;
   sums.s = has_s(form) ? sums.s : NULL;
   memset(block, 0xff, sizeof block); /* not a number */
   const oatgp_status status = device->table->gradient_sums(device, &w->sparse, &adjoint, &sums);
+  if (sums.s != NULL) {
+    forget_upper(KNOTS, sums.s);
+  }
   put(out, sums.count, block);
   put(out, 2, (double[]){sums.dg, sums.dn});
   for (size_t i = sums.count; i < w->thetas + KNOTS * INPUTS + KNOTS * KNOTS; i++) {
@@ -177,7 +187,9 @@ static void state_form(world *w, slope_form form, result *out) {
     const bool told = !is_collapsed(form) || log_penalty(w);
     const real n = noise_of(w, i), d_penalty = -row.dg * left_of(w, i) / n, *v = v_of(w, i);
     for (size_t c = 0; c < KNOTS * KNOTS; c++) {
-      s[c] += !log_penalty(w) ? row.dv[c % KNOTS] * v[c / KNOTS] : c % KNOTS < c / KNOTS ? 0 : -2 * row.dg * v[c % KNOTS] * v[c / KNOTS];
+      s[c] += !log_penalty(w)         ? row.dv[c % KNOTS] * v[c / KNOTS]
+              : c % KNOTS < c / KNOTS ? 0
+                                      : -2 * row.dg * v[c % KNOTS] * v[c / KNOTS];
     }
     dgs[i] = row.dg;
     dg += told ? row.dg : 0;
@@ -193,7 +205,7 @@ static void state_form(world *w, slope_form form, result *out) {
     put_one(out, slope_in(w, dk, dgs, &w->p.z[i], false));
   }
   for (size_t i = 0; has_s(form) && i < KNOTS * KNOTS; i++) {
-    put_one(out, s[i]);
+    put_one(out, i % KNOTS < i / KNOTS ? 0 : s[i]);
   }
   put_one(out, dg);
   put_one(out, dn);
@@ -206,7 +218,7 @@ static void state_gradient(world *w, result *out) {
   }
 }
 
-/* ---- gains of candidates ----------------------------------------------------------------------------------------- */
+/* ---- gains of candidates --------------------------------------------------------------------------------------- */
 
 /* Few and many rows have less left than a candidate takes. */
 static double variance_of(size_t candidate) { return 0.1 * (double)(1 + candidate * candidate); }
@@ -220,8 +232,9 @@ static oatgp_status compute_gains(world *w, oat_device *device, result *out) {
   for (size_t m = 0; m < CANDIDATES; m++) {
     s2[m] = variance_of(m);
   }
-  oat_candidates all = {{w->candidates, CANDIDATES, CANDIDATES}, w->v, s2, block, block + CANDIDATES, block + CANDIDATES * (1 + WIDTH),
-                        block + CANDIDATES * (1 + WIDTH + KNOTS)};
+  oat_candidates all = {
+      {w->candidates, CANDIDATES, CANDIDATES}, w->v, s2, block, block + CANDIDATES, block + CANDIDATES * (1 + WIDTH),
+      block + CANDIDATES * (1 + WIDTH + KNOTS)};
   const oatgp_status status = device->table->gains(device, &w->sparse, &all);
   put(out, LENGTH(block), block);
   return status;
@@ -234,7 +247,8 @@ static void state_gains(world *w, result *out) {
     return;
   }
   memset(all, 0, sizeof all);
-  real *k = dense_cross(&w->sparse.cov, (oat_points){w->p.x, ROWS, ROWS}, (oat_points){w->candidates, CANDIDATES, CANDIDATES});
+  real *k = dense_cross(&w->sparse.cov, (oat_points){w->p.x, ROWS, ROWS},
+                        (oat_points){w->candidates, CANDIDATES, CANDIDATES});
   for (size_t i = 0; i < ROWS * CANDIDATES; i++) {
     const size_t row = i % ROWS, m = i / ROWS;
     real e = k[i];
@@ -259,7 +273,7 @@ static void state_gains(world *w, result *out) {
   }
 }
 
-/* ---- a value for each row ---------------------------------------------------------------------------------------- */
+/* ---- a value for each row -------------------------------------------------------------------------------------- */
 
 static oatgp_status compute_predictions(world *w, oat_device *device, result *out) {
   double values[6 * ROWS];
@@ -310,26 +324,8 @@ static void state_means(world *w, result *out) {
   free(k);
 }
 
-/* With the mean's coefficients estimated without the row, then as they are. */
 static oatgp_status compute_left_out(world *w, oat_device *device, result *out) {
-  oatgp_status status = OATGP_OK;
-  for (int estimated = 1; estimated >= 0; estimated--) {
-    double error[ROWS], variance[ROWS];
-    oat_left_out left = {.lb = w->lb,
-                         .c = w->c,
-                         .columns = estimated ? WIDTH : 1,
-                         .coefficient = w->coefficient,
-                         .gls = estimated ? &w->gls : NULL,
-                         .explained = estimated == 0,
-                         .error = error,
-                         .variance = variance};
-    TRY(device->table->left_out(device, &w->sparse, &left));
-    put(out, ROWS, error);
-    put(out, ROWS, variance);
-    put(out, 3, (double[]){left.density, left.squares, left.products});
-  }
-done:
-  return status;
+  return put_left_out(w, device, true, out);
 }
 
 static real error_of(const world *w, size_t i, bool estimated, const real *u, real leave) {
@@ -409,8 +405,9 @@ done:
 
 static void state_joint_with(world *w, result *out) {
   const oat_points x = {w->p.x, ROWS, ROWS}, points = {w->candidates, CANDIDATES, CANDIDATES};
-  real *k = dense_cross(&w->sparse.cov, x, points), *v = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), points),
-       *u = dense_new(KNOTS, CANDIDATES), *rows = dense_new(KNOTS, ROWS);
+  real *k = dense_cross(&w->sparse.cov, x, points),
+       *v = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), points), *u = dense_new(KNOTS, CANDIDATES),
+       *rows = dense_new(KNOTS, ROWS);
   for (size_t i = 0; i < CANDIDATES; i++) {
     forward(KNOTS, w->l, v + i * KNOTS);
     memcpy(u + i * KNOTS, v + i * KNOTS, KNOTS * sizeof *u);
@@ -431,7 +428,7 @@ static void state_joint_with(world *w, result *out) {
   }
 }
 
-/* ---- predictions with their derivatives ------------------------------------------------------------------------- */
+/* ---- predictions with their derivatives ------------------------------------------------------------------------ */
 
 /* Which variance: with LB and the residual, without the residual, without LB. */
 enum { ALL, EXPLAINED, EXACT, VARIANCES };
@@ -441,12 +438,14 @@ static oatgp_status compute_slopes(world *w, oat_device *device, result *out) {
   for (int kind = ALL; kind < VARIANCES; kind++) {
     double at[3 * ROWS], slopes[2 * ROWS * INPUTS];
     const oat_row_predictions values = {at, at + ROWS, at + 2 * ROWS};
-    const oat_row_slopes to = {kind == EXPLAINED ? OAT_RESIDUAL_NONE : OAT_RESIDUAL_FULL, slopes, slopes + ROWS * INPUTS};
+    const oat_row_slopes to = {kind == EXPLAINED ? OAT_RESIDUAL_NONE : OAT_RESIDUAL_FULL, slopes,
+                               slopes + ROWS * INPUTS};
     const double *lb = kind == EXACT ? NULL : w->lb;
     TRY(device->table->prediction_slopes(device, &w->sparse, lb, w->c, &values, &to));
     put(out, LENGTH(at), at);
     put(out, LENGTH(slopes), slopes);
-    TRY(device->table->prediction_slopes(device, &w->sparse, lb, w->c, &values, &(oat_row_slopes){to.residual, NULL, slopes}));
+    TRY(device->table->prediction_slopes(device, &w->sparse, lb, w->c, &values,
+                                         &(oat_row_slopes){to.residual, NULL, slopes}));
     put(out, ROWS * INPUTS, slopes);
   }
 done:
@@ -456,7 +455,8 @@ done:
 /* Mean, left and u2 at a point. */
 static void predict_at(const world *w, const double *x, int kind, real value[3]) {
   const oat_points point = {x, 1, 1};
-  real *u = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), point), *prior = dense_cross(&w->sparse.cov, point, point);
+  real *u = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), point),
+       *prior = dense_cross(&w->sparse.cov, point, point);
   forward(KNOTS, w->l, u);
   value[1] = *prior - dense_dot(KNOTS, u, u);
   if (kind != EXACT) {
@@ -512,7 +512,7 @@ static void state_slopes(world *w, result *out) {
   }
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------------------------- */
 
 static operation operations[] = {
     {"sums", compute_sums, state_sums},
@@ -548,7 +548,8 @@ static void averages(void **state) {
     for (size_t g = 0; g < GROUPS; g++) {
       const size_t n = g + 1 < GROUPS ? GROUP : ROWS - g * GROUP;
       const oat_points x = {w->p.x + g * GROUP, n, ROWS};
-      real *inside = dense_cross(&w->sparse.cov, x, x), *towards = dense_cross(&w->sparse.cov, x, oat_sparse_knots(&w->sparse)), sum = 0;
+      real *inside = dense_cross(&w->sparse.cov, x, x),
+           *towards = dense_cross(&w->sparse.cov, x, oat_sparse_knots(&w->sparse)), sum = 0;
       for (size_t i = 0; i < n * n; i++) {
         sum += inside[i];
       }
@@ -567,14 +568,16 @@ static void averages(void **state) {
   free_world(w);
 }
 
-/* What a device keeps of the rows is of one point: another one with as many knots, but other parameters, gets its own. */
+/* What a device keeps of the rows is of one point: another one with as many knots, but other parameters, gets its
+ * own. */
 static void points_are_told_apart(void **state) {
   (void)state;
   static result fresh, after;
   world *first = make_world("se-ard", NOISE_PLAIN, 0), *second = make_world("matern52-ard", NOISE_PLAIN, 0);
   second->sparse.stamp = 2;
   for (size_t d = 0; oat_device_at(d) != NULL; d++) {
-    const oat_device_config config = {.max_knots = KNOTS, .memory = 1 << 24, .where = {oat_device_at(d)->name, 1}, .fits = true};
+    const oat_device_config config = {
+        .max_knots = KNOTS, .memory = 1 << 24, .where = {oat_device_at(d)->name, 1}, .fits = true};
     compute(&operations[2], second, &(way){oat_device_at(d), 0, 1, 1 << 24}, &fresh);
     oatgp_context *ctx = oatgp_context_create();
     oat_device *device = NULL;
@@ -604,7 +607,7 @@ static void names(void **state) {
   }
   assert_int_equal(oatgp_context_set_device(ctx, "auto"), OATGP_OK);
   assert_int_equal(oatgp_context_set_device(ctx, "abacus"), OATGP_ARGUMENT);
-  assert_string_equal(oatgp_last_error(ctx), "there is no device 'abacus': take auto or one that oatgp --version lists");
+  assert_string_equal(oatgp_last_error(ctx), "there is no device 'abacus'; use auto, cpu or cuda");
   assert_int_equal(oatgp_context_set_device(ctx, NULL), OATGP_ARGUMENT);
   assert_int_equal(oatgp_context_set_device(NULL, "cpu"), OATGP_ARGUMENT);
   oatgp_context_free(ctx);

@@ -2,11 +2,11 @@
 #include "device_suite.h"
 #include "util/threads.h"
 
-/* ---- chosen rows ------------------------------------------------------------------------------------------------- */
+/* ---- chosen rows ----------------------------------------------------------------------------------------------- */
 
 enum { PIVOTS = 25, BEFORE = 30 }; /* BEFORE: candidates that are looked at first */
 
-/* Which row, as a share of all; what is left of it; where it is. */
+/* The row, as a share of all; its remaining variance; its position. */
 static oatgp_status compute_pivots(world *w, oat_device *device, result *out) {
   oat_pivots *pivots = NULL;
   oatgp_status status = OATGP_OK;

@@ -2,7 +2,7 @@
 #include "device_suite.h"
 #include "util/threads.h"
 
-/* ---- the exact GP ----------------------------------------------------------------------------------------------- */
+/* ---- the exact GP ---------------------------------------------------------------------------------------------- */
 
 enum { SLOPES = MOST_THETAS };
 static const double jitter = 1e-3;
@@ -238,7 +238,7 @@ static void state_exact_rows(world *w, result *out) {
   free_exact(&e);
 }
 
-/* ---- the system behind the exact evidence ------------------------------------------------------------------------ */
+/* ---- the system behind the exact evidence ---------------------------------------------------------------------- */
 
 static bool go_on(void *asker) {
   (void)asker;
@@ -257,7 +257,9 @@ static oat_system system_of(const world *w, bool (*ask)(void *asker)) {
 /* What conjugate gradients are told to do, twice. */
 static const double turns[] = {0, 0.25}, lengths[] = {0.5, 0.125};
 
-static void put_iterate(result *out, const oat_iterate *at) { put_doubles(out, 3, (double[]){at->q, at->ez, at->whole}); }
+static void put_iterate(result *out, const oat_iterate *at) {
+  put_doubles(out, 3, (double[]){at->q, at->ez, at->whole});
+}
 
 static oatgp_status compute_system(world *w, oat_device *device, result *out) {
   oat_system system = system_of(w, give_up);
@@ -306,7 +308,8 @@ static void state_iterate(const world *w, const real *x, const real *e, real *z,
 
 static void state_system(world *w, result *out) {
   const oat_points rows = {w->p.x, ROWS, ROWS};
-  real *k = dense_cross(&w->sparse.cov, rows, rows), x[ROWS] = {0}, e[ROWS], z[ROWS], p[ROWS] = {0}, cp[ROWS], weights = 0;
+  real *k = dense_cross(&w->sparse.cov, rows, rows), x[ROWS] = {0}, e[ROWS], z[ROWS], p[ROWS] = {0}, cp[ROWS],
+       weights = 0;
   for (size_t i = 0; i < ROWS; i++) {
     e[i] = r_of(w, i, 0);
     weights += 1 / noise_of(w, i);
@@ -330,7 +333,8 @@ static void state_system(world *w, result *out) {
 
 static void state_traces(world *w, result *out) {
   const oat_points rows = {w->p.x, ROWS, ROWS};
-  real *g = dense_cross(&w->sparse.cov, rows, rows), *u = dense_new(KNOTS, ROWS), ut[KNOTS * KNOTS] = {0}, sums[4] = {0};
+  real *g = dense_cross(&w->sparse.cov, rows, rows), *u = dense_new(KNOTS, ROWS), ut[KNOTS * KNOTS] = {0},
+       sums[4] = {0};
   for (size_t i = 0; i < ROWS; i++) {
     u_of(w, i, u + i * KNOTS);
     for (size_t c = 0; c < KNOTS; c++) {

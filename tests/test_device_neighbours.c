@@ -3,7 +3,7 @@
 
 enum { NEAR = 6 };
 
-/* ---- what a row or a point has of its neighbours ------------------------------------------------------------------ */
+/* ---- quantities of a row or a point with its neighbours -------------------------------------------------------- */
 
 typedef struct nearby {
   size_t count, list[NEAR];
@@ -52,7 +52,8 @@ static void regress(const world *w, const double *x, size_t ldx, nearby *out) {
     at[i] = w->p.x[out->list[i % m] + i / m * ROWS];
   }
   const oat_points near = {at, m, m}, here = {x, 1, ldx};
-  real *own = dense_cross(&w->sparse.cov, here, here), *knots = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), here),
+  real *own = dense_cross(&w->sparse.cov, here, here),
+       *knots = dense_cross(&w->sparse.cov, oat_sparse_knots(&w->sparse), here),
        *between = dense_cross(&w->sparse.cov, near, near), *cross = dense_cross(&w->sparse.cov, near, here), c[NEAR];
   memcpy(out->v, knots, sizeof out->v);
   forward(KNOTS, w->l, out->v);
@@ -98,7 +99,7 @@ static real rho_of(const world *w, const nearby *n, size_t row, size_t column) {
   return rho;
 }
 
-/* ---- before each operation ---------------------------------------------------------------------------------------- */
+/* ---- before each operation ------------------------------------------------------------------------------------- */
 
 /* The neighbours are those of the latest search. B^-1 is symmetric, as what the formulas take for it must be. */
 static oatgp_status find_neighbours(world *w, oat_device *device, double *share) {
@@ -116,9 +117,11 @@ done:
   return status;
 }
 
-static real symmetric(const world *w, size_t i, size_t j) { return ((real)w->square[i + j * KNOTS] + w->square[j + i * KNOTS]) / 2; }
+static real symmetric(const world *w, size_t i, size_t j) {
+  return ((real)w->square[i + j * KNOTS] + w->square[j + i * KNOTS]) / 2;
+}
 
-/* ---- sums --------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
 
 enum { SUMS = KNOTS * KNOTS + KNOTS * WIDTH + WIDTH * WIDTH + OAT_SCALARS };
 
@@ -142,7 +145,8 @@ static void state_shares(const world *w, const nearby *near, result *out) {
     for (size_t a = 0; a < near[i].count; a++) {
       const real all = distance_of(w, w->p.x + i, ROWS, near[i].list[a]);
       for (size_t j = 0; j < INPUTS && all > 0; j++) {
-        const real t = ((real)w->p.x[i + j * ROWS] - w->p.x[near[i].list[a] + j * ROWS]) / oat_kernel_lengthscale(cov, j);
+        const real t =
+            ((real)w->p.x[i + j * ROWS] - w->p.x[near[i].list[a] + j * ROWS]) / oat_kernel_lengthscale(cov, j);
         share[j] += t * t / all;
       }
       pairs += all > 0;
@@ -177,7 +181,7 @@ static void state_sums(world *w, result *out) {
   free(near);
 }
 
-/* ---- gradient sums ------------------------------------------------------------------------------------------------ */
+/* ---- gradient sums --------------------------------------------------------------------------------------------- */
 
 enum { GRADIENT = MOST_THETAS + KNOTS * INPUTS + KNOTS * KNOTS };
 
@@ -185,7 +189,7 @@ static oatgp_status compute_gradient(world *w, oat_device *device, result *out) 
   double first[SUMS], block[GRADIENT], product[KNOTS * KNOTS];
   oat_sums before = oat_sums_over(first, KNOTS, BASIS);
   oat_gradient_sums sums = oat_gradient_sums_over(block, w->thetas, KNOTS, INPUTS);
-  const oat_adjoint adjoint = {false, product, w->e, w->le, w->coefficient};
+  const oat_adjoint adjoint = {.product = product, .e = w->e, .le = w->le, .coefficient = w->coefficient};
   oatgp_status status = OATGP_OK;
   for (size_t i = 0; i < LENGTH(product); i++) {
     product[i] = (double)symmetric(w, i % KNOTS, i / KNOTS);
@@ -193,6 +197,7 @@ static oatgp_status compute_gradient(world *w, oat_device *device, result *out) 
   TRY(find_neighbours(w, device, NULL));
   TRY(device->table->sums(device, &w->sparse, &before));
   TRY(device->table->gradient_sums(device, &w->sparse, &adjoint, &sums));
+  forget_upper(KNOTS, sums.s);
   put(out, sums.count, block);
   put(out, 3, (double[]){sums.dg, sums.dn, sums.pairs});
 done:
@@ -206,7 +211,8 @@ typedef struct adjoints {
 } adjoints;
 
 /* db, z = C^-1 db and what becomes of it; dw, dD and drho are of the row. */
-static void adjoint_of_neighbours(const world *w, const nearby *n, size_t row, const real *dw, real dd, real drho, adjoints *a) {
+static void adjoint_of_neighbours(const world *w, const nearby *n, size_t row, const real *dw, real dd, real drho,
+                                  adjoints *a) {
   const size_t m = n->count;
   real z[NEAR] = {0};
   for (size_t j = 0; j < m; j++) {
@@ -259,7 +265,8 @@ typedef struct weighted {
 
 static weighted weigh(const world *w, const real *dk, const adjoints *a) {
   const oat_points x = {w->p.x, ROWS, ROWS};
-  real *cross = dense_cross(&w->sparse.cov, x, oat_sparse_knots(&w->sparse)), *among = dense_cross(&w->sparse.cov, x, x);
+  real *cross = dense_cross(&w->sparse.cov, x, oat_sparse_knots(&w->sparse)),
+       *among = dense_cross(&w->sparse.cov, x, x);
   weighted sum = {0, dense_dot(ROWS * ROWS, a->kernel, among)};
   for (size_t i = 0; i < ROWS * KNOTS; i++) {
     sum.knots += dk[i / ROWS + i % ROWS * KNOTS] * cross[i];
@@ -309,7 +316,7 @@ static void state_gradient(world *w, result *out) {
     put_one(out, slope_in(w, dk, a, &w->p.z[i], false));
   }
   for (size_t i = 0; i < KNOTS * KNOTS; i++) {
-    put_one(out, s[i]);
+    put_one(out, i % KNOTS < i / KNOTS ? 0 : s[i]);
   }
   put_one(out, 0);
   put_one(out, dn);
@@ -319,28 +326,11 @@ static void state_gradient(world *w, result *out) {
   free(dk);
 }
 
-/* ---- rows left out ------------------------------------------------------------------------------------------------ */
+/* ---- rows left out --------------------------------------------------------------------------------------------- */
 
-/* With the mean's coefficients estimated without the row, then as they are. */
 static oatgp_status compute_left_out(world *w, oat_device *device, result *out) {
-  oatgp_status status = OATGP_OK;
-  TRY(find_neighbours(w, device, NULL));
-  for (int estimated = 1; estimated >= 0; estimated--) {
-    double error[ROWS], variance[ROWS];
-    oat_left_out left = {.lb = w->lb,
-                         .c = w->c,
-                         .columns = estimated ? WIDTH : 1,
-                         .coefficient = w->coefficient,
-                         .gls = estimated ? &w->gls : NULL,
-                         .error = error,
-                         .variance = variance};
-    TRY(device->table->left_out(device, &w->sparse, &left));
-    put(out, ROWS, error);
-    put(out, ROWS, variance);
-    put(out, 3, (double[]){left.density, left.squares, left.products});
-  }
-done:
-  return status;
+  const oatgp_status status = find_neighbours(w, device, NULL);
+  return status == OATGP_OK ? put_left_out(w, device, false, out) : status;
 }
 
 /* A row of A^T D^-1 [W, rho] and of the diagonal of A^T D^-1 A, A with 1 at a row and -b at its neighbours. */
@@ -405,7 +395,7 @@ static void state_left_out(world *w, result *out) {
   free(all);
 }
 
-/* ---- points ------------------------------------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------------------------- */
 
 static oat_rows points_of(const world *w) { return (oat_rows){.n = CANDIDATES, .d = INPUTS, .x = w->candidates}; }
 
@@ -458,7 +448,8 @@ static oatgp_status compute_slopes(world *w, oat_device *device, result *out) {
   static double values[3 * CANDIDATES], slopes[2 * CANDIDATES * INPUTS];
   const oat_rows points = points_of(w);
   const oat_row_predictions to = {values, values + CANDIDATES, values + 2 * CANDIDATES};
-  const oat_row_slopes all = {OAT_RESIDUAL_FULL, slopes, slopes + CANDIDATES * INPUTS}, some = {OAT_RESIDUAL_FULL, slopes, NULL};
+  const oat_row_slopes all = {OAT_RESIDUAL_FULL, slopes, slopes + CANDIDATES * INPUTS},
+                       some = {OAT_RESIDUAL_FULL, slopes, NULL};
   oatgp_status status = OATGP_OK;
   TRY(device->table->point_slopes_from_rows(device, &w->sparse, w->lb, w->c, &points, &to, &all));
   put(out, LENGTH(values), values);
@@ -531,8 +522,8 @@ static oatgp_status compute_joint(world *w, oat_device *device, result *out) {
 }
 
 /* K + noise between a point and its neighbours and those of another, with the weights 1 and -b on both sides. */
-static real joint_of(const nearby *a, const nearby *b, real between, const real *cross_a, const real *cross_b, const real *rows,
-                     const world *w) {
+static real joint_of(const nearby *a, const nearby *b, real between, const real *cross_a, const real *cross_b,
+                     const real *rows, const world *w) {
   real sum = between;
   for (size_t i = 0; i < NEAR; i++) {
     sum -= a->b[i] * cross_b[a->list[i]] + b->b[i] * cross_a[b->list[i]];
@@ -574,7 +565,7 @@ static operation operations[] = {
     {"joint from rows", compute_joint, state_joint, .any_alpha = true, .neighbours = NEAR, .predicts = true},
 };
 
-/* ---- what became of them ------------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------------------------- */
 
 typedef struct heard {
   size_t count;
@@ -593,8 +584,11 @@ static void hear(void *user, oatgp_level level, const char *sentence) {
 static oat_near_trouble trouble_of(double scale, double tau, heard *h) {
   world *w = make_world("se-ard", NOISE_PLAIN, 1);
   result *out = calloc(1, sizeof *out);
-  const oat_device_config config = {
-      .max_knots = KNOTS, .neighbours = NEAR, .where = {"cpu", 2}, .kernel = oat_kernel_size_of(&w->kernel), .fits = true};
+  const oat_device_config config = {.max_knots = KNOTS,
+                                    .neighbours = NEAR,
+                                    .where = {"cpu", 2},
+                                    .kernel = oat_kernel_size_of(&w->kernel),
+                                    .fits = true};
   oatgp_context *ctx = oatgp_context_create();
   oat_device *device = NULL;
   oatgp_context_set_message(ctx, hear, h);
@@ -633,7 +627,7 @@ static void trouble_is_told(void **state) {
   assert_int_equal(h.count, 1);
   assert_int_equal(h.level, OATGP_NOTE);
   assert_non_null(strstr(h.sentence, "of the prior variance was added"));
-  found = trouble_of(0.3, 0.3, &h); /* knots that explain more than there is */
+  found = trouble_of(0.3, 0.3, &h); /* knots that explain more than the variance */
   assert_true(found.without > 0 && found.without < ROWS);
   assert_int_equal(h.count, 2);
   assert_int_equal(h.level, OATGP_WARNING);

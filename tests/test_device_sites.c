@@ -99,7 +99,7 @@ done:
   return status;
 }
 
-/* ---- what the contract says --------------------------------------------------------------------------------------- */
+/* ---- what the contract says ------------------------------------------------------------------------------------ */
 
 typedef struct seen {
   real value, slope, change, own;
@@ -184,7 +184,8 @@ static void state_exact_look(world *w, result *out) {
 }
 
 int main(void) {
-  operation operations[] = {{.name = "sites_look", .compute = compute_look, .state = state_look, .any_alpha = true},
-                            {.name = "exact_sites_look", .compute = compute_exact_look, .state = state_exact_look, .any_alpha = true}};
+  operation operations[] = {
+      {.name = "sites_look", .compute = compute_look, .state = state_look, .any_alpha = true},
+      {.name = "exact_sites_look", .compute = compute_exact_look, .state = state_exact_look, .any_alpha = true}};
   return run_operations(LENGTH(operations), operations, 0, NULL);
 }

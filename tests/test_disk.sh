@@ -63,6 +63,7 @@ else
   keeps p.csv predict model.oatgp train.csv -o disk/p.csv
   keeps v.npy predict model.oatgp some.csv --cov disk/v.npy -o p.csv
   keeps c.npy convert train.csv -o disk/c.npy
+  keeps c.csv convert train.csv -o disk/c.csv
   keeps l.csv loo model.oatgp some.csv -o disk/l.csv
   keeps cv.csv cv train.csv --target y --knots 3 --max-iter 0 --folds 2 -o disk/cv.csv
   keeps r.html report model.oatgp some.csv -o disk/r.html
@@ -77,15 +78,72 @@ else
   check "a fit without room for its checkpoint" test $code -eq 0
   check "it warns" grep -q "warning: no checkpoint: cannot write 'disk/check': No space left on device" err
   check "and leaves nothing" test "$(ls -A disk)" = fill
+  run fit some.csv --target y --knots 60 --select simultaneous --max-iter 40 --trace disk/trace -o x.oatgp
+  check "a fit without room for its trace" test $code -eq 0
+  check "it warns, too" grep -q "warning: cannot write 'disk/trace': No space left on device; the trace ends here" err
+  rm disk/trace
   umount disk && [ $OATGP_TEST_DISK != mounted ] || trap - EXIT
 fi
 
 # ---- a file that may not grow ----------------------------------------------------------------------------------------------
 
-cp model.oatgp old.oatgp
-(ulimit -f 8 && "$OATGP" $fit -o old.oatgp >out 2>err)
-check "a limit of size has a sentence" grep -q "cannot write 'old.oatgp': File too large" err
-check "and the old file stays" cmp model.oatgp old.oatgp
+# limited OUTPUT ARGUMENTS...: at several lengths a file may have, the verb says so, ends with 1, keeps the old file and leaves no other.
+# The sentence goes through a pipe, since a file for it would have the same limit.
+mkdir limited
+own_shm=0
+if ldd "$OATGP" 2>/dev/null | grep -q libomp; then
+  echo "skipped: LLVM's OpenMP needs a file in shared memory, and does not bear a limit"
+  own_shm=1
+fi
+limited() {
+  [ $own_shm -eq 0 ] || return 0
+  output=$1
+  shift
+  for blocks in 0 1 5; do
+    cp model.oatgp "limited/$output"
+    (
+      ulimit -f $blocks
+      "$OATGP" "$@" 2>&1 >/dev/null
+      echo "code $?"
+    ) | cat >err
+    if grep -q '^code 1$' err && grep -qF "cannot write 'limited/$output': File too large" err; then
+      pass "$1 into at most $blocks blocks: $output"
+    else
+      miss "$*, $blocks blocks: $(cat err)"
+    fi
+    check "the old file stays: $output" cmp model.oatgp "limited/$output"
+    rm "limited/$output"
+    check "and there is no other: $output" test "$(ls -A limited)" = ""
+  done
+}
+limited m.oatgp $fit -o limited/m.oatgp
+limited o.oatgp fit some.csv --target y --select oat-gain --knots 3 --max-knots 20 --max-iter 2 --quiet -o limited/o.oatgp
+limited u.oatgp update large.oatgp some.csv -o limited/u.oatgp
+limited p.csv predict model.oatgp train.csv -o limited/p.csv
+limited s.csv predict model.oatgp some.csv --samples 3 -o limited/s.csv
+limited v.npy predict model.oatgp some.csv --cov limited/v.npy -o -
+limited c.npy convert train.csv -o limited/c.npy
+limited c.csv convert train.csv -o limited/c.csv
+limited l.csv loo model.oatgp some.csv -o limited/l.csv
+limited cv.csv cv train.csv --target y --knots 3 --max-iter 0 --folds 2 -o limited/cv.csv
+limited r.html report model.oatgp some.csv -o limited/r.html
+limited k.csv info large.oatgp --knots limited/k.csv
+limited f.svg plot observed model.oatgp train.csv -o limited/f.svg
+
+# ---- standard output on a full disk ------------------------------------------------------------------------------------------
+
+for arguments in "predict model.oatgp some.csv" "predict model.oatgp some.csv -o -" "score model.oatgp some.csv" "sensitivity model.oatgp" \
+  "sensitivity model.oatgp --json" "loo model.oatgp some.csv" "info model.oatgp" "certify model.oatgp some.csv" \
+  "plot observed model.oatgp some.csv" "objective some.csv --target y --knots 5 --gradient --json" "convert some.csv -o x.npy"; do
+  # shellcheck disable=SC2086
+  "$OATGP" $arguments >/dev/full 2>err
+  code=$?
+  if [ $code -eq 1 ] && grep -q "cannot write .*: No space left on device" err; then
+    pass "to a full disk: $arguments"
+  else
+    miss "to a full disk: $arguments: exit code $code, '$(cat err)'"
+  fi
+done
 
 # ---- cut short -------------------------------------------------------------------------------------------------------------
 

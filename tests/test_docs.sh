@@ -11,9 +11,18 @@ if ! "$PROJECT_DIR/script/docs" --print >"$TMPDIR/options.md" || ! cmp -s "$TMPD
   miss "docs/options.md is not up to date: run script/docs"
 fi
 cd "$PROJECT_DIR" || exit 1
-for page in README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+for page in README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs/*.md docs/notes/*.md; do
   for link in $(grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*://' || true); do
     [ -e "$(dirname "$page")/$link" ] || miss "$page links to $link, which is not there"
+  done
+done
+
+# The tables of speed on the first pages hold numbers of docs/benchmarks.md alone.
+for page in README.md docs/index.md; do
+  awk '/^<!-- from docs.benchmarks.md -->/ { inside = 1; next } inside && !/^\|/ { inside = 0 } inside' "$page" >"$TMPDIR/table"
+  grep -q oatgp "$TMPDIR/table" || miss "$page has no table of speed"
+  for number in $(grep -oE '[0-9]+\.[0-9]+' "$TMPDIR/table"); do
+    grep -qE "(^|[^0-9.])$number([^0-9]|\$)" docs/benchmarks.md || miss "$page: $number is not in docs/benchmarks.md"
   done
 done
 
@@ -25,9 +34,9 @@ for page in README.md $(grep -l '^```sh$' docs/*.md | grep -v c-api); do
   export TMPDIR
   mkdir "$TMPDIR"
   tests/run_page.sh "$page" || failures=1
-  find "$TMPDIR/page" -name '*.svg' -exec basename {} \; >>"$scratch/figures"
+  find "$TMPDIR/page" \( -name '*.svg' -o -name report.html \) -exec basename {} \; >>"$scratch/figures"
 done
-for figure in docs/figures/*.svg; do
+for figure in docs/figures/*.svg docs/report.html; do
   grep -qx "$(basename "$figure")" "$scratch/figures" || miss "no command of a page makes $figure"
 done
 

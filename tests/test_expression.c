@@ -29,7 +29,7 @@ static oat_expression *read_it(const char *text) {
   return e;
 }
 
-/* ---- canonical text --------------------------------------------------------------------------------------------------------------------- */
+/* ---- canonical text -------------------------------------------------------------------------------------------- */
 
 static void assert_text(const char *text, const char *canonical) {
   oat_expression *e = read_it(text);
@@ -47,7 +47,8 @@ static void test_canonical_text(void **state) {
   assert_text("(se(x1) + linear(x1)) * matern52(x2)", "(se(x1) + linear(x1)) * matern52(x2)");
   assert_text("((se(x1)))", "se(x1)");
   assert_text("se(x1) + (rq(x2) + se(time)) + (cosine(time))", "se(x1) + rq(x2) + se(time) + cosine(time)");
-  assert_text("se(x1) * (rq(x2) * se(time)) * (cosine(time) + constant)", "se(x1) * rq(x2) * se(time) * (cosine(time) + constant)");
+  assert_text("se(x1) * (rq(x2) * se(time)) * (cosine(time) + constant)",
+              "se(x1) * rq(x2) * se(time) * (cosine(time) + constant)");
   assert_text("linear(x1)^2", "linear(x1)^2");
   assert_text("((linear(x1)^2)^3)^1", "linear(x1)^6");
   assert_text("linear(x1)^1", "linear(x1)");
@@ -60,7 +61,7 @@ static void test_canonical_text(void **state) {
   assert_text("se(\"a\"\"b\")\t+\nse(\"x1\", 温度)", "se(\"a\"\"b\") + se(x1, 温度)");
 }
 
-/* ---- places of parameters --------------------------------------------------------------------------------------------------------------- */
+/* ---- places of parameters -------------------------------------------------------------------------------------- */
 
 typedef struct expected {
   const char *text, *names; /* separated by " | " */
@@ -74,10 +75,13 @@ static void test_names_of_parameters(void **state) {
       {"periodic(x1) * se(x1) + linear(x2)",
        "(periodic(x1) * se(x1)).sigma | periodic(x1).period | periodic(x1).lengthscale | "
        "se(x1).lengthscale | linear(x2).sigma"},
-      {"se(x1, x2) + constant", "se(x1, x2).sigma | se(x1, x2).lengthscale(x1) | se(x1, x2).lengthscale(x2) | constant.sigma"},
-      {"(se(x1) + linear(x1)) * matern52(x2)", "se(x1).sigma | se(x1).lengthscale | linear(x1).sigma | matern52(x2).lengthscale"},
+      {"se(x1, x2) + constant",
+       "se(x1, x2).sigma | se(x1, x2).lengthscale(x1) | se(x1, x2).lengthscale(x2) | constant.sigma"},
+      {"(se(x1) + linear(x1)) * matern52(x2)",
+       "se(x1).sigma | se(x1).lengthscale | linear(x1).sigma | matern52(x2).lengthscale"},
       {"matern12(x2) * rq(x1) * (se(x1) + linear(x1)) * cosine(time)",
-       "matern12(x2).lengthscale | rq(x1).shape | rq(x1).lengthscale | se(x1).sigma | se(x1).lengthscale | linear(x1).sigma | "
+       "matern12(x2).lengthscale | rq(x1).shape | rq(x1).lengthscale | se(x1).sigma | se(x1).lengthscale | "
+       "linear(x1).sigma | "
        "cosine(time).period"},
       {"(linear(x1) + constant)^2", "linear(x1).sigma | constant.sigma"},
       {"linear(x1)^2 + polynomial(x2, 3)", "(linear(x1)^2).sigma | polynomial(x2, 3).sigma | polynomial(x2, 3).offset"},
@@ -87,14 +91,16 @@ static void test_names_of_parameters(void **state) {
        "se(time).sigma | se(time).lengthscale | (se(time)#2 * linear(time)).sigma | "
        "se(time)#2.lengthscale | se(time)#3.sigma | se(time)#3.lengthscale"},
       {"se(\"mean temperature\", \"a\"\"b\")",
-       "se(\"mean temperature\", \"a\"\"b\").sigma | se(\"mean temperature\", \"a\"\"b\").lengthscale(\"mean temperature\") | "
+       "se(\"mean temperature\", \"a\"\"b\").sigma | se(\"mean temperature\", \"a\"\"b\").lengthscale(\"mean "
+       "temperature\") | "
        "se(\"mean temperature\", \"a\"\"b\").lengthscale(\"a\"\"b\")"},
   };
   for (size_t i = 0; i < LENGTH(cases); i++) {
     oat_expression *e = read_it(cases[i].text);
     char names[1024] = "";
     for (size_t j = 0; j < e->parameters; j++) {
-      snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", j > 0 ? " | " : "", e->parameter[j].is.name);
+      snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", j > 0 ? " | " : "",
+               e->parameter[j].is.name);
       assert_int_equal(oat_expression_find(e, e->parameter[j].is.name), j);
     }
     assert_string_equal(names, cases[i].names);
@@ -155,7 +161,7 @@ static void test_parts(void **state) {
   oat_expression_free(e);
 }
 
-/* ---- random trees ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- random trees ---------------------------------------------------------------------------------------------- */
 
 typedef struct drawn {
   char text[20000];
@@ -163,11 +169,13 @@ typedef struct drawn {
 } drawn;
 
 static void append(drawn *d, oat_rng *rng, const char *text) {
-  d->length += (size_t)snprintf(d->text + d->length, sizeof d->text - d->length, "%s%s", oat_rng_below(rng, 4) == 0 ? " " : "", text);
+  d->length += (size_t)snprintf(d->text + d->length, sizeof d->text - d->length, "%s%s",
+                                oat_rng_below(rng, 4) == 0 ? " " : "", text);
 }
 
 static void draw_leaf(drawn *d, oat_rng *rng) {
-  static const char *const names[] = {"x1", "\"x2\"", "time", "\"mean temperature\"", "größe", "\"3\"", "\"a\"\"b\"", "温度"};
+  static const char *const names[] = {"x1",    "\"x2\"", "time",       "\"mean temperature\"",
+                                      "größe", "\"3\"",  "\"a\"\"b\"", "温度"};
   const oat_leaf_kind kind = (oat_leaf_kind)oat_rng_below(rng, OAT_LEAVES);
   const bool one = kind == OAT_LEAF_periodic || kind == OAT_LEAF_cosine || kind == OAT_LEAF_categorical;
   append(d, rng, oat_leaf_name(kind));
@@ -243,7 +251,7 @@ static void test_random_trees_come_back(void **state) {
   }
 }
 
-/* ---- errors ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 #define LEAVES "se, matern12, matern32, matern52, rq, periodic, linear, polynomial, constant, cosine, categorical"
 #define INPUTS "'x1', 'x2', 'time', 'mean temperature', 'größe', '3', 'a\"b', '温度'"
@@ -286,8 +294,8 @@ static void test_errors_have_a_caret(void **state) {
       {"se(x1)^", "expected a whole number from 1 to 9", "se(x1)^", 7},
       {"se(x1)^10", "expected a whole number from 1 to 9", "se(x1)^10", 7},
       {"se(x1)^0", "expected a whole number from 1 to 9", "se(x1)^0", 7},
-      {"se(x1)^2^2", "expected parentheses around a power that has a power, as in (linear(x)^2)^2", "se(x1)^2^2", 8},
-      {"(se(x1)^4)^3", "expected powers of powers up to 9, and this is 12", "(se(x1)^4)^3", 11},
+      {"se(x1)^2^2", "expected parentheses around the inner power, as in (linear(x)^2)^2", "se(x1)^2^2", 8},
+      {"(se(x1)^4)^3", "expected powers up to 9 in all; this is 12", "(se(x1)^4)^3", 11},
       {"se(\"x1)", "expected a '\"' at the end of the name that begins here", "se(\"x1)", 3},
       {"constant(x1)", "constant has no inputs; expected ')'", "constant(x1)", 9},
       {"periodic(x1, x2)", "periodic has one input; expected ')'", "periodic(x1, x2)", 13},
@@ -296,8 +304,8 @@ static void test_errors_have_a_caret(void **state) {
       {"polynomial(x1)", "expected ',' and a degree, as in polynomial(x, 3)", "polynomial(x1)", 13},
       {"polynomial(x1, 12)", "expected a degree from 1 to 9", "polynomial(x1, 12)", 15},
       {"polynomial(x1, 3, x2)", "expected ')' after the degree", "polynomial(x1, 3, x2)", 16},
-      {"se(x1, x1)", "the input 'x1' is there twice", "se(x1, x1)", 7},
-      {"se-ard + constant", "'se-ard' is a whole kernel; as a part of one it is se()", "se-ard + constant", 0},
+      {"se(x1, x1)", "the input 'x1' appears twice", "se(x1, x1)", 7},
+      {"se-ard + constant", "'se-ard' is a whole kernel; inside an expression write se()", "se-ard + constant", 0},
       {"se(x1)\n+\tse(x9)", "there is no input 'x9'; expected one of " INPUTS, "se(x1) + se(x9)", 12},
       {"se(größe) + foo", "there is no leaf 'foo'; expected " LEAVES, "se(größe) + foo", 12},
       {"se(温度) + foo", "there is no leaf 'foo'; expected " LEAVES, "se(温度) + foo", 11},
@@ -315,9 +323,10 @@ static void test_long_texts_are_shown_in_part(void **state) {
   for (size_t i = 0; i < 30; i++) {
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s + ", i == 15 ? "bad" : "se(x1)");
   }
-  assert_refused(&(refused){text, "there is no leaf 'bad'; expected " LEAVES,
-                            "...x1) + se(x1) + se(x1) + se(x1) + se(x1) + se(x1) + se(x1) + bad + se(x1) + se(x1) + se(x1) + se(x1) ...",
-                            63});
+  assert_refused(&(refused){
+      text, "there is no leaf 'bad'; expected " LEAVES,
+      "...x1) + se(x1) + se(x1) + se(x1) + se(x1) + se(x1) + se(x1) + bad + se(x1) + se(x1) + se(x1) + se(x1) ...",
+      63});
 }
 
 static void test_limits(void **state) {
@@ -332,10 +341,10 @@ static void test_limits(void **state) {
   oat_expression_free(e);
   snprintf(text + strlen(text), sizeof text - strlen(text), "+se(x1)");
   assert_int_equal(oat_expression_read(ctx, text, &inputs, &e), OATGP_ARGUMENT);
-  assert_non_null(strstr(oatgp_last_error(ctx), "kernel: this is a leaf too many; expected at most 64\n"));
+  assert_non_null(strstr(oatgp_last_error(ctx), "kernel: too many leaves; expected at most 64\n"));
   memset(text, '(', OAT_MOST_DEPTH + 1);
   assert_int_equal(oat_expression_read(ctx, text, &inputs, &e), OATGP_ARGUMENT);
-  assert_non_null(strstr(oatgp_last_error(ctx), "kernel: expected at most 32 parentheses within each other\n"));
+  assert_non_null(strstr(oatgp_last_error(ctx), "kernel: expected at most 32 nested parentheses\n"));
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* Models whose kernel is an expression, as a user meets them: golden values, parameters by place and by name, what is fixed, units, files,
- * events, updates, and sentences where something is wrong. */
+/* Models whose kernel is an expression, as a user meets them: golden values, parameters by place and by name, what is
+ * fixed, units, files, events, updates, and sentences where something is wrong. */
 #include "fits.h"
 #include "model/model.h"
 #include "tensors/tensors.h"
@@ -31,7 +31,7 @@ static void refuse_fit(scratch *s, const oatgp_data *data, oatgp_status status, 
   assert_string_equal(oatgp_last_error(s->ctx), sentence);
 }
 
-/* ---- golden values -------------------------------------------------------------------------------------------------- */
+/* ---- golden values --------------------------------------------------------------------------------------------- */
 
 static oatgp_data *golden_data(scratch *s, const char *inputs, const char *target) {
   const table x = golden_table(inputs), y = target != NULL ? golden_table(target) : (table){0};
@@ -58,8 +58,8 @@ static void check_record(scratch *s, const oatgp_data *data, const oatgp_data *k
   char parameters[200] = "";
   const cJSON *value = NULL, *gradient = cJSON_GetObjectItemCaseSensitive(record, "gradient");
   cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(record, "parameters")) {
-    snprintf(parameters + strlen(parameters), sizeof parameters - strlen(parameters), "%s%.17g", *parameters != '\0' ? "," : "",
-             value->valuedouble);
+    snprintf(parameters + strlen(parameters), sizeof parameters - strlen(parameters), "%s%.17g",
+             *parameters != '\0' ? "," : "", value->valuedouble);
   }
   oatgp_settings_default(&s->settings);
   s->settings.kernel = json_text(record, "kernel");
@@ -92,13 +92,14 @@ static void golden_kernels(void **state) {
   cJSON_Delete(all);
 }
 
-/* ---- parameters ----------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 /* By place and by name they are the same, in the data's units whether these are scaled or not. */
 static void parameters_by_place_and_name(void **state) {
   scratch *s = *state;
   static const char *const given[] = {
-      "1.5,0.8,0.7,2", "matern52(x1).lengthscale=2, se( x1 ).sigma = 1.5,(linear(x2) * matern52(x1)).sigma=0.7,se(x1).lengthscale=0.8"};
+      "1.5,0.8,0.7,2",
+      "matern52(x1).lengthscale=2, se( x1 ).sigma = 1.5,(linear(x2) * matern52(x1)).sigma=0.7,se(x1).lengthscale=0.8"};
   static const double expected[] = {1.5, 0.8, 0.7, 2};
   oatgp_data *data = wavy_data(s, 40, 2, 0.1, 401);
   for (size_t i = 0; i < 2 * LENGTH(given); i++) {
@@ -161,12 +162,12 @@ static void fixed_parameters_stay(void **state) {
   oatgp_data_free(data);
 }
 
-/* Whatever way the parameters are found, and wherever they would go, they end within the range: at its end, if that is where they
- * would leave it. */
+/* However the parameters are found, they end within the range; at its end, if the optimum is beyond it. */
 static void ranges_are_kept(void **state) {
   scratch *s = *state;
-  static const char *const kernels[] = {"se(x1) + linear(x2) * matern52(x1)", "se-ard"}, *const selections[] = {"auto", "simultaneous",
-                                                                                                                "oat-rs"};
+  static const char *const kernels[] = {"se(x1) + linear(x2) * matern52(x1)", "se-ard"}, *const selections[] = {
+                                                                                             "auto", "simultaneous",
+                                                                                             "oat-rs"};
   static const char *const ranges[] = {" se( x1 ).lengthscale = 0.01:0.02,tau=2 : 3", "lengthscale=0.01:0.02,tau=2:3"};
   oatgp_data *data = wavy_data(s, 60, 2, 0.1, 405);
   for (size_t i = 0; i < LENGTH(kernels) * LENGTH(selections); i++) {
@@ -188,9 +189,9 @@ static void ranges_are_kept(void **state) {
   s->settings.range = "tau";
   refuse_fit(s, data, OATGP_ARGUMENT, "range: 'tau' is not NAME=A:B with two positive numbers, the smaller first");
   s->settings.range = "period=1:2";
-  refuse_fit(s, data, OATGP_ARGUMENT, "range: 'period' is none of sigma, tau, shape, lengthscale");
+  refuse_fit(s, data, OATGP_ARGUMENT, "range: 'period' is not one of sigma, tau, shape, lengthscale");
   s->settings.kernel = "auto";
-  refuse_fit(s, data, OATGP_ARGUMENT, "ranges are those of one kernel: name it instead of auto");
+  refuse_fit(s, data, OATGP_ARGUMENT, "ranges belong to one kernel; name that kernel instead of auto");
   oatgp_data_free(data);
 }
 
@@ -204,28 +205,32 @@ static void wrong_parameters_are_refused(void **state) {
   s->settings.kernel = "se(x1) + linear(x2)";
   s->settings.parameters = "1,2";
   refuse_fit(s, data, OATGP_ARGUMENT,
-             "parameters: 2 values were given, and the kernel has 3 parameters: se(x1).sigma, se(x1).lengthscale, linear(x2).sigma");
+             "parameters: 2 values were given, but the kernel has 3 parameters: se(x1).sigma, se(x1).lengthscale, "
+             "linear(x2).sigma");
   s->settings.parameters = "1,2,3,4";
   refuse_fit(s, data, OATGP_ARGUMENT,
-             "parameters: 4 values were given, and the kernel has 3 parameters: se(x1).sigma, se(x1).lengthscale, linear(x2).sigma");
+             "parameters: 4 values were given, but the kernel has 3 parameters: se(x1).sigma, se(x1).lengthscale, "
+             "linear(x2).sigma");
   s->settings.parameters = "1,-2,3";
   refuse_fit(s, data, OATGP_ARGUMENT, "parameters: '-2' for se(x1).lengthscale is not a positive number");
   s->settings.parameters = "se(x2).sigma=1";
-  refuse_fit(s, data, OATGP_ARGUMENT, "parameters: 'se(x2).sigma' is none of tau, se(x1).sigma, se(x1).lengthscale, linear(x2).sigma");
+  refuse_fit(s, data, OATGP_ARGUMENT,
+             "parameters: 'se(x2).sigma' is not one of tau, se(x1).sigma, se(x1).lengthscale, linear(x2).sigma");
   s->settings.parameters = "se(x1).sigma=a";
   refuse_fit(s, data, OATGP_ARGUMENT, "parameters: 'a' for se(x1).sigma is not a positive number");
   s->settings.parameters = "";
   s->settings.fix = "shape";
-  refuse_fit(s, data, OATGP_ARGUMENT, "fix: 'shape' is none of tau, se(x1).sigma, se(x1).lengthscale, linear(x2).sigma");
+  refuse_fit(s, data, OATGP_ARGUMENT,
+             "fix: 'shape' is not one of tau, se(x1).sigma, se(x1).lengthscale, linear(x2).sigma");
   s->settings.fix = "";
   s->settings.kernel = "se-ard";
   s->settings.parameters = "1,2";
   refuse_fit(s, data, OATGP_ARGUMENT,
-             "parameters are those of an expression; kernel se-ard has sigma, lengthscale, tau and shape as settings of their own");
+             "parameters are for kernel expressions; kernel se-ard has the settings sigma, lengthscale, tau and shape");
   oatgp_data_free(data);
 }
 
-/* Terms begin as large as the target is spread, whatever the numbers of their inputs. */
+/* Terms start as large as the spread of the target, whatever the values of their inputs. */
 static void linear_terms_start_at_the_size_of_the_target(void **state) {
   scratch *s = *state;
   enum { ROWS = 30 };
@@ -264,7 +269,8 @@ static oatgp_data *seasons(scratch *s, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const double t = 2000 + 30 * (double)i / (double)n, turn = 2 * acos(-1) * t;
     x[i] = t;
-    y[i] = 1e3 + 5 * (t - 2000) + 4 * sin(turn / 1.25) + 6 * cos(2 * turn / 1.25) + 3 * sin(turn / 4) + oat_rng_normal(&rng);
+    y[i] = 1e3 + 5 * (t - 2000) + 4 * sin(turn / 1.25) + 6 * cos(2 * turn / 1.25) + 3 * sin(turn / 4) +
+           oat_rng_normal(&rng);
   }
   oatgp_data *data = make_data(s, n, 1, x, y);
   free(x);
@@ -292,13 +298,13 @@ static void periods_start_where_the_data_show_them(void **state) {
   }
 }
 
-/* ---- models --------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------------------------- */
 
 /* A file gives the same model, bit for bit: parameters, predictions, and the file again. */
 static void files_come_back(void **state) {
   scratch *s = *state;
-  static const char *const kernels[] = {KERNEL, "(se(\"mean temperature\") + constant)^2 * (rq + polynomial(x2, 2))", "constant()",
-                                        "matern32()", "cosine(x2)^2 * se(x2) + (periodic(x2) + linear)"};
+  static const char *const kernels[] = {KERNEL, "(se(\"mean temperature\") + constant)^2 * (rq + polynomial(x2, 2))",
+                                        "constant()", "matern32()", "cosine(x2)^2 * se(x2) + (periodic(x2) + linear)"};
   static const char *const approx[] = {"vfe", "fitc", "full"};
   oatgp_data *data = wavy_data(s, 40, 2, 0.1, 405);
   for (size_t i = 0; i < LENGTH(kernels) * LENGTH(approx); i++) {
@@ -346,7 +352,8 @@ static void forged_files_are_refused(void **state) {
   static const struct {
     const char *key, *text, *piece;
   } cases[] = {
-      {"kernel", "se(x1) + linear(x2) * matern52(x3)", "with kernel 'se(x1) + linear(x2) * matern52(x3)', which this oatgp does not know"},
+      {"kernel", "se(x1) + linear(x2) * matern52(x3)",
+       "with kernel 'se(x1) + linear(x2) * matern52(x3)', which this oatgp does not know"},
       {"kernel", "se(x1) + linear(x2) * matern52(x1", "which this oatgp does not know"},
       {"kernel", "se(x1)+linear(x2)*matern52(x1)", "which this oatgp does not know"}, /* not as it is written */
       {"kernel", "se(x1) + linear(x2)", "theta"},
@@ -388,7 +395,7 @@ static void refits_and_updates(void **state) {
   oatgp_data_free(more);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------------------------- */
 
 typedef struct seen {
   size_t events;
@@ -431,7 +438,8 @@ static void constant_inputs(void **state) {
   assert_string_equal(info_of(model).parameters[1].name, "se().lengthscale");
   oatgp_model_free(model);
   s->settings.kernel = "se(x1) + linear(x2)";
-  refuse_fit(s, data, OATGP_ARGUMENT, "kernel: there is no input 'x2'; expected 'x1'\n  se(x1) + linear(x2)\n                  ^");
+  refuse_fit(s, data, OATGP_ARGUMENT,
+             "kernel: there is no input 'x2'; expected 'x1'\n  se(x1) + linear(x2)\n                  ^");
   assert_non_null(strstr(s->said, "note input 'x2' is constant and is left out\n"));
   oatgp_data_free(data);
 }

@@ -1,4 +1,5 @@
-/* The algebra of a few rows and small matrices, against plain loops in long double, for sizes around those of its groups. */
+/* The algebra of a few rows and small matrices, against plain loops in long double, for sizes around those of its
+ * groups. */
 #include "dense.h"
 #include "linalg/few.h"
 #include "problem.h"
@@ -38,13 +39,15 @@ static real product_of(const some *r, size_t a, size_t b) {
 }
 
 static double check_products(const some *r) {
-  const size_t m = r->few.m, ld = m + 2;
-  double *c = random_doubles(&(oat_rng){{1, 2, 3, 4}}, ld * m + 1), *before = random_doubles(&(oat_rng){{1, 2, 3, 4}}, ld * m + 1),
-         worst = 0;
-  oat_few_products(r->few, c, ld);
+  const size_t m = r->few.m, ld = oat_few_side(m);
+  double *c = random_doubles(&(oat_rng){{1, 2, 3, 4}}, ld * m + 1),
+         *before = random_doubles(&(oat_rng){{1, 2, 3, 4}}, ld * m + 1), worst = 0;
+  oat_few_products(r->few, c);
   for (size_t i = 0; i < ld * m; i++) {
     const size_t a = i % ld, b = i / ld;
-    worst = worse_of(worst, fabs(c[i] - (before[i] - (a < m && a >= b ? (double)product_of(r, a, b) : 0))));
+    if (a < m && a >= b) {
+      worst = worse_of(worst, fabs(c[i] - (before[i] - (double)product_of(r, a, b))));
+    }
   }
   free(c);
   free(before);
@@ -53,7 +56,8 @@ static double check_products(const some *r) {
 
 static double check_vectors(const some *r, oat_rng *rng) {
   const size_t m = r->few.m, k = r->few.k;
-  double *x = random_doubles(rng, k + 1), *f = random_doubles(rng, m + 1), y[MOST], *sum = calloc(k + 1, sizeof *sum), worst = 0;
+  double *x = random_doubles(rng, k + 1), *f = random_doubles(rng, m + 1), y[MOST], *sum = calloc(k + 1, sizeof *sum),
+         worst = 0;
   oat_few_dots(r->few, x, y);
   oat_few_add(r->few, f, sum);
   for (size_t a = 0; a < m; a++) {
@@ -108,10 +112,12 @@ static double *definite(size_t n, oat_rng *rng) {
   return a;
 }
 
-/* The factor of the first m columns times its transpose and what is left make the matrix again; solves undo products. */
+/* The factor of the first m columns times its transpose and what is left make the matrix again; solves undo
+ * products. */
 static double check_factor(size_t n, size_t m, oat_rng *rng) {
   const size_t ld = oat_few_side(n);
-  double *a = definite(n, rng), *l = calloc(ld * n + 1, sizeof *l), *packed = calloc(oat_few_packed(m) + 1, sizeof *packed);
+  double *a = definite(n, rng), *l = calloc(ld * n + 1, sizeof *l),
+         *packed = calloc(oat_few_packed(m) + 1, sizeof *packed);
   double x[MOST] = {0}, b[MOST] = {0}, worst = 0;
   memcpy(l, a, ld * n * sizeof *l);
   assert_true(oat_few_cholesky(n, m, l));

@@ -56,6 +56,23 @@ refuses 2 "-o 'x' would overwrite --checkpoint 'x'" fit d.csv --target y -o x --
 check "standard input is a file, too" grep -q -e "-o 'd.csv' would overwrite DATA '-', which is the same file" err
 "$OATGP" predict m.oatgp d.csv 2>err >>d.csv
 check "and standard output" grep -q "standard output '-' would overwrite DATA 'd.csv'" err
+works "convert for a list" convert d.csv --target y --quiet -o part-1.npy
+cp part-1.npy part-2.npy
+cp part-1.npy part.kept
+printf 'part-1.npy\r\n\npart-2.npy\n' >parts.list
+cp parts.list parts.kept
+for output in parts.list ./part-2.npy; do
+  refuses 2 "-o '$output' would overwrite DATA '${output#./}'" fit --data-list parts.list --target last -o "$output"
+  refuses 2 "--trace '$output' would overwrite DATA '${output#./}'" fit --data-list parts.list --target last -o x --trace "$output"
+done
+refuses 2 "-o 'part-2.npy' would overwrite DATA 'part-2.npy'" fit 'part-*.npy' --target last -o part-2.npy
+refuses 2 "--cov 'part-1.npy' would overwrite DATA 'part-1.npy'" predict m.oatgp --data-list parts.list --cov part-1.npy
+refuses 1 "cannot read the list of files 'nowhere'" fit --data-list nowhere --target last -o x
+check "the files of the list are as they were" sh -c \
+  'cmp -s part-1.npy part.kept && cmp -s part-2.npy part.kept && cmp -s parts.list parts.kept'
+refuses 2 "--trace cannot go to standard output; name a file" fit d.csv --target y -o x --trace -
+refuses 2 "--checkpoint cannot go to standard output" fit d.csv --target y -o x --checkpoint -
+refuses 2 "--cov cannot go to standard output" predict m.oatgp d.csv --cov -
 unharmed "all of these"
 check "nothing was written" test ! -e x -a ! -e p -a ! -e q
 
@@ -198,6 +215,19 @@ grep -v seconds out >without
 works "score them with it" score m.oatgp d.csv --json
 check "the same scores" sh -c 'grep -v seconds out | cmp -s - without'
 
+# ---- columns with the same name, one of which is used: its position in the file tells it apart ----------------------------------------------
+
+awk -F, '{ print (NR == 1 ? "a,y,a,y" : 2 * $1 + NR % 5 "," NR % 3 "," $1 "," $3) }' d.csv >same.csv
+works "fit with two names twice" fit same.csv --inputs 3 --target 4 --knots 3 --max-iter 5 --json -o same.oatgp
+works "predict from this column" predict same.oatgp same.csv -o same.txt
+cut -d, -f3 same.csv >alone.csv
+works "predict from it alone" predict same.oatgp alone.csv -o alone.txt
+check "the same predictions" cmp -s same.txt alone.txt
+works "score with this target" score same.oatgp same.csv
+works "convert these columns" convert same.csv --inputs 3 --target 4 -o same.npy
+cut -d, -f1-3 same.csv >three.csv
+refuses 1 "'three.csv': 2 columns have the name 'a' (inputs)" predict same.oatgp three.csv
+
 # ---- a bad cell in the first row, as the command tells it -----------------------------------------------------------------------------------
 
 { head -1 d.csv; echo '?,2,3'; tail -n +2 d.csv; } >bad.csv
@@ -205,7 +235,7 @@ gzip -c bad.csv >bad.csv.gz
 for threads in 1 3; do
   for data in bad.csv bad.csv.gz; do
     sentence="$data, line 2, column 'a': '?' is not a number; correct it"
-    refuses 1 "$sentence, or leave the column out with --inputs" fit $data --target y --threads $threads -o x
+    refuses 1 "$sentence, make the column a category with --factors, or leave it out with --inputs" fit $data --target y --threads $threads -o x
     refuses 1 "$sentence" predict m.oatgp $data --threads $threads
     refuses 1 "$sentence" score m.oatgp $data --threads $threads
     "$OATGP" convert - --threads $threads -o x.npy <$data >out 2>err
@@ -216,9 +246,9 @@ works "leaving the column out" fit bad.csv --target y --inputs b --knots 5 --max
 
 # ---- config files --------------------------------------------------------------------------------------------------------------------------
 
-refuses 1 "'/dev/zero' is longer than 1048576 bytes, so it is no config file" fit d.csv --target y --config /dev/zero -o x
+refuses 1 "'/dev/zero' is longer than 1048576 bytes, too long for a config file" fit d.csv --target y --config /dev/zero -o x
 printf 'max-iter = 3\n\nknots = 5\000\n' >nul.conf
-refuses 2 "nul.conf:3: there is a byte 0; a config file is text" fit d.csv --target y --config nul.conf -o x
+refuses 2 "nul.conf:3: this line has a zero byte; a config file is UTF-8 text" fit d.csv --target y --config nul.conf -o x
 printf '\357\273\277max-iter = 3\n' >bom.conf
 fit d.csv bom.oatgp --config bom.conf
 refuses 2 "--config is given twice, as 'c.conf' and as 'bom.conf'; put all settings into one file" \

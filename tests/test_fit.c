@@ -1,4 +1,4 @@
-/* Fits through the public functions: what is optimised, what is fixed, when it stops, what comes back. */
+/* Fits through the public functions: free and fixed parameters, stopping, results. */
 #include "watch.h"
 
 #include <time.h>
@@ -38,7 +38,7 @@ static oatgp_data *knots_of(scratch *s, const oatgp_model *model) {
   return data;
 }
 
-/* ---- what is optimised -------------------------------------------------------------------------------------------- */
+/* ---- what is optimised ----------------------------------------------------------------------------------------- */
 
 static void bound_below_evidence(scratch *s, const oatgp_data *data, const char *knots, double gap) {
   s->settings.kernel = "se";
@@ -127,7 +127,7 @@ static void powers_join_vfe_and_fitc(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- what is fixed ------------------------------------------------------------------------------------------------ */
+/* ---- what is fixed --------------------------------------------------------------------------------------------- */
 
 static void fixed_parameters_keep_their_values(void **state) {
   scratch *s = *state;
@@ -154,7 +154,7 @@ static void fixed_parameters_keep_their_values(void **state) {
   s->settings.fix = "sigma,length";
   oatgp_model *model = NULL;
   expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model),
-                  "'length' is none of sigma, tau, shape, lengthscale");
+                  "'length' is not one of sigma, tau, shape, lengthscale");
   oatgp_data_free(data);
 }
 
@@ -205,7 +205,7 @@ static void fixed_knots_stay(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- knots -------------------------------------------------------------------------------------------------------- */
+/* ---- knots ----------------------------------------------------------------------------------------------------- */
 
 static void given_knots_come_back(void **state) {
   scratch *s = *state;
@@ -238,7 +238,8 @@ static void given_knots_come_back(void **state) {
   oatgp_data_free(data);
 }
 
-/* Knots from a sorted grid: inside they get a better order, so that their derivatives do not depend on the one they were given in. */
+/* Knots from a sorted grid: inside they get a better order, so that their derivatives do not depend on the one they
+ * were given in. */
 static void order_of_given_knots_does_not_matter(void **state) {
   scratch *s = *state;
   enum { K = 30 };
@@ -339,7 +340,7 @@ static void borrowed_data_fit_alike(void **state) {
   oatgp_data_free(own);
 }
 
-/* Of a plane, the knots would leave the data: they stay in the box, at its edge, but without one they go. */
+/* For a plane, the knots would leave the data: with a box they stop at its edge, without one they leave. */
 static void knots_stay_in_their_box(void **state) {
   scratch *s = *state;
   const char *const boxes[] = {"none", "bound", "logit"};
@@ -371,13 +372,14 @@ static void knot_words_are_checked(void **state) {
   for (size_t i = 0; i < LENGTH(wrong); i++) {
     oatgp_model *model = NULL;
     s->settings.knots = wrong[i];
-    expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), "is neither a number of knots");
+    expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model),
+                    "but must be a number of knots");
     assert_null(model);
   }
   oatgp_data_free(data);
 }
 
-/* ---- starts ------------------------------------------------------------------------------------------------------- */
+/* ---- starts ---------------------------------------------------------------------------------------------------- */
 
 static void restarts_are_never_worse(void **state) {
   scratch *s = *state;
@@ -447,7 +449,7 @@ static void threads_and_blocks_change_rounding_only(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- stopping ----------------------------------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------------------------- */
 
 static void expect_stop(scratch *s, const oatgp_data *data, oatgp_stop expected) {
   oatgp_model *model = fit_sanely(s, data, NULL);
@@ -468,7 +470,8 @@ static void limits_stop_with_their_code(void **state) {
     oatgp_settings base = plain;
     base.optimizer = optimizers[c / 2];
     base.approx = models[c % 2];
-    base.select = c % 2 == 0 ? "simultaneous" : "fixed"; /* with the automatic selection the full GP begins near its optimum */
+    base.select =
+        c % 2 == 0 ? "simultaneous" : "fixed"; /* with the automatic selection the full GP begins near its optimum */
     base.knots = "8";
     s->settings = base;
     s->settings.max_iter = 3;
@@ -524,7 +527,7 @@ static void time_is_kept(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- the monitor -------------------------------------------------------------------------------------------------- */
+/* ---- the monitor ----------------------------------------------------------------------------------------------- */
 
 /* A watch that looks at every event, too. */
 typedef struct watcher {
@@ -665,7 +668,7 @@ static void history_ends_with_the_objective(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- mean, weights, noise ----------------------------------------------------------------------------------------- */
+/* ---- mean, weights, noise -------------------------------------------------------------------------------------- */
 
 /* y = 5 + 3 x1 - 2 x2 and a little noise: the linear mean finds it. */
 static void means_are_found(void **state) {
@@ -724,7 +727,8 @@ static void mean_kinds(void **state) {
   assert_true(objective[1] >= fmax(objective[0], fmax(objective[2], objective[3])) - 1e-4);
   s->settings.mean = "median";
   oatgp_model *model = NULL;
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), "mean 'median' is neither");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model),
+                  "mean is 'median' but must be");
   oatgp_data_free(data);
 }
 
@@ -751,7 +755,8 @@ static void weights_count_like_copies(void **state) {
     s->settings.approx = all_models[a];
     oatgp_model *weighted = must_fit(s, plain, knots), *copied = must_fit(s, copies, knots);
     double *first = must_predict(s, weighted, new_rows), *second = must_predict(s, copied, new_rows);
-    const bool same = strncmp(all_models[a], "fi", 2) != 0 && strcmp(all_models[a], "pep") != 0; /* these add to the noise */
+    const bool same =
+        strncmp(all_models[a], "fi", 2) != 0 && strcmp(all_models[a], "pep") != 0; /* these add to the noise */
     for (size_t i = 0; same && i < 3 * LENGTH(new_x); i++) {
       assert_near(first[i], second[i], 1e-9);
     }

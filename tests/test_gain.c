@@ -1,4 +1,5 @@
-/* The exact gain of a candidate knot against the difference of two evaluations, for every kernel and every model with alpha = 0. */
+/* The exact gain of a candidate knot against the difference of two evaluations, for every kernel and every model with
+ * alpha = 0. */
 #include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
@@ -41,15 +42,24 @@ static void with_candidate(const instance *p, size_t c, double *z) {
   }
 }
 
-static oat_objective *make_objective(oatgp_context *ctx, const instance *p, const char *approx, const oat_kernel *kernel) {
-  const oat_objective_config config = {oat_approx_find(approx), kernel, &p->rows, 0, 1e-6, K, 16, 1 << 20, K + M};
+static oat_objective *make_objective(oatgp_context *ctx, const instance *p, const char *approx,
+                                     const oat_kernel *kernel) {
+  const oat_objective_config config = {.approx = oat_approx_find(approx),
+                                       .kernel = kernel,
+                                       .rows = &p->rows,
+                                       .jitter = 1e-6,
+                                       .k = K,
+                                       .block = 16,
+                                       .memory = 1 << 20,
+                                       .capacity = K + M};
   oat_objective *objective = NULL;
   assert_int_equal(oat_objective_create(ctx, &config, &objective), OATGP_OK);
   return objective;
 }
 
 /* The gains from factors that were grown are those from an evaluation. */
-static void check_grown(const instance *p, oat_objective *grown, oat_objective *evaluated, const oat_point *point, double *work) {
+static void check_grown(const instance *p, oat_objective *grown, oat_objective *evaluated, const oat_point *point,
+                        double *work) {
   double a[M], b[M];
   const oat_points candidates = {p->candidate, M, M};
   assert_int_equal(oat_objective_gains(grown, point, candidates, work, a), OATGP_OK);
@@ -61,7 +71,8 @@ static void check_grown(const instance *p, oat_objective *grown, oat_objective *
 }
 
 /* The coefficients must agree to the tolerance. */
-static void check_gains(oatgp_context *ctx, const instance *p, const char *approx, const oat_kernel *kernel, double tolerance) {
+static void check_gains(oatgp_context *ctx, const instance *p, const char *approx, const oat_kernel *kernel,
+                        double tolerance) {
   oat_objective *objective = make_objective(ctx, p, approx, kernel), *other = make_objective(ctx, p, approx, kernel);
   double theta[] = {1.2, 0.4, 0.8, 0.9, 1.3}, z[(K + 1) * D], gain[M], before, after, appended;
   double *work = calloc(oat_gain_work(objective, M), sizeof *work);

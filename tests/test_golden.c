@@ -1,5 +1,5 @@
-/* Objective and gradient against tests/data/golden: oatgp's own definitions by dense formulas and complex steps, in oatgp.json, and the
- * models with neighbours and the tighter bounds of beyond.json. */
+/* Objective and gradient against tests/data/golden: oatgp's own definitions by dense formulas and complex steps, in
+ * oatgp.json, and the models with neighbours and the tighter bounds of beyond.json. */
 #include "rows/layout.h"
 #include "objective/objective.h"
 #include "support.h"
@@ -43,7 +43,8 @@ static void check_gradient(const cJSON *expected, const oat_gradient *gradient, 
   const cJSON *knots = cJSON_GetObjectItemCaseSensitive(expected, "knots");
   for (size_t c = 0; knots != NULL && c < k; c++) {
     for (size_t j = 0; j < d; j++) {
-      assert_near(gradient->z[c + j * k], cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)c), (int)j)->valuedouble, tolerance);
+      assert_near(gradient->z[c + j * k], cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)c), (int)j)->valuedouble,
+                  tolerance);
     }
   }
 }

@@ -20,7 +20,8 @@ static oatgp_data *slice(scratch *s, const oatgp_data *data, size_t first, size_
   return choose(s, data, count, rows);
 }
 
-static void expect_same_gp(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at, double tolerance) {
+static void expect_same_gp(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at,
+                           double tolerance) {
   const size_t n = oatgp_data_rows(at);
   double *mine = must_predict(s, a, at), *truth = must_predict(s, b, at);
   assert_near(largest_error(3 * n, mine, truth), 0, tolerance);
@@ -31,14 +32,15 @@ static void expect_same_gp(scratch *s, const oatgp_model *a, const oatgp_model *
 }
 
 /* The full GP of a kernel with everything fixed. */
-static oatgp_model *fixed_full(scratch *s, const oat_kernel *kernel, const problem *p, const oatgp_data *data, size_t basis) {
+static oatgp_model *fixed_full(scratch *s, const oat_kernel *kernel, const problem *p, const oatgp_data *data,
+                               size_t basis) {
   char text[256];
   fix_everything(s, kernel, (variant){oat_approx_find("full"), 0}, p, text);
   s->settings.mean = mean_for(basis);
   return must_fit(s, data, NULL);
 }
 
-/* ---- rows out --------------------------------------------------------------------------------------------------- */
+/* ---- rows out -------------------------------------------------------------------------------------------------- */
 
 /* One, the first and the last, several in any order, and more than a factor is changed for. */
 static void removing_equals_never_having_seen(void **state) {
@@ -77,7 +79,8 @@ static void removing_equals_never_having_seen(void **state) {
   free_problem(&p);
 }
 
-/* In and out again, many times, with a prior variance that is not the same everywhere and a jitter that is a share of it. */
+/* In and out again, many times, with a prior variance that is not the same everywhere and a jitter that is a share of
+ * it. */
 static void a_window_moves_on(void **state) {
   scratch *s = *state;
   enum { WIDTH = 20 };
@@ -87,7 +90,8 @@ static void a_window_moves_on(void **state) {
   oat_rng rng;
   oat_rng_seed(&rng, 62);
   random_theta(&rng, e, p.theta[OAT_TAU], p.theta);
-  oatgp_data *all = problem_data(s, &p, NOISE_SCALED), *first = slice(s, all, 0, WIDTH), *last = slice(s, all, ROWS - WIDTH, WIDTH);
+  oatgp_data *all = problem_data(s, &p, NOISE_SCALED), *first = slice(s, all, 0, WIDTH),
+             *last = slice(s, all, ROWS - WIDTH, WIDTH);
   for (int jitter = 0; jitter < 2; jitter++) {
     char text[256];
     fix_everything(s, &kernel, (variant){oat_approx_find("full"), 0}, &p, text);
@@ -111,7 +115,19 @@ static void a_window_moves_on(void **state) {
   free_problem(&p);
 }
 
-/* ---- files, copies, levels --------------------------------------------------------------------------------------- */
+/* ---- files, copies, levels ------------------------------------------------------------------------------------- */
+
+/* Saved, loaded and saved again: the same bytes. Found by the fuzz target of models: a copy had an empty record. */
+static void expect_same_bytes(scratch *s, const oatgp_model *model, const oatgp_model *loaded) {
+  unsigned char *first = NULL, *second = NULL;
+  size_t size = 0, again = 0;
+  must(s, oatgp_model_to_bytes(s->ctx, model, &first, &size));
+  must(s, oatgp_model_to_bytes(s->ctx, loaded, &second, &again));
+  assert_int_equal(size, again);
+  assert_memory_equal(first, second, size);
+  oatgp_bytes_free(first);
+  oatgp_bytes_free(second);
+}
 
 static void files_and_copies(void **state) {
   scratch *s = *state;
@@ -132,6 +148,7 @@ static void files_and_copies(void **state) {
     must(s, oatgp_model_save(s->ctx, copy, s->path));
     must(s, oatgp_model_load(s->ctx, s->path, &loaded));
     expect_same_gp(s, loaded, copy, all, 1e-10);
+    expect_same_bytes(s, copy, loaded);
     oatgp_model_free(model); /* a copy stands alone */
     double *again = must_predict(s, copy, all);
     free(again);
@@ -146,7 +163,8 @@ static void files_and_copies(void **state) {
 static void new_levels(void **state) {
   scratch *s = *state;
   static const char *const old[] = {"red", "blue"}, *const added[] = {"green", "red"};
-  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.1, 64), *first = slice(s, data, 0, 40), *rest = slice(s, data, 40, 20);
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.1, 64), *first = slice(s, data, 0, 40),
+             *rest = slice(s, data, 40, 20);
   oatgp_data *const both[] = {first, rest};
   for (size_t k = 0; k < 2; k++) {
     const size_t n = oatgp_data_rows(both[k]);
@@ -203,7 +221,7 @@ static void threads_change_no_bit(void **state) {
   oatgp_data_free(added);
 }
 
-/* ---- rows in thought ---------------------------------------------------------------------------------------------- */
+/* ---- predictions as if rows were known ------------------------------------------------------------------------- */
 
 /* Of the full GP it is the update with those rows, where the mean does not change. */
 static void given_is_an_update(void **state) {
@@ -228,10 +246,11 @@ static void given_is_an_update(void **state) {
   free_problem(&p);
 }
 
-/* Of any model it is what its joint posterior says: one row h, in closed form. */
+/* For any model, it follows from the joint posterior: one row h, in closed form. */
 static void given_follows_from_the_joint_posterior(void **state) {
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.3, 68), *at = wavy_data(s, 9, INPUTS, 0.3, 69), *one = NULL, *both = NULL;
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.3, 68), *at = wavy_data(s, 9, INPUTS, 0.3, 69), *one = NULL,
+             *both = NULL;
   must(s, oatgp_data_select(s->ctx, data, 1, &(size_t){7}, &one));
   one->own_x[0] += 0.03;
   one->own_y[0] = 3;
@@ -273,9 +292,12 @@ static void other_likelihoods_are_refused(void **state) {
   s->settings.approx = "full";
   s->settings.max_iter = 2;
   oatgp_model *model = must_fit(s, data, NULL), *copy = NULL;
-  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, data), "the full GP with likelihood poisson cannot take rows in");
-  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, model, 1, &(size_t){0}), "with likelihood poisson cannot");
-  expect_sentence(s, OATGP_DATA, oatgp_predict_given(s->ctx, model, data, data, &(oatgp_prediction_sd){NULL, NULL, NULL}),
+  expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, data),
+                  "the full GP with likelihood poisson cannot add or remove rows");
+  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, model, 1, &(size_t){0}),
+                  "with likelihood poisson cannot");
+  expect_sentence(s, OATGP_DATA,
+                  oatgp_predict_given(s->ctx, model, data, data, &(oatgp_prediction_sd){NULL, NULL, NULL}),
                   "a model with likelihood poisson");
   must(s, oatgp_model_copy(s->ctx, model, &copy));
   expect_same_model(s, data, copy, model);
@@ -284,11 +306,12 @@ static void other_likelihoods_are_refused(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 static void what_is_refused(void **state) {
   scratch *s = *state;
-  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 70), *bare = slice(s, data, 0, 5), *narrow = wavy_data(s, 5, 1, 0.2, 71);
+  oatgp_data *data = wavy_data(s, ROWS, INPUTS, 0.2, 70), *bare = slice(s, data, 0, 5),
+             *narrow = wavy_data(s, 5, 1, 0.2, 71);
   s->settings.approx = "full";
   s->settings.max_iter = 2;
   oatgp_model *full = must_fit(s, data, NULL), *copy = NULL;
@@ -304,12 +327,12 @@ static void what_is_refused(void **state) {
   bare->y = NULL;
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_remove_rows(s->ctx, full, 2, twice), "row 3 is given twice");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_remove_rows(s->ctx, full, 1, beyond),
-                  "row 60 is asked for, and the model has rows 0 to 59");
+                  "row 60 does not exist; the model has rows 0 to 59");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_remove_rows(s->ctx, full, ROWS, all), "at least one must stay");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_remove_rows(s->ctx, full, 1, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, near, 1, twice), "does not hold its rows");
+  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, near, 1, twice), "does not keep its rows");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, narrow), "the data have 1 inputs");
-  expect_sentence(s, OATGP_DATA, oatgp_predict_given(s->ctx, full, data, bare, &out), "rows that are given have no target");
+  expect_sentence(s, OATGP_DATA, oatgp_predict_given(s->ctx, full, data, bare, &out), "the given rows have no target");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_predict_given(s->ctx, full, data, NULL, &out), "must not be NULL");
   expect_sentence(s, OATGP_DATA, oatgp_predict_given(s->ctx, near, data, data, &out), "a model with neighbours");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_copy(s->ctx, NULL, &copy), "must not be NULL");

@@ -1,5 +1,5 @@
-/* What must not matter beyond rounding: the size of row blocks, the cache, the order of rows and knots, the number of threads.
- * And what must not matter at all: evaluating the same point twice. */
+/* Changes that may only affect rounding: the size of row blocks, the cache, the order of rows and knots, the number of
+ * threads. And one that may not change anything: evaluating the same point twice. */
 #include "rows/layout.h"
 #include "linalg/linalg.h"
 #include "problem.h"
@@ -122,7 +122,8 @@ static void knot_order(void **state) {
     const outcome a = evaluate_once(&config, &point), b = evaluate_once(&config, &other);
     outcome turned = b;
     for (size_t i = 0; v.approx->sparse && i < LENGTH(z); i++) {
-      turned.gradient[OAT_LENGTHSCALE + INPUTS + i] = b.gradient[OAT_LENGTHSCALE + INPUTS + KNOTS - 1 - i % KNOTS + i / KNOTS * KNOTS];
+      turned.gradient[OAT_LENGTHSCALE + INPUTS + i] =
+          b.gradient[OAT_LENGTHSCALE + INPUTS + KNOTS - 1 - i % KNOTS + i / KNOTS * KNOTS];
     }
     compare(&a, &turned, &worst);
   }
@@ -152,7 +153,8 @@ static void threads(void **state) {
 }
 
 /* The same point twice, with another one evaluated and other memory taken in between. */
-static void check_same_bits(oatgp_context *ctx, const oat_objective_config *config, const oat_point *point, const oat_point *elsewhere) {
+static void check_same_bits(oatgp_context *ctx, const oat_objective_config *config, const oat_point *point,
+                            const oat_point *elsewhere) {
   oat_objective *objective = NULL;
   double alone = 0;
   assert_int_equal(oat_objective_create(ctx, config, &objective), OATGP_OK);

@@ -1,5 +1,5 @@
-/* Jobs side by side: what they say is heard in their order, in the thread of the caller, whatever the number of threads; a stop reaches
- * all of them; they do run at the same time. */
+/* Parallel jobs: their messages arrive in their order, in the caller's thread, for any number of threads; a stop
+ * reaches all of them; they do run at the same time. */
 #include "support.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ typedef struct meeting {
 static void nap(long milliseconds) { nanosleep(&(struct timespec){0, 1000000 * milliseconds}, NULL); }
 
 static void wait_for_others(meeting *m) {
-  for (int i = 0; i < 5000 && m->begun < JOBS; i++) {
+  for (int i = 0; i < 30000 && m->begun < JOBS; i++) {
     nap(1);
   }
   if (m->begun < JOBS) {
@@ -91,7 +91,8 @@ static void jobs_run_at_the_same_time(void **state) {
   assert_false(m.gave_up);
 }
 
-/* In the middle of the second job: nothing is heard after that, and one after the other the third does not even begin. */
+/* A stop in the middle of the second job: no message arrives after that, and if jobs run one after the other, the third
+ * does not begin. */
 static void a_stop_ends_all(void **state) {
   (void)state;
   for (size_t at_once = 1; at_once <= JOBS; at_once++) {
@@ -118,7 +119,8 @@ static void no_more_at_once_than_threads_or_jobs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(all_is_heard_in_order), cmocka_unit_test(jobs_run_at_the_same_time),
-                                     cmocka_unit_test(a_stop_ends_all), cmocka_unit_test(no_more_at_once_than_threads_or_jobs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(all_is_heard_in_order),
+                                     cmocka_unit_test(jobs_run_at_the_same_time), cmocka_unit_test(a_stop_ends_all),
+                                     cmocka_unit_test(no_more_at_once_than_threads_or_jobs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

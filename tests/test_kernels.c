@@ -17,7 +17,7 @@ static void fill_uniform(oat_rng *rng, size_t n, double low, double high, double
   }
 }
 
-/* ---- registry ----------------------------------------------------------------------------------------------------- */
+/* ---- registry -------------------------------------------------------------------------------------------------- */
 
 static void registry(void **state) {
   (void)state;
@@ -37,7 +37,7 @@ static void registry(void **state) {
   oatgp_context_free(ctx);
 }
 
-/* What the settings offer is registered, kernels and models. */
+/* All kernels and models that the settings offer are registered. */
 static void choices_are_registered(void **state) {
   (void)state;
   for (size_t i = 0; oatgp_setting_at(i) != NULL; i++) {
@@ -54,7 +54,7 @@ static void choices_are_registered(void **state) {
   }
 }
 
-/* ---- parameters --------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 static bool is_setting(const char *name) {
   bool found = false;
@@ -78,7 +78,8 @@ static void parameters(void **state) {
     assert_int_equal(oat_theta_count(kernel, D), ard ? 6 : 4);
     for (size_t i = 0; i < oat_theta_count(kernel, D); i++) {
       const oat_parameter p = oat_parameter_at(kernel, i);
-      const double unit[] = {2, 2, 1, ard ? 1 : 3, 2, 6}, start[] = {sqrt(2), sqrt(2), 1, sqrt(3) * unit[3], sqrt(12), sqrt(108)};
+      const double unit[] = {2, 2, 1, ard ? 1 : 3, 2, 6},
+                   start[] = {sqrt(2), sqrt(2), 1, sqrt(3) * unit[3], sqrt(12), sqrt(108)};
       assert_string_equal(p.name, names[i]);
       assert_true(is_setting(p.name));
       assert_true(p.input == (ard && i > 2 ? i - 3 : OAT_ALL_INPUTS));
@@ -90,7 +91,7 @@ static void parameters(void **state) {
   }
 }
 
-/* ---- the exponential function ------------------------------------------------------------------------------------- */
+/* ---- the exponential function ---------------------------------------------------------------------------------- */
 
 /* Error in units of the last place of the nearest double. */
 static double ulps(double y, long double exact) {
@@ -201,7 +202,7 @@ static void scaled_sums(void **state) {
   }
 }
 
-/* ---- profiles ----------------------------------------------------------------------------------------------------- */
+/* ---- profiles -------------------------------------------------------------------------------------------------- */
 
 /* Scaled squared distances over all magnitudes, 0 first. */
 static void fill_distances(oat_rng *rng, size_t n, double *s) {
@@ -210,9 +211,11 @@ static void fill_distances(oat_rng *rng, size_t n, double *s) {
   }
 }
 
-/* An error of one rounding in the argument of exp is |log phi| of them in phi. Below 1e-300 only the smallness is checked. */
+/* An error of one rounding in the argument of exp is |log phi| of them in phi. Below 1e-300 only the smallness is
+ * checked. */
 static double profile_error(double phi, real exact) {
-  return exact < 1e-300L ? (phi >= 0 && phi <= 1.1e-300 ? 0 : 1) : (double)(fabsl(phi - exact) / exact / (1 - logl(exact)));
+  return exact < 1e-300L ? (phi >= 0 && phi <= 1.1e-300 ? 0 : 1)
+                         : (double)(fabsl(phi - exact) / exact / (1 - logl(exact)));
 }
 
 static double check_profile(const oat_kernel *kernel, double shape, size_t n) {
@@ -285,7 +288,9 @@ static void slopes(void **state) {
       assert_true(!kernel->profile->smooth || fabs(d_s[0] - d_s[1]) <= 1e-6 * fabs(d_s[0]));
       for (size_t l = 1; l < LONGEST; l++) {
         worst = worse_of(worst, fabs(s[l] * d_s[l] - profile_difference(kernel, shapes[a], s[l], 0)));
-        worst = kernel->profile->has_shape ? worse_of(worst, fabs(d_shape[l] - profile_difference(kernel, shapes[a], s[l], 1))) : worst;
+        worst = kernel->profile->has_shape
+                    ? worse_of(worst, fabs(d_shape[l] - profile_difference(kernel, shapes[a], s[l], 1)))
+                    : worst;
       }
       assert_true(!kernel->profile->has_shape || d_shape[0] == 0);
     }
@@ -306,7 +311,7 @@ static void rq_limit(void **state) {
   }
 }
 
-/* ---- matrices and adjoints ---------------------------------------------------------------------------------------- */
+/* ---- matrices and adjoints ------------------------------------------------------------------------------------- */
 
 /* Points x and z with leading dimensions of their own, and a random adjoint of their covariance. */
 typedef struct pair {
@@ -340,7 +345,7 @@ static pair *make_pair(const oat_kernel *kernel, size_t n, size_t k, size_t d, u
   p->x = (oat_points){p->x_values, n, n + 2};
   p->z = (oat_points){p->z_values, k, k + 1};
   p->theta[OAT_SIGMA] = 1.3;
-  p->theta[OAT_TAU] = NAN; /* no kernel looks at the noise */
+  p->theta[OAT_TAU] = NAN; /* no kernel depends on the noise */
   p->theta[OAT_SHAPE] = 0.8;
   fill_uniform(&rng, d, 0.7, 1.4, p->theta + OAT_LENGTHSCALE);
   p->kernel = kernel;
@@ -402,7 +407,7 @@ static void cross(void **state) {
   }
 }
 
-/* ---- pairs of a few points --------------------------------------------------------------------------------------- */
+/* ---- pairs of a few points ------------------------------------------------------------------------------------- */
 
 /* sum g k over the pairs of p->x, whose g are the first of p->g. */
 static double contract_pairs(pair *p, double *k, double *work) {
@@ -450,8 +455,8 @@ static void check_pair_values(pair *p, const oat_pair_values *values, double *wo
 /* The adjoint adds to sums that start at 1. */
 static double check_pairs(pair *p) {
   const size_t d = p->cov.d, count = oat_theta_count(p->kernel, d), size = oat_pairs(p->x.n);
-  double d_theta[OAT_LENGTHSCALE + MAX_DIMENSION], *room = calloc(4 * size + oat_pairs_work((oat_kernel_size){0}, p->x.n, d), sizeof *room),
-                                                   worst = 0;
+  double d_theta[OAT_LENGTHSCALE + MAX_DIMENSION],
+      *room = calloc(4 * size + oat_pairs_work((oat_kernel_size){0}, p->x.n, d), sizeof *room), worst = 0;
   assert_non_null(room);
   double *g = room + 3 * size, *work = room + 4 * size;
   const oat_pair_values values = {room, room + size, room + 2 * size};
@@ -463,7 +468,8 @@ static double check_pairs(pair *p) {
   oat_kernel_pairs_adjoint(&p->cov, p->x, g, &values, work, &(oat_kernel_gradient){.theta = d_theta});
   for (size_t j = 0; j < count; j++) {
     const bool own = oat_parameter_at(p->kernel, j).unit != OAT_UNIT_TARGET && oat_parameter_at(p->kernel, j).used;
-    worst = worse_of(worst, relative_error(d_theta[j] - 1, own ? pairs_difference(p, &p->theta[j], values.k, work) : 0));
+    worst =
+        worse_of(worst, relative_error(d_theta[j] - 1, own ? pairs_difference(p, &p->theta[j], values.k, work) : 0));
   }
   free(room);
   return worst;

@@ -5,7 +5,7 @@
 
 enum { ROWS = 300, INPUTS = 3, KNOTS = 12 };
 
-/* ---- the generator ------------------------------------------------------------------------------------------------ */
+/* ---- the generator --------------------------------------------------------------------------------------------- */
 
 /* The first numbers of xoshiro256** from the state 1, 2, 3, 4, as its authors' code gives them. */
 static void generator_has_the_published_numbers(void **state) {
@@ -26,11 +26,12 @@ static void generator_has_the_published_numbers(void **state) {
   }
 }
 
-/* Seeds go through splitmix64, whose first numbers for 1234567 are published; the rest was computed by a separate script. */
+/* Seeds go through splitmix64, whose first numbers for 1234567 are published; the rest was computed by a separate
+ * script. */
 static void seeds_go_through_splitmix(void **state) {
   (void)state;
-  const uint64_t published[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973), UINT64_C(9817491932198370423),
-                                UINT64_C(4593380528125082431)};
+  const uint64_t published[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
+                                UINT64_C(9817491932198370423), UINT64_C(4593380528125082431)};
   oat_rng rng;
   oat_rng_seed(&rng, 1234567);
   assert_memory_equal(rng.state, published, sizeof published);
@@ -144,7 +145,7 @@ static void samples_are_distinct_and_cover(void **state) {
   }
 }
 
-/* ---- knots -------------------------------------------------------------------------------------------------------- */
+/* ---- knots ----------------------------------------------------------------------------------------------------- */
 
 typedef struct problem {
   oatgp_context *ctx;
@@ -211,7 +212,7 @@ static size_t nearest_knot(const problem *p, size_t row) {
   return nearest;
 }
 
-/* What k-means makes small: the sum over rows of the squared distance to the nearest knot. */
+/* The objective of k-means: the sum over rows of the squared distance to the nearest knot. */
 static double inertia(const problem *p) {
   double sum = 0;
   for (size_t i = 0; i < p->rows.n; i++) {

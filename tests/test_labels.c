@@ -1,4 +1,5 @@
-/* Texts of figures: how wide they are at most, that they neither touch nor leave the page, and how those that are too long are shortened. */
+/* Texts of figures: how wide they are at most, that they neither touch nor leave the page, and how those that are too
+ * long are shortened. */
 #include "figures.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -15,8 +16,11 @@ static oat_box text_box(const char *element, double turn) {
   const char *const content = strchr(element, '>') + 1;
   char text[128];
   snprintf(text, sizeof text, "%.*s", (int)strcspn(content, "<"), content);
-  const char *const end = content, *const tick = strstr(element, "class=\"tick\""), *const title = strstr(element, "class=\"title\"");
-  const oat_font font = tick != NULL && tick < end ? OAT_TICK_FONT : title != NULL && title < end ? OAT_TITLE_FONT : OAT_LABEL_FONT;
+  const char *const end = content, *const tick = strstr(element, "class=\"tick\""),
+                    *const title = strstr(element, "class=\"title\"");
+  const oat_font font = tick != NULL && tick < end     ? OAT_TICK_FONT
+                        : title != NULL && title < end ? OAT_TITLE_FONT
+                                                       : OAT_LABEL_FONT;
   const double size = font == OAT_TICK_FONT ? OAT_TICK_SIZE : OAT_LABEL_SIZE;
   const double x = attribute(element, "x"), y = attribute(element, "y"), width = oat_svg_width(text, font);
   const char *const anchor = strstr(element, "text-anchor=\"");
@@ -32,7 +36,9 @@ static oat_box text_box(const char *element, double turn) {
                    y + fmax(along[0], along[1])};
 }
 
-static int overlap(oat_box a, oat_box b) { return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }
+static int overlap(oat_box a, oat_box b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
 
 /* No two texts of a figure (but tilted names) lie on each other, and none leaves the page. */
 static void check_texts(const oat_figure *figure, const char *svg) {
@@ -107,7 +113,8 @@ static void test_label_at_the_end(void **state) {
 /* The margin is what the labels at the end need, not those of an earlier turn of the layout. */
 static void test_margins_are_tight(void **state) {
   oatgp_context *const ctx = *state;
-  const double y[] = {0.4, 1, 2, 3, 3.2}; /* ticks at halves where there is room, else at whole numbers, which are shorter */
+  const double y[] = {0.4, 1, 2, 3,
+                      3.2}; /* ticks at halves where there is room, else at whole numbers, which are shorter */
   for (int height = 40; height < 120; height++) {
     oat_figure *figure = NULL;
     const oat_figure_spec spec = {.title = "t", .description = "d", .rows = 2, .height_mm = height};
@@ -125,9 +132,10 @@ static void test_margins_are_tight(void **state) {
   }
 }
 
-/* ---- widths ---------------------------------------------------------------------------------------------------------- */
+/* ---- widths ---------------------------------------------------------------------------------------------------- */
 
-/* Advances in thousandths, read from the fonts' own tables: of DejaVu Sans, of its bold, and where another is wider, of that. */
+/* Advances in thousandths, read from the fonts' own tables: of DejaVu Sans, of its bold, and where another is wider, of
+ * that. */
 static void test_widths(void **state) {
   static const struct {
     const char *text;
@@ -171,7 +179,7 @@ static void test_table_of_advances(void **state) {
   assert_int_equal(next, 0x110000);
 }
 
-/* ---- texts that are too long ----------------------------------------------------------------------------------------- */
+/* ---- texts that are too long ----------------------------------------------------------------------------------- */
 
 /* What stands in a label with so much room, and NULL or what its tooltip says. */
 static void check_label(oatgp_context *ctx, const char *text, double room, const char *expected) {
@@ -211,9 +219,10 @@ static void test_shortening(void **state) {
 
 /* Everything that has a text has a long one. */
 static void add_long_texts(oatgp_context *ctx, oat_figure *figure, size_t columns) {
-  static const char *const longest = "a name that is far too long for any panel of any figure, and that ends with number 1";
-  static const char *const names[] = {longest, "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "short", "x_0123456789_0123456789_0123456789",
-                                      ""};
+  static const char *const longest =
+      "a name that is far too long for any panel of any figure, and that ends with number 1";
+  static const char *const names[] = {longest, "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "short",
+                                      "x_0123456789_0123456789_0123456789", ""};
   MUST(oat_figure_axis(figure, OAT_X, &(oat_axis){.label = longest}));
   MUST(oat_figure_axis(figure, OAT_Y, &(oat_axis){.label = longest}));
   for (size_t i = 0; i < 2 * columns; i++) {
@@ -236,7 +245,8 @@ static void test_long_texts(void **state) {
     const oat_figure_spec spec = {
         .title = "t",
         .description = "d",
-        .heading = "a heading that is too long for the figure, as its second half would stand beyond the page; and more",
+        .heading =
+            "a heading that is too long for the figure, as its second half would stand beyond the page; and more",
         .rows = 2,
         .columns = 1 + i % 3,
         .height_mm = 120,
@@ -252,10 +262,12 @@ static void test_long_texts(void **state) {
   }
 }
 
-/* Names below a panel are tilted where they are too long to stand side by side, and take no more than half of its height. */
+/* Names below a panel are tilted where they are too long to stand side by side, and take no more than half of its
+ * height. */
 static void test_long_names_below(void **state) {
   oatgp_context *const ctx = *state;
-  static const char *const names[] = {"a name that is far too long for any panel of any figure, number 1", "2", "3", "4", "5"};
+  static const char *const names[] = {"a name that is far too long for any panel of any figure, number 1", "2", "3",
+                                      "4", "5"};
   oat_figure *const figure = new_figure(ctx, 1, 1);
   oat_panel *const panel = oat_figure_panel(figure, 0, 0);
   MUST(oat_panel_axis(panel, OAT_X, &(oat_axis){.kind = OAT_NAMES, .n_names = 5, .names = names}));

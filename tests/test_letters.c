@@ -1,4 +1,5 @@
-/* Figures in letters: lines are straight, numbers have their powers, what cannot be drawn is a gap, and nothing reaches the terminal raw. */
+/* Figures in letters: lines are straight, numbers have their powers, what cannot be drawn is a gap, and nothing reaches
+ * the terminal raw. */
 #include "figures.h"
 
 static char *letters(oatgp_context *ctx, oat_figure *figure, oat_letters size) {
@@ -7,7 +8,8 @@ static char *letters(oatgp_context *ctx, oat_figure *figure, oat_letters size) {
   return text.text;
 }
 
-/* In ASCII every line of the panel has the axis in the same place, and is as wide as the figure; the labels below are no wider. */
+/* In ASCII every line of the panel has the axis in the same place, and is as wide as the figure; the labels below are
+ * no wider. */
 static void expect_straight(const char *text, oat_letters size) {
   const char *const floor_line = strstr(text, " +--");
   assert_non_null(floor_line);
@@ -88,7 +90,8 @@ static size_t count_in_column(const char *text, double share, const char *signs)
 static void test_letters_gaps(void **state) {
   oatgp_context *const ctx = *state;
   const oat_letters size = {52, 14, false};
-  const double x[] = {0, 1, 2, 3, 4, 5, 6, 7}, y[] = {1, 2, INFINITY, 4, NAN, 6, 7, 8}, low[] = {0, 0, 0, 0, 0, NAN, 0, 0};
+  const double x[] = {0, 1, 2, 3, 4, 5, 6, 7}, y[] = {1, 2, INFINITY, 4, NAN, 6, 7, 8},
+               low[] = {0, 0, 0, 0, 0, NAN, 0, 0};
   oat_figure *const figure = new_figure(ctx, 1, 3);
   for (size_t i = 0; i < 3; i++) {
     MUST(oat_panel_axis(oat_figure_panel(figure, 0, i), OAT_X, &(oat_axis){.low = 0, .high = 7}));

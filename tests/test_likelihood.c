@@ -11,7 +11,7 @@
 #include "likelihood/special.h"
 #include "util/normal.h"
 
-/* ---- log densities, from their formulas -------------------------------------------------------------------------- */
+/* ---- log densities, from their formulas ------------------------------------------------------------------------ */
 
 /* A likelihood with parameters, and answers to look at. */
 typedef struct example {
@@ -44,7 +44,9 @@ static const example examples[] = {
     {OAT_ORDINAL, {0}, 2, {0, 1}, 1, 2},
 };
 
-static oat_response response_of(const example *e) { return (oat_response){oat_likelihood_at(e->id), e->parameters, e->levels}; }
+static oat_response response_of(const example *e) {
+  return (oat_response){oat_likelihood_at(e->id), e->parameters, e->levels};
+}
 
 static long double softplus_l(long double f) { return fmaxl(f, 0) + log1pl(expl(-fabsl(f))); }
 
@@ -97,7 +99,8 @@ static long double log_density_l(const example *e, long double y, long double f)
       return k * logl(k) - lgammal(k) + (k - 1) * logl(y) - k * f - k * y * expl(-f);
     case OAT_STUDENT_T: {
       const long double v = e->parameters[1], z = (y - f) / k;
-      return lgammal((v + 1) / 2) - lgammal(v / 2) - logl(v * 3.14159265358979323846264L) / 2 - logl(k) - (v + 1) / 2 * log1pl(z * z / v);
+      return lgammal((v + 1) / 2) - lgammal(v / 2) - logl(v * 3.14159265358979323846264L) / 2 - logl(k) -
+             (v + 1) / 2 * log1pl(z * z / v);
     }
     case OAT_BETA: {
       const long double a = k * expl(-softplus_l(-f)), b = k * expl(-softplus_l(f));
@@ -108,7 +111,7 @@ static long double log_density_l(const example *e, long double y, long double f)
   }
 }
 
-/* ---- sums over fine grids ---------------------------------------------------------------------------------------- */
+/* ---- sums over fine grids -------------------------------------------------------------------------------------- */
 
 /* Close enough for the narrowest thing that a log density has. */
 static long double finest(const example *e) {
@@ -122,7 +125,8 @@ typedef struct moments {
 /* E(m, s) and its derivatives, these from g(f) (f - m) and g(f) ((f - m)^2 - s). */
 static moments expectation_l(const example *e, double y, double m, double s) {
   const bool exponential = e->id == OAT_POISSON || e->id == OAT_GAMMA;
-  const long double sd = sqrtl(s), step = fminl(0.3L, finest(e) / sd), reach = 12 + (exponential ? sd : 0), at_m = log_density_l(e, y, m);
+  const long double sd = sqrtl(s), step = fminl(0.3L, finest(e) / sd), reach = 12 + (exponential ? sd : 0),
+                    at_m = log_density_l(e, y, m);
   moments sum = {0};
   for (long k = (long)(-reach / step); k <= (long)(reach / step); k++) {
     const long double z = (long double)k * step, w = step * expl(-z * z / 2) / 2.50662827463100050241577L;
@@ -148,10 +152,11 @@ static moments expectation_of(const example *e, double y, double m, double s, do
 /* |a - b| relative to 1 + |b|. */
 static double apart(long double a, long double b) { return (double)(fabsl(a - b) / (1 + fabsl(b))); }
 
-static void check_apart(long double got, long double expected, double most, const example *e, double y, double m, double s) {
+static void check_apart(long double got, long double expected, double most, const example *e, double y, double m,
+                        double s) {
   if (!(apart(got, expected) <= most)) {
-    fail_msg("%s y = %g, m = %g, s = %g: %.17Lg and %.17Lg are %g apart", oat_likelihood_at(e->id)->name, y, m, s, got, expected,
-             apart(got, expected));
+    fail_msg("%s y = %g, m = %g, s = %g: %.17Lg and %.17Lg are %g apart", oat_likelihood_at(e->id)->name, y, m, s, got,
+             expected, apart(got, expected));
   }
 }
 
@@ -159,7 +164,8 @@ static void check_expectation(const example *e, double y, double m, double s, do
   const moments wanted = expectation_l(e, y, m, s), got = expectation_of(e, y, m, s, NULL);
   check_apart(got.value, wanted.value, tolerance, e, y, m, s);
   check_apart(got.dm, wanted.dm, tolerance, e, y, m, s);
-  check_apart(got.ds, wanted.ds, tolerance + 1e-20 * (2000 + fabs((double)wanted.value)) / s, e, y, m, s); /* by rounding of the sums */
+  check_apart(got.ds, wanted.ds, tolerance + 1e-20 * (2000 + fabs((double)wanted.value)) / s, e, y, m,
+              s); /* by rounding of the sums */
 }
 
 static void expectations(void **state) {
@@ -216,7 +222,8 @@ static void parameter_slopes(void **state) {
           example moved = *e;
           const long double by = (long double)(k < 2 ? k - 2 : k - 1) * step;
           moved.parameters[p] = (double)(e->parameters[p] * expl(by));
-          const long double exact = by / logl((long double)moved.parameters[p] / e->parameters[p]); /* of the rounded parameter */
+          const long double exact =
+              by / logl((long double)moved.parameters[p] / e->parameters[p]); /* of the rounded parameter */
           wanted += weights[r] * stencil[k] * expectation_l(&moved, y[r], m[r], s[r]).value / step * exact;
         }
       }
@@ -237,8 +244,10 @@ static void derivatives_belong_to_values(void **state) {
       long double dm = 0, ds = 0, size = 1;
       static const long double stencil[] = {45.0L / 60, -9.0L / 60, 1.0L / 60};
       for (int k = 1; k <= 3; k++) {
-        dm += stencil[k - 1] * (expectation_of(e, y, m + k * h, s, NULL).value - expectation_of(e, y, m - k * h, s, NULL).value) / h;
-        ds += stencil[k - 1] * (expectation_of(e, y, m, s + k * h, NULL).value - expectation_of(e, y, m, s - k * h, NULL).value) / h;
+        dm += stencil[k - 1] *
+              (expectation_of(e, y, m + k * h, s, NULL).value - expectation_of(e, y, m - k * h, s, NULL).value) / h;
+        ds += stencil[k - 1] *
+              (expectation_of(e, y, m, s + k * h, NULL).value - expectation_of(e, y, m, s - k * h, NULL).value) / h;
       }
       size = 1 + fabsl(at.value) * 1e-15L / h / 1e-9L; /* what rounding of the values lets a difference know */
       check_apart(at.dm / size, dm / size, 3e-9, e, y, m, s);
@@ -273,8 +282,6 @@ static void extremes_are_finite(void **state) {
       }
       oat_response_predictive(&response, &answers, &latent, &out);
       check_finite(out, e, mean, variance);
-      oat_response_residuals(&response, &answers, &mean, &out);
-      check_finite(out, e, mean, variance);
       oat_response_cdf(&response, &answers, &latent, &out);
       assert_true(out >= 0 && out <= 1);
       double spread;
@@ -294,7 +301,7 @@ static void steep_values_are_lines(void **state) {
   assert_near((double)((d.value - c.value) / c.ds), 2, 1e-12);
 }
 
-/* ---- predictive densities ---------------------------------------------------------------------------------------- */
+/* ---- predictive densities -------------------------------------------------------------------------------------- */
 
 /* log of a sum over a grid that is finer than anything in it. */
 static long double predictive_l(const example *e, double y, double m, double s) {
@@ -331,7 +338,8 @@ static void predictive_densities(void **state) {
     for (size_t c = 0; c < LENGTH(m) * LENGTH(s); c += under_valgrind() ? 5 : 1) {
       const size_t j = c % e->count;
       const double mean = m[c / LENGTH(s)], variance = s[c % LENGTH(s)];
-      check_apart(predictive_of(e, e->y[j], mean, variance), predictive_l(e, e->y[j], mean, variance), 1e-10, e, e->y[j], mean, variance);
+      check_apart(predictive_of(e, e->y[j], mean, variance), predictive_l(e, e->y[j], mean, variance), 1e-10, e,
+                  e->y[j], mean, variance);
     }
   }
 }
@@ -355,7 +363,7 @@ static void far_predictive_densities(void **state) {
   }
 }
 
-/* ---- distribution functions -------------------------------------------------------------------------------------- */
+/* ---- distribution functions ------------------------------------------------------------------------------------ */
 
 static double cdf_of(const example *e, double y, double m, double s) {
   double out;
@@ -419,7 +427,8 @@ static void check_quantiles(const example *e, double m, double s) {
       assert_true(oat_answer_valid(oat_likelihood_at(e->id), e->levels, y, e->trials));
       assert_true(cdf_of(e, y, m, s) >= p[j]);
       assert_true(cdf_of(e, y - 1, m, s) < p[j]);
-    } else if (fabs(y) > 1e-300 && !(e->id == OAT_BETA && (y > 1 - 1e-9))) { /* y near 0 or 1 has too few digits to tell p */
+    } else if (fabs(y) > 1e-300 &&
+               !(e->id == OAT_BETA && (y > 1 - 1e-9))) { /* y near 0 or 1 has too few digits to tell p */
       check_apart(cdf_of(e, y, m, s), p[j], 1e-10, e, y, m, s);
     }
   }
@@ -463,7 +472,8 @@ static void large_counts(void **state) {
   const example e = {OAT_POISSON, {0}, 0, {0}, 1, 0};
   for (double y = 1e3; y < 1e13; y *= 100) {
     const double s = 1e-3 / y, variance = y * (1 + 1e-3), m = log(y);
-    assert_near((double)expectation_of(&e, y, m, s, NULL).value, -0.5 * log(2 * OAT_PI * y) - 5e-4, 1e-4 / y * 1e3 + 1e-9);
+    assert_near((double)expectation_of(&e, y, m, s, NULL).value, -0.5 * log(2 * OAT_PI * y) - 5e-4,
+                1e-4 / y * 1e3 + 1e-9);
     assert_near(predictive_of(&e, y, m, s), -0.5 * log(2 * OAT_PI * variance), 1.0 / y + 1e-9);
     for (double p = 0.1; p < 1; p += 0.2) {
       const double q = quantile_of(&e, p, m, s);
@@ -490,7 +500,7 @@ static void levels_have_probabilities(void **state) {
   }
 }
 
-/* ---- moments and draws ------------------------------------------------------------------------------------------- */
+/* ---- moments and draws ----------------------------------------------------------------------------------------- */
 
 /* Draws of f and of y given f against mean and variance of y, and their shares against its distribution function. */
 static void draws(void **state) {
@@ -528,7 +538,8 @@ static void draws_of_large_counts(void **state) {
   oat_rng_seed(&rng, 6);
   const double n = 4000, f = log(5e6);
   double sum = 0, squares = 0, binomial = 0;
-  const oat_response poisson = {oat_likelihood_at(OAT_POISSON), NULL, 0}, logit = {oat_likelihood_at(OAT_BINOMIAL_LOGIT), NULL, 0};
+  const oat_response poisson = {oat_likelihood_at(OAT_POISSON), NULL, 0},
+                     logit = {oat_likelihood_at(OAT_BINOMIAL_LOGIT), NULL, 0};
   for (double k = 0; k < n; k++) {
     const double off = oat_response_draw(&poisson, f, 1, &rng) - 5e6;
     sum += off / n;
@@ -558,9 +569,12 @@ static void moments_of_numbers(void **state) {
       continue;
     }
     for (double z = -9; z <= 9; z += 0.05) {
-      const double f = m + sqrt(s) * z, w = 0.05 * exp(-0.5 * z * z) / sqrt(2 * OAT_PI), p = 1 / (1 + exp(-f)), v = e->parameters[1];
+      const double f = m + sqrt(s) * z, w = 0.05 * exp(-0.5 * z * z) / sqrt(2 * OAT_PI), p = 1 / (1 + exp(-f)),
+                   v = e->parameters[1];
       const double given = e->id == OAT_GAMMA ? exp(f) : e->id == OAT_BETA ? p : f;
-      const double variance = e->id == OAT_GAMMA ? exp(2 * f) / k : e->id == OAT_BETA ? p * (1 - p) / (1 + k) : k * k * v / (v - 2);
+      const double variance = e->id == OAT_GAMMA  ? exp(2 * f) / k
+                              : e->id == OAT_BETA ? p * (1 - p) / (1 + k)
+                                                  : k * k * v / (v - 2);
       mean += w * given;
       square += w * (variance + given * given);
     }
@@ -574,7 +588,7 @@ static void moments_of_numbers(void **state) {
   }
 }
 
-/* ---- sites, saturated densities, starts -------------------------------------------------------------------------- */
+/* ---- sites, saturated densities, starts ------------------------------------------------------------------------ */
 
 /* Where the best f is finite, no other has a higher density; sites are finite and have a positive noise. */
 static void sites_and_saturated(void **state) {
@@ -583,7 +597,7 @@ static void sites_and_saturated(void **state) {
     const example *e = &examples[i];
     const oat_response response = response_of(e);
     for (size_t j = 0; j < e->count; j++) {
-      double target, noise, saturated, largest = -HUGE_VAL, residual;
+      double target, noise, saturated, largest = -HUGE_VAL;
       const oat_answers answers = {1, e->y + j, &e->trials};
       oat_response_sites(&response, &answers, &target, &noise);
       oat_response_saturated(&response, &answers, &saturated);
@@ -591,9 +605,7 @@ static void sites_and_saturated(void **state) {
       for (double f = -30; f <= 30; f += 1.0 / 64) {
         double density;
         oat_response_log_density(&response, &answers, &f, &density);
-        oat_response_residuals(&response, &answers, &f, &residual);
         largest = fmax(largest, density);
-        assert_near(0.5 * residual * residual, saturated - density, 1e-9 * (1 + fabs(density)));
       }
       assert_true(largest <= saturated + 1e-12 * (1 + fabs(saturated)));
       assert_near(largest, saturated, 1e-2);
@@ -602,23 +614,13 @@ static void sites_and_saturated(void **state) {
       assert_true(saturated - at_target < 1);
     }
   }
-}
-
-static double residual_of(const example *e, double y, double f) {
-  double out;
-  const oat_response response = response_of(e);
-  oat_response_residuals(&response, &(oat_answers){1, &y, &e->trials}, &f, &out);
-  return out;
-}
-
-static void residuals_have_signs(void **state) {
-  (void)state;
-  for (size_t i = 0; i < LENGTH(examples); i++) {
-    const example *e = &examples[i];
-    assert_true(residual_of(e, e->y[0], 30) < 0);
-    assert_true(residual_of(e, e->y[e->count - 1], -30) > 0);
-  }
-  assert_near(residual_of(&examples[4], 7, log(4.0)), sqrt(2 * (7 * log(7 / 4.0) - 3)), 1e-14);
+  const double y = 7, f = log(4.0);
+  const oat_response poisson = response_of(&examples[4]);
+  const oat_answers answers = {1, &y, &examples[4].trials};
+  double saturated, density;
+  oat_response_saturated(&poisson, &answers, &saturated);
+  oat_response_log_density(&poisson, &answers, &f, &density);
+  assert_near(saturated - density, 7 * log(7 / 4.0) - 3, 1e-14);
 }
 
 /* From the moments of the distribution come the parameters back, where the method of moments can know them. */
@@ -626,15 +628,18 @@ static void starts(void **state) {
   (void)state;
   double f, own[OAT_OWN_MOST];
   const double shares[] = {0.2, 0.5, 0.3};
-  oat_likelihood_start(oat_likelihood_at(OAT_BERNOULLI_LOGIT), 0, &(oat_answer_moments){0.25, 0.1875, 1, 1, NULL}, &f, NULL);
+  oat_likelihood_start(oat_likelihood_at(OAT_BERNOULLI_LOGIT), 0, &(oat_answer_moments){0.25, 0.1875, 1, 1, NULL}, &f,
+                       NULL);
   assert_near(f, -log(3), 1e-14);
-  oat_likelihood_start(oat_likelihood_at(OAT_BERNOULLI_PROBIT), 0, &(oat_answer_moments){0.25, 0.1875, 1, 1, NULL}, &f, NULL);
+  oat_likelihood_start(oat_likelihood_at(OAT_BERNOULLI_PROBIT), 0, &(oat_answer_moments){0.25, 0.1875, 1, 1, NULL}, &f,
+                       NULL);
   assert_near(f, -0.67448975019608174, 1e-14);
   oat_likelihood_start(oat_likelihood_at(OAT_BINOMIAL_LOGIT), 0, &(oat_answer_moments){6, 1, 8, 1, NULL}, &f, own);
   assert_near(f, log(3), 1e-14);
   oat_likelihood_start(oat_likelihood_at(OAT_POISSON), 0, &(oat_answer_moments){6, 1, 1, 2, NULL}, &f, own);
   assert_near(f, log(3), 1e-14);
-  oat_likelihood_start(oat_likelihood_at(OAT_NEGATIVE_BINOMIAL), 0, &(oat_answer_moments){6, 6 + 36 / 2.5, 1, 2, NULL}, &f, own);
+  oat_likelihood_start(oat_likelihood_at(OAT_NEGATIVE_BINOMIAL), 0, &(oat_answer_moments){6, 6 + 36 / 2.5, 1, 2, NULL},
+                       &f, own);
   assert_near(f, log(3), 1e-14);
   assert_near(own[0], 2.5, 1e-14);
   oat_likelihood_start(oat_likelihood_at(OAT_GAMMA), 0, &(oat_answer_moments){6, 36 / 2.5, 1, 1, NULL}, &f, own);
@@ -671,7 +676,7 @@ static void starts_of_equal_answers(void **state) {
   }
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static void the_table(void **state) {
   (void)state;
@@ -732,10 +737,9 @@ static void valid_answers(void **state) {
   for (size_t i = 0; i < LENGTH(cases); i++) {
     assert_int_equal(oat_answer_valid(oat_likelihood_at(cases[i].id), 3, cases[i].y, cases[i].trials), cases[i].valid);
   }
-  assert_true(oat_trials_valid(1) && !oat_trials_valid(0) && !oat_trials_valid(2.5) && !oat_trials_valid(NAN));
 }
 
-/* ---- special functions ------------------------------------------------------------------------------------------- */
+/* ---- special functions ----------------------------------------------------------------------------------------- */
 
 static void gamma_family(void **state) {
   (void)state;
@@ -748,7 +752,8 @@ static void gamma_family(void **state) {
      * recurrence and series */
     assert_near(terms.first, x * oat_digamma(1 + x), 1e-14 * (1 + x));
     assert_near(oat_log_less_digamma(x), log(x) - oat_digamma(x), 4e-15 * (20 + 1 / x));
-    const long double stirling = lgammal(1 + (long double)x) - (x + 0.5L) * logl(x) + x - 0.918938533204672741780329736L;
+    const long double stirling =
+        lgammal(1 + (long double)x) - (x + 0.5L) * logl(x) + x - 0.918938533204672741780329736L;
     assert_near(oat_stirling_rest(x), (double)stirling, 2e-14 + 1e-18 * x * log(2 + x));
   }
   for (double x = 0.1; x < 50; x *= 1.3) {
@@ -765,7 +770,8 @@ static void gamma_family(void **state) {
   assert_near(oat_gamma_terms_at(0.5).second, 0.25 * (OAT_PI * OAT_PI / 2 - 4), 1e-15);
   for (double n = 1; n < 200; n *= 1.7) {
     for (double y = 0; y <= n; y += 0.37) {
-      assert_near(oat_log_choose(n, y), (double)(lgammal(n + 1.0L) - lgammal(y + 1.0L) - lgammal(n - (long double)y + 1)), 2e-14);
+      assert_near(oat_log_choose(n, y),
+                  (double)(lgammal(n + 1.0L) - lgammal(y + 1.0L) - lgammal(n - (long double)y + 1)), 2e-14);
     }
   }
 }
@@ -784,7 +790,8 @@ static void incomplete_functions(void **state) {
       assert_near(oat_gamma_cdf(k + 1, x, false), (double)(1 - sum), 1e-13);
     }
   }
-  for (double z = -7; z < 8; z += 0.5) { /* both sides of where the expansion takes over, and its slope by the density */
+  for (double z = -7; z < 8;
+       z += 0.5) { /* both sides of where the expansion takes over, and its slope by the density */
     const double a = 10000, x = a + z * sqrt(a);
     assert_near(oat_gamma_cdf(a * (1 + 1e-13), x, true), oat_gamma_cdf(a, x, true), 1e-11);
   }
@@ -828,7 +835,7 @@ static void hinges(void **state) {
     assert_near(below.value, above.value, 5e-14);
     assert_near(below.first, above.first, 5e-14);
     assert_near(below.second, above.second, 5e-14);
-    assert_near(oat_hinge_at(&hinge, m, 0).value, oat_softplus(-fabs(m)), 1e-15);
+    assert_near(oat_hinge_at(&hinge, m, 0).value, log1p(exp(-fabs(m))), 1e-15);
     assert_near(oat_logistic_mean(&hinge, m, 0), oat_logistic(m), 1e-15);
     assert_true(above.second > 0 && oat_hinge_at(&hinge, m, 1e5).second > 0);
   }
@@ -858,7 +865,6 @@ int main(void) {
       cmocka_unit_test(draws_of_large_counts),
       cmocka_unit_test(moments_of_numbers),
       cmocka_unit_test(sites_and_saturated),
-      cmocka_unit_test(residuals_have_signs),
       cmocka_unit_test(starts),
       cmocka_unit_test(starts_of_equal_answers),
   };

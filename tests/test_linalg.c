@@ -1,5 +1,6 @@
-/* Dense linear algebra by tiles against plain loops in long double, for orders around the borders of tiles and for several numbers of
- * threads, which change no bit; and the Cholesky factorisation that lifts the diagonal as little as it must. */
+/* Dense linear algebra by tiles against plain loops in long double, for orders around the borders of tiles and for
+ * several numbers of threads, which change no bit; and the Cholesky factorisation that lifts the diagonal as little as
+ * it must. */
 #include "linalg/linalg.h"
 
 #include <float.h>
@@ -44,7 +45,8 @@ static void the_first_lift_that_helps_is_taken(void **state) {
   (void)state;
   double a[N * N], l[N * N];
   make_singular(-1.5, a); /* eigenvalue -1.5 */
-  const oat_lifts lifts = {.plain = true, .least = 0.125, .factor = 2, .most = 64}, first = {.least = 4, .factor = 2, .most = 64};
+  const oat_lifts lifts = {.plain = true, .least = 0.125, .factor = 2, .most = 64},
+                  first = {.least = 4, .factor = 2, .most = 64};
   oat_lifted done = oat_cholesky_lifted(N, a, &lifts, l, 1);
   assert_int_equal(done.pivot, 0);
   assert_true(done.lift == 2);
@@ -73,7 +75,7 @@ static void lifting_ends(void **state) {
   assert_int_equal(oat_cholesky_lifted(N, a, &wide, l, 1).pivot, 1);
 }
 
-/* ---- by tiles -------------------------------------------------------------------------------------------------------- */
+/* ---- by tiles -------------------------------------------------------------------------------------------------- */
 
 /* Tiles have at least 64 rows, and 128 rows are two of them; panels of rows have at least 80. */
 static const size_t orders[] = {1, 2, 63, 64, 81, 127, 128, 129, 208, 301, 390};
@@ -242,7 +244,8 @@ static void solves_in_panels_of_rows(void **state) {
   (void)state;
   for (size_t o = 0; o < order_count(); o++) {
     const size_t n = order_at(o), rows = n + 20;
-    double *l = some_factor(n), *b = calloc(rows * n, sizeof *b), *room = calloc(2 * oat_triangle_room(n), sizeof *room);
+    double *l = some_factor(n), *b = calloc(rows * n, sizeof *b),
+           *room = calloc(2 * oat_triangle_room(n), sizeof *room);
     for (size_t i = 0; i < rows * n; i++) {
       b[i] = noise_at(i);
     }
@@ -267,6 +270,27 @@ static void solves_in_panels_of_rows(void **state) {
     free(b);
     free(room);
   }
+}
+
+/* A smooth covariance with 1e-13 of it on the diagonal, as of an exact GP without noise. Its own rows are right sides
+ * whose solution loses no digits, though inverses of blocks would lose several. */
+static void solves_with_almost_no_noise(void **state) {
+  (void)state;
+  enum { ORDER = 150 };
+  double *l = calloc(ORDER * ORDER, sizeof *l);
+  for (size_t i = 0; i < ORDER * ORDER; i++) {
+    const double r = sqrt(5) * fabs((double)(i % ORDER) - (double)(i / ORDER)) / ORDER / 2;
+    l[i] = (1 + r + r * r / 3) * exp(-r) + (i % (ORDER + 1) == 0 ? 1e-13 : 0);
+  }
+  double *b = copy_of(ORDER * ORDER, l), *solved = copy_of(ORDER * ORDER, l);
+  const oat_view x = {solved, ORDER, ORDER, ORDER};
+  assert_int_equal(oat_cholesky(ORDER, l, 1), 0);
+  const oat_triangle triangle = oat_triangle_plain(l, ORDER);
+  oat_triangle_solve_rows(&triangle, OAT_TRANSPOSED, x, NULL, NULL, 1);
+  assert_true(under_valgrind() || largest_residual(l, ORDER, true, OAT_TRANSPOSED, x, b) < 1e-14L);
+  free(l);
+  free(b);
+  free(solved);
 }
 
 static double symmetrised(const double *a, size_t n, size_t i, size_t j) { return i < j ? a[j + i * n] : a[i + j * n]; }
@@ -370,6 +394,36 @@ static void nothing_to_do(void **state) {
   oat_symmetrise(0, NULL, 2);
 }
 
+/* The lower triangle of a product, for orders around those of its panels, added to what is there. */
+static void lower_triangle_of_a_product(void **state) {
+  (void)state;
+  const size_t sizes[] = {1, 39, 40, 41, 90, 250};
+  for (size_t o = 0; o < LENGTH(sizes); o++) {
+    const size_t k = sizes[o], n = 7;
+    double *a = malloc(k * n * sizeof *a), *b = malloc(k * n * sizeof *b), *both = calloc(k * k, sizeof *both),
+           *lower = calloc(k * k, sizeof *lower);
+    oat_rng rng;
+    assert_true(a != NULL && b != NULL && both != NULL && lower != NULL);
+    oat_rng_seed(&rng, k);
+    for (size_t i = 0; i < k * n; i++) {
+      a[i] = oat_rng_normal(&rng);
+      b[i] = oat_rng_normal(&rng);
+    }
+    const oat_const_view rows[] = {{a, k, n, k}, {b, k, n, k}}, columns[] = {{a, n, k, n}, {b, n, k, n}};
+    oat_gemm(2, rows[0], OAT_PLAIN, rows[1], OAT_TRANSPOSED, 0, oat_square(both, k));
+    oat_gemm(1, columns[0], OAT_TRANSPOSED, columns[1], OAT_PLAIN, 1, oat_square(both, k));
+    oat_gemm_lower(2, rows[0], OAT_PLAIN, rows[1], OAT_TRANSPOSED, 0, oat_square(lower, k));
+    oat_gemm_lower(1, columns[0], OAT_TRANSPOSED, columns[1], OAT_PLAIN, 1, oat_square(lower, k));
+    for (size_t i = 0; i < k * k; i++) {
+      assert_true(i % k < i / k || fabs(lower[i] - both[i]) < 1e-12);
+    }
+    free(a);
+    free(b);
+    free(both);
+    free(lower);
+  }
+}
+
 /* The factor of a matrix without one of its rows and columns, whichever it is. */
 static void cholesky_without_a_row(void **state) {
   (void)state;
@@ -381,7 +435,8 @@ static void cholesky_without_a_row(void **state) {
     for (size_t i = 0; i < ORDER * ORDER; i++) {
       l[i] = i % ORDER < i / ORDER ? 0 : oat_rng_normal(&rng) + (i % (ORDER + 1) == 0 ? 4 : 0);
     }
-    oat_gemm(1, oat_const_square(l, ORDER), OAT_PLAIN, oat_const_square(l, ORDER), OAT_TRANSPOSED, 0, oat_square(a, ORDER));
+    oat_gemm(1, oat_const_square(l, ORDER), OAT_PLAIN, oat_const_square(l, ORDER), OAT_TRANSPOSED, 0,
+             oat_square(a, ORDER));
     for (size_t i = 0, to = 0; i < ORDER * ORDER; i++) {
       if (i % ORDER != gone && i / ORDER != gone) {
         less[to++] = a[i];
@@ -402,11 +457,13 @@ int main(void) {
       cmocka_unit_test(a_good_matrix_is_not_lifted),
       cmocka_unit_test(the_first_lift_that_helps_is_taken),
       cmocka_unit_test(lifting_ends),
+      cmocka_unit_test(lower_triangle_of_a_product),
       cmocka_unit_test(cholesky_without_a_row),
       cmocka_unit_test(cholesky_by_tiles),
       cmocka_unit_test(inverse_by_tiles),
       cmocka_unit_test(solves_from_the_left),
       cmocka_unit_test(solves_in_panels_of_rows),
+      cmocka_unit_test(solves_with_almost_no_noise),
       cmocka_unit_test(both_halves),
       cmocka_unit_test(the_pivot_that_fails),
       cmocka_unit_test(a_nan_below_the_diagonal),

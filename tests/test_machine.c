@@ -1,5 +1,4 @@
-/* The cores that are there: what containers leave, what the environment says, and what an automatic number of threads
- * becomes of it. */
+/* The available cores: limits of containers and of the environment, and the automatic number of threads. */
 #define _XOPEN_SOURCE 700 /* nftw */
 
 #include <ftw.h>
@@ -12,7 +11,7 @@
 #include "util/machine.h"
 #include "util/threads.h"
 
-/* ---- files as a system has them ------------------------------------------------------------------------------------ */
+/* ---- files as a system has them -------------------------------------------------------------------------------- */
 
 static char root[64];
 
@@ -105,7 +104,7 @@ static void only_the_controller_of_time(void **state) {
   assert_int_equal(oat_machine_share(root), INT_MAX);
 }
 
-/* ---- the environment ----------------------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------------------------- */
 
 /* The cores with these in the environment, NULL: without. */
 static int cores_with(const char *wanted, const char *limit) {
@@ -164,7 +163,8 @@ static void the_address_space_has_room_for_them(void **state) {
   assert_int_equal(within_little, 1);
 }
 
-/* Little work takes one thread; so does work that is worth waking threads, until there was enough to be worth making them. */
+/* Little work takes one thread; so does work that is worth waking threads, until there was enough to be worth making
+ * them. */
 static void small_work_takes_one_thread(void **state) {
   (void)state;
   int calls = 0;

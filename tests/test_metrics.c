@@ -243,7 +243,8 @@ static void test_kl_is_the_integral(void **state) {
   oat_rng_seed(&rng, 6);
   for (int repeat = 0; repeat < 50; repeat++) {
     const double mean2 = oat_rng_normal(&rng), mean1 = oat_rng_normal(&rng);
-    const double variance2 = exp(oat_rng_normal(&rng)), variance1 = exp(oat_rng_normal(&rng)), sd2 = sqrt(variance2), sd1 = sqrt(variance1);
+    const double variance2 = exp(oat_rng_normal(&rng)), variance1 = exp(oat_rng_normal(&rng)), sd2 = sqrt(variance2),
+                 sd1 = sqrt(variance1);
     double integral = 0;
     for (int i = -1000; i <= 1000; i++) {
       const double y = mean2 + 0.01 * i * sqrt(variance2);
@@ -262,9 +263,10 @@ static void test_kl_is_the_integral(void **state) {
 /* Expected values with 40 digits. */
 static void test_quantile_known(void **state) {
   (void)state;
-  const double known[][2] = {{0.975, 1.9599639845400538556},   {0.9, 1.2815515655446005935},     {0.75, 0.6744897501960817432},
-                             {0.55, 0.12566134685507414641},   {0.999, 3.0902323061678132778},   {1e-10, -6.3613409024040561991},
-                             {1e-300, -37.047096299361199237}, {5e-324, -38.467405617144346251}, {1 - 0x1p-53, 8.2095361516013868556}};
+  const double known[][2] = {
+      {0.975, 1.9599639845400538556},   {0.9, 1.2815515655446005935},     {0.75, 0.6744897501960817432},
+      {0.55, 0.12566134685507414641},   {0.999, 3.0902323061678132778},   {1e-10, -6.3613409024040561991},
+      {1e-300, -37.047096299361199237}, {5e-324, -38.467405617144346251}, {1 - 0x1p-53, 8.2095361516013868556}};
   for (size_t i = 0; i < COUNT(known); i++) {
     CLOSE(oat_normal_quantile(known[i][0]), known[i][1], 1e-15);
   }

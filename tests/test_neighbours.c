@@ -1,5 +1,6 @@
-/* Knots and neighbours: the objective, predictions and leave-one-out against the covariance that the regressions on nearest earlier rows
- * imply, written out densely (dense.h), and against what it must become without neighbours and with all of them. */
+/* Knots and neighbours: the objective, predictions and leave-one-out against the covariance that the regressions on
+ * nearest earlier rows imply, written out densely (dense.h), and against what it must become without neighbours and
+ * with all of them. */
 #include "dense.h"
 #include "fixed_fits.h"
 #include "model/model.h"
@@ -26,9 +27,10 @@ static void choose_points(const problem *p, double *points) {
   }
 }
 
-/* ---- through the public functions --------------------------------------------------------------------------------- */
+/* ---- through the public functions ------------------------------------------------------------------------------ */
 
-/* Everything that a model says: of points (mean, latent variance, variance; covariance) and of its rows left out (mean, variance). */
+/* All predictions of a model: of points (mean, latent variance, variance; covariance) and of its rows left out (mean,
+ * variance). */
 typedef struct answers {
   double objective, point[3 * POINTS], joint[POINTS * POINTS], left_out[2 * ROWS];
 } answers;
@@ -65,15 +67,16 @@ static answers answers_of(scratch *s, const problem *p, row_noise noise, const d
 }
 
 static double difference_of(const answers *a, const answers *b) {
-  const double points = largest_error(LENGTH(a->point), a->point, b->point), rows = largest_error(2 * ROWS, a->left_out, b->left_out);
+  const double points = largest_error(LENGTH(a->point), a->point, b->point),
+               rows = largest_error(2 * ROWS, a->left_out, b->left_out);
   const double joint = largest_error(LENGTH(a->joint), a->joint, b->joint);
   return worse_of(worse_of(relative_error(a->objective, b->objective), joint), worse_of(points, rows));
 }
 
-/* ---- the dense formula -------------------------------------------------------------------------------------------- */
+/* ---- the dense formula ----------------------------------------------------------------------------------------- */
 
-static answers dense_answers(const problem *p, const oat_rows *rows, const oat_kernel *kernel, size_t neighbours, size_t near,
-                             const double *at) {
+static answers dense_answers(const problem *p, const oat_rows *rows, const oat_kernel *kernel, size_t neighbours,
+                             size_t near, const double *at) {
   double theta[MAX_THETA];
   real mean[ROWS], variance[ROWS];
   answers a;
@@ -114,7 +117,8 @@ static double check_dense(scratch *s, const problem *p, const oat_kernel *kernel
       fix_neighbours(s, kernel, p, neighbours, text);
       s->settings.mean = mean_for(bases[b]);
       s->settings.predict_neighbours = (int64_t)(3 * neighbours);
-      const answers got = answers_of(s, p, noise, at), wanted = dense_answers(p, &rows, kernel, neighbours, 3 * neighbours, at);
+      const answers got = answers_of(s, p, noise, at),
+                    wanted = dense_answers(p, &rows, kernel, neighbours, 3 * neighbours, at);
       worst = worse_of(worst, difference_of(&got, &wanted));
     }
   }
@@ -125,18 +129,19 @@ static void dense_formulas(void **state) {
   scratch *s = *state;
   static const size_t counts[] = {1, 5, 12, ALL};
   problem p = make_problem(ROWS, INPUTS, KNOTS, 201);
-  for (size_t i = 0; oat_kernel_at(i) != NULL; i += under_valgrind() ? 4 : 1) {
+  for (size_t i = 0; oat_kernel_at(i) != NULL; i += amount(1, 2, 4)) {
     double worst = 0;
     for (size_t m = 0; m < LENGTH(counts); m++) {
       worst = worse_of(worst, check_dense(s, &p, oat_kernel_at(i), counts[m]));
     }
-    print_message("%-14s: objective, predictions and leave-one-out within %.1e of the dense formula\n", oat_kernel_at(i)->name, worst);
+    print_message("%-14s: objective, predictions and leave-one-out within %.1e of the dense formula\n",
+                  oat_kernel_at(i)->name, worst);
     assert_true(worst <= 1e-9);
   }
   free_problem(&p);
 }
 
-/* ---- the two ends ------------------------------------------------------------------------------------------------- */
+/* ---- the two ends ---------------------------------------------------------------------------------------------- */
 
 /* Without neighbours the settings about them change nothing, and the device has nothing of them. */
 static void none_is_fitc(void **state) {
@@ -205,7 +210,7 @@ static void too_many_are_all(void **state) {
   free_problem(&p);
 }
 
-/* ---- threads, blocks, memory -------------------------------------------------------------------------------------- */
+/* ---- threads, blocks, memory ----------------------------------------------------------------------------------- */
 
 static void expect_same_outcome(const outcome *a, const outcome *b) {
   assert_true(a->value == b->value);
@@ -250,15 +255,16 @@ static void memory_and_blocks_hardly_matter(void **state) {
   free_problem(&p);
 }
 
-/* ---- hard numbers ------------------------------------------------------------------------------------------------- */
+/* ---- hard numbers ---------------------------------------------------------------------------------------------- */
 
-/* Next to no noise, equal rows, knots on rows: C is a difference that has lost its digits. Value and slopes stay numbers. */
+/* Next to no noise, equal rows, knots on rows: C is a difference that has lost its digits. Value and slopes stay
+ * numbers. */
 static void next_to_no_noise(void **state) {
   (void)state;
   static const double tau[] = {1e-2, 1e-4, 1e-6, 1e-8};
   problem p = make_problem(200, INPUTS, 20, 207), repeated = repeat_rows(&p);
   for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
-    for (size_t t = 0; t < LENGTH(tau) && (!under_valgrind() || i % 4 == 0); t++) {
+    for (size_t t = 0; t < LENGTH(tau) && i % amount(1, 2, 4) == 0; t++) {
       const oat_rows rows = rows_of(i % 2 == 0 ? &p : &repeated, NOISE_PLAIN, i % 2);
       oat_objective_config config = neighbour_config(&rows, oat_kernel_at(i), 15);
       config.k = 20;
@@ -274,7 +280,7 @@ static void next_to_no_noise(void **state) {
   free_problem(&repeated);
 }
 
-/* Where the noise is small but the digits suffice, what was lost of them is no more than the condition explains. */
+/* If the noise is small but the digits suffice, the error is no larger than the condition number explains. */
 static void little_noise_is_right(void **state) {
   scratch *s = *state;
   problem p = make_problem(ROWS, INPUTS, KNOTS, 208);
@@ -291,7 +297,7 @@ static void little_noise_is_right(void **state) {
   free_problem(&p);
 }
 
-/* Equal rows without noise: the fit and the predictions say that rounding counts, the latter once. */
+/* Equal rows without noise: the fit and the predictions warn that rounding matters, the latter once. */
 static void rounding_is_told(void **state) {
   scratch *s = *state;
   problem p = make_problem(ROWS, INPUTS, KNOTS, 209);
@@ -305,19 +311,20 @@ static void rounding_is_told(void **state) {
   fix_neighbours(s, oat_kernel_find("se-ard"), &p, 6, text);
   s->said[0] = '\0';
   oatgp_model *model = fixed_model(s, &p, NOISE_PLAIN);
-  char *sentence = strstr(s->said, "note the noise is so small that rounding counts");
+  char *sentence = strstr(s->said, "note the noise is so small that rounding matters");
   assert_non_null(sentence);
   assert_non_null(strstr(sentence, "rows\n"));
   s->said[0] = '\0';
   oatgp_data *points = data_of(s, POINTS, INPUTS, at, NULL);
   double mean[POINTS], variance[POINTS];
   for (int again = 0; again < 2; again++) {
-    assert_int_equal(oatgp_predict(s->ctx, model, points, &(oatgp_prediction){.mean = mean, .variance = variance}), OATGP_OK);
+    assert_int_equal(oatgp_predict(s->ctx, model, points, &(oatgp_prediction){.mean = mean, .variance = variance}),
+                     OATGP_OK);
   }
-  sentence = strstr(s->said, "rounding counts");
+  sentence = strstr(s->said, "rounding matters");
   assert_non_null(sentence);
   assert_non_null(strstr(sentence, "predictions\n"));
-  assert_null(strstr(sentence + 1, "rounding counts"));
+  assert_null(strstr(sentence + 1, "rounding matters"));
   oatgp_data_free(points);
   oatgp_model_free(model);
   free_problem(&p);

@@ -1,4 +1,5 @@
-/* Values of the objective: against dense formulas and the full GP, and the identities between models, noises and means. */
+/* Values of the objective: against dense formulas and the full GP, and the identities between models, noises and
+ * means. */
 #include "rows/layout.h"
 #include "dense.h"
 #include "problem.h"
@@ -11,12 +12,13 @@ static variant named(const char *approx) {
   return v;
 }
 
-static outcome evaluate_with(const oat_rows *rows, const oat_kernel *kernel, variant v, const oat_point *point, size_t k) {
+static outcome evaluate_with(const oat_rows *rows, const oat_kernel *kernel, variant v, const oat_point *point,
+                             size_t k) {
   const oat_objective_config config = config_of(rows, kernel, v, k);
   return evaluate_once(&config, point);
 }
 
-/* ---- dense formulas ----------------------------------------------------------------------------------------------- */
+/* ---- dense formulas -------------------------------------------------------------------------------------------- */
 
 /* The value within 1e-9 nats; returns the largest error of the mean. */
 static double check_dense(const oat_objective_config *config, const oat_point *point) {
@@ -50,7 +52,7 @@ static void dense_formulas(void **state) {
   free_problem(&p);
 }
 
-/* ---- relations between models ------------------------------------------------------------------------------------- */
+/* ---- relations between models ---------------------------------------------------------------------------------- */
 
 static void knots_at_rows(void **state) {
   (void)state;
@@ -62,7 +64,8 @@ static void knots_at_rows(void **state) {
     for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
       oat_objective_config config = config_of(&rows, oat_kernel_at(i), v, p.k);
       config.jitter = v.approx->sparse ? 1e-11 : 0;
-      const outcome sparse = evaluate_once(&config, &point), whole = evaluate_with(&rows, oat_kernel_at(i), named("full"), &point, 0);
+      const outcome sparse = evaluate_once(&config, &point),
+                    whole = evaluate_with(&rows, oat_kernel_at(i), named("full"), &point, 0);
       assert_nats(sparse.value, whole.value, 1e-7); /* what the jitter of 1e-11 costs */
     }
   }
@@ -83,7 +86,8 @@ static void related_models(void **state) {
                   dic = evaluate_with(&rows, kernel, named("dic"), &point, KNOTS);
     const outcome dtc = evaluate_with(&rows, kernel, named("dtc"), &point, KNOTS);
     const variant one = {oat_approx_find("pep"), 1}, tiny = {oat_approx_find("pep"), 1e-9};
-    const outcome pep_one = evaluate_with(&rows, kernel, one, &point, KNOTS), pep_tiny = evaluate_with(&rows, kernel, tiny, &point, KNOTS);
+    const outcome pep_one = evaluate_with(&rows, kernel, one, &point, KNOTS),
+                  pep_tiny = evaluate_with(&rows, kernel, tiny, &point, KNOTS);
     assert_memory_equal(&fic, &fitc, sizeof fic);
     assert_memory_equal(&dic, &dtc, sizeof dic);
     assert_nats(pep_one.value, fitc.value, 1e-12);
@@ -138,9 +142,9 @@ static void lower_bound(void **state) {
   }
 }
 
-/* ---- noise of the rows -------------------------------------------------------------------------------------------- */
+/* ---- noise of the rows ----------------------------------------------------------------------------------------- */
 
-/* A row of weight w is w equal rows, but for the constant of what they say about the noise alone. */
+/* A row of weight w equals w equal rows, up to the constant from the information about the noise. */
 static void weights_are_repeats(void **state) {
   (void)state;
   static const char *const names[] = {"full", "dic", "dtc", "vfe"};
@@ -221,7 +225,7 @@ static void neutral_noise(void **state) {
   free_problem(&p);
 }
 
-/* ---- the estimated mean ------------------------------------------------------------------------------------------- */
+/* ---- the estimated mean ---------------------------------------------------------------------------------------- */
 
 /* Value for given coefficients: the basis subtracted from r by hand. */
 static double value_at(const problem *p, const oat_rows *rows, variant v, const double *beta) {
@@ -256,7 +260,8 @@ static void profiled_mean(void **state) {
       memcpy(below, o.coefficient, sizeof below);
       above[j] += 1;
       below[j] -= 1;
-      const double up = value_at(&p, &rows, v, above), down = value_at(&p, &rows, v, below), curvature = up + down - 2 * o.value;
+      const double up = value_at(&p, &rows, v, above), down = value_at(&p, &rows, v, below),
+                   curvature = up + down - 2 * o.value;
       assert_true(curvature < -0.1);
       assert_near((up - down) / 2 / curvature, 0, 1e-10); /* how far the top is from the estimate */
     }
@@ -303,9 +308,11 @@ static void collinear_basis(void **state) {
   }
   variant v;
   for (size_t t = 0; variant_at(t / ROW_NOISES, &v); t++) {
-    const oat_rows two = rows_of(&p, (row_noise)(t % ROW_NOISES), 2), three = rows_of(&p, (row_noise)(t % ROW_NOISES), 3);
+    const oat_rows two = rows_of(&p, (row_noise)(t % ROW_NOISES), 2),
+                   three = rows_of(&p, (row_noise)(t % ROW_NOISES), 3);
     const oat_kernel *kernel = oat_kernel_find("se-ard");
-    const outcome a = evaluate_with(&two, kernel, v, &point, KNOTS), b = evaluate_with(&three, kernel, v, &point, KNOTS);
+    const outcome a = evaluate_with(&two, kernel, v, &point, KNOTS),
+                  b = evaluate_with(&three, kernel, v, &point, KNOTS);
     assert_nats(a.value, b.value, 1e-9);
     assert_true(gradient_error(&a, &b) <= 1e-8);
     assert_near(a.coefficient[0], b.coefficient[0] + 5 * b.coefficient[2], 1e-8);

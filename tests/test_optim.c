@@ -1,5 +1,5 @@
-/* The optimisers: ADADELTA step by step against the reference, L-BFGS on functions with known maxima, bounds and rejected points,
- * the rules of stopping, the state that survives between two steps, counts and memory. */
+/* The optimisers: ADADELTA step by step against the reference, L-BFGS on functions with known maxima, bounds and
+ * rejected points, the rules of stopping, the state that survives between two steps, counts and memory. */
 #include "optim/optim.h"
 #include "support.h"
 #include "util/clock.h"
@@ -8,7 +8,7 @@
 
 enum { MOST = 32 }; /* variables */
 
-/* ---- allocations ---------------------------------------------------------------------------------------------------- */
+/* ---- allocations ----------------------------------------------------------------------------------------------- */
 
 static struct {
   size_t count;
@@ -30,7 +30,7 @@ void *__wrap_calloc(size_t count, size_t size) { return must_fail() ? NULL : __r
 
 void *__wrap_realloc(void *block, size_t size) { return must_fail() ? NULL : __real_realloc(block, size); }
 
-/* ---- what is optimised ---------------------------------------------------------------------------------------------- */
+/* ---- what is optimised ----------------------------------------------------------------------------------------- */
 
 typedef double (*function)(size_t n, const double *x, double *gradient);
 
@@ -140,15 +140,30 @@ static double stretched(size_t n, const double *x, double *gradient) {
   return value;
 }
 
-/* Every variable is drawn by its neighbours; in a box, many of them end at a bound. */
+/* Every variable is coupled to its neighbours; in a box, many of them end at a bound. */
 static double chained(size_t n, const double *x, double *gradient) {
   double value = 0;
   for (size_t i = 0; i < n; i++) {
-    const double pull = 3 * sin(5 * (double)i) - 1.1 * x[i] + (i > 0 ? 0.5 * x[i - 1] : 0) + (i + 1 < n ? 0.5 * x[i + 1] : 0);
+    const double pull =
+        3 * sin(5 * (double)i) - 1.1 * x[i] + (i > 0 ? 0.5 * x[i - 1] : 0) + (i + 1 < n ? 0.5 * x[i + 1] : 0);
     gradient[i] = pull;
     value += x[i] * (3 * sin(5 * (double)i) + pull) / 2;
   }
   return value;
+}
+
+/* Variables of very different curvature that are tied to each other by their sum. */
+static double tied(size_t n, const double *x, double *gradient) {
+  double sum = -2 * (double)n, value = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += x[i];
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double stiffness = pow(10, 3 * (double)(i * 7 % n) / (double)n);
+    gradient[i] = stiffness * (1 - x[i]) - sum;
+    value -= stiffness * (1 - x[i]) * (1 - x[i]) / 2;
+  }
+  return value - sum * sum / 2;
 }
 
 static double logarithm(size_t n, const double *x, double *gradient) {
@@ -189,10 +204,10 @@ static double slope(size_t n, const double *x, double *gradient) {
   return 1e-3 * x[0];
 }
 
-/* ---- ADADELTA against the reference ----------------------------------------------------------------------------------- */
+/* ---- ADADELTA against the reference ---------------------------------------------------------------------------- */
 
-/* The reference's objective, with its jitter in three places: Kmm + delta I, noise tau^2 + delta, and delta in the trace term, which is
- * divided by tau^2. theta = log sigma, log l, log tau; derivatives by complex steps, so exact. */
+/* The reference's objective, with its jitter in three places: Kmm + delta I, noise tau^2 + delta, and delta in the
+ * trace term, which is divided by tau^2. theta = log sigma, log l, log tau; derivatives by complex steps, so exact. */
 enum { ROWS = 40, KNOTS = 7, THETA = 3 };
 static const double delta = 1e-3;
 
@@ -303,7 +318,8 @@ static double centre(reference *ref) {
 
 static void follow(const char *path, bool sparse) {
   subject s;
-  reference ref = {golden_table("X.csv"), golden_table("y.csv"), golden_table("Xu.csv"), golden_table(path), {0}, sparse};
+  reference ref = {
+      golden_table("X.csv"), golden_table("y.csv"), golden_table("Xu.csv"), golden_table(path), {0}, sparse};
   const double spread = centre(&ref), start[THETA] = {log(spread), 0, log(spread)};
   const size_t rows = ref.path.rows;
   assert_int_equal(rows, 30);
@@ -361,7 +377,7 @@ static void sign_changes_shorten_steps(void **state) {
   assert_true(length[1] < length[0] / 2);
 }
 
-/* ---- L-BFGS: maxima --------------------------------------------------------------------------------------------------- */
+/* ---- L-BFGS: maxima -------------------------------------------------------------------------------------------- */
 
 static void check_rosenbrock(size_t n, size_t most_evaluations) {
   subject s;
@@ -375,7 +391,8 @@ static void check_rosenbrock(size_t n, size_t most_evaluations) {
     assert_near(s.optim->best[i], 1, 1e-7);
   }
   if (s.calls > most_evaluations) {
-    fail_msg("Rosenbrock's function of %zu variables took %zu evaluations, more than %zu", n, s.calls, most_evaluations);
+    fail_msg("Rosenbrock's function of %zu variables took %zu evaluations, more than %zu", n, s.calls,
+             most_evaluations);
   }
   close_subject(&s);
 }
@@ -440,7 +457,7 @@ static void lbfgs_shortest_history(void **state) {
   close_subject(&s);
 }
 
-/* ---- bounds ----------------------------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------------------------- */
 
 /* With x1 <= 1/2 the maximum is at (1/2, 1/4). */
 static void maximum_at_a_bound(void **state) {
@@ -479,6 +496,62 @@ static void many_bounds(void **state) {
   close_subject(&s);
 }
 
+/* Pairs from before some variables came to their bounds do not bend the direction of the others. */
+static void bounds_that_are_met_on_the_way(void **state) {
+  (void)state;
+  subject s;
+  const double start[MOST] = {0};
+  size_t at_bound = 0;
+  open_subject(&s, tied, MOST);
+  for (size_t i = 0; i < MOST; i++) {
+    s.upper[i] = i % 2 == 0 ? 1.2 : HUGE_VAL;
+  }
+  s.settings.grad_tol = 1e-6;
+  run(&s, "lbfgs", start);
+  for (size_t i = 0; i < MOST; i++) {
+    const bool high = s.optim->x[i] == s.upper[i];
+    at_bound += high;
+    assert_true(high ? s.optim->gradient[i] >= 0 : fabs(s.optim->gradient[i]) <= 1e-4);
+  }
+  assert_in_range(at_bound, 5, MOST - 5);
+  assert_true(s.calls < 250);
+  close_subject(&s);
+}
+
+/* ---- a similar function ---------------------------------------------------------------------------------------- */
+
+static double shifted(size_t n, const double *x, double *gradient) {
+  double moved[MOST];
+  for (size_t i = 0; i < n; i++) {
+    moved[i] = x[i] - 0.3;
+  }
+  return tied(n, moved, gradient);
+}
+
+/* The curvature is known already. */
+static void goes_on_with_another_function(void **state) {
+  (void)state;
+  subject first, cold, warm;
+  const double start[MOST] = {0};
+  open_subject(&first, tied, MOST);
+  open_subject(&cold, shifted, MOST);
+  open_subject(&warm, shifted, MOST);
+  first.settings.grad_tol = cold.settings.grad_tol = warm.settings.grad_tol = 1e-6;
+  first.settings.max_iter = 60;
+  cold.settings.max_iter = warm.settings.max_iter = 3;
+  run(&first, "lbfgs", start);
+  run(&cold, "lbfgs", first.optim->x);
+  create(&warm, "lbfgs");
+  assert_int_equal(oat_optim_start(warm.optim, first.optim->x), OATGP_OK);
+  oat_optim_inherit(warm.optim, first.optim);
+  go_on(&warm);
+  assert_true(warm.optim->counter[OAT_BEST] > cold.optim->counter[OAT_BEST]);
+  oat_optim_inherit(warm.optim, NULL);
+  close_subject(&warm);
+  close_subject(&cold);
+  close_subject(&first);
+}
+
 static void start_outside_the_bounds(void **state) {
   (void)state;
   static const char *const methods[] = {"lbfgs", "adadelta"};
@@ -499,10 +572,10 @@ static void start_outside_the_bounds(void **state) {
   }
 }
 
-/* ---- rejected evaluations ------------------------------------------------------------------------------------------------ */
+/* ---- rejected evaluations -------------------------------------------------------------------------------------- */
 
 static bool beyond_the_maximum(size_t n, const double *x) { return x[n - 1] > (double)n + 0.0005; } /* of stretched() */
-static bool before_the_maximum(size_t n, const double *x) { return n > 0 && x[0] > 0.7; }           /* of rosenbrock() */
+static bool before_the_maximum(size_t n, const double *x) { return n > 0 && x[0] > 0.7; } /* of rosenbrock() */
 static bool below_the_maximum(size_t n, const double *x) { return n > 0 && x[0] < 0.9995; }
 static bool everywhere(size_t n, const double *x) { return n > 0 && isfinite(x[0]); }
 static bool off_the_start(size_t n, const double *x) { return x[n - 1] != 1; }
@@ -552,7 +625,30 @@ static void border_behind_the_start(void **state) {
   close_subject(&s);
 }
 
-/* ADADELTA's first step is sqrt(epsilon / (1 - decay)) = 0.447 where the gradient is large; half of it is still too far. */
+/* Shorter steps are tried only as long as they could gain enough; the first of a line search always is. */
+static void short_steps_for_little_gain(void **state) {
+  (void)state;
+  const double start = 50, gains[] = {0, 1e-6, 1e-3};
+  size_t calls[LENGTH(gains)];
+  for (size_t i = 0; i < LENGTH(gains); i++) {
+    subject s;
+    open_subject(&s, deceitful, 1);
+    s.settings.least_gain = gains[i];
+    assert_int_equal(run(&s, "lbfgs", &start), OATGP_STOP_STALLED);
+    calls[i] = s.calls;
+    close_subject(&s);
+    open_subject(&s, logarithm, 1);
+    s.lower[0] = 1e-6;
+    s.settings.least_gain = gains[i];
+    run(&s, "lbfgs", &start);
+    assert_near(s.optim->best[0], 1, 1e-7);
+    close_subject(&s);
+  }
+  assert_true(calls[2] < calls[1] && calls[1] < calls[0]);
+}
+
+/* ADADELTA's first step is sqrt(epsilon / (1 - decay)) = 0.447 where the gradient is large; half of it is still too
+ * far. */
 static void adadelta_halves_rejected_steps(void **state) {
   (void)state;
   subject s;
@@ -622,7 +718,7 @@ static void numbers_that_are_not_finite(void **state) {
   }
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------------------------- */
 
 typedef struct ending {
   const char *method;
@@ -742,7 +838,7 @@ static void best_point_is_kept(void **state) {
   close_subject(&s);
 }
 
-/* ---- state and memory -------------------------------------------------------------------------------------------------------- */
+/* ---- state and memory ------------------------------------------------------------------------------------------ */
 
 static void steps(oat_optim *optim, int count) {
   for (int i = 0; i < count; i++) {
@@ -862,10 +958,13 @@ int main(void) {
       cmocka_unit_test(lbfgs_shortest_history),
       cmocka_unit_test(maximum_at_a_bound),
       cmocka_unit_test(many_bounds),
+      cmocka_unit_test(bounds_that_are_met_on_the_way),
+      cmocka_unit_test(goes_on_with_another_function),
       cmocka_unit_test(start_outside_the_bounds),
       cmocka_unit_test(border_near_the_maximum),
       cmocka_unit_test(border_before_the_maximum),
       cmocka_unit_test(border_behind_the_start),
+      cmocka_unit_test(short_steps_for_little_gain),
       cmocka_unit_test(adadelta_halves_rejected_steps),
       cmocka_unit_test(rejected_start),
       cmocka_unit_test(numbers_that_are_not_finite),

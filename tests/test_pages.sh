@@ -84,11 +84,12 @@ ZSH
     zpty shell "ZDOTDIR=$ZDOTDIR zsh -i"
     while zpty -r shell line "*ready*"; do break; done
     zpty -w -n shell "$1"$'"'\\t'"'
-    size=0
-    for i in {1..50}; do
+    size=0 same=0
+    for i in {1..150}; do
       sleep 0.2
       before=$size size=$(wc -c <offers 2>/dev/null)
-      [[ $size -gt 0 && $size == $before ]] && break
+      [[ $size -gt 0 && $size == $before ]] && same=$((same + 1)) || same=0
+      [[ $same == 3 ]] && break
     done
     zpty -d shell' zsh "$1"
   cat offers
@@ -113,10 +114,12 @@ offers bash "oatgp help " fit update
 offers bash "oatgp help --completion f" fish
 offers bash "oatgp fit --max-iter " '!vfe'
 for shell in zsh fish; do
-  if command -v $shell >/dev/null 2>&1; then
-    try_shell $shell
-  else
+  if ! command -v $shell >/dev/null 2>&1; then
     echo "skipped: the completion of $shell: it is not here"
+  elif [ $shell = zsh ] && ! zsh -f -c 'zmodload zsh/zpty && zpty shell true' 2>/dev/null; then
+    echo "skipped: the completion of zsh: it needs a pseudo terminal, and there is none"
+  else
+    try_shell $shell
   fi
 done
 for verb in $verbs; do

@@ -1,5 +1,5 @@
-/* Figures as SVG: the file is well-formed XML with every text in it; what is not finite is not drawn; texts do not touch; the same calls
- * give the same bytes; every refusal has its sentence. */
+/* Figures as SVG: the file is well-formed XML with every text in it; what is not finite is not drawn; texts do not
+ * touch; the same calls give the same bytes; every refusal has its sentence. */
 #include "figures.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 #include "util/rng.h"
 
-/* ---- a reader of XML, as strict as a figure needs ------------------------------------------------------------------ */
+/* ---- a reader of XML, as strict as a figure needs -------------------------------------------------------------- */
 
 typedef struct xml {
   const char *at, *start;
@@ -114,7 +114,7 @@ static void check_xml(const char *text) {
   expect_xml(&x, x.depth == 0, "an element is not closed");
 }
 
-/* ---- the writer ---------------------------------------------------------------------------------------------------- */
+/* ---- the writer ------------------------------------------------------------------------------------------------ */
 
 static void test_numbers(void **state) {
   const struct {
@@ -165,7 +165,7 @@ static void test_string_failure(void **state) {
   oat_figure_free(figure);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------------------------- */
 
 static void test_well_formed(void **state) {
   oatgp_context *const ctx = *state;
@@ -202,7 +202,8 @@ static void test_prefix_and_bytes(void **state) {
   MUST(oat_figure_svg(two, "b-2", &page));
   oat_string_add(&page, "</div>");
   check_xml(page.text);
-  char *const first = svg_of(ctx, one, "same"), *const second = svg_of(ctx, two, "same"), *const again = svg_of(ctx, one, "same");
+  char *const first = svg_of(ctx, one, "same"), *const second = svg_of(ctx, two, "same"),
+              *const again = svg_of(ctx, one, "same");
   assert_string_equal(first, second);
   assert_string_equal(first, again);
   free(first);
@@ -311,17 +312,19 @@ static void test_extreme_data(void **state) {
   }
 }
 
-/* ---- layout -------------------------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------------------------- */
 
 static void test_shared_axes(void **state) {
   oatgp_context *const ctx = *state;
   const double far[] = {10, 20, 30, 40, 50};
   for (int share = OAT_SHARE_NONE; share <= OAT_SHARE_ALL; share++) {
     oat_figure *figure = NULL;
-    const oat_figure_spec spec = {.title = "t", .description = "d", .rows = 2, .columns = 2, .share = {(oat_share)share, (oat_share)share}};
+    const oat_figure_spec spec = {
+        .title = "t", .description = "d", .rows = 2, .columns = 2, .share = {(oat_share)share, (oat_share)share}};
     MUST(oat_figure_create(ctx, &spec, &figure));
     for (size_t i = 0; i < 4; i++) {
-      MUST(oat_panel_line(oat_figure_panel(figure, i / 2, i % 2), &(oat_style){0}, 5, i == 3 ? far : xs, i == 3 ? far : ys));
+      MUST(oat_panel_line(oat_figure_panel(figure, i / 2, i % 2), &(oat_style){0}, 5, i == 3 ? far : xs,
+                          i == 3 ? far : ys));
     }
     free(svg_of(ctx, figure, "p"));
     const oat_panel *const p = figure->panels;
@@ -362,7 +365,7 @@ static void test_series_styles(void **state) {
   }
 }
 
-/* ---- files, locale, refusals --------------------------------------------------------------------------------------- */
+/* ---- files, locale, refusals ----------------------------------------------------------------------------------- */
 
 static void test_write(void **state) {
   oatgp_context *const ctx = *state;
@@ -426,7 +429,8 @@ static void test_figure_in_a_page(void **state) {
   assert_null(strstr(text, "<style>"));
   assert_non_null(strstr(text, "<g data-x=\"log 0 2 "));
   assert_non_null(strstr(text, "data-x-name=\"a &quot;x&quot;\" data-y=\"whole-linear "));
-  assert_non_null(strstr(text, "data-mark=\"points\" data-label=\"rows &amp; more\" data-numbers=\"11 12 14\"")); /* 1000 is outside */
+  assert_non_null(strstr(
+      text, "data-mark=\"points\" data-label=\"rows &amp; more\" data-numbers=\"11 12 14\"")); /* 1000 is outside */
   free(text);
   oat_figure_free(figure);
   oat_string style = {.ctx = ctx};
@@ -536,11 +540,13 @@ static void test_refused_marks(void **state) {
                {{.size = NAN}, "size of a mark must be from 0 to 100"},
                {{.opacity = 1.5}, "opacity of a mark must be from 0 to 1, not 1.5"}};
   for (size_t i = 0; i < LENGTH(cases); i++) {
-    refused(ctx, OATGP_ARGUMENT, oat_panel_line(oat_figure_panel(figure, 0, 0), &cases[i].style, 5, xs, ys), cases[i].piece);
+    refused(ctx, OATGP_ARGUMENT, oat_panel_line(oat_figure_panel(figure, 0, 0), &cases[i].style, 5, xs, ys),
+            cases[i].piece);
   }
   oat_panel *const outside = oat_figure_panel(figure, 0, 1);
   assert_null(outside);
-  refused(ctx, OATGP_ARGUMENT, oat_panel_line(outside, &(oat_style){0}, 5, xs, ys), "no panel (0, 1) in a figure of 1 x 1");
+  refused(ctx, OATGP_ARGUMENT, oat_panel_line(outside, &(oat_style){0}, 5, xs, ys),
+          "no panel (0, 1) in a figure of 1 x 1");
   refused(ctx, OATGP_ARGUMENT, oat_panel_title(outside, "t"), "no panel");
   refused(ctx, OATGP_ARGUMENT, oat_panel_axis(outside, OAT_X, &(oat_axis){0}), "no panel");
   refused(ctx, OATGP_ARGUMENT, oat_figure_row_title(figure, 3, "t"), "no panel (3, 0)");
@@ -574,7 +580,8 @@ static void test_refused_drawing(void **state) {
       const char label[] = {(char)('a' + i), '\0'};
       MUST(oat_panel_line(oat_figure_panel(figure, 0, 0), &(oat_style){.label = label}, 5, xs, ys));
     }
-    refused(ctx, OATGP_ARGUMENT, oat_figure_svg(figure, "p", &svg), "the 25 entries in the legend of the figure 't' need a height of");
+    refused(ctx, OATGP_ARGUMENT, oat_figure_svg(figure, "p", &svg),
+            "the 25 entries in the legend of the figure 't' need a height of");
     oat_figure_free(figure);
   }
 

@@ -1,5 +1,5 @@
-/* Predictions through the public functions: against tests/data/golden/oatgp.json, against dense formulas for every kernel and
- * model, against the full GP, and what belongs together: variances, covariances, draws and knots. */
+/* Predictions through the public functions: against tests/data/golden/oatgp.json, against dense formulas for every
+ * kernel and model, against the full GP, and what belongs together: variances, covariances, draws and knots. */
 #include "rows/layout.h"
 #include "dense.h"
 #include "fixed_fits.h"
@@ -7,7 +7,7 @@
 
 enum { ROWS = 21, INPUTS = 2, KNOTS = 5, POINTS = 9 };
 
-/* ---- golden records ----------------------------------------------------------------------------------------------- */
+/* ---- golden records -------------------------------------------------------------------------------------------- */
 
 typedef struct golden {
   table x, y, z, test;
@@ -15,7 +15,13 @@ typedef struct golden {
 } golden;
 
 static golden load_golden(scratch *s) {
-  golden g = {golden_table("X.csv"), golden_table("y.csv"), golden_table("Xu.csv"), golden_table("Xtest.csv"), NULL, NULL, NULL};
+  golden g = {golden_table("X.csv"),
+              golden_table("y.csv"),
+              golden_table("Xu.csv"),
+              golden_table("Xtest.csv"),
+              NULL,
+              NULL,
+              NULL};
   g.data = data_of(s, g.x.rows, g.x.columns, g.x.a, g.y.a);
   g.knots = data_of(s, g.z.rows, g.z.columns, g.z.a, NULL);
   g.points = data_of(s, g.test.rows, g.test.columns, g.test.a, NULL);
@@ -80,7 +86,7 @@ static void golden_neighbours(void **state) {
   cJSON_Delete(all);
 }
 
-/* ---- dense formulas ----------------------------------------------------------------------------------------------- */
+/* ---- dense formulas -------------------------------------------------------------------------------------------- */
 
 /* A training row, a knot, and others in and beyond the range of the rows. */
 static void choose_points(const problem *p, double *points) {
@@ -150,7 +156,7 @@ static void dense_formulas(void **state) {
   variant v;
   for (size_t m = 0; variant_at(m, &v); m++) {
     double worst = 0;
-    for (size_t t = 0; oat_kernel_at(t / (ROW_NOISES * LENGTH(bases))) != NULL; t++) {
+    for (size_t t = 0; oat_kernel_at(t / (ROW_NOISES * LENGTH(bases))) != NULL; t += amount(1, 5, 7)) {
       const row_noise noise = (row_noise)(t % ROW_NOISES);
       const oat_rows rows = rows_of(&p, noise, bases[t / ROW_NOISES % LENGTH(bases)]);
       const oat_objective_config config = config_of(&rows, oat_kernel_at(t / (ROW_NOISES * LENGTH(bases))), v, KNOTS);
@@ -158,7 +164,8 @@ static void dense_formulas(void **state) {
       s->settings.mean = mean_for(rows.p);
       worst = worse_of(worst, check_against_dense(s, &p, noise, &config));
     }
-    print_message("%-4s (alpha %g): mean, variance and covariance within %.1e of the dense formula\n", v.approx->name, v.alpha, worst);
+    print_message("%-4s (alpha %g): mean, variance and covariance within %.1e of the dense formula\n", v.approx->name,
+                  v.alpha, worst);
     assert_true(worst <= 1e-9);
   }
   free_problem(&p);
@@ -188,7 +195,7 @@ static void dense_formulas_of_an_expression(void **state) {
   free_problem(&p);
 }
 
-/* ---- knots at all rows -------------------------------------------------------------------------------------------- */
+/* ---- knots at all rows ----------------------------------------------------------------------------------------- */
 
 /* Mean, variances and, where the model explains everything, covariance of n points. */
 static double *predict_all(scratch *s, const problem *p, const oatgp_data *data, row_noise noise) {
@@ -231,7 +238,7 @@ static void knots_at_rows(void **state) {
   double worst = 0;
   variant v;
   for (size_t t = 0; variant_at(t / ROW_NOISES, &v); t++) {
-    for (size_t i = 0; oat_kernel_at(i) != NULL; i++) {
+    for (size_t i = 0; oat_kernel_at(i) != NULL; i += amount(1, 2, 4)) {
       worst = worse_of(worst, check_full(s, &p, (row_noise)(t % ROW_NOISES), v, oat_kernel_at(i)));
     }
   }
@@ -240,7 +247,7 @@ static void knots_at_rows(void **state) {
   free_problem(&p);
 }
 
-/* ---- what belongs together ---------------------------------------------------------------------------------------- */
+/* ---- what belongs together ------------------------------------------------------------------------------------- */
 
 /* The diagonal of the covariance is the latent variance, and the knots' posterior is the prediction there. */
 static void parts_agree(void **state) {
@@ -313,14 +320,14 @@ static void draws(void **state) {
   free_problem(&p);
 }
 
-/* ---- what must not matter ----------------------------------------------------------------------------------------- */
+/* ---- invariance ------------------------------------------------------------------------------------------------ */
 
 /* Blocks, threads and cache; and the same settings give the same bits. */
 static void machine_settings(void **state) {
   scratch *s = *state;
   static const int64_t blocks[] = {0, 1, 7, 64, 1000}, memories[] = {1 << 26, 1};
-  const size_t threads = under_valgrind() ? 1 : 3;
-  problem p = make_problem(under_valgrind() ? 50 : 400, INPUTS, 20, 116);
+  const size_t threads = amount(3, 2, 1);
+  problem p = make_problem(amount(400, 200, 50), INPUTS, 20, 116);
   char text[256];
   variant v;
   for (size_t m = 0; variant_at(m, &v); m++) {

@@ -30,12 +30,14 @@ typedef struct slopes {
 
 static slopes must_slope(scratch *s, const oatgp_model *model, const oatgp_data *at) {
   slopes found;
-  must(s, oatgp_predict_gradient(s->ctx, model, at, &(oatgp_prediction_gradient){found.mean, found.sd, found.d_mean, found.d_sd}));
+  must(s, oatgp_predict_gradient(s->ctx, model, at,
+                                 &(oatgp_prediction_gradient){found.mean, found.sd, found.d_mean, found.d_sd}));
   return found;
 }
 
 /* Differences of order four in one input. */
-static void differences(scratch *s, const oatgp_model *model, const oatgp_data *at, size_t input, double *d_mean, double *d_sd) {
+static void differences(scratch *s, const oatgp_model *model, const oatgp_data *at, size_t input, double *d_mean,
+                        double *d_sd) {
   static const double step[] = {-2, -1, 1, 2}, weight[] = {1, -8, 8, -1};
   const double h = STEP * size_of(input);
   size_t all[POINTS];
@@ -82,15 +84,15 @@ static void expect_slopes(scratch *s, const oatgp_model *model, const oatgp_data
     for (size_t i = 0; i < POINTS; i++) {
       if (!(fabs(found.d_mean[i * INPUTS + j] - d_mean[i]) <= tolerance * largest_size(d_mean) + rounding) ||
           !(fabs(found.d_sd[i * INPUTS + j] - d_sd[i]) <= tolerance * largest_size(d_sd) + rounding)) {
-        fail_msg("%s, %s, mean %s, input %zu of row %zu: %.17g and %.17g, by differences %.17g and %.17g", info_of(model).approx,
-                 info_of(model).kernel, info_of(model).mean_kind, j, i, found.d_mean[i * INPUTS + j], found.d_sd[i * INPUTS + j], d_mean[i],
-                 d_sd[i]);
+        fail_msg("%s, %s, mean %s, input %zu of row %zu: %.17g and %.17g, by differences %.17g and %.17g",
+                 info_of(model).approx, info_of(model).kernel, info_of(model).mean_kind, j, i,
+                 found.d_mean[i * INPUTS + j], found.d_sd[i * INPUTS + j], d_mean[i], d_sd[i]);
       }
     }
   }
 }
 
-/* ---- models, kernels, means ------------------------------------------------------------------------------------- */
+/* ---- models, kernels, means ------------------------------------------------------------------------------------ */
 
 static oatgp_model *some_model(scratch *s, const char *approx, const char *kernel, const char *mean) {
   oatgp_data *data = stretched_data(s, ROWS, 51);
@@ -121,8 +123,9 @@ static void every_model_and_mean(void **state) {
 
 static void every_kernel(void **state) {
   scratch *s = *state;
-  static const char *const expressions[] = {"se(x1) + linear(x2) * se(x3)", "periodic(x1) * matern52(x2, x3) + polynomial(x3, 2)",
-                                            "(cosine(x2) + rq(x3))^2 * se(x1)", "matern12(x1) + matern32(x2) + constant"};
+  static const char *const expressions[] = {
+      "se(x1) + linear(x2) * se(x3)", "periodic(x1) * matern52(x2, x3) + polynomial(x3, 2)",
+      "(cosine(x2) + rq(x3))^2 * se(x1)", "matern12(x1) + matern32(x2) + constant"};
   oatgp_data *at = stretched_data(s, POINTS, 52);
   for (size_t k = 0; k < OAT_KERNELS + LENGTH(expressions); k++) {
     const char *kernel = k < OAT_KERNELS ? oat_kernel_at(k)->name : expressions[k - OAT_KERNELS];
@@ -168,7 +171,7 @@ static void answers(void **state) {
   oatgp_data_free(at);
 }
 
-/* ---- what else is promised --------------------------------------------------------------------------------------- */
+/* ---- what else is promised ------------------------------------------------------------------------------------- */
 
 /* A category has no derivative, and the others have theirs beside it. */
 static void categories(void **state) {
@@ -207,7 +210,8 @@ static void categories(void **state) {
 static void order_of_inputs(void **state) {
   scratch *s = *state;
   static const char *const names[] = {"a", "b", "c"}, *const turned[] = {"c", "a", "b"};
-  oatgp_data *data = stretched_data(s, ROWS, 56), *at = stretched_data(s, POINTS, 57), *other = stretched_data(s, POINTS, 57);
+  oatgp_data *data = stretched_data(s, ROWS, 56), *at = stretched_data(s, POINTS, 57),
+             *other = stretched_data(s, POINTS, 57);
   must(s, oatgp_data_set_names(s->ctx, data, names, "y"));
   must(s, oatgp_data_set_names(s->ctx, at, names, NULL));
   for (size_t i = 0; i < POINTS * INPUTS; i++) {
@@ -233,17 +237,20 @@ static void threads_and_parts_change_no_bit(void **state) {
   oatgp_model *model = some_model(s, "vfe", "rq-ard", "fit");
   double *first = calloc(4 * MANY * INPUTS, sizeof *first), *other = first + 2 * MANY * INPUTS;
   oatgp_context_set_threads(s->ctx, 1);
-  must(s, oatgp_predict_gradient(s->ctx, model, at, &(oatgp_prediction_gradient){NULL, NULL, first, first + MANY * INPUTS}));
+  must(s, oatgp_predict_gradient(s->ctx, model, at,
+                                 &(oatgp_prediction_gradient){NULL, NULL, first, first + MANY * INPUTS}));
   for (int threads = 2; threads < 6; threads += 3) {
     oatgp_context_set_threads(s->ctx, threads);
-    must(s, oatgp_predict_gradient(s->ctx, model, at, &(oatgp_prediction_gradient){NULL, NULL, other, other + MANY * INPUTS}));
+    must(s, oatgp_predict_gradient(s->ctx, model, at,
+                                   &(oatgp_prediction_gradient){NULL, NULL, other, other + MANY * INPUTS}));
     assert_memory_equal(first, other, 2 * MANY * INPUTS * sizeof *first);
   }
   for (size_t i = 0; i < SOME; i++) {
     rows[i] = i;
   }
   must(s, oatgp_data_select(s->ctx, at, SOME, rows, &part));
-  must(s, oatgp_predict_gradient(s->ctx, model, part, &(oatgp_prediction_gradient){NULL, NULL, other, other + MANY * INPUTS}));
+  must(s, oatgp_predict_gradient(s->ctx, model, part,
+                                 &(oatgp_prediction_gradient){NULL, NULL, other, other + MANY * INPUTS}));
   assert_memory_equal(first, other, SOME * INPUTS * sizeof *first);
   assert_memory_equal(first + MANY * INPUTS, other + MANY * INPUTS, SOME * INPUTS * sizeof *first);
   free(first);
@@ -255,7 +262,8 @@ static void threads_and_parts_change_no_bit(void **state) {
 /* Rows of the fit, where the kernel has a cusp; and rows so far away that the prediction is the prior. */
 static void where_there_is_none(void **state) {
   scratch *s = *state;
-  oatgp_data *at = stretched_data(s, POINTS, 51), *far = stretched_data(s, POINTS, 51); /* the first rows of the fit's seed */
+  oatgp_data *at = stretched_data(s, POINTS, 51),
+             *far = stretched_data(s, POINTS, 51); /* the first rows of the fit's seed */
   oatgp_model *model = some_model(s, "full", "exponential", "mean");
   const slopes cusp = must_slope(s, model, at);
   for (size_t i = 0; i < POINTS * INPUTS; i++) {
@@ -282,7 +290,7 @@ static void what_is_refused(void **state) {
   expect_sentence(s, OATGP_DATA, oatgp_predict_gradient(s->ctx, model, narrow, &out), "the data have 1 inputs");
   assert_int_equal(oatgp_predict_gradient(NULL, model, at, &out), OATGP_ARGUMENT);
   at->own_x[3 + POINTS] = 1e308;
-  expect_sentence(s, OATGP_DATA, oatgp_predict_gradient(s->ctx, model, at, &out), "of row 4 is 1e+308, which is too far");
+  expect_sentence(s, OATGP_DATA, oatgp_predict_gradient(s->ctx, model, at, &out), "of row 4 is 1e+308, too far");
   oatgp_model_free(model);
   oatgp_data_free(at);
   oatgp_data_free(narrow);

@@ -1,4 +1,5 @@
-/* Targets and inputs near the ends of what a double can hold: the same model in another unit, the prior far from all knots, or a sentence. */
+/* Targets and inputs near the ends of what a double can hold: the same model in another unit, the prior far from all
+ * knots, or a sentence. */
 #include "fits.h"
 
 #include "model/model.h"
@@ -23,7 +24,7 @@ static void expect_multiple(size_t n, const double *values, double unit, const d
   }
 }
 
-/* ---- the target's unit ------------------------------------------------------------------------------------------------ */
+/* ---- the target's unit ----------------------------------------------------------------------------------------- */
 
 typedef struct told {
   double mean[N], latent[N], sd[N], held_mean[N], held_sd[N], nlp[N], residual[N], draws[2 * N];
@@ -34,7 +35,8 @@ static void ask(scratch *s, const oatgp_model *model, const oatgp_data *data, to
   must(s, oatgp_predict_sd(s->ctx, model, data, &(oatgp_prediction_sd){t->mean, t->latent, t->sd}));
   must(s, oatgp_predict_samples(s->ctx, model, data, 2, 7, t->draws));
   must(s, oatgp_score(s->ctx, model, data, model, &t->scores));
-  must(s, oatgp_loo_sd(s->ctx, model, data, &(oatgp_held_out_sd){t->held_mean, t->held_sd, t->nlp, t->residual}, &t->held));
+  must(s, oatgp_loo_sd(s->ctx, model, data, &(oatgp_held_out_sd){t->held_mean, t->held_sd, t->nlp, t->residual},
+                       &t->held));
 }
 
 static void expect_same_scores(const oatgp_scores *a, double unit, const oatgp_scores *b) {
@@ -134,12 +136,13 @@ static void target_at_the_end(void **state) {
   oatgp_model *model = NULL;
   oatgp_data *data = in_unit(s, 1);
   data->own_y[6] = -1.7e308;
-  expect_sentence(s, OATGP_DATA, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model), "the target is -1.7e+308 in row 7");
+  expect_sentence(s, OATGP_DATA, oatgp_fit(s->ctx, data, &s->settings, NULL, NULL, NULL, &model),
+                  "the target is -1.7e+308 in row 7");
   assert_null(model);
   oatgp_data_free(data);
 }
 
-/* ---- inputs far away -------------------------------------------------------------------------------------------------- */
+/* ---- inputs far away ------------------------------------------------------------------------------------------- */
 
 /* Where the square of a distance is infinite, the covariance is 0 and the prediction the prior. */
 static void prior_far_away(void **state) {
@@ -183,8 +186,8 @@ static void linear_mean_far_away(void **state) {
   oatgp_data *data = in_unit(s, 1000), *rows = make_data(s, 2, D, far, NULL);
   oatgp_model *model = must_fit(s, data, NULL);
   const oatgp_prediction_sd out = {mean, NULL, NULL};
-  expect_sentence(s, OATGP_NUMERIC, oatgp_predict_sd(s->ctx, model, rows, &out), "the mean of row 2 is not a finite number");
-  expect_sentence(s, OATGP_NUMERIC, oatgp_predict_mean(s->ctx, model, rows, mean), "the mean of row 2 is not a finite number");
+  expect_sentence(s, OATGP_NUMERIC, oatgp_predict_sd(s->ctx, model, rows, &out), "the mean of row 2 is not finite");
+  expect_sentence(s, OATGP_NUMERIC, oatgp_predict_mean(s->ctx, model, rows, mean), "the mean of row 2 is not finite");
   model->scaling.scale[1] = 0.1;
   expect_sentence(s, OATGP_DATA, oatgp_predict_sd(s->ctx, model, rows, &out), "input 'x2' of row 2 is 1.7e+308");
   oatgp_model_free(model);
@@ -192,7 +195,7 @@ static void linear_mean_far_away(void **state) {
   oatgp_data_free(rows);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 static void joint_predictions_within_memory(void **state) {
   scratch *s = *state;
@@ -203,10 +206,10 @@ static void joint_predictions_within_memory(void **state) {
   oatgp_context_set_memory(s->ctx, 50000); /* one matrix of 60 x 60, but not two */
   must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
   expect_sentence(s, OATGP_MEMORY, oatgp_predict_samples(s->ctx, model, data, 1, 1, covariance),
-                  "the joint covariance of 60 rows needs 6.26e-05 GiB, and 4.66e-05 GiB may be used");
+                  "the joint covariance of 60 rows needs 6.26e-05 GiB, but only 4.66e-05 GiB may be used");
   oatgp_context_set_memory(s->ctx, 20000);
   expect_sentence(s, OATGP_MEMORY, oatgp_predict_covariance(s->ctx, model, data, covariance),
-                  "take fewer rows at a time or raise --memory");
+                  "use fewer rows at a time or raise --memory");
   oatgp_context_set_memory(s->ctx, 0);
   must(s, oatgp_predict_samples(s->ctx, model, data, 1, 1, covariance));
   oatgp_model_free(model);

@@ -54,7 +54,7 @@ static void expect_optimum(scratch *s, const oatgp_data *data, const char *set, 
 static void boston_runs(void **state) {
   const table all = read_table(PROJECT_DATA_DIR "/boston.csv"), rows = golden_table("boston_rows.csv");
   assert_int_equal(rows.columns, 5);
-  for (size_t run = 1; run <= rows.columns; run++) {
+  for (size_t run = 1; run <= rows.columns; run += amount(1, 2, 4)) {
     oatgp_data *data = select_rows(*state, &all, rows.rows, rows.a + (run - 1) * rows.rows);
     expect_optimum(*state, data, "boston", run);
     oatgp_data_free(data);

@@ -1,5 +1,6 @@
-/* Figures of models and the report: every figure of every sort of model and of every likelihood, averages of the posterior against its joint covariance, the band of a
- * binomial count against its sum, what the page holds, and every refusal. What a reader sees is looked at by test_browser. */
+/* Figures of models and the report: every figure of every sort of model and of every likelihood, averages of the
+ * posterior against its joint covariance, the band of a binomial count against its sum, what the page holds, and every
+ * refusal. What a reader sees is looked at by test_browser. */
 #include "fits.h"
 
 #include <locale.h>
@@ -16,11 +17,12 @@ static size_t count(const char *text, const char *piece) {
   return n;
 }
 
-/* ---- averages of the posterior ------------------------------------------------------------------------------------------ */
+/* ---- averages of the posterior --------------------------------------------------------------------------------- */
 
 static void expect_averages(scratch *s, const oatgp_model *model, const oatgp_data *data, size_t size) {
   const size_t n = oatgp_data_rows(data), groups = n / size;
-  double *mean = calloc(groups, sizeof *mean), *sd = calloc(groups, sizeof *sd), *covariance = calloc(n * n, sizeof *covariance);
+  double *mean = calloc(groups, sizeof *mean), *sd = calloc(groups, sizeof *sd),
+         *covariance = calloc(n * n, sizeof *covariance);
   double *all = must_predict(s, model, data);
   must(s, oat_predict_averages(s->ctx, model, data, size, &(oat_averages){mean, sd}));
   must(s, oatgp_predict_covariance(s->ctx, model, data, covariance));
@@ -59,7 +61,7 @@ static void averages_are_those_of_the_joint_posterior(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- the band of a count -------------------------------------------------------------------------------------------------- */
+/* ---- the band of a count --------------------------------------------------------------------------------------- */
 
 static void binomial_quantiles_are_those_of_the_sum(void **state) {
   const size_t sizes[] = {1, 7, 133, 2000};
@@ -83,7 +85,7 @@ static void binomial_quantiles_are_those_of_the_sum(void **state) {
   assert_true(fabs((double)oat_binomial_quantile(100000000, 0.3, 0.975) - expected) < 20);
 }
 
-/* ---- figures -------------------------------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------------------------- */
 
 static char *draw(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *figure) {
   size_t size = 0;
@@ -117,13 +119,13 @@ typedef struct sort {
 
 static void every_figure_of_every_sort_of_model(void **state) {
   static const sort sorts[] = {
-      {1, "vfe", "se-ard", "oat-gain", " relevance partial effects evidence "},
+      {1, "vfe", "se-ard", "oat-gain", " relevance partial effects evidence sensitivity "},
       {2, "vfe", "se-ard", "simultaneous", " effects evidence "},
       {2, "full", "se", "simultaneous", " relevance effects evidence "},
       {4, "fitc", "matern52-ard", "simultaneous", " effects evidence "},
       {4, "full", "matern32-ard", "simultaneous", " knots effects evidence "},
       {2, "vfe", "se(x1) + linear(x2)", "simultaneous", " relevance evidence "},
-      {1, "full", "se(x1) + periodic(x1)", "simultaneous", " relevance partial evidence "},
+      {1, "full", "se(x1) + periodic(x1)", "simultaneous", " relevance partial evidence sensitivity "},
       {4, "dtc", "se(x1, x2, x4) + constant + se(x3) * linear(x1)", "simultaneous", " relevance evidence "},
       {2, "vfe", "se(x1) * se(x2)", "simultaneous", " relevance effects evidence "},
   };
@@ -131,7 +133,7 @@ static void every_figure_of_every_sort_of_model(void **state) {
   s->settings.knots = "6";
   s->settings.max_knots = 8;
   s->settings.max_iter = 4;
-  for (size_t i = 0; i < LENGTH(sorts); i++) {
+  for (size_t i = 0; i < LENGTH(sorts); i += amount(1, 2, 4)) {
     oatgp_data *data = wavy_data(s, 50, sorts[i].inputs, 0.2, 5), *other = wavy_data(s, 20, sorts[i].inputs, 0.2, 6);
     s->settings.approx = sorts[i].approx;
     s->settings.kernel = sorts[i].kernel;
@@ -142,8 +144,9 @@ static void every_figure_of_every_sort_of_model(void **state) {
       char word[40];
       snprintf(word, sizeof word, " %s ", figure.name);
       if (strstr(sorts[i].missing, word) != NULL || is_of_other_answers(figure.name)) {
-        expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
-                        "of this model: ");
+        expect_sentence(s, OATGP_DATA,
+                        oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
+                        "this model has no figure ");
         continue;
       }
       expect_svg(s, model, data, figure.name);
@@ -193,8 +196,9 @@ static void rows_at_the_ends_of_all_numbers(void **state) {
     oatgp_model *model = must_fit(s, data, NULL);
     oatgp_figure figure;
     for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-      if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "effects") != 0 && !is_of_other_answers(figure.name) &&
-          (d > 1 || (strcmp(figure.name, "relevance") != 0 && strcmp(figure.name, "partial") != 0))) {
+      if (strcmp(figure.name, "evidence") != 0 && strcmp(figure.name, "effects") != 0 &&
+          !is_of_other_answers(figure.name) &&
+          (d > 1 || strstr(" relevance partial sensitivity ", figure.name) == NULL)) {
         expect_svg(s, model, far, figure.name);
       }
     }
@@ -220,9 +224,11 @@ static void the_history_has_every_knot(void **state) {
   }
   assert_true(kept > 3 && kept < info.selection_count);
   char *const text = draw(s, model, NULL, "objective");
-  snprintf(expected, sizeof expected, "%zu kept and %zu dropped. The model has %zu knots", kept, info.selection_count - kept, info.knots);
+  snprintf(expected, sizeof expected, "%zu kept and %zu dropped. The model has %zu knots", kept,
+           info.selection_count - kept, info.knots);
   assert_non_null(strstr(text, expected));
-  const char *const points = strstr(text, "<path class=\"f1\" d=\""); /* those on the line: the start and all that were kept */
+  const char *const points =
+      strstr(text, "<path class=\"f1\" d=\""); /* those on the line: the start and all that were kept */
   assert_non_null(points);
   char *const path = strndup(points, strcspn(points, ">"));
   assert_int_equal(count(path, "M"), kept + 1);
@@ -252,7 +258,36 @@ static void knots_in_batches_are_one_point(void **state) {
   assert_int_equal(dropped, 0);
   assert_true(proposals > 1 && proposals < info.selection_count);
   char *const text = draw(s, model, NULL, "objective");
-  snprintf(expected, sizeof expected, "Every proposal: %zu kept (%zu knots) and 0 dropped.", proposals, info.selection_count);
+  snprintf(expected, sizeof expected, "Every proposal: %zu kept (%zu knots) and 0 dropped.", proposals,
+           info.selection_count);
+  assert_non_null(strstr(text, expected));
+  free(text);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* An automatic fit tries whole sets of knots, which are not added up. */
+static void sets_of_knots_are_told_apart(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = motorcycle(s);
+  s->settings.max_knots = 14;
+  s->settings.tol_row = 1e-6;
+  oatgp_model *model = must_fit(s, data, NULL);
+  const oatgp_model_info info = info_of(model);
+  const size_t width = 8 + info.d, number = 1; /* columns of the record */
+  char expected[100];
+  assert_int_equal(info.selection[number], 1);
+  size_t at = (size_t)snprintf(expected, sizeof expected, "The fit tried ");
+  for (size_t i = 1; i <= info.selection_count; i++) {
+    if (i == info.selection_count || info.selection[i * width + number] == 1) {
+      const bool first = at < sizeof "The fit tried ", last = i == info.selection_count;
+      at += (size_t)snprintf(expected + at, sizeof expected - at, "%s%.0f",
+                             !first ? (last ? " and " : ", ") : (last ? "one set of " : "sets of "),
+                             info.selection[(i - 1) * width + number]);
+    }
+  }
+  snprintf(expected + at, sizeof expected - at, " knots. The model has %zu knots", info.knots);
+  char *const text = draw(s, model, NULL, "objective");
   assert_non_null(strstr(text, expected));
   free(text);
   oatgp_model_free(model);
@@ -287,7 +322,8 @@ static void the_history_of_an_updated_model(void **state) {
     assert_true(says_of(s, before, sentence, fitted));
     assert_null(strstr(before, "it has now"));
     assert_int_equal(says_of(s, after, sentence, fitted), i == 0);
-    assert_true(says_of(s, after, "With the 100 rows that it has now, the objective of the model is ", info_of(model).objective));
+    assert_true(says_of(s, after, "With the 100 rows that it has now, the objective of the model is ",
+                        info_of(model).objective));
     assert_int_equal(count(before, ">the model<"), i);
     assert_int_equal(count(after, ">the model<"), 0);
     free(before);
@@ -312,7 +348,8 @@ static void figures_in_letters(void **state) {
   size_t size = 0, lines = 0;
   s->settings.knots = "10";
   oatgp_model *model = must_fit(s, data, NULL);
-  must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "knots", .path = s->path, .width = 60, .height = 20}));
+  must(s, oatgp_draw(s->ctx, model, data,
+                     &(oatgp_drawing){.figure = "knots", .path = s->path, .width = 60, .height = 20}));
   char *const ascii = read_bytes_back(s, &size);
   for (size_t i = 0; i < size; i++) {
     assert_true(ascii[i] == '\n' || ((unsigned char)ascii[i] >= 0x20 && (unsigned char)ascii[i] < 0x7f));
@@ -321,10 +358,12 @@ static void figures_in_letters(void **state) {
   assert_int_equal(lines, 20);
   assert_true(count(ascii, "^") > 5); /* knots */
   assert_true(count(ascii, "*") > 40 && count(ascii, "o") > 20 && count(ascii, ".") > 40);
-  must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "knots", .path = s->path, .width = 60, .height = 20, .utf8 = 1}));
+  must(s, oatgp_draw(s->ctx, model, data,
+                     &(oatgp_drawing){.figure = "knots", .path = s->path, .width = 60, .height = 20, .utf8 = 1}));
   char *const utf8 = read_bytes_back(s, &size);
   assert_true(count(utf8, "\xe2\x96\xb2") > 5);
-  assert_true(count(utf8, "\xe2\xa0") + count(utf8, "\xe2\xa1") + count(utf8, "\xe2\xa2") + count(utf8, "\xe2\xa3") > 40); /* Braille */
+  assert_true(count(utf8, "\xe2\xa0") + count(utf8, "\xe2\xa1") + count(utf8, "\xe2\xa2") + count(utf8, "\xe2\xa3") >
+              40); /* Braille */
   free(ascii);
   free(utf8);
   oatgp_model_free(model);
@@ -349,13 +388,16 @@ static void every_figure_in_letters(void **state) {
   oatgp_model *model = with_all_figures(s, data);
   oatgp_figure figure;
   for (size_t i = 0; oatgp_figure_at(i, &figure); i++) {
-    for (size_t width = 24; width <= 78 && strcmp(figure.name, "effects") != 0 && !is_of_other_answers(figure.name); width += 54) {
+    for (size_t width = 24; width <= 78 && strcmp(figure.name, "effects") != 0 && !is_of_other_answers(figure.name);
+         width += 54) {
       size_t size = 0;
-      must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = width, .height = 12}));
+      must(s, oatgp_draw(s->ctx, model, data,
+                         &(oatgp_drawing){.figure = figure.name, .path = s->path, .width = width, .height = 12}));
       char *const text = read_bytes_back(s, &size);
       assert_int_equal(count(text, " some rows"), strcmp(figure.name, "partial") == 0 ? 2 : 0); /* panels */
       assert_int_equal(count(text, "\nexact evidence +"), strcmp(figure.name, "evidence") == 0 && width == 78);
-      assert_int_equal(count(text, "\nan input ~ +"), strcmp(figure.name, "relevance") == 0 && width == 24);
+      assert_int_equal(count(text, "\nan input ~ +"),
+                       strstr("relevance sensitivity", figure.name) != NULL && width == 24);
       expect_straight(text);
       free(text);
     }
@@ -364,8 +406,8 @@ static void every_figure_in_letters(void **state) {
   oatgp_data_free(data);
 }
 
-/* A curve for each summand of numbers, a point and a bar for each level, a series for each level beside numbers; a season shows two
- * periods, and what looks at no input nothing. */
+/* A curve for each summand of numbers, a point and a bar for each level, a series for each level beside numbers; a
+ * season shows two periods, and what looks at no input nothing. */
 static void effects_of_a_sum(void **state) {
   scratch *s = *state;
   enum { N = 60 };
@@ -405,7 +447,7 @@ static void effects_of_a_sum(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------------------------- */
 
 static char *report(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *from) {
   size_t size = 0;
@@ -438,7 +480,8 @@ static void every_selection_has_a_history(void **state) {
   assert_non_null(select);
   s->settings.max_knots = 12;
   char *const choices = strdup(select->choices);
-  for (char *rest = choices, *choice = strtok_r(choices, "|", &rest); choice != NULL; choice = strtok_r(NULL, "|", &rest)) {
+  for (char *rest = choices, *choice = strtok_r(choices, "|", &rest); choice != NULL;
+       choice = strtok_r(NULL, "|", &rest)) {
     must(s, oatgp_settings_set(s->ctx, &s->settings, "select", choice));
     oatgp_model *model = must_fit(s, data, NULL);
     expect_svg(s, model, NULL, "objective");
@@ -477,14 +520,14 @@ static void the_page_has_it_all(void **state) {
                                 "Knots: ",
                                 "Objective during the fit",
                                 "Rows predicted worst",
-                                "oatgp fit --certify",
+                                "certify finds them",
                                 "max_iter = "};
   for (size_t i = 0; i < LENGTH(pieces); i++) {
     if (strstr(page, pieces[i]) == NULL) {
       fail_msg("the page lacks '%s'", pieces[i]);
     }
   }
-  assert_int_equal(count(page, "<figure>"), 5 + 1 + 3 + 3 + 1);
+  assert_int_equal(count(page, "<figure>"), 5 + 1 + 3 + 3 + 1 + 1);
   assert_int_equal(count(page, "<b>.csv"), 0);
   free(page);
   oatgp_model_free(model);
@@ -565,7 +608,8 @@ static void the_worst_rows_are_found(void **state) {
   for (size_t i = 0; i < facts.n_worst; i++) {
     size_t worse = 0;
     for (size_t row = 0; row < data->n; row++) {
-      worse += facts.nlp[row] > facts.nlp[facts.worst[i]] || (facts.nlp[row] == facts.nlp[facts.worst[i]] && row < facts.worst[i]);
+      worse += facts.nlp[row] > facts.nlp[facts.worst[i]] ||
+               (facts.nlp[row] == facts.nlp[facts.worst[i]] && row < facts.worst[i]);
     }
     assert_int_equal(worse, i);
   }
@@ -596,8 +640,9 @@ static void many_inputs_have_names(void **state) {
 
 /* One row, names that are markup: nothing to break the page. */
 static void odd_data(void **state) {
-  static const char *const names[] = {"<script>alert(1)</script>",
-                                      "\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on & on"};
+  static const char *const names[] = {
+      "<script>alert(1)</script>",
+      "\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on & on"};
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 30, 2, 0.2, 1);
   const double x[] = {0.5, -1700000500}, y = 1;
@@ -620,9 +665,10 @@ static void odd_data(void **state) {
   assert_non_null(strstr(page,
                          ">Effect of \xc3\xa4 very long name\xe2\x80\xa6"
                          "and on &amp; on<"));
-  assert_int_equal(count(page, "on and on &amp; on</title></text>"), 3);
-  assert_non_null(
-      strstr(page, " title=\"\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on &amp; on\">"));
+  assert_int_equal(count(page, "on and on &amp; on</title></text>"), 4);
+  assert_non_null(strstr(
+      page,
+      " title=\"\xc3\xa4 very long name \xf0\x9f\x98\x80 that goes on and on and on and on and on and on &amp; on\">"));
   free(page);
   oatgp_model_free(model);
   oatgp_data_free(one);
@@ -649,7 +695,7 @@ static void a_constant_target(void **state) {
     char *const page = report(s, model, same, NULL);
     expect_page(page);
     assert_null(strstr(page, "</b>, where the standard deviation"));
-    assert_non_null(strstr(page, "These rows have none: in all of them target is the same."));
+    assert_non_null(strstr(page, "There is none here, because target is the same in all rows."));
     free(page);
     oatgp_model_free(model);
   }
@@ -657,7 +703,8 @@ static void a_constant_target(void **state) {
   oatgp_data_free(data);
 }
 
-/* A model file as it was written by 0.1.0 (its command is in it): later versions read it, with its history, and make the same figures of it. */
+/* A model file as it was written by 0.1.0 (its command is in it): later versions read it, with its history, and make
+ * the same figures of it. */
 static void a_model_file_of_before(void **state) {
   scratch *s = *state;
   oatgp_data *data = motorcycle(s);
@@ -667,8 +714,9 @@ static void a_model_file_of_before(void **state) {
   assert_int_equal(info.n, 133);
   assert_int_equal(info.knots, 12);
   assert_nats(info.objective, -621.9961842891719, 0);
-  assert_string_equal(info.command,
-                      "oatgp fit mcycle.csv --target accel --select oat-gain --max-knots 12 --tol-knot 0.5 --seed 7 -o mcycle.oatgp");
+  assert_string_equal(
+      info.command,
+      "oatgp fit mcycle.csv --target accel --select oat-gain --max-knots 12 --tol-knot 0.5 --seed 7 -o mcycle.oatgp");
   char *const page = report(s, model, data, "mcycle.csv");
   expect_page(page);
   assert_non_null(strstr(page, "leave-one-out"));
@@ -679,7 +727,7 @@ static void a_model_file_of_before(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- answers that are not Gaussian ------------------------------------------------------------------------------------------ */
+/* ---- answers that are not Gaussian ----------------------------------------------------------------------------- */
 
 /* An answer for a wave, of each likelihood. */
 static double answer_of(const char *likelihood, double wave) {
@@ -739,21 +787,38 @@ typedef struct answers {
 } answers;
 
 static const answers all_answers[] = {
-    {"bernoulli-logit", " observed calibration rootogram ", {"log loss", "Brier score", "AUC", "f is the log odds of 1"}},
-    {"bernoulli-probit", " observed calibration rootogram ", {"log loss", "Classes told apart (ROC)", "always saying class ", "accuracy"}},
-    {"binomial-logit", " reliability roc classes ", {"deviance", "Rootogram", "of one trial", "f is the log odds of a success"}},
-    {"poisson", " reliability roc classes ", {"deviance", "Rootogram", "f is the logarithm of the mean", "coverage 95&nbsp;%"}},
-    {"negative-binomial", " reliability roc classes ", {"shape</th>", "Rootogram", "for an exposure of 1", "mean + mean&sup2; / shape"}},
-    {"gamma", " reliability roc rootogram classes ", {"shape</th>", "deviance", "expected target", "the variance is mean&sup2; / shape"}},
-    {"student-t", " reliability roc rootogram classes ", {"scale</th>", "degrees</th>", "f is the location", "deviance"}},
+    {"bernoulli-logit",
+     " observed calibration rootogram ",
+     {"log loss", "Brier score", "AUC", "f is the log odds of 1"}},
+    {"bernoulli-probit",
+     " observed calibration rootogram ",
+     {"log loss", "Telling the classes apart (ROC)", "always saying class ", "accuracy"}},
+    {"binomial-logit",
+     " reliability roc classes ",
+     {"deviance", "Rootogram", "of one trial", "f is the log odds of a success"}},
+    {"poisson",
+     " reliability roc classes ",
+     {"deviance", "Rootogram", "f is the logarithm of the mean", "coverage 95&nbsp;%"}},
+    {"negative-binomial",
+     " reliability roc classes ",
+     {"shape</th>", "Rootogram", "for an exposure of 1", "mean + mean&sup2; / shape"}},
+    {"gamma",
+     " reliability roc rootogram classes ",
+     {"shape</th>", "deviance", "expected target", "the variance is mean&sup2; / shape"}},
+    {"student-t",
+     " reliability roc rootogram classes ",
+     {"scale</th>", "degrees</th>", "f is the location", "deviance"}},
     {"beta", " reliability roc rootogram classes ", {"shape</th>", "deviance", "(PIT)", "Quantiles of the residuals"}},
-    {"ordinal", " reliability roc ", {"the likeliest level is the observed one", "accuracy", "gap1</th>", "Rootogram"}},
+    {"ordinal",
+     " reliability roc ",
+     {"the most likely level is the observed one", "accuracy", "gap1</th>", "Rootogram"}},
 };
 
 static void expect_letters(scratch *s, const oatgp_model *model, const oatgp_data *data, const char *figure) {
   for (size_t width = 24; width <= 78; width += 54) {
     size_t size = 0;
-    must(s, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure, .path = s->path, .width = width, .height = 12}));
+    must(s, oatgp_draw(s->ctx, model, data,
+                       &(oatgp_drawing){.figure = figure, .path = s->path, .width = width, .height = 12}));
     char *const text = read_bytes_back(s, &size);
     expect_straight(text);
     free(text);
@@ -767,9 +832,11 @@ static void expect_answer_figures(scratch *s, const answers *a, const oatgp_mode
     char word[40];
     snprintf(word, sizeof word, " %s ", figure.name);
     if (strstr(a->missing, word) != NULL ||
-        strstr(d == 1 ? " effects evidence relevance partial classes " : " effects evidence ", word) != NULL) {
-      expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
-                      "of this model: ");
+        strstr(d == 1 ? " effects evidence relevance partial classes sensitivity " : " effects evidence ", word) !=
+            NULL) {
+      expect_sentence(s, OATGP_DATA,
+                      oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = figure.name, .path = s->path}),
+                      "this model has no figure ");
       continue;
     }
     expect_svg(s, model, data, figure.name);
@@ -782,7 +849,7 @@ static void expect_answer_figures(scratch *s, const answers *a, const oatgp_mode
 
 static void every_figure_of_every_answer(void **state) {
   scratch *s = *state;
-  for (size_t i = 0; i < 2 * LENGTH(all_answers); i++) {
+  for (size_t i = 0; i < 2 * LENGTH(all_answers); i += amount(1, 3, 7)) {
     const answers *a = &all_answers[i / 2];
     const size_t d = 1 + i % 2;
     oatgp_data *data = answers_data(s, a->likelihood, 60, d, 5), *other = answers_data(s, a->likelihood, 40, d, 6);
@@ -837,7 +904,8 @@ static void quantile_residuals(void **state) {
 static void the_rootogram_has_the_sums(void **state) {
   scratch *s = *state;
   enum { N = 90 };
-  oatgp_data *data = answers_data(s, "negative-binomial", N, 1, 5), *other = answers_data(s, "negative-binomial", N, 1, 6), *zeros = NULL;
+  oatgp_data *data = answers_data(s, "negative-binomial", N, 1, 5),
+             *other = answers_data(s, "negative-binomial", N, 1, 6), *zeros = NULL;
   const double none[N] = {0};
   double nlp[N], expected = 0;
   size_t seen = 0;
@@ -854,7 +922,8 @@ static void the_rootogram_has_the_sums(void **state) {
     seen += other->y[i] == 0;
   }
   char *const text = draw(s, model, other, "rootogram");
-  snprintf(sentence, sizeof sentence, " %zu of 90 rows have 0, where %s were expected.", seen, oat_number(expected, 3).text);
+  snprintf(sentence, sizeof sentence, " %zu of 90 rows have 0, where %s were expected.", seen,
+           oat_number(expected, 3).text);
   if (strstr(text, sentence) == NULL) {
     fail_msg("no '%s' in %s", sentence, strstr(text, "<desc"));
   }
@@ -882,18 +951,20 @@ static void classes_have_their_names(void **state) {
   char *const page = report(s, model, data, NULL);
   expect_page(page);
   assert_null(strstr(page, "<no>"));
-  assert_non_null(strstr(page, "A row of class yes &amp; more has a larger probability of it than one of class &lt;no&gt;"));
+  assert_non_null(
+      strstr(page, "A row of class yes &amp; more has a larger probability of it than one of class &lt;no&gt;"));
   assert_non_null(strstr(page, ">probability of yes &amp; more"));
   assert_non_null(strstr(page, "f is the log odds of yes &amp; more"));
   assert_non_null(strstr(page, "data-value=\"0\">&lt;no&gt;</td>"));
   free(page);
   char *const roc = draw(s, model, data, "roc"), *const reliability = draw(s, model, data, "reliability");
-  snprintf(sentence, sizeof sentence, "how many of the %zu rows of class yes &amp; more are found, and how many of the %zu others", ones,
+  snprintf(sentence, sizeof sentence,
+           "how many of the %zu rows of class yes &amp; more are found, and how many of the %zu others", ones,
            data->n - ones);
   assert_non_null(strstr(roc, sentence));
-  snprintf(sentence, sizeof sentence, "The area below the curve (AUC) is %s: ", oat_number(scores.auc, 3).text);
+  snprintf(sentence, sizeof sentence, "The area under the curve (AUC) is %s: ", oat_number(scores.auc, 3).text);
   assert_non_null(strstr(roc, sentence));
-  snprintf(sentence, sizeof sentence, "of class yes &amp; more: %zu of %zu in all", ones, data->n);
+  snprintf(sentence, sizeof sentence, "have class yes &amp; more: %zu of %zu in all", ones, data->n);
   assert_non_null(strstr(reliability, sentence));
   free(roc);
   free(reliability);
@@ -901,22 +972,27 @@ static void classes_have_their_names(void **state) {
   oatgp_data_free(data);
 }
 
-/* Rows of one class have no ROC, and the page says so; one row alone has a page, too. Counts may be huge, and one far beyond the others. */
+/* Rows of one class have no ROC, and the page says so; one row alone has a page, too. Counts may be huge, and one far
+ * beyond the others. */
 static void odd_answers(void **state) {
   scratch *s = *state;
   oatgp_data *data = answers_data(s, "bernoulli-logit", 60, 1, 5), *counts = answers_data(s, "poisson", 60, 1, 5);
   const double x[] = {-1, 0, 1}, same[] = {1, 1, 1}, far[] = {3, 9007199254740991, 1};
-  oatgp_data *ones = make_data(s, 3, 1, x, same), *one = make_data(s, 1, 1, x, same), *huge = make_data(s, 3, 1, x, far);
+  oatgp_data *ones = make_data(s, 3, 1, x, same), *one = make_data(s, 1, 1, x, same),
+             *huge = make_data(s, 3, 1, x, far);
   const struct {
     const char *likelihood;
     const oatgp_data *fitted, *shown;
-  } cases[] = {{"bernoulli-logit", data, ones}, {"bernoulli-logit", data, one}, {"poisson", counts, one}, {"poisson", counts, huge}};
+  } cases[] = {{"bernoulli-logit", data, ones},
+               {"bernoulli-logit", data, one},
+               {"poisson", counts, one},
+               {"poisson", counts, huge}};
   for (size_t i = 0; i < LENGTH(cases); i++) {
     oatgp_model *model = fit_answers(s, cases[i].likelihood, cases[i].fitted);
     char *const page = report(s, model, cases[i].shown, NULL);
     expect_page(page);
-    assert_int_equal(count(page, "needs rows of both.</p>"), i < 2);
-    assert_int_equal(count(page, "All of these rows have one class."), i < 2);
+    assert_int_equal(count(page, "needs rows of both classes.</p>"), i < 2);
+    assert_int_equal(count(page, "All rows here have the same class."), i < 2);
     assert_null(strstr(page, "NaN"));
     free(page);
     oatgp_model_free(model);
@@ -928,7 +1004,7 @@ static void odd_answers(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 static void senseless_figures_are_refused(void **state) {
   scratch *s = *state;
@@ -936,18 +1012,23 @@ static void senseless_figures_are_refused(void **state) {
   s->settings.knots = "5";
   oatgp_model *model = must_fit(s, data, NULL);
   const oatgp_drawing unknown = {.figure = "pie", .path = s->path}, observed = {.figure = "observed", .path = s->path};
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, &unknown), "there is no figure 'pie'; the figures are observed, ");
-  expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, NULL, &observed), "the figure 'observed' needs rows with a target");
-  expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, blind, &observed), "the figure 'observed' needs rows with a target");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, &unknown),
+                  "there is no figure 'pie'; the figures are observed, ");
+  expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, NULL, &observed),
+                  "the figure 'observed' needs data with a target");
+  expect_sentence(s, OATGP_DATA, oatgp_draw(s->ctx, model, blind, &observed),
+                  "the figure 'observed' needs data with a target");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){"observed", s->path, 23, 9, 0}),
                   "at least 24 wide and 8 high, not 23 and 9");
-  expect_sentence(s, OATGP_WRITE, oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "observed", .path = "/no/folder/f.svg"}),
+  expect_sentence(s, OATGP_WRITE,
+                  oatgp_draw(s->ctx, model, data, &(oatgp_drawing){.figure = "observed", .path = "/no/folder/f.svg"}),
                   "cannot write '/no/folder/f.svg'");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, NULL, data, &observed), "must not be NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_draw(s->ctx, model, data, NULL), "must not be NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_report(s->ctx, model, NULL, NULL, s->path), "must not be NULL");
   expect_sentence(s, OATGP_DATA, oatgp_report(s->ctx, model, blind, NULL, s->path), "the data have no target");
-  expect_sentence(s, OATGP_WRITE, oatgp_report(s->ctx, model, data, NULL, "/no/folder/f.html"), "cannot write '/no/folder/f.html'");
+  expect_sentence(s, OATGP_WRITE, oatgp_report(s->ctx, model, data, NULL, "/no/folder/f.html"),
+                  "cannot write '/no/folder/f.html'");
   assert_int_equal(oatgp_draw(NULL, model, data, &observed), OATGP_ARGUMENT);
   assert_int_equal(oatgp_report(NULL, model, data, NULL, s->path), OATGP_ARGUMENT);
   assert_int_equal(oatgp_figure_at(1000, NULL), 0);
@@ -965,6 +1046,7 @@ int main(void) {
       WITH_SCRATCH(rows_at_the_ends_of_all_numbers),
       WITH_SCRATCH(the_history_has_every_knot),
       WITH_SCRATCH(knots_in_batches_are_one_point),
+      WITH_SCRATCH(sets_of_knots_are_told_apart),
       WITH_SCRATCH(every_selection_has_a_history),
       WITH_SCRATCH(the_history_of_an_updated_model),
       WITH_SCRATCH(figures_in_letters),

@@ -24,7 +24,7 @@ static void refuse_fit(scratch *s, const oatgp_data *data, oatgp_status expected
   assert_null(model);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static void all_rows_twice(void **state) {
   scratch *s = *state;
@@ -44,7 +44,7 @@ static void all_rows_twice(void **state) {
     s->settings.knots = knots[k];
     fits_with_every_model(s, twice, NULL);
   }
-  expect_said(s, "40 knots instead of 60: there are no more different rows");
+  expect_said(s, "40 knots instead of 60: there are no more distinct rows");
   oatgp_data_free(once);
   oatgp_data_free(twice);
 }
@@ -93,13 +93,13 @@ static void one_and_two_rows(void **state) {
   scratch *s = *state;
   const double x[] = {1, 2, 5, 3}, y[] = {3, 4};
   oatgp_data *one = make_data(s, 1, 2, x, y), *two = make_data(s, 2, 2, x, y), *three = wavy_data(s, 3, 2, 0.1, 5);
-  FOR_EACH_MODEL(s) { refuse_fit(s, one, OATGP_DATA, "no input varies over the 1 rows"); }
+  FOR_EACH_MODEL(s) { refuse_fit(s, one, OATGP_DATA, "no input varies over the 1 row:"); }
   fits_with_every_model(s, two, NULL);
   fits_with_every_model(s, three, NULL);
   s->settings.mean = "fit";
   fits_with_every_model(s, two, NULL);
   s->settings.mean = "linear";
-  refuse_fit(s, two, OATGP_DATA, "an estimated mean with 3 coefficients needs more than 3 rows, and there are 2");
+  refuse_fit(s, two, OATGP_DATA, "an estimated mean with 3 coefficients needs more than 3 rows; there are 2");
   refuse_fit(s, three, OATGP_DATA, "needs more than 3 rows");
   oatgp_data_free(one);
   oatgp_data_free(two);
@@ -187,8 +187,8 @@ static void collinear_inputs_with_a_linear_mean(void **state) {
   oatgp_data_free(data);
 }
 
-/* Inputs that differ by 1e-9 of their spread: the normal equations of the mean are singular but for rounding, which the sums over
- * rows lose when the signal is far larger than the noise. */
+/* Inputs that differ by 1e-9 of their spread: the normal equations of the mean are singular but for rounding, which the
+ * sums over rows lose when the signal is far larger than the noise. */
 static void nearly_collinear_inputs(void **state) {
   scratch *s = *state;
   enum { N = 40, D = 4 };
@@ -215,7 +215,7 @@ static void nearly_collinear_inputs(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 /* The same data in other units: the same predictions, but for the units. */
 static void units_do_not_matter(void **state) {
@@ -336,7 +336,8 @@ static void nothing_but_noise(void **state) {
   FOR_EACH_MODEL(s) {
     oatgp_model *model = fit_sanely(s, data, NULL);
     double *all = must_predict(s, model, data);
-    const bool honest = model_ == 0 || strcmp(s->settings.approx, "vfe") == 0; /* the others may take noise for signal */
+    const bool honest =
+        model_ == 0 || strcmp(s->settings.approx, "vfe") == 0; /* the others may take noise for signal */
     for (size_t i = 0; honest && i < 200; i++) {
       assert_true(all[400 + i] > 0.5 && all[400 + i] < 2);
     }
@@ -367,7 +368,7 @@ static void uneven_noise(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- knots -------------------------------------------------------------------------------------------------------- */
+/* ---- knots ----------------------------------------------------------------------------------------------------- */
 
 static void knots_at_one_place(void **state) {
   scratch *s = *state;
@@ -423,7 +424,7 @@ static void expect_jitter_in_use(scratch *s, const oatgp_data *data, const oatgp
   free(knots);
 }
 
-/* The ladder: without jitter equal knots cannot be factorised; it is raised once, said once, kept. */
+/* The ladder: without jitter, equal knots cannot be factorised; it is raised once, reported once, and stored. */
 static void jitter_is_raised_once(void **state) {
   scratch *s = *state;
   const double knots[] = {0.5, 0.5, 0.5, -1};
@@ -469,7 +470,7 @@ static void large_jitter(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- parameters --------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 static bool all_finite(size_t n, const double *values) {
   bool finite = true;
@@ -504,8 +505,9 @@ static void evaluate_everywhere(scratch *s, const oatgp_data *data, const oatgp_
     s->settings.tau = sizes[i / LENGTH(sizes)];
     const oatgp_status status = oatgp_evaluate(s->ctx, data, &s->settings, knots, 1, &e);
     if (status != OATGP_OK) {
-      fail_msg("%s %s, knots %s, sigma %g, tau %g, lengthscale %s: status %d, %s", s->settings.approx, s->settings.kernel,
-               s->settings.knots, s->settings.sigma, s->settings.tau, s->settings.lengthscale, (int)status, oatgp_last_error(s->ctx));
+      fail_msg("%s %s, knots %s, sigma %g, tau %g, lengthscale %s: status %d, %s", s->settings.approx,
+               s->settings.kernel, s->settings.knots, s->settings.sigma, s->settings.tau, s->settings.lengthscale,
+               (int)status, oatgp_last_error(s->ctx));
     }
     assert_true(isfinite(e.objective) && isfinite(e.d_log_sigma) && isfinite(e.d_log_tau) && isfinite(e.d_log_shape));
     assert_true(all_finite(e.lengthscale_count, e.d_log_lengthscales));
@@ -516,8 +518,8 @@ static void evaluate_everywhere(scratch *s, const oatgp_data *data, const oatgp_
   }
 }
 
-/* Signal and noise from 1e-8 to 1e8 in all combinations, with few knots, with a knot on every row, with tiny and with huge
- * lengthscales. */
+/* Signal and noise from 1e-8 to 1e8 in all combinations, with few knots, with a knot on every row, with tiny and with
+ * huge lengthscales. */
 static void sizes_of_signal_and_noise(void **state) {
   scratch *s = *state;
   const char *const kernels[] = {"se", "matern32-ard", "matern52", "rq-ard"}, *const knots[] = {"6", "random:40"};
@@ -586,7 +588,8 @@ static void sizes_beyond_numbers(void **state) {
   FOR_EACH_MODEL(s) {
     oatgp_evaluation e = {.objective = 17};
     refuse_fit(s, data, OATGP_NUMERIC, "the objective has no finite value");
-    expect_sentence(s, OATGP_NUMERIC, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 1, &e), "the objective has no finite value");
+    expect_sentence(s, OATGP_NUMERIC, oatgp_evaluate(s->ctx, data, &s->settings, NULL, 1, &e),
+                    "the objective has no finite value");
   }
   oatgp_data_free(data);
 }
@@ -607,9 +610,10 @@ static void far_lengthscales_and_shapes(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- far from the data -------------------------------------------------------------------------------------------- */
+/* ---- far from the data ----------------------------------------------------------------------------------------- */
 
-/* There the prediction is the prior: mean, sigma^2 (nothing for dic, whose prior is that of the knots) and the noise. */
+/* There the prediction is the prior: mean, sigma^2 (nothing for dic, whose prior is that of the knots) and the
+ * noise. */
 static void far_away_is_the_prior(void **state) {
   scratch *s = *state;
   const double far[] = {1e6, -1e6, -1e150, 1e150};
@@ -667,7 +671,7 @@ static void samples_of_equal_rows(void **state) {
   oatgp_data_free(data);
 }
 
-/* What is left of a large prior variance is smaller than its rounding error. */
+/* The remainder of a large prior variance is smaller than its rounding error. */
 static void samples_of_a_certain_function(void **state) {
   scratch *s = *state;
   enum { N = 40 };
@@ -690,7 +694,7 @@ static void samples_of_a_certain_function(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- anything ------------------------------------------------------------------------------------------------------- */
+/* ---- anything -------------------------------------------------------------------------------------------------- */
 
 static const char *pick(oat_rng *rng, const char *const *words) {
   size_t count = 0;
@@ -710,8 +714,10 @@ static void any_settings(oat_rng *rng, oatgp_settings *settings) {
   oatgp_settings_default(settings);
   settings->approx = all_models[oat_rng_below(rng, LENGTH(all_models))];
   settings->alpha = 1e-6 + 0.99 * oat_rng_uniform(rng);
-  settings->kernel = PICK(rng, "se", "se-ard", "matern32", "matern32-ard", "matern52", "matern52-ard", "rq", "rq-ard", "exponential");
-  settings->select = strcmp(settings->kernel, "exponential") == 0 ? "fixed" : PICK(rng, "simultaneous", "auto", "fixed");
+  settings->kernel =
+      PICK(rng, "se", "se-ard", "matern32", "matern32-ard", "matern52", "matern52-ard", "rq", "rq-ard", "exponential");
+  settings->select =
+      strcmp(settings->kernel, "exponential") == 0 ? "fixed" : PICK(rng, "simultaneous", "auto", "fixed");
   settings->mean = PICK(rng, "mean", "fit", "linear", "0", "1e6");
   settings->knots = PICK(rng, "", "1", "3", "10", "random:10", "50", "random:50");
   settings->optimizer = PICK(rng, "lbfgs", "lbfgs", "adadelta");
@@ -726,13 +732,15 @@ static void any_settings(oat_rng *rng, oatgp_settings *settings) {
 
 /* Rows whose inputs and target may be smooth, tied, of any unit, skewed or nearly constant. */
 static oatgp_data *any_data(scratch *s, oat_rng *rng) {
-  const size_t n = 2 + oat_rng_below(rng, 40), d = 1 + oat_rng_below(rng, 4), kind = oat_rng_below(rng, 5), target = oat_rng_below(rng, 6);
+  const size_t n = 2 + oat_rng_below(rng, 40), d = 1 + oat_rng_below(rng, 4), kind = oat_rng_below(rng, 5),
+               target = oat_rng_below(rng, 6);
   double *x = calloc(n * d, sizeof *x), *y = calloc(n, sizeof *y);
   const double x_unit = any_size(rng, 30), y_unit = any_size(rng, 30);
   for (size_t i = 0; i < n; i++) {
     const double noise = oat_rng_normal(rng);
     for (size_t j = 0; j < d; j++) {
-      const double u = oat_rng_normal(rng), all[] = {u, floor(2 * u), u * x_unit, exp(5 * u), 1e3 + (i % 2 == 0 ? 1 : 1e-9 * u)};
+      const double u = oat_rng_normal(rng),
+                   all[] = {u, floor(2 * u), u * x_unit, exp(5 * u), 1e3 + (i % 2 == 0 ? 1 : 1e-9 * u)};
       x[i * d + j] = all[kind];
       y[i] += sin(u);
     }
@@ -766,7 +774,7 @@ static void any_noise(scratch *s, oat_rng *rng, oatgp_data *data) {
   free(values);
 }
 
-/* A fit succeeds and its model can be asked, or the data are refused for a reason. */
+/* The fit succeeds and its model predicts, or the data are refused with a reason. */
 static void any_problem(scratch *s, uint64_t seed) {
   oatgp_model *model = NULL;
   oat_rng rng;
@@ -782,7 +790,8 @@ static void any_problem(scratch *s, uint64_t seed) {
     expect_sane_predictions(all, data->n);
     must(s, oatgp_predict_samples(s->ctx, model, data, 1, 1, sample));
     assert_true(all_finite(data->n, sample));
-    assert_true(info.history_count == 0 || info.objective >= info.history[1] || strstr(s->said, "the model is that constant") != NULL);
+    assert_true(info.history_count == 0 || info.objective >= info.history[1] ||
+                strstr(s->said, "the model is that constant") != NULL);
     free(all);
     free(sample);
   } else if (status != OATGP_DATA || strlen(oatgp_last_error(s->ctx)) < 30) {
@@ -798,14 +807,14 @@ static void any_problems(void **state) {
   }
 }
 
-/* ---- too large ---------------------------------------------------------------------------------------------------- */
+/* ---- too large ------------------------------------------------------------------------------------------------- */
 
 static void full_model_that_does_not_fit(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 200, 1, 0.1, 4);
   s->settings.approx = "full";
   s->settings.memory = 200 * 200 * 8 - 1;
-  refuse_fit(s, data, OATGP_DATA, "raise --memory or take a sparse model");
+  refuse_fit(s, data, OATGP_DATA, "raise --memory or use a sparse model");
   s->settings.memory = 200 * 200 * 8;
   s->settings.max_iter = 2;
   oatgp_model_free(fit_sanely(s, data, NULL));

@@ -1,4 +1,4 @@
-/* What is read of rows: every function over blocks against a plain loop, for more rows than a block has. */
+/* Reading rows: every function over blocks against a plain loop, for more rows than a block has. */
 #include "rows/rows.h"
 
 #include "util/lanes.h"
@@ -33,7 +33,8 @@ static int set_up(void **state) {
   w->r = random_numbers(ROWS * (1 + BASIS), 2, -0.5);
   w->scale = random_numbers(ROWS, 3, 0.5);
   w->add = random_numbers(ROWS, 4, 0);
-  w->rows = (oat_rows){.n = ROWS, .d = INPUTS, .p = BASIS, .x = w->x, .r = w->r, .noise_scale = w->scale, .noise_add = w->add};
+  w->rows = (oat_rows){
+      .n = ROWS, .d = INPUTS, .p = BASIS, .x = w->x, .r = w->r, .noise_scale = w->scale, .noise_add = w->add};
   *state = w;
   return 0;
 }
@@ -49,7 +50,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- the host's own functions ------------------------------------------------------------------------------------ */
+/* ---- the host's own functions ---------------------------------------------------------------------------------- */
 
 typedef struct visits {
   const world *w;
@@ -79,7 +80,7 @@ static void each_row_is_visited_once(void **state) {
       *v = (visits){.w = w};
       oat_largest_clear(v->largest);
       const oat_each each = {.block = blocks[b], .threads = threads, .visit = visit, .self = v};
-      oat_rows_each(&w->rows, &each);
+      assert_int_equal(oat_rows_each(w->ctx, &w->rows, &each), OATGP_OK);
       for (size_t i = 0; i < ROWS; i++) {
         assert_int_equal(v->count[i], 1);
       }
@@ -93,7 +94,7 @@ static void each_row_is_visited_once(void **state) {
   free(v);
 }
 
-/* ---- what src/rows computes itself ------------------------------------------------------------------------------- */
+/* ---- computations of src/rows ---------------------------------------------------------------------------------- */
 
 static void copies_of_all_rows(void **state) {
   const world *w = *state;
@@ -176,7 +177,7 @@ static void repeated_rows(void **state) {
   assert_true(fabs(found.squares - near * near / 2) < 1e-14);
 }
 
-/* ---- rows that a model keeps ---------------------------------------------------------------------------------------- */
+/* ---- rows that a model keeps ----------------------------------------------------------------------------------- */
 
 /* Room for so many rows, in one block that begins at x. */
 static oat_kept_rows new_kept(size_t n) {
@@ -207,7 +208,8 @@ static void kept_rows_come_back(void **state) {
       assert_true(!(noise & 2) || memcmp(back->noise_add, w->add, ROWS * sizeof *w->add) == 0);
       for (size_t i = 0; i < ROWS * p; i++) {
         const size_t row = i % ROWS, column = i / ROWS;
-        const double wanted = column == 0 ? 1 : (w->x[row + (column - 1) * ROWS] - middle[column - 1]) / spread[column - 1];
+        const double wanted =
+            column == 0 ? 1 : (w->x[row + (column - 1) * ROWS] - middle[column - 1]) / spread[column - 1];
         assert_true(back->r[ROWS + i] == wanted);
       }
       oat_rows_free(back);

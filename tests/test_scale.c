@@ -108,7 +108,8 @@ static const char *labels_of(const oat_axis *axis, oat_scale scale, oat_directio
     const oat_tick *const t = &ticks.tick[i];
     if (!t->minor) {
       const size_t used = strlen(text);
-      snprintf(text + used, sizeof text - used, "%s%s%s ", t->name != NULL ? t->name : t->digits, t->power[0] != '\0' ? "^" : "", t->power);
+      snprintf(text + used, sizeof text - used, "%s%s%s ", t->name != NULL ? t->name : t->digits,
+               t->power[0] != '\0' ? "^" : "", t->power);
     }
   }
   return text;
@@ -148,7 +149,11 @@ static void test_labels_by_hand(void **state) {
       {{.kind = OAT_LOG10}, 0, 2, 300, "1 2 5 10 20 50 100 "},
       {{.kind = OAT_LOG10}, -2, 4, 300, "0.01 0.1 1 10 100 1000 10000 "},
       {{.kind = OAT_LOG10}, -6, -2, 300, "10^" MINUS "6 10^" MINUS "5 10^" MINUS "4 10^" MINUS "3 10^" MINUS "2 "},
-      {{.kind = OAT_LOG10}, -20, 20, 250, "10^" MINUS "20 10^" MINUS "15 10^" MINUS "10 10^" MINUS "5 10^0 10^5 10^10 10^15 10^20 "},
+      {{.kind = OAT_LOG10},
+       -20,
+       20,
+       250,
+       "10^" MINUS "20 10^" MINUS "15 10^" MINUS "10 10^" MINUS "5 10^0 10^5 10^10 10^15 10^20 "},
       {{.kind = OAT_LOG10}, log10(31), log10(39), 250, "32 34 36 38 "},
   };
   for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -161,7 +166,8 @@ static void test_names(void **state) {
   (void)state;
   const char *const names[] = {"one", "two", "a very long name", "four"};
   const oat_axis axis = {.kind = OAT_NAMES, .n_names = 4, .names = names};
-  const oat_range x = oat_axis_limits(&axis, OAT_X, (oat_range){0, 9, false}), y = oat_axis_limits(&axis, OAT_Y, (oat_range){0, 9, false});
+  const oat_range x = oat_axis_limits(&axis, OAT_X, (oat_range){0, 9, false}),
+                  y = oat_axis_limits(&axis, OAT_Y, (oat_range){0, 9, false});
   assert_true(x.low == 0.5 && x.high == 4.5 && y.low == 4.5 && y.high == 0.5); /* the first is at the top */
   oat_ticks ticks;
   const oat_scale wide = scale_of(OAT_NAMES, x.low, x.high, 400), narrow = scale_of(OAT_NAMES, x.low, x.high, 60);
@@ -171,7 +177,8 @@ static void test_names(void **state) {
   oat_axis_ticks(&axis, &narrow, OAT_X, &ticks);
   assert_true(ticks.tilted);
   assert_string_equal(labels_of(&axis, narrow, OAT_X), "one two a very long name four ");
-  assert_string_equal(labels_of(&axis, scale_of(OAT_NAMES, x.low, x.high, 30), OAT_X), "one  a very long name  "); /* every other */
+  assert_string_equal(labels_of(&axis, scale_of(OAT_NAMES, x.low, x.high, 30), OAT_X),
+                      "one  a very long name  "); /* every other */
 }
 
 static void test_limits(void **state) {

@@ -1,4 +1,4 @@
-/* Periods: where they start, and what a fit that is told nothing makes of a season. */
+/* Periods: their starts, and a fit without options to data with a season. */
 #include "fit/season.h"
 #include "fits.h"
 #include "model/model.h"
@@ -47,7 +47,8 @@ static void starts(void **state) {
 /* Two leaves of one input do not start at the same period; without rows enough to see a season they start somewhere. */
 static void several_and_none(void **state) {
   scratch *s = *state;
-  oatgp_data *data = make_series(s, 4, 0, 9), *few = make_data(s, 3, 1, (const double[]){1, 2, 4}, (const double[]){1, 3, 2});
+  oatgp_data *data = make_series(s, 4, 0, 9),
+             *few = make_data(s, 3, 1, (const double[]){1, 2, 4}, (const double[]){1, 3, 2});
   s->settings.kernel = "cosine(x1) + cosine(x1)";
   const double one = start_of(s, data, 1), other = start_of(s, data, 3);
   assert_near(one, 4, 0.1); /* sin(t) is stronger than its overtone */
@@ -74,7 +75,7 @@ static void fits(void **state) {
   oatgp_data_free(data);
 }
 
-/* Where nothing but noise is to be found, every term becomes nothing. Under valgrind fits do not choose by themselves. */
+/* With pure noise, every term vanishes. Under valgrind, fits do not choose knots automatically. */
 static void noise(void **state) {
   scratch *s = *state;
   if (under_valgrind()) {
@@ -92,13 +93,14 @@ static void noise(void **state) {
   s->settings.kernel = "se(x1) + matern52(x2)";
   *s->said = '\0';
   oatgp_model *model = must_fit(s, data, NULL);
-  assert_non_null(strstr(s->said, "the inputs say nothing"));
+  assert_non_null(strstr(s->said, "the inputs explain the target no better"));
   assert_true(oat_kernel_amplitude(model->kernel, model->theta) < 0.01 * model->theta[OAT_TAU]);
   oatgp_model_free(model);
   oatgp_data_free(data);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {WITH_SCRATCH(starts), WITH_SCRATCH(several_and_none), WITH_SCRATCH(fits), WITH_SCRATCH(noise)};
+  const struct CMUnitTest tests[] = {WITH_SCRATCH(starts), WITH_SCRATCH(several_and_none), WITH_SCRATCH(fits),
+                                     WITH_SCRATCH(noise)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

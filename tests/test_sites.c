@@ -59,27 +59,29 @@ static oat_objective *open_objective(oatgp_context *ctx, const answers *a, const
   return objective;
 }
 
-/* ---- against golden values --------------------------------------------------------------------------------------- */
+/* ---- against golden values ------------------------------------------------------------------------------------- */
 
 static double golden_answer(const char *name, const table *counts, const table *y, const cJSON *targets, size_t i) {
   if (strncmp(name, "bernoulli", 9) == 0) {
     return counts->a[i];
   }
   return strcmp(name, "student-t") == 0 ? y->a[i]
-         : strcmp(name, "gamma") == 0   ? cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "gamma_y"), (int)i)->valuedouble
-                                        : counts->a[i + counts->rows];
+         : strcmp(name, "gamma") == 0
+             ? cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "gamma_y"), (int)i)->valuedouble
+             : counts->a[i + counts->rows];
 }
 
 static void golden_rows(answers *a, const cJSON *record, const cJSON *targets) {
-  const table x = golden_table("X.csv"), y = golden_table("y.csv"), z = golden_table("Xu.csv"), counts = golden_table("y_counts.csv"),
-              exposure = golden_table("pois_exposure.csv");
+  const table x = golden_table("X.csv"), y = golden_table("y.csv"), z = golden_table("Xu.csv"),
+              counts = golden_table("y_counts.csv"), exposure = golden_table("pois_exposure.csv");
   const char *name = json_text(record, "likelihood");
   *a = (answers){.n = x.rows, .k = z.rows, .likelihood = oat_likelihood_find(name)};
   assert_non_null(a->likelihood);
   memcpy(a->x, x.a, x.rows * INPUTS * sizeof *a->x);
   memcpy(a->z, z.a, z.rows * INPUTS * sizeof *a->z);
   for (size_t i = 0; i < a->n; i++) {
-    const double offset = a->likelihood->id == OAT_POISSON || a->likelihood->id == OAT_NEGATIVE_BINOMIAL ? log(exposure.a[i]) : 0;
+    const double offset =
+        a->likelihood->id == OAT_POISSON || a->likelihood->id == OAT_NEGATIVE_BINOMIAL ? log(exposure.a[i]) : 0;
     const cJSON *trials = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(targets, "binomial_trials"), (int)i);
     column(a, OAT_ANSWER_Y)[i] = golden_answer(name, &counts, &y, targets, i);
     column(a, OAT_ANSWER_BASE)[i] = json_number(record, "mean") + offset;
@@ -116,7 +118,8 @@ static void check_golden(oatgp_context *ctx, const cJSON *record, const cJSON *t
   }
   const cJSON *knots = cJSON_GetObjectItemCaseSensitive(expected, "knots");
   for (size_t i = 0; i < a.k * INPUTS; i++) {
-    assert_near(d_z[i], cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)(i % a.k)), (int)(i / a.k))->valuedouble, 1e-6);
+    assert_near(d_z[i], cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)(i % a.k)), (int)(i / a.k))->valuedouble,
+                1e-6);
   }
   assert_near(objective->look.slope, json_number(expected, "mean"), 1e-6);
   const double own = json_number_or(expected, "log_shape", json_number_or(expected, "log_scale", NAN));
@@ -137,7 +140,7 @@ static void golden_likelihoods(void **state) {
   oatgp_context_free(ctx);
 }
 
-/* ---- random problems --------------------------------------------------------------------------------------------- */
+/* ---- random problems ------------------------------------------------------------------------------------------- */
 
 /* Answers drawn from the model's own likelihood at a wavy f. */
 static void random_rows(answers *a, const oat_likelihood *likelihood, const char *kernel, size_t p, uint64_t seed) {
@@ -158,7 +161,8 @@ static void random_rows(answers *a, const oat_likelihood *likelihood, const char
     for (size_t j = 0; j < INPUTS; j++) {
       a->x[i + j * a->n] = 3 * oat_rng_uniform(&rng) - 1.5;
     }
-    const double base = 0.2 + 0.3 * oat_rng_normal(&rng), trials = likelihood->has_trials ? 1 + floor(5 * oat_rng_uniform(&rng)) : 1;
+    const double base = 0.2 + 0.3 * oat_rng_normal(&rng),
+                 trials = likelihood->has_trials ? 1 + floor(5 * oat_rng_uniform(&rng)) : 1;
     const double f = base + sin(2 * a->x[i]) + 0.5 * a->x[i + a->n];
     column(a, OAT_ANSWER_Y)[i] = oat_response_draw(&response, f, trials, &rng);
     column(a, OAT_ANSWER_BASE)[i] = base;
@@ -204,7 +208,8 @@ static void check_differences(oatgp_context *ctx, answers *a, const char *approx
     *place = before;
     const double difference = (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * h);
     if (fabs(difference - slope) > 2e-6 * (1 + fabs(slope))) {
-      fail_msg("%s %s: derivative %zu is %.10g, by differences %.10g", a->likelihood->name, approx, i, slope, difference);
+      fail_msg("%s %s: derivative %zu is %.10g, by differences %.10g", a->likelihood->name, approx, i, slope,
+               difference);
     }
   }
   oat_objective_free(objective);
@@ -215,7 +220,7 @@ static void gradients(void **state) {
   oatgp_context *ctx = oatgp_context_create();
   const char *const kernels[] = {"se-ard", "matern52", "rq"};
   for (size_t i = 0; i < OAT_LIKELIHOODS; i++) {
-    for (size_t p = 0; p < (under_valgrind() ? 1 : 3); p++) {
+    for (size_t p = 0; p < amount(3, 2, 1); p++) {
       answers a;
       random_rows(&a, oat_likelihood_at(i), kernels[p], p == 2 ? 1 + INPUTS : p, 11 + i);
       check_differences(ctx, &a, "vfe");
@@ -288,10 +293,11 @@ static void same_value(void **state) {
   oatgp_context_free(ctx);
 }
 
-/* ---- awkward problems -------------------------------------------------------------------------------------------- */
+/* ---- awkward problems ------------------------------------------------------------------------------------------ */
 
 /* Answers of a kind that is hard: all alike, classes that a line parts, huge counts, outliers. */
-static double awkward_answer(const oat_likelihood *likelihood, size_t levels, int kind, double x, double trials, oat_rng *rng) {
+static double awkward_answer(const oat_likelihood *likelihood, size_t levels, int kind, double x, double trials,
+                             oat_rng *rng) {
   const bool right = x > 0;
   const double u = oat_rng_uniform(rng);
   switch (likelihood->id) {
@@ -326,7 +332,8 @@ static void awkward_rows(answers *a, const oat_likelihood *likelihood, int kind,
     a->theta[a->kernel.further.first + i] = exp(2 * oat_rng_normal(&rng));
   }
   for (size_t i = 0; i < a->n; i++) {
-    const double trials = column(a, OAT_ANSWER_TRIALS)[i] = likelihood->has_trials && kind == 2 ? 1e6 : column(a, OAT_ANSWER_TRIALS)[i];
+    const double trials = column(a, OAT_ANSWER_TRIALS)[i] =
+        likelihood->has_trials && kind == 2 ? 1e6 : column(a, OAT_ANSWER_TRIALS)[i];
     column(a, OAT_ANSWER_Y)[i] = awkward_answer(likelihood, a->levels, kind, a->x[i], trials, &rng);
   }
 }
@@ -335,7 +342,7 @@ static void awkward_rows(answers *a, const oat_likelihood *likelihood, int kind,
 static void awkward_problems(void **state) {
   (void)state;
   oatgp_context *ctx = oatgp_context_create();
-  const int seeds = under_valgrind() ? 2 : 40;
+  const int seeds = (int)amount(40, 10, 2);
   size_t rounds = 0, most = 0, problems = 0;
   for (size_t i = 0; i < OAT_LIKELIHOODS; i++) {
     for (int kind = 0; kind < 3; kind++) {
@@ -348,10 +355,11 @@ static void awkward_problems(void **state) {
         oat_objective *objective = open_objective(ctx, &a, seed % 3 == 0 ? "full" : "vfe", &fit);
         oat_gradient gradient = {d_theta, NULL};
         const oatgp_status status = oat_objective_evaluate(objective, &(oat_point){a.theta, a.z}, &value, &gradient);
-        const bool hopeless = a.likelihood->takes_exposure && a.theta[OAT_SIGMA] > 6; /* the expected count without knots nearby: exp(18) */
+        const bool hopeless = a.likelihood->takes_exposure &&
+                              a.theta[OAT_SIGMA] > 6; /* the expected count without knots nearby: exp(18) */
         if (status != OATGP_OK && !(hopeless && status == OATGP_NUMERIC)) {
-          fail_msg("%s, kind %d, seed %d: sigma %g, change %g after %zu rounds", a.likelihood->name, kind, seed, a.theta[OAT_SIGMA],
-                   objective->look.change, objective->rounds);
+          fail_msg("%s, kind %d, seed %d: sigma %g, change %g after %zu rounds", a.likelihood->name, kind, seed,
+                   a.theta[OAT_SIGMA], objective->look.change, objective->rounds);
         }
         rounds += objective->rounds;
         most = objective->rounds > most ? objective->rounds : most;
@@ -360,12 +368,14 @@ static void awkward_problems(void **state) {
       }
     }
   }
-  print_message("%zu problems, %.1f rounds on average, at most %zu\n", problems, (double)rounds / (double)problems, most);
+  print_message("%zu problems, %.1f rounds on average, at most %zu\n", problems, (double)rounds / (double)problems,
+                most);
   oatgp_context_free(ctx);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_likelihoods), cmocka_unit_test(gradients), cmocka_unit_test(knots_at_rows),
-                                     cmocka_unit_test(same_value), cmocka_unit_test(awkward_problems)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_likelihoods), cmocka_unit_test(gradients),
+                                     cmocka_unit_test(knots_at_rows), cmocka_unit_test(same_value),
+                                     cmocka_unit_test(awkward_problems)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Files read in parts side by side and rows taken some at a time: the result must be that of one thread that reads record by record. */
+/* Files read in parts side by side and rows taken some at a time: the result must be that of one thread that reads
+ * record by record. */
 #define _DEFAULT_SOURCE /* wait4 */
 
 #include "fits.h"
@@ -7,13 +8,14 @@
 #include <math.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <zlib.h>
 
 #include "tables/reader.h"
 #include "util/threads.h"
 
 #define MOST_ROWS ((size_t)1 << 40)
 
-/* How a file is read. */
+/* The way a file is read. */
 typedef struct manner {
   int threads;
   size_t part_bytes; /* 0: as usual */
@@ -22,7 +24,7 @@ typedef struct manner {
 
 static const manner plainly = {1, 0, MOST_ROWS};
 
-/* What came out: a sentence or all rows, column after column in the order of the columns. */
+/* The result: an error message or all rows, column after column in the order of the columns. */
 typedef struct outcome {
   oatgp_status status;
   char error[1024], said[4096];
@@ -102,7 +104,7 @@ static bool compare(scratch *s, const oat_columns *wanted, const manner *manners
   return first.status == OATGP_OK;
 }
 
-/* ---- small files in very small parts ------------------------------------------------------------------------------- */
+/* ---- small files in very small parts --------------------------------------------------------------------------- */
 
 static const char *const seeds[] = {
     "a,b,c,y\n1,2.5,x,4\n-5,6e-3,\"q,\"\"r\"\"\n\n\",8\n9,NA,z,11\n12,13,w,14\n15,16,v,17\n18,,\"u\",20\n21,22,t,23\n",
@@ -122,7 +124,7 @@ static void parts_change_nothing(void **state) {
   oat_rng_seed(&rng, 17);
   char bytes[1024];
   size_t read = 0;
-  const int rounds = under_valgrind() ? 200 : 1000;
+  const int rounds = (int)amount(1000, 300, 200);
   for (int k = 0; k < rounds; k++) {
     const char *seed = seeds[oat_rng_below(&rng, LENGTH(seeds))];
     memcpy(bytes, seed, strlen(seed));
@@ -158,22 +160,23 @@ static void rows_some_at_a_time(void **state) {
   }
 }
 
-/* ---- large files --------------------------------------------------------------------------------------------------- */
+/* ---- large files ----------------------------------------------------------------------------------------------- */
 
 typedef struct text {
   char *bytes;
   size_t size;
 } text;
 
-/* So many lines; in quotes, text with line ends in every `quotes`-th, a number of too many digits for a short way in every seventh. */
+/* So many lines; in quotes, text with line ends in every `quotes`-th, a number of too many digits for a short way in
+ * every seventh. */
 static text make_text(size_t rows, size_t quotes) {
   text t = {malloc(rows * 120 + 100), 0};
   assert_non_null(t.bytes);
   t.size = (size_t)sprintf(t.bytes, "t,a,b,y\n");
   for (size_t i = 0; i < rows; i++) {
     const bool quoted = quotes > 0 && i % quotes == 0;
-    t.size += (size_t)sprintf(t.bytes + t.size, "%s,%.17g,%s%zu,%d\n", quoted ? "\"x,\n\n1,2,3,4\n\"\"\"" : "x", sin((double)i),
-                              i % 7 == 0 ? "0.3333333333333333333333333333" : "", i, -(int)(i % 5));
+    t.size += (size_t)sprintf(t.bytes + t.size, "%s,%.17g,%s%zu,%d\n", quoted ? "\"x,\n\n1,2,3,4\n\"\"\"" : "x",
+                              sin((double)i), i % 7 == 0 ? "0.3333333333333333333333333333" : "", i, -(int)(i % 5));
   }
   return t;
 }
@@ -185,7 +188,7 @@ static void large_files_in_parts(void **state) {
   const size_t quotes[] = {0, 1, 3, 5000};
   s->settings.target = "y";
   for (size_t k = 0; k < LENGTH(quotes); k++) {
-    text t = make_text(under_valgrind() ? 10000 : 60000, quotes[k]);
+    text t = make_text(amount(60000, 20000, 10000), quotes[k]);
     write_bytes(s, t.bytes, t.size);
     assert_true(compare(s, NULL, large_manners, LENGTH(large_manners)));
     write_gzip(s, t.bytes, t.size);
@@ -255,7 +258,8 @@ static void first_error_of_many(void **state) {
   assert_true(late != NULL && early != NULL && early < late);
   *late = 'X';
   write_bytes(s, t.bytes, t.size);
-  expect_error(s, "line 100003, column 'b': 'X0000' is not a number"); /* a header, and three more lines for each third row */
+  expect_error(
+      s, "line 100003, column 'b': 'X0000' is not a number"); /* a header, and three more lines for each third row */
   *early = ',';
   write_bytes(s, t.bytes, t.size);
   expect_error(s, "line 80004: 5 cells, but the first record has 4");
@@ -265,7 +269,7 @@ static void first_error_of_many(void **state) {
   free(t.bytes);
 }
 
-/* strtod takes part in every thread: none may see the locale of the process. */
+/* Every thread calls strtod, and none may use the locale of the process. */
 static void threads_know_the_decimal_point(void **state) {
   scratch *s = *state;
   if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL || strcmp(localeconv()->decimal_point, ",") != 0) {
@@ -283,7 +287,7 @@ static void threads_know_the_decimal_point(void **state) {
   free(plain.values);
 }
 
-/* ---- .npy ---------------------------------------------------------------------------------------------------------- */
+/* ---- .npy ------------------------------------------------------------------------------------------------------ */
 
 static void npy_some_rows_at_a_time(void **state) {
   scratch *s = *state;
@@ -339,7 +343,8 @@ static void large_npy_files(void **state) {
       unlink(s->path);
       FILE *file = fopen(s->path, "wb");
       assert_non_null(file);
-      assert_true(fwrite(header, 1, 128, file) == 128 && fwrite(x, sizeof *x, 3 * N, file) == 3 * N && fclose(file) == 0);
+      assert_true(fwrite(header, 1, 128, file) == 128 && fwrite(x, sizeof *x, 3 * N, file) == 3 * N &&
+                  fclose(file) == 0);
       assert_true(compare(s, NULL, manners, LENGTH(manners)) == (wrong == 0));
     }
     s->settings.missing = "drop";
@@ -370,7 +375,7 @@ static void data_as_npy(void **state) {
   assert_null(oatgp_data_column_name(NULL, 0));
   assert_null(oatgp_data_column_role(NULL, 0));
   assert_int_equal(oatgp_data_write_npy(s->ctx, data, s->path), OATGP_OK);
-  assert_non_null(strstr(s->said, "a model fitted to that file would take the wrong ones"));
+  assert_non_null(strstr(s->said, "a model fitted to that file would read the wrong columns"));
   oatgp_data_free(data);
   oatgp_settings_default(&s->settings);
   data = must_read(s);
@@ -381,7 +386,7 @@ static void data_as_npy(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------------- */
 
 static void rows_written_some_at_a_time(void **state) {
   scratch *s = *state;
@@ -422,7 +427,8 @@ static void a_table_that_is_not_kept(void **state) {
   oatgp_csv *csv = NULL;
   assert_int_equal(oatgp_csv_open(s->ctx, s->path, 1, names, &csv), OATGP_OK);
   assert_int_equal(oatgp_csv_append(s->ctx, csv, 1, values), OATGP_OK);
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_csv_append(s->ctx, csv, 1, none), "column 1 of the table to write has no values");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_csv_append(s->ctx, csv, 1, none),
+                  "column 1 of the table to write has no values");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_csv_append(s->ctx, csv, 1, NULL), "values");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_csv_append(s->ctx, NULL, 1, values), "table");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_csv_open(s->ctx, s->path, 1, names, NULL), "NULL");
@@ -431,7 +437,7 @@ static void a_table_that_is_not_kept(void **state) {
   assert_int_equal(access(s->path, F_OK), -1); /* and tear_down sees that nothing else is left */
 }
 
-/* ---- predictions --------------------------------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------------------------- */
 
 typedef struct predictions {
   size_t n;
@@ -457,7 +463,8 @@ static predictions predict_file(scratch *s, const oatgp_model *model, size_t row
       break;
     }
     const oatgp_prediction out = {p.mean + p.n, p.latent + p.n, p.observed + p.n};
-    must(s, with_variances ? oatgp_predict(s->ctx, model, data, &out) : oatgp_predict_mean(s->ctx, model, data, out.mean));
+    must(s,
+         with_variances ? oatgp_predict(s->ctx, model, data, &out) : oatgp_predict_mean(s->ctx, model, data, out.mean));
     p.n += oatgp_data_rows(data);
     oatgp_data_free(data);
     data = NULL;
@@ -466,7 +473,8 @@ static predictions predict_file(scratch *s, const oatgp_model *model, size_t row
   return p;
 }
 
-static void expect_same_predictions(scratch *s, const oatgp_model *model, const predictions *whole, size_t rows, bool with_variances) {
+static void expect_same_predictions(scratch *s, const oatgp_model *model, const predictions *whole, size_t rows,
+                                    bool with_variances) {
   predictions p = predict_file(s, model, rows, with_variances);
   assert_int_equal(p.n, whole->n);
   assert_memory_equal(p.mean, whole->mean, 30000 * sizeof(double));
@@ -492,7 +500,7 @@ static void streams_predict_the_same(void **state) {
   } models[] = {{"vfe", "20", "mean"}, {"fitc", "70", "linear"}, {"dic", "130", "fit"}, {"full", "", "mean"}};
   oatgp_data *data = wavy_data(s, 300, 2, 0.1, 3);
   s->settings.max_iter = 5;
-  const size_t rows = under_valgrind() ? 1100 : 4999;
+  const size_t rows = amount(4999, 2500, 1100);
   write_points(s, rows);
   for (size_t k = 0; k < LENGTH(models); k++) {
     s->settings.approx = models[k].approx;
@@ -516,6 +524,58 @@ static void streams_predict_the_same(void **state) {
     free(mean.mean);
     oatgp_model_free(model);
   }
+  oatgp_data_free(data);
+}
+
+/* The same file, packed. */
+static void pack_points(const scratch *s, char *packed, size_t room) {
+  snprintf(packed, room, "%s.gz", s->path);
+  FILE *from = fopen(s->path, "rb");
+  gzFile to = gzopen(packed, "wb");
+  assert_true(from != NULL && to != NULL);
+  for (int c = fgetc(from); c != EOF; c = fgetc(from)) {
+    assert_int_equal(gzputc(to, c), c);
+  }
+  assert_int_equal(gzclose(to), Z_OK);
+  fclose(from);
+}
+
+/* After each part, the rows so far and their share of the file give the number of all rows. */
+static void expect_share(scratch *s, const char *path, const oatgp_model *model, size_t n) {
+  oatgp_stream *stream = NULL;
+  oatgp_data *data = NULL;
+  size_t rows = 0;
+  must(s, oatgp_stream_open(s->ctx, path, model, &s->settings, 0, &stream));
+  for (must(s, oatgp_stream_next(s->ctx, stream, 2048, &data)); data != NULL;
+       must(s, oatgp_stream_next(s->ctx, stream, 2048, &data))) {
+    rows += oatgp_data_rows(data);
+    oatgp_data_free(data);
+    data = NULL;
+    assert_near((double)rows / oatgp_stream_share(stream) / (double)n, 1, 0.05);
+  }
+  assert_int_equal(rows, n);
+  assert_near(oatgp_stream_share(stream), 1, 1e-12);
+  oatgp_stream_free(stream);
+}
+
+static void streams_know_their_share(void **state) {
+  scratch *s = *state;
+  const size_t n = amount(100000, 50000, 20000);
+  char packed[sizeof s->path + 3];
+  oatgp_data *data = wavy_data(s, 50, 2, 0.1, 3);
+  s->settings.max_iter = 0;
+  s->settings.knots = "5";
+  oatgp_model *model = must_fit(s, data, NULL);
+  write_points(s, n);
+  pack_points(s, packed, sizeof packed);
+  for (int threads = 1; threads <= 3; threads++) {
+    oatgp_context_set_threads(s->ctx, threads);
+    expect_share(s, s->path, model, n);
+    expect_share(s, packed, model, n);
+  }
+  assert_true(isnan(oatgp_stream_share(NULL)));
+  remove(packed);
+  oatgp_model_free(model);
   oatgp_data_free(data);
 }
 
@@ -547,18 +607,23 @@ static void streams_refuse(void **state) {
   oatgp_model *model = must_fit(s, data, NULL);
   write_text(s, "x1,x2\n1,2\n3,4\nx,6\n");
   assert_int_equal(oatgp_stream_open(NULL, s->path, model, &s->settings, 0, &stream), OATGP_ARGUMENT);
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, NULL, model, &s->settings, 0, &stream), "must not be NULL");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, NULL, &s->settings, 0, &stream), "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, NULL, model, &s->settings, 0, &stream),
+                  "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, NULL, &s->settings, 0, &stream),
+                  "must not be NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, model, NULL, 0, &stream), "must not be NULL");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, model, &s->settings, 0, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, model, &s->settings, 1, &stream), "a target is needed");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, model, &s->settings, 0, NULL),
+                  "must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_open(s->ctx, s->path, model, &s->settings, 1, &stream),
+                  "the target is missing");
   assert_null(stream);
   must(s, oatgp_stream_open(s->ctx, s->path, model, &s->settings, 0, &stream));
   assert_int_equal(oatgp_stream_next(NULL, stream, 1, &rows), OATGP_ARGUMENT);
   expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_next(s->ctx, NULL, 1, &rows), "must not be NULL");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_next(s->ctx, stream, 0, &rows), "at least one row");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_stream_next(s->ctx, stream, 1, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_DATA, oatgp_stream_next(s->ctx, stream, 1, &rows), "line 4, column 'x1': 'x' is not a number");
+  expect_sentence(s, OATGP_DATA, oatgp_stream_next(s->ctx, stream, 1, &rows),
+                  "line 4, column 'x1': 'x' is not a number");
   assert_null(rows);
   oatgp_stream_free(stream);
   oatgp_stream_free(NULL);
@@ -566,7 +631,7 @@ static void streams_refuse(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- memory of the command ------------------------------------------------------------------------------------------ */
+/* ---- memory of the command ------------------------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FREED_MEMORY_IS_KEPT 1 /* by the sanitizer, for a while */
@@ -579,7 +644,8 @@ static long memory_to_predict(const scratch *s, const char *model) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    execl(OATGP_COMMAND, "oatgp", "predict", model, s->path, "-o", "/dev/null", "--quiet", "--mean-only", "--threads", "2", (char *)NULL);
+    execl(OATGP_COMMAND, "oatgp", "predict", model, s->path, "-o", "/dev/null", "--quiet", "--mean-only", "--threads",
+          "2", (char *)NULL);
     _exit(127);
   }
   int status = 0;
@@ -625,6 +691,31 @@ static void write_many_rows(const scratch *s, size_t rows, bool npy) {
   assert_int_equal(fclose(file), 0);
 }
 
+/* If a file is cut while it is read, the rows read may be a mixture. */
+static void files_that_change(void **state) {
+  scratch *s = *state;
+  s->settings.threads = 1; /* more of them read more at a time */
+  oatgp_context_set_threads(s->ctx, 1);
+  for (int npy = 0; npy < 2; npy++) {
+    oatgp_data *shape = NULL, *data = NULL;
+    oatgp_stream *stream = NULL;
+    oatgp_status status = OATGP_OK;
+    write_many_rows(s, 200 * PIECE, npy);
+    must(s, oatgp_data_look(s->ctx, s->path, &s->settings, &shape));
+    must(s, oatgp_stream_open_like(s->ctx, s->path, shape, &s->settings, &stream));
+    must(s, oatgp_stream_next(s->ctx, stream, 10, &data));
+    assert_int_equal(truncate(s->path, 700000), 0);
+    do {
+      oatgp_data_free(data);
+      data = NULL;
+      status = oatgp_stream_next(s->ctx, stream, 1000, &data);
+    } while (status == OATGP_OK && data != NULL);
+    expect_sentence(s, OATGP_READ, status, "has changed while it was read; do not change it before the work is done");
+    oatgp_data_free(shape);
+    oatgp_stream_free(stream);
+  }
+}
+
 static void memory_does_not_grow_with_the_rows(void **state) {
   scratch *s = *state;
   if (FREED_MEMORY_IS_KEPT || under_valgrind()) { /* whose own memory counts as the child's before it begins */
@@ -667,8 +758,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(rows_written_some_at_a_time, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_table_that_is_not_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(streams_predict_the_same, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(streams_know_their_share, set_up, tear_down),
       cmocka_unit_test_setup_teardown(the_cheap_mean_refuses, set_up, tear_down),
       cmocka_unit_test_setup_teardown(streams_refuse, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(files_that_change, set_up, tear_down),
       cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_rows, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

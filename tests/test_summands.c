@@ -1,5 +1,5 @@
-/* Effects: the summands of models whose kernel is a sum, against the dense formula in long double, what they add up to, how they are
- * centred, their names, files, threads, and who is refused. */
+/* Effects: the summands of models whose kernel is a sum, against the dense formula in long double, what they add up to,
+ * how they are centred, their names, files, threads, and who is refused. */
 #include "dense.h"
 #include "expressions.h"
 #include "fixed_fits.h"
@@ -7,7 +7,7 @@
 
 enum { INPUTS = 3, ROWS = 24, KNOTS = 7, POINTS = 9, OTHERS = 11, TEXT = 4096, MOST_PARTS = 16 };
 
-/* ---- random sums ---------------------------------------------------------------------------------------------------- */
+/* ---- random sums ----------------------------------------------------------------------------------------------- */
 
 static void random_sum(oat_rng *rng, char *text) {
   for (size_t i = 0, count = 2 + random_below(rng, 2); i < count; i++) {
@@ -71,10 +71,12 @@ static oatgp_model *fit_sum(scratch *s, const sum *t, variant v, size_t basis) {
   return fixed_model(s, &t->p, NOISE_BOTH);
 }
 
-/* ---- the dense formula ---------------------------------------------------------------------------------------------- */
+/* ---- the dense formula ----------------------------------------------------------------------------------------- */
 
-/* Mean and sd of a summand less its average over the points from `first` on; nodes before the summand's are left out. */
-static void dense_effect(const dense *whole, size_t node, const double *all, size_t points, size_t n, real *mean, real *sd) {
+/* Mean and sd of a summand less its average over the points from `first` on; nodes before the summand's are left
+ * out. */
+static void dense_effect(const dense *whole, size_t node, const double *all, size_t points, size_t n, real *mean,
+                         real *sd) {
   oat_expression part = *whole->cov.expression;
   dense m = *whole;
   real *covariance = dense_new(n, n), centre = 0, average = 0;
@@ -119,7 +121,8 @@ static double check_dense(scratch *s, const sum *t, const oatgp_model *model, co
   oatgp_effect effect;
   assert_int_equal(oatgp_effect_at(model, oat_expression_summands(t->e, node), &effect), 0);
   oatgp_data *data = data_of(s, POINTS, INPUTS, t->points, NULL), *over = data_of(s, OTHERS, INPUTS, t->others, NULL);
-  must(s, oatgp_predict_effects(s->ctx, model, data, with_others ? over : NULL, &(oatgp_effect_values){.mean = mean, .sd = sd}));
+  must(s, oatgp_predict_effects(s->ctx, model, data, with_others ? over : NULL,
+                                &(oatgp_effect_values){.mean = mean, .sd = sd}));
   for (size_t a = 0; oatgp_effect_at(model, a, &effect); a++) {
     dense_effect(m, node[a], all, POINTS, n, exact, band);
     for (size_t i = 0; i < POINTS; i++) {
@@ -134,12 +137,13 @@ static double check_dense(scratch *s, const sum *t, const oatgp_model *model, co
 
 static void dense_formula(void **state) {
   scratch *s = *state;
-  const size_t sums = under_valgrind() ? 1 : 40, bases[] = {0, 1, 1 + INPUTS};
+  const size_t sums = amount(40, 10, 1), bases[] = {0, 1, 1 + INPUTS};
   variant v;
   need_long_double();
   for (size_t i = 0; variant_at(i, &v); i++) {
     double worst = 0;
-    if (v.approx->residual == OAT_RESIDUAL_DIAGONAL) { /* what it has for each point by itself averages out, and is not counted */
+    if (v.approx->residual ==
+        OAT_RESIDUAL_DIAGONAL) { /* what it has for each point by itself averages out, and is not counted */
       continue;
     }
     for (size_t a = 0; a < sums; a++) {
@@ -163,15 +167,17 @@ static void dense_formula(void **state) {
   }
 }
 
-/* ---- what they add up to -------------------------------------------------------------------------------------------- */
+/* ---- what they add up to --------------------------------------------------------------------------------------- */
 
-/* The effects, their centres and the prior mean are the prediction; each effect has mean 0 over the rows; shares add up to 1. */
+/* The effects, their centres and the prior mean are the prediction; each effect has mean 0 over the rows; shares add up
+ * to 1. */
 static void check_sums(scratch *s, const sum *t, const oatgp_model *model) {
   double mean[POINTS * MOST_PARTS], centre[MOST_PARTS], share[MOST_PARTS], whole[POINTS], prior[POINTS], total = 0;
   oatgp_data *data = data_of(s, POINTS, INPUTS, t->points, NULL);
   oat_rows *rows = NULL;
   oatgp_effect effect;
-  must(s, oatgp_predict_effects(s->ctx, model, data, NULL, &(oatgp_effect_values){.mean = mean, .centre = centre, .share = share}));
+  must(s, oatgp_predict_effects(s->ctx, model, data, NULL,
+                                &(oatgp_effect_values){.mean = mean, .centre = centre, .share = share}));
   must(s, oatgp_predict_mean(s->ctx, model, data, whole));
   must(s, oat_model_inputs(s->ctx, model, data, &rows));
   must(s, oat_model_prior_mean(s->ctx, model, rows, prior));
@@ -197,7 +203,7 @@ static void sums(void **state) {
   scratch *s = *state;
   variant v;
   for (size_t i = 0; variant_at(i, &v); i++) {
-    for (size_t a = 0; a < (under_valgrind() ? 1 : 10); a++) {
+    for (size_t a = 0; a < amount(10, 4, 1); a++) {
       sum *t = make_sum(2000 + 10 * a);
       oatgp_model *model = fit_sum(s, t, v, a % 2 == 0 ? 1 : 1 + INPUTS);
       check_sums(s, t, model);
@@ -236,7 +242,7 @@ static void one_effect(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- names, files, threads ------------------------------------------------------------------------------------------ */
+/* ---- names, files, threads ------------------------------------------------------------------------------------- */
 
 static oatgp_model *fit_three(scratch *s, const oatgp_data *data) {
   oatgp_settings_default(&s->settings);
@@ -270,7 +276,7 @@ static void names_and_inputs(void **state) {
 static void same_bits(void **state) {
   scratch *s = *state;
   enum { PARTS = 4 };
-  const size_t n = under_valgrind() ? 70 : 2300;
+  const size_t n = amount(2300, 1000, 70);
   oatgp_data *data = wavy_data(s, 50, 3, 0.1, 53), *many = wavy_data(s, n, 3, 0.1, 54);
   oatgp_model *models[2] = {fit_three(s, data), NULL};
   unsigned char *bytes = NULL;
@@ -280,7 +286,8 @@ static void same_bits(void **state) {
   must(s, oatgp_model_from_bytes(s->ctx, bytes, size, &models[1]));
   for (int i = 0; i < 2; i++) {
     oatgp_context_set_threads(s->ctx, 1 + 2 * i);
-    must(s, oatgp_predict_effects(s->ctx, models[i], many, NULL, &(oatgp_effect_values){out[i], out[i] + PARTS * n, NULL, NULL}));
+    must(s, oatgp_predict_effects(s->ctx, models[i], many, NULL,
+                                  &(oatgp_effect_values){out[i], out[i] + PARTS * n, NULL, NULL}));
     oatgp_model_free(models[i]);
   }
   assert_memory_equal(out[0], out[1], 2 * PARTS * n * sizeof(double));
@@ -304,10 +311,10 @@ static void refusals(void **state) {
   oatgp_model *model = must_fit(s, data, NULL);
   assert_int_equal(oatgp_predict_effects(s->ctx, model, data, NULL, &(oatgp_effect_values){.mean = mean}), OATGP_DATA);
   assert_string_equal(oatgp_last_error(s->ctx),
-                      "effects need a model of knots alone, and this one has neighbours: fit again with neighbours 0 or, where the fit "
-                      "chooses, with max_knots");
-  assert_int_equal(oatgp_predict_effects(s->ctx, model, NULL, NULL, &(oatgp_effect_values){.mean = mean}), OATGP_ARGUMENT);
-  assert_string_equal(oatgp_last_error(s->ctx), "model, data and the place of the result must not be NULL");
+                      "effects need a model without neighbours; fit again with --max-knots K or without --neighbours");
+  assert_int_equal(oatgp_predict_effects(s->ctx, model, NULL, NULL, &(oatgp_effect_values){.mean = mean}),
+                   OATGP_ARGUMENT);
+  assert_string_equal(oatgp_last_error(s->ctx), "model, data and the output pointer must not be NULL");
   oatgp_model_free(model);
   oatgp_data_free(data);
 }

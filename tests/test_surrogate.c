@@ -1,5 +1,5 @@
-/* The surrogate of OAT-BO against the reference's numbers for one step (tests/data/golden/ei_golden.csv): five evaluated rows, then the
- * prediction and the expected improvement at every row, for two pairs of parameters. */
+/* The surrogate of OAT-BO against the reference's numbers for one step (tests/data/golden/ei_golden.csv): five
+ * evaluated rows, then the prediction and the expected improvement at every row, for two pairs of parameters. */
 #include "knots/surrogate.h"
 #include "support.h"
 

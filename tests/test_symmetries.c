@@ -1,5 +1,5 @@
-/* What a change of the data does to a model, through the public functions: other units, a linear trend, repeated rows, noise that
- * is known, inputs that say the same. */
+/* Changes of the data and their effects on a model, through the public functions: other units, a linear trend, repeated
+ * rows, known noise, redundant inputs. */
 #include "rows/layout.h"
 #include "dense.h"
 #include "fixed_fits.h"
@@ -33,7 +33,7 @@ static oatgp_evaluation evaluate(scratch *s, const problem *p, row_noise noise, 
   return result;
 }
 
-/* ---- units -------------------------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------------------------- */
 
 /* y -> a y + b, x_j -> c_j x_j + e_j */
 typedef struct units {
@@ -74,7 +74,8 @@ static double check_evaluation(const units *u, const oatgp_evaluation *before, c
   worst = worse_of(worst, relative_error(after->d_log_tau, before->d_log_tau));
   worst = worse_of(worst, relative_error(after->d_log_shape, before->d_log_shape));
   worst = worse_of(worst, relative_error(after->mean, u->a * before->mean + u->b));
-  worst = worse_of(worst, largest_error(before->lengthscale_count, after->d_log_lengthscales, before->d_log_lengthscales));
+  worst =
+      worse_of(worst, largest_error(before->lengthscale_count, after->d_log_lengthscales, before->d_log_lengthscales));
   for (size_t i = 0; before->d_knots != NULL && i < KNOTS * INPUTS; i++) {
     const double sign = u->c[i % INPUTS] > 0 ? 1 : -1;
     worst = worse_of(worst, relative_error(sign * after->d_knots[i], before->d_knots[i]));
@@ -82,7 +83,8 @@ static double check_evaluation(const units *u, const oatgp_evaluation *before, c
   return worst;
 }
 
-static double check_predictions(scratch *s, const units *u, const problem *before, const problem *after, row_noise noise) {
+static double check_predictions(scratch *s, const units *u, const problem *before, const problem *after,
+                                row_noise noise) {
   double points[POINTS * INPUTS], worst = 0;
   choose_points(points);
   s->settings.sigma = before->theta[OAT_SIGMA];
@@ -119,7 +121,8 @@ static double check_units(scratch *s, const units *u, const oat_kernel *kernel, 
 
 static void other_units(void **state) {
   scratch *s = *state;
-  static const units all[] = {{-3.7, 100, {25.4, -0.01}, {-40, 3}}, {1e-7, 2e-6, {1e6, 1e-9}, {3e6, 1e-8}}, {4e8, -1e9, {1, 7}, {0, 1e3}}};
+  static const units all[] = {
+      {-3.7, 100, {25.4, -0.01}, {-40, 3}}, {1e-7, 2e-6, {1e6, 1e-9}, {3e6, 1e-8}}, {4e8, -1e9, {1, 7}, {0, 1e3}}};
   double worst = 0;
   variant v;
   for (size_t t = 0; variant_at(t / LENGTH(all), &v); t++) {
@@ -135,6 +138,7 @@ static void other_units(void **state) {
 /* A whole fit, from k-means to the end of the optimiser. */
 static oatgp_model *whole_fit(scratch *s, const problem *p, const char *approx) {
   oatgp_settings_default(&s->settings);
+  s->settings.prior = "none"; /* a density has a unit, and so another rounding error */
   s->settings.approx = approx;
   s->settings.knots = "6";
   s->settings.max_iter = 30;
@@ -179,7 +183,7 @@ static void fits_in_other_units(void **state) {
   }
 }
 
-/* ---- trends ------------------------------------------------------------------------------------------------------- */
+/* ---- trends ---------------------------------------------------------------------------------------------------- */
 
 static const double trend[1 + INPUTS] = {30, -20, 7};
 
@@ -207,7 +211,8 @@ static void linear_trend(void **state) {
     s->settings.mean = "linear";
     s->settings.scale = (int)(t % 2);
     oatgp_model *before = fixed_model(s, &p, NOISE_SCALED), *after = fixed_model(s, &q, NOISE_SCALED);
-    double *old = predict_at(s, &p, NOISE_SCALED, POINTS, points), *new = predict_at(s, &q, NOISE_SCALED, POINTS, points);
+    double *old = predict_at(s, &p, NOISE_SCALED, POINTS, points),
+           *new = predict_at(s, &q, NOISE_SCALED, POINTS, points);
     assert_nats(info_of(after).objective, info_of(before).objective, 1e-9);
     for (size_t j = 0; j < INPUTS; j++) {
       assert_near(info_of(after).slopes[j] - trend[1 + j], info_of(before).slopes[j], 1e-9);
@@ -251,7 +256,7 @@ static void collinear_inputs(void **state) {
   free_problem(&p);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* A row of weight w predicts as w equal rows do. */
 static void weights_are_repeats(void **state) {
@@ -269,7 +274,8 @@ static void weights_are_repeats(void **state) {
     const variant v = {oat_approx_find(names[t % LENGTH(names)]), 0};
     fix_everything(s, oat_kernel_at(t / LENGTH(names) / LENGTH(bases)), v, &p, text);
     s->settings.mean = mean_for(bases[t / LENGTH(names) % LENGTH(bases)]);
-    double *weighted = predict_at(s, &p, NOISE_SCALED, POINTS, points), *repeated = predict_at(s, &q, NOISE_PLAIN, POINTS, points);
+    double *weighted = predict_at(s, &p, NOISE_SCALED, POINTS, points),
+           *repeated = predict_at(s, &q, NOISE_PLAIN, POINTS, points);
     worst = worse_of(worst, largest_error(3 * POINTS, weighted, repeated));
     free(weighted);
     free(repeated);

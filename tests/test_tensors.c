@@ -1,4 +1,4 @@
-/* The tensor file: what goes in comes out bit for bit, and whatever is wrong with a file is refused in a sentence. */
+/* The tensor file: its contents are read back bit for bit, and any damage is refused with an error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -206,7 +206,7 @@ static void check_round_trip(scratch *s, oat_tensors *set) {
   oat_tensors_clear(&out);
 }
 
-/* ---- what goes in comes out ------------------------------------------------------------------------------------- */
+/* ---- what goes in comes out ------------------------------------------------------------------------------------ */
 
 static void test_round_trip(void **state) {
   scratch *s = *state;
@@ -538,9 +538,10 @@ static void test_header_length(void **state) {
 #define TENSOR(description) NO_TEXTS ",\"t\":" description "}"
 #define OFFSETS(offsets) TENSOR("{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":" offsets "}")
 #define SHAPE(shape) TENSOR("{\"dtype\":\"F64\",\"shape\":" shape ",\"data_offsets\":[0,16]}")
-#define SECOND(offsets) \
-  NO_TEXTS              \
-  ",\"t\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]},\"u\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":" offsets "}}"
+#define SECOND(offsets)                                                                                            \
+  NO_TEXTS                                                                                                         \
+  ",\"t\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]},\"u\":{\"dtype\":\"F64\",\"shape\":[1],\"data_" \
+  "offsets\":" offsets "}}"
 #define NOT_DESCRIBED "tensor 't' is not described by dtype, shape and data_offsets"
 #define NO_SHAPE "tensor 't' has a shape that is not a list of at most 3 sizes"
 #define NO_OFFSETS "tensor 't' has data_offsets that are not two sizes"
@@ -557,9 +558,9 @@ static const struct {
     {NO_TEXTS ",\"t\":", "its header is not valid JSON"},
     {NO_TEXTS "}\n", "its header is not valid JSON"},
     {START ",\"k\":\"a\tb\"}}", "its header is not valid JSON"},
-    {START ",\"k\":1}}", "metadata 'k' is not a text"},
-    {START ",\"k\":null}}", "metadata 'k' is not a text"},
-    {START ",\"k\":{\"a\":\"b\"}}}", "metadata 'k' is not a text"},
+    {START ",\"k\":1}}", "metadata 'k' is not a string"},
+    {START ",\"k\":null}}", "metadata 'k' is not a string"},
+    {START ",\"k\":{\"a\":\"b\"}}}", "metadata 'k' is not a string"},
     {START ",\"k\":\"a\",\"k\":\"a\"}}", "'k' is in its header twice"},
     {START ",\"checksum\":\"0000000000000000\"}}", "'checksum' is in its header twice"},
     {NO_TEXTS ",\"__metadata__\":{}}", "'__metadata__' is in its header twice"},
@@ -589,9 +590,9 @@ static const struct {
     {SHAPE("[18446744073709551618]"), NO_SHAPE},
     {SHAPE("[4294967296,4294967296]"), "tensor 't' has a shape of 2^53 values or more"},
     {SHAPE("[4294967296,4294967296,2]"), "tensor 't' has a shape of 2^53 values or more"},
-    {SHAPE("[3]"), "tensor 't' has data_offsets 0 and 16 where 0 and 24 are right"},
-    {SHAPE("[]"), "tensor 't' has data_offsets 0 and 16 where 0 and 8 are right"},
-    {SHAPE("[0]"), "tensor 't' has data_offsets 0 and 16 where 0 and 0 are right"},
+    {SHAPE("[3]"), "tensor 't' has data_offsets 0 and 16, but they should be 0 and 24"},
+    {SHAPE("[]"), "tensor 't' has data_offsets 0 and 16, but they should be 0 and 8"},
+    {SHAPE("[0]"), "tensor 't' has data_offsets 0 and 16, but they should be 0 and 0"},
     {OFFSETS("16"), NO_OFFSETS},
     {OFFSETS("[]"), NO_OFFSETS},
     {OFFSETS("[16]"), NO_OFFSETS},
@@ -600,16 +601,18 @@ static const struct {
     {OFFSETS("[-16,0]"), NO_OFFSETS},
     {OFFSETS("[0,\"16\"]"), NO_OFFSETS},
     {OFFSETS("[0,9007199254740992]"), NO_OFFSETS},
-    {OFFSETS("[16,0]"), "tensor 't' has data_offsets 16 and 0 where 0 and 16 are right"},
-    {OFFSETS("[8,24]"), "tensor 't' has data_offsets 8 and 24 where 0 and 16 are right"},
-    {OFFSETS("[8,16]"), "tensor 't' has data_offsets 8 and 16 where 0 and 16 are right"},
-    {OFFSETS("[0,8]"), "tensor 't' has data_offsets 0 and 8 where 0 and 16 are right"},
-    {SECOND("[0,8]"), "tensor 'u' has data_offsets 0 and 8 where 8 and 16 are right"},
-    {SECOND("[16,24]"), "tensor 'u' has data_offsets 16 and 24 where 8 and 16 are right"},
-    {TENSOR("{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[0,24]}"), "is cut short: header says 134 bytes, the file has 126"},
+    {OFFSETS("[16,0]"), "tensor 't' has data_offsets 16 and 0, but they should be 0 and 16"},
+    {OFFSETS("[8,24]"), "tensor 't' has data_offsets 8 and 24, but they should be 0 and 16"},
+    {OFFSETS("[8,16]"), "tensor 't' has data_offsets 8 and 16, but they should be 0 and 16"},
+    {OFFSETS("[0,8]"), "tensor 't' has data_offsets 0 and 8, but they should be 0 and 16"},
+    {SECOND("[0,8]"), "tensor 'u' has data_offsets 0 and 8, but they should be 8 and 16"},
+    {SECOND("[16,24]"), "tensor 'u' has data_offsets 16 and 24, but they should be 8 and 16"},
+    {TENSOR("{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[0,24]}"),
+     "is cut short: header says 134 bytes, the file has 126"},
     {TENSOR("{\"dtype\":\"F64\",\"shape\":[9007199254740],\"data_offsets\":[0,72057594037920]}"),
      "is cut short: header says 72057594038054 bytes"},
-    {TENSOR("{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}"), "is too long: header says 117 bytes, the file has 125"},
+    {TENSOR("{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}"),
+     "is too long: header says 117 bytes, the file has 125"},
     {NO_TEXTS "}", "is too long: header says 56 bytes, the file has 72"},
     {SECOND("[8,16]"), NULL},
 };
@@ -721,7 +724,8 @@ static void damage(oat_rng *rng, buffer *content) {
       }
       break;
     default:
-      memmove(byte + at, byte + oat_rng_below(rng, content->size - few), content->size - at < few ? content->size - at : few);
+      memmove(byte + at, byte + oat_rng_below(rng, content->size - few),
+              content->size - at < few ? content->size - at : few);
   }
 }
 

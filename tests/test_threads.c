@@ -1,17 +1,24 @@
-/* The number of threads changes no bit: objective, gradient, selected knots, final model, predictions. A forked child works on one thread
- * instead of waiting for threads that it does not have. */
+/* The number of threads changes no bit: objective, gradient, selected knots, final model, predictions. A forked child
+ * works on one thread instead of waiting for threads that it does not have. A thread leaves the processor on which its
+ * team began. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "fits.h"
+#include "util/lanes.h"
 #include "util/threads.h"
 
+#include <sched.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static const int64_t counts[] = {1, 2, 3, 7, 16};
 
-static size_t count_of_counts(void) { return under_valgrind() ? 2 : LENGTH(counts); }
+static size_t count_of_counts(void) { return amount(LENGTH(counts), 3, 2); }
 
 enum { ROWS = 600, INPUTS = 2, BLOCK = 50 }; /* more blocks than threads */
 
-static void expect_same_numbers(size_t n, const double *a, const double *b) { assert_memory_equal(a, b, n * sizeof *a); }
+static void expect_same_numbers(size_t n, const double *a, const double *b) {
+  assert_memory_equal(a, b, n * sizeof *a);
+}
 
 static void evaluations_have_the_same_bits(void **state) {
   scratch *s = *state;
@@ -72,7 +79,7 @@ static void fits_have_the_same_bits(void **state) {
   oatgp_data_free(data);
 }
 
-/* What a fit tells of the exact GP of some rows, and where it is stopped. */
+/* The events of the exact GP of some rows, and where the fit is stopped. */
 typedef struct listener {
   size_t calls, stop_at; /* 0: never */
   double told[2000];
@@ -80,7 +87,8 @@ typedef struct listener {
 
 static int listen_to(void *user, const oatgp_event *event) {
   listener *l = user;
-  const double numbers[] = {(double)event->kind, (double)event->evaluations, event->objective, event->best, event->gradient, event->tau};
+  const double numbers[] = {
+      (double)event->kind, (double)event->evaluations, event->objective, event->best, event->gradient, event->tau};
   if (event->kind == OATGP_EVENT_SUBSET && (l->calls + 1) * LENGTH(numbers) <= LENGTH(l->told)) {
     memcpy(l->told + l->calls * LENGTH(numbers), numbers, sizeof numbers);
   }
@@ -111,29 +119,32 @@ static void expect_same_fits(scratch *s, const oatgp_data *data, size_t stop_at)
   free(first);
 }
 
-/* Starts run side by side: what is told of them, what they find and what is left of them by a stop is that of one after the other. With 60
- * rows the race has all; with 110 the settling has; with 400 neither. */
+/* Starts run in parallel: their events, their results and their state after a stop are the same as if they ran one
+ * after the other. With 60 rows the race has all; with 110 the settling has; with 400 neither. */
 static void automatic_fits_have_the_same_bits(void **state) {
   scratch *s = *state;
   static const size_t rows[] = {60, 110, 400}, stops[] = {0, 1, 5, 17, 30, 43, 71};
   s->settings.subset_rows = 70;
   s->settings.max_knots = 20;
   s->settings.block = BLOCK;
-  for (size_t i = 0; i < (under_valgrind() ? 1 : LENGTH(rows)); i++) {
+  for (size_t i = 0; i < amount(LENGTH(rows), LENGTH(rows), 1); i++) {
     oatgp_data *data = wavy_data(s, rows[i], INPUTS, 0.2, 5 + i);
-    for (size_t j = 0; j < LENGTH(stops); j += under_valgrind() ? 4 : 1) {
+    for (size_t j = 0; j < LENGTH(stops); j += amount(1, 2, 4)) {
       expect_same_fits(s, data, stops[j]);
     }
     oatgp_data_free(data);
   }
 }
 
-/* Knots that are chosen among more rows than are looked at in one go: greedy residuals, k-means, the surrogate of oat-bo. */
+/* Knots that are chosen among more rows than are looked at in one go: greedy residuals, k-means, the surrogate of
+ * oat-bo. */
 static void choices_among_many_rows_are_the_same(void **state) {
   scratch *s = *state;
   enum { MANY = 9000, MOST = 12 };
   oatgp_data *data = wavy_data(s, MANY, INPUTS, 0.2, 4);
-  static const struct { const char *select, *knots; } ways[] = {{"variance", "4"}, {"simultaneous", "kmeans:10"}, {"oat-bo", "kmeans:3"}};
+  static const struct {
+    const char *select, *knots;
+  } ways[] = {{"variance", "4"}, {"simultaneous", "kmeans:10"}, {"oat-bo", "kmeans:3"}};
   for (size_t w = 0; w < LENGTH(ways); w++) {
     double knots[2][MOST * INPUTS] = {{0}};
     for (size_t i = 0; i < count_of_counts(); i++) {
@@ -162,7 +173,8 @@ static void take_results(scratch *s, const oatgp_data *data, size_t n, double *t
   must(s, oatgp_predict_covariance(s->ctx, model, data, to));
   must(s, oatgp_predict_samples(s->ctx, model, data, 1, 1, draws));
   must(s, oatgp_predict_mean(s->ctx, model, data, mean));
-  must(s, oatgp_loo(s->ctx, model, data, &(oatgp_held_out){.mean = rows, .variance = rows + n, .nlp = rows + 2 * n}, NULL));
+  must(s, oatgp_loo(s->ctx, model, data, &(oatgp_held_out){.mean = rows, .variance = rows + n, .nlp = rows + 2 * n},
+                    NULL));
   oatgp_model_free(model);
 }
 
@@ -215,10 +227,56 @@ static void a_forked_child_works(void **state) {
   oatgp_data_free(data);
 }
 
+#if defined(__linux__)
+typedef struct stay {
+  bool known, may_stay;
+} stay;
+
+/* As if the team had begun where the worker is. */
+static void leave_own_place(void *self, size_t lane, size_t item) {
+  stay *found = self;
+  cpu_set_t may;
+  (void)lane;
+  (void)item;
+  const int place = oat_place();
+  oat_leave_place(place);
+  sched_getaffinity(0, sizeof may, &may);
+  found[oat_worker()] = (stay){place >= 0, place >= 0 && CPU_ISSET((size_t)place, &may)};
+  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* so that the other worker takes its own lanes */
+}
+
+static void threads_leave_the_place_of_their_team(void **state) {
+  scratch *s = *state;
+  cpu_set_t may;
+  sched_getaffinity(0, sizeof may, &may);
+  if (CPU_COUNT(&may) == 1 || oat_place() < 0) {
+    skip();
+  }
+  for (int round = 0; round < 20; round++) { /* the second thread may be late, or move while it is asked */
+    stay found[2] = {{false, true}, {false, true}};
+    const oat_loop loop = {.ctx = s->ctx, .items = 2, .lanes = 2, .threads = 2, .item = leave_own_place, .self = found};
+    assert_true(oat_loop_run(&loop));
+    assert_true(!found[0].known || found[0].may_stay); /* the thread to which the team belongs */
+    if (found[1].known && !found[1].may_stay) {
+      return;
+    }
+  }
+  fail_msg("in twenty rounds the second thread did not leave its processor");
+}
+#endif
+
 int main(void) {
   oat_threads_always();
-  const struct CMUnitTest tests[] = {WITH_SCRATCH(evaluations_have_the_same_bits),    WITH_SCRATCH(fits_have_the_same_bits),
-                                     WITH_SCRATCH(automatic_fits_have_the_same_bits), WITH_SCRATCH(choices_among_many_rows_are_the_same),
-                                     WITH_SCRATCH(the_full_gp_has_the_same_bits),     WITH_SCRATCH(a_forked_child_works)};
+  const struct CMUnitTest tests[] = {
+    WITH_SCRATCH(evaluations_have_the_same_bits),
+    WITH_SCRATCH(fits_have_the_same_bits),
+    WITH_SCRATCH(automatic_fits_have_the_same_bits),
+    WITH_SCRATCH(choices_among_many_rows_are_the_same),
+    WITH_SCRATCH(the_full_gp_has_the_same_bits),
+    WITH_SCRATCH(a_forked_child_works),
+#if defined(__linux__)
+    WITH_SCRATCH(threads_leave_the_place_of_their_team),
+#endif
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What the library tells of how far it is: every kind of long work is heard of, never beyond its end, and from first to last. */
+/* Progress reports of the library: every kind of long work reports its progress, from beginning to end and never
+ * beyond. */
 #include "fits.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #define MOST_KINDS 12
 
-/* What was heard of each kind of work. */
+/* The reports of each kind of work. */
 typedef struct heard {
   scratch *s;
   size_t kinds;
@@ -17,7 +18,7 @@ typedef struct heard {
   } of[MOST_KINDS];
 } heard;
 
-/* Hears every time, not only some times a second. */
+/* Gets every report, not only a few per second. */
 static void listen(void *user, const char *what, size_t done, size_t total) {
   heard *h = user;
   size_t k = 0;

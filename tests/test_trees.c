@@ -1,5 +1,5 @@
-/* Kernels that are expressions: every leaf and random trees of them against the formula in long double, their adjoints and the gradient of
- * models with them against differences, knots that are the data, and numbers of threads. */
+/* Kernels that are expressions: every leaf and random trees of them against the formula in long double, their adjoints
+ * and the gradient of models with them against differences, knots that are the data, and numbers of threads. */
 #include "dense.h"
 #include "expressions.h"
 #include "problem.h"
@@ -30,7 +30,7 @@ static tree *make_tree(const char *text, oat_rng *rng) {
   t->e = read_expression(t->text, INPUTS);
   t->kernel = oat_kernel_of_expression(t->e);
   assert_true(t->e->parameters <= MOST_PARAMETERS);
-  random_theta(rng, t->e, NAN, t->theta); /* no kernel looks at the noise */
+  random_theta(rng, t->e, NAN, t->theta); /* no kernel depends on the noise */
   t->cov = oat_covariance_at(&t->kernel, INPUTS, t->theta);
   t->work = new_doubles(oat_kernel_work(oat_kernel_size_of(&t->kernel), 600, 600, INPUTS));
   return t;
@@ -70,7 +70,7 @@ static tree *tree_at(size_t index, bool smooth) {
 
 static size_t trees(size_t count) { return under_valgrind() ? LENGTH(leaves) + 2 : LENGTH(leaves) + count; }
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 /* Points far from each other, too: there waves and distances have many digits to lose. */
 static double *random_points(uint64_t seed, size_t count, double width) {
@@ -84,8 +84,8 @@ static double *random_points(uint64_t seed, size_t count, double width) {
 }
 
 static double check_values(tree *t, size_t n, size_t m, double width) {
-  double *x = random_points(n, (n + 2) * INPUTS, width), *z = random_points(m + 7, (m + 1) * INPUTS, width), *k = new_doubles((n + 3) * m),
-         worst = 0;
+  double *x = random_points(n, (n + 2) * INPUTS, width), *z = random_points(m + 7, (m + 1) * INPUTS, width),
+         *k = new_doubles((n + 3) * m), worst = 0;
   const oat_points xs = {x, n, n + 2}, zs = {z, m, m + 1};
   k[n] = 7;
   oat_kernel_cross(&t->cov, xs, zs, k, n + 3, t->work);
@@ -146,7 +146,7 @@ static void diagonals_and_pairs(void **state) {
   free(x);
 }
 
-/* What is near: the shortest that a leaf says, where any says something. */
+/* The lengthscale for distances: the shortest of the leaves that have one. */
 static void lengthscales(void **state) {
   (void)state;
   tree *one = make_tree("se(x1) * periodic(x1) + rq(x2, x1) + linear(x3) + cosine(x2)", &(oat_rng){{1, 2, 3, 4}});
@@ -164,7 +164,7 @@ static void lengthscales(void **state) {
   free_tree(one);
 }
 
-/* ---- adjoints ------------------------------------------------------------------------------------------------------- */
+/* ---- adjoints -------------------------------------------------------------------------------------------------- */
 
 enum { N = 41, M = 3 };
 
@@ -231,7 +231,8 @@ static double check_adjoint(const sum_of *s) {
   const double size = (double)contract(s, true);
   double theta[OAT_LENGTHSCALE + MOST_PARAMETERS], z[N * INPUTS], worst = 0;
   double *const moving = s->kind == ITSELF ? s->x_values : s->z_values;
-  const size_t count = oat_theta_count(&s->tree->kernel, INPUTS), coordinates = s->kind == PAIRS ? 0 : (s->kind == ITSELF ? N : M) * INPUTS;
+  const size_t count = oat_theta_count(&s->tree->kernel, INPUTS),
+               coordinates = s->kind == PAIRS ? 0 : (s->kind == ITSELF ? N : M) * INPUTS;
   for (size_t i = 0; i < LENGTH(theta); i++) {
     theta[i] = 1;
   }
@@ -253,7 +254,9 @@ static void adjoints(void **state) {
   (void)state;
   double worst = 0;
   for (size_t t = 0; t < trees(25); t++) {
-    sum_of s = {.tree = tree_at(t, true), .x_values = random_points(t, N * INPUTS, 1.5), .z_values = random_points(t + 1, M * INPUTS, 1.5)};
+    sum_of s = {.tree = tree_at(t, true),
+                .x_values = random_points(t, N * INPUTS, 1.5),
+                .z_values = random_points(t + 1, M * INPUTS, 1.5)};
     s.g = random_points(t + 2, N * N, 1);
     s.tree->cov.id = OAT_KERNEL_EXPRESSION; /* one leaf, too */
     s.x = (oat_points){s.x_values, N, N};
@@ -271,34 +274,17 @@ static void adjoints(void **state) {
   print_message("adjoints within %.1e of the sum of all sizes\n", worst);
 }
 
-/* ---- models --------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------------------------- */
 
-static double difference(oat_objective *objective, double *parameter, bool logarithm, const oat_point *point) {
-  static const double weight[] = {45.0 / 60, -9.0 / 60, 1.0 / 60};
-  const double step = 1e-4, at = *parameter;
-  double sum = 0;
-  for (int m = 1; m <= (int)LENGTH(weight); m++) {
-    for (int side = -1; side <= 1; side += 2) {
-      double value = 0;
-      *parameter = logarithm ? at * exp(side * m * step) : at + side * m * step;
-      assert_int_equal(oat_objective_evaluate(objective, point, &value, NULL), OATGP_OK);
-      sum += side * weight[m - 1] * value;
-    }
-  }
-  *parameter = at;
-  return sum / step;
-}
-
-/* Of the gradient against differences, relative to the largest derivative; and of the value against the dense formula, where there is one. */
+/* Of the gradient against differences, relative to the largest derivative; and of the value against the dense formula,
+ * where there is one. */
 static double model_error(oatgp_context *ctx, const oat_objective_config *config, const oat_point *point) {
-  const size_t count = oat_theta_count(config->kernel, INPUTS);
   oat_objective *objective = NULL;
   double worst = 0, size = 0, expected[MAX_PARAMETERS];
   assert_int_equal(oat_objective_create(ctx, config, &objective), OATGP_OK);
   const outcome o = evaluate_objective(objective, point);
   for (size_t i = 0; i < o.count; i++) {
-    double *const at = i < count ? &point->theta[i] : &point->z[i - count];
-    expected[i] = i == OAT_SIGMA || i == OAT_SHAPE ? 0 : difference(objective, at, i < count, point);
+    expected[i] = i == OAT_SIGMA || i == OAT_SHAPE ? 0 : objective_difference(objective, point, i);
     size = fmax(size, fabs(expected[i]));
   }
   for (size_t i = 0; i < o.count; i++) {
@@ -349,7 +335,8 @@ static void models(void **state) {
   oatgp_context_free(ctx);
 }
 
-/* vfe with all rows as knots is the full GP, but for the jitter, which costs at most a half of it in units of the noise for each row. */
+/* vfe with all rows as knots is the full GP, but for the jitter, which costs at most a half of it in units of the noise
+ * for each row. */
 static void knots_are_the_data(void **state) {
   (void)state;
   double worst = 0;
@@ -365,9 +352,11 @@ static void knots_are_the_data(void **state) {
     vfe.jitter = 1e-11;
     const double jitter = oat_kernel_share(&cov, (oat_points){p.x, p.n, p.n}, vfe.jitter), tau = p.theta[OAT_TAU];
     const outcome sparse = evaluate_once(&vfe, &point), exact = evaluate_once(&full, &point);
-    const double less = exact.value - sparse.value, most = 0.5 * (double)p.n * jitter / (tau * tau), rounding = 1e-8 * fabs(exact.value);
+    const double less = exact.value - sparse.value, most = 0.5 * (double)p.n * jitter / (tau * tau),
+                 rounding = 1e-8 * fabs(exact.value);
     if (!(less >= -rounding && less <= most + rounding)) {
-      fail_msg("%s: vfe has %.12g and the full GP %.12g, %.3g more than %.3g", one->text, sparse.value, exact.value, less, most);
+      fail_msg("%s: vfe has %.12g and the full GP %.12g, %.3g more than %.3g", one->text, sparse.value, exact.value,
+               less, most);
     }
     worst = worse_of(worst, fabs(less));
     free_problem(&p);
@@ -387,17 +376,20 @@ static void leaves_of_the_list(void **state) {
     const oat_kernel *kernel = oat_kernel_find(names[i % LENGTH(names)][1]);
     problem p = problem_of(leaf, 60, 7, i);
     const size_t shaped = oat_kernel_has_shape(kernel), approx = i / LENGTH(names);
-    double theta[OAT_LENGTHSCALE + INPUTS] = {p.theta[OAT_LENGTHSCALE], p.theta[OAT_TAU], shaped ? p.theta[OAT_LENGTHSCALE + 1] : 1};
+    double theta[OAT_LENGTHSCALE + INPUTS] = {p.theta[OAT_LENGTHSCALE], p.theta[OAT_TAU],
+                                              shaped ? p.theta[OAT_LENGTHSCALE + 1] : 1};
     memcpy(theta + OAT_LENGTHSCALE, p.theta + OAT_LENGTHSCALE + 1 + shaped, INPUTS * sizeof *theta);
     const oat_rows rows = rows_of(&p, NOISE_BOTH, 1);
-    oat_objective_config config = config_of(&rows, &leaf->kernel, (variant){oat_approx_find(approximations[approx]), 0}, p.k);
+    oat_objective_config config =
+        config_of(&rows, &leaf->kernel, (variant){oat_approx_find(approximations[approx]), 0}, p.k);
     config.neighbours = approx == 3 ? 5 : 0;
     const outcome own = evaluate_once(&config, &(oat_point){p.theta, p.z});
     config.kernel = kernel;
     const outcome list = evaluate_once(&config, &(oat_point){theta, p.z});
     assert_true(own.value == list.value);
     assert_int_equal(own.count, list.count + 1 + shaped);
-    assert_true(own.gradient[OAT_LENGTHSCALE] == list.gradient[OAT_SIGMA] && own.gradient[OAT_TAU] == list.gradient[OAT_TAU]);
+    assert_true(own.gradient[OAT_LENGTHSCALE] == list.gradient[OAT_SIGMA] &&
+                own.gradient[OAT_TAU] == list.gradient[OAT_TAU]);
     assert_true(!shaped || own.gradient[OAT_LENGTHSCALE + 1] == list.gradient[OAT_SHAPE]);
     assert_memory_equal(own.gradient + OAT_LENGTHSCALE + 1 + shaped, list.gradient + OAT_LENGTHSCALE,
                         (list.count - OAT_LENGTHSCALE) * sizeof *list.gradient);
@@ -432,7 +424,7 @@ static void threads(void **state) {
   }
 }
 
-/* ---- the golden records --------------------------------------------------------------------------------------------- */
+/* ---- the golden records ---------------------------------------------------------------------------------------- */
 
 static void check_record(const cJSON *record, const oat_rows *rows, table z) {
   oat_expression *e = read_expression(json_text(record, "kernel"), rows->d);
@@ -452,7 +444,8 @@ static void check_record(const cJSON *record, const oat_rows *rows, table z) {
   }
   assert_near(o.gradient[OAT_TAU], json_number(gradient, "log_tau"), 1e-7);
   for (size_t i = 0; knots != NULL && i < z.rows * rows->d; i++) {
-    const double slope = cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)(i % z.rows)), (int)(i / z.rows))->valuedouble;
+    const double slope =
+        cJSON_GetArrayItem(cJSON_GetArrayItem(knots, (int)(i % z.rows)), (int)(i / z.rows))->valuedouble;
     assert_near(o.gradient[OAT_LENGTHSCALE + e->parameters + i], slope, 1e-7);
   }
   oat_expression_free(e);
@@ -478,10 +471,11 @@ static void golden(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values), cmocka_unit_test(diagonals_and_pairs), cmocka_unit_test(lengthscales), cmocka_unit_test(adjoints),
-      cmocka_unit_test(models), cmocka_unit_test(knots_are_the_data),  cmocka_unit_test(golden),       cmocka_unit_test(leaves_of_the_list),
-      cmocka_unit_test(threads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values),       cmocka_unit_test(diagonals_and_pairs),
+                                     cmocka_unit_test(lengthscales), cmocka_unit_test(adjoints),
+                                     cmocka_unit_test(models),       cmocka_unit_test(knots_are_the_data),
+                                     cmocka_unit_test(golden),       cmocka_unit_test(leaves_of_the_list),
+                                     cmocka_unit_test(threads)};
   oat_set_blas_threads(1);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
-/* What a default fit promises, over random problems: it is within --tol-row of the exact GP or says something, it has a usable model at every
- * moment, and --memory changes nothing of it. bench/trust.py has the same with hundreds of problems and more starts. */
+/* The guarantees of a default fit, on random problems: it is within --tol-row of the exact GP or there is a message, it
+ * has a usable model at every moment, and --memory does not change it. bench/trust.py has the same with hundreds of
+ * problems and more starts. */
 #include "watch.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { PROBLEMS = 12 };
-#else
-enum { PROBLEMS = 60 };
-#endif
 enum { MOST_INPUTS = 4, TEST_ROWS = 300 };
 
 static double normal(oat_rng *rng) { return oat_rng_normal(rng); }
 
-/* ---- problems ---------------------------------------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------------------------- */
 
 /* Fills one row of inputs (at most MOST_INPUTS) and returns its target. */
 typedef struct family {
@@ -73,14 +69,15 @@ static oatgp_data *draw(scratch *s, const family *f, size_t n, double noise, oat
 
 static const char *const kernels[] = {"se-ard", "matern52-ard", "se", "matern32-ard", "rq", "matern52", "exponential"};
 
-/* ---- against the exact GP ---------------------------------------------------------------------------------------------- */
+/* ---- against the exact GP -------------------------------------------------------------------------------------- */
 
-/* Nobody has to check: a default fit that is not near the exact GP says so. */
+/* A default fit that is not near the exact GP says so. */
 static void near_the_exact_gp_or_it_says_so(void **state) {
   scratch *s = *state;
   s->settings.select = "auto";
+  const size_t problems = amount(60, 12, 0);
   size_t near = 0, silent = 0;
-  for (size_t i = 0; i < PROBLEMS && !under_valgrind(); i++) {
+  for (size_t i = 0; i < problems; i++) {
     const family *f = &families[i % LENGTH(families)];
     oat_rng rng;
     oat_rng_seed(&rng, 900 + i);
@@ -93,14 +90,15 @@ static void near_the_exact_gp_or_it_says_so(void **state) {
     const double gap = (exact - info_of(model).objective) / (double)n;
     near += gap <= s->settings.tol_row + 1e-6;
     if (gap > s->settings.tol_row + 1e-6 && *s->said == '\0') {
-      print_error("%zu %s %s, %zu rows: %.4f nats a row below the exact GP, and not a word\n", i, f->name, s->settings.kernel, n, gap);
+      print_error("%zu %s %s, %zu rows: %.4f nats a row below the exact GP, and not a word\n", i, f->name,
+                  s->settings.kernel, n, gap);
       silent++;
     }
     oatgp_model_free(model);
     oatgp_data_free(data);
   }
-  print_message("%zu of %d within --tol-row of the exact GP from three starts\n", near, PROBLEMS);
-  assert_true(under_valgrind() || near >= PROBLEMS * 8 / 10);
+  print_message("%zu of %zu within --tol-row of the exact GP from three starts\n", near, problems);
+  assert_true(10 * near >= 8 * problems);
   assert_int_equal(silent, 0);
 }
 
@@ -132,9 +130,10 @@ static void a_given_jitter_is_kept(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- at every moment ----------------------------------------------------------------------------------------------------- */
+/* ---- at every moment ------------------------------------------------------------------------------------------- */
 
-/* Stopped after any number of steps, a fit predicts new rows no worse than a constant does, nor much worse than when stopped before. */
+/* Stopped after any number of steps, a fit predicts new rows no worse than a constant does, nor much worse than when
+ * stopped before. */
 static void better_with_every_moment(void **state) {
   scratch *s = *state;
   oat_rng rng;
@@ -160,7 +159,7 @@ static void better_with_every_moment(void **state) {
   }
 }
 
-/* ---- nothing else changes it --------------------------------------------------------------------------------------------- */
+/* ---- settings that do not change it ---------------------------------------------------------------------------- */
 
 static void memory_changes_nothing(void **state) {
   scratch *s = *state;
@@ -182,7 +181,7 @@ static void memory_changes_nothing(void **state) {
   oatgp_data_free(data);
 }
 
-/* ---- words ----------------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------------------------- */
 
 static void knots_that_are_too_few_are_told(void **state) {
   scratch *s = *state;
@@ -195,13 +194,43 @@ static void knots_that_are_too_few_are_told(void **state) {
   oatgp_data_free(data);
 }
 
+/* After so few iterations the knots may have better parameters than the exact GP had. */
+static void a_bound_is_not_above_the_evidence(void **state) {
+  scratch *s = *state;
+  s->settings.select = "auto";
+  s->settings.prior = "weak";
+  s->settings.max_iter = 2;
+  for (size_t f = 0; f < LENGTH(families); f++) {
+    oat_rng rng;
+    oat_rng_seed(&rng, f);
+    oatgp_data *data = draw(s, &families[f], 60, 0.1, &rng);
+    s->settings.approx = f % 2 == 0 ? "vfe" : "tvfe";
+    oatgp_model_free(fit_sanely(s, data, NULL));
+    assert_null(strstr(s->said, "above the log evidence"));
+    oatgp_data_free(data);
+  }
+}
+
+/* More knots do not help a constant. */
+static void a_constant_needs_no_knots(void **state) {
+  scratch *s = *state;
+  s->settings.select = "auto";
+  s->settings.prior = "weak";
+  s->settings.max_iter = 1;
+  oatgp_data *data = wavy_data(s, 30, 60, 100, 1);
+  oatgp_model_free(fit_sanely(s, data, NULL));
+  expect_said(s, "the model is that constant");
+  assert_null(strstr(s->said, "--max-knots"));
+  oatgp_data_free(data);
+}
+
 static void dic_says_what_it_is(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, 40, 1, 0.1, 3);
   s->settings.approx = "dic";
   s->settings.knots = "5";
   oatgp_model_free(must_fit(s, data, NULL));
-  expect_said(s, "its intervals are too narrow between the knots");
+  expect_said(s, "so intervals between the knots are too narrow");
   oatgp_data_free(data);
 }
 
@@ -224,8 +253,69 @@ static void worse_than_a_constant_is_told(void **state) {
   s->settings.tau = 0.01;
   s->settings.lengthscale = "3";
   oatgp_model_free(must_fit(s, data, NULL));
-  expect_said(s, "worse than by a constant");
+  expect_said(s, "rows worse than a constant");
   oatgp_data_free(data);
+}
+
+/* Noise and many inputs: what the fit finds may be chance, but with so few rows it may also be a function. Each fit is
+ * a constant, or says that it may be no better. */
+static void noise_that_looks_like_more_is_told(void **state) {
+  scratch *s = *state;
+  enum { N = 48, D = 8 };
+  const unsigned seeds = (unsigned)amount(20, 8, 1);
+  unsigned constants = 0;
+  s->settings.select = "auto";
+  s->settings.prior = "auto";
+  for (unsigned seed = 0; seed < seeds; seed++) {
+    double x[N * D], y[N];
+    oat_rng rng;
+    oat_rng_seed(&rng, seed);
+    for (size_t i = 0; i < N * D; i++) {
+      x[i] = normal(&rng);
+      y[i % N] = normal(&rng);
+    }
+    oatgp_data *data = make_data(s, N, D, x, y);
+    *s->said = '\0';
+    oatgp_model_free(fit_sanely(s, data, NULL));
+    const bool constant = strstr(s->said, "no better than chance") != NULL;
+    assert_true(constant || strstr(s->said, "may explain nothing") != NULL);
+    constants += constant;
+    oatgp_data_free(data);
+  }
+  assert_true(10 * constants >= 9 * seeds);
+}
+
+/* ---- no noise -------------------------------------------------------------------------------------------------- */
+
+static double smooth(oat_rng *rng, double noise, double *x) {
+  (void)noise;
+  x[0] = oat_rng_uniform(rng);
+  return pow(6 * x[0] - 2, 2) * sin(12 * x[0] - 4);
+}
+
+/* With sigma at three million times tau, predictions of the exact GP used to lose the digits that their variance needs:
+ * for some sets of rows, fewer than half of the new rows were in their 95 % interval. */
+static void intervals_hold_without_noise(void **state) {
+  scratch *s = *state;
+  static const family f = {"smooth", 1, smooth};
+  s->settings.approx = "full";
+  s->settings.kernel = "matern52";
+  s->settings.fix = "sigma,tau,lengthscale";
+  s->settings.sigma = 130;
+  s->settings.tau = 4.1e-5;
+  s->settings.lengthscale = "5";
+  for (unsigned seed = 0; seed < (under_valgrind() ? 1 : 20); seed++) {
+    oat_rng rng;
+    oatgp_scores scores;
+    oat_rng_seed(&rng, seed);
+    oatgp_data *data = draw(s, &f, 164, 0, &rng), *test = draw(s, &f, TEST_ROWS, 0, &rng);
+    oatgp_model *model = must_fit(s, data, NULL);
+    must(s, oatgp_score(s->ctx, model, test, NULL, &scores));
+    assert_true(scores.coverage95 > 0.95 && scores.mean_nlp < -7);
+    oatgp_model_free(model);
+    oatgp_data_free(data);
+    oatgp_data_free(test);
+  }
 }
 
 int main(void) {
@@ -236,8 +326,12 @@ int main(void) {
       WITH_SCRATCH(better_with_every_moment),
       WITH_SCRATCH(memory_changes_nothing),
       WITH_SCRATCH(knots_that_are_too_few_are_told),
+      WITH_SCRATCH(a_bound_is_not_above_the_evidence),
+      WITH_SCRATCH(a_constant_needs_no_knots),
       WITH_SCRATCH(dic_says_what_it_is),
       WITH_SCRATCH(worse_than_a_constant_is_told),
+      WITH_SCRATCH(noise_that_looks_like_more_is_told),
+      WITH_SCRATCH(intervals_hold_without_noise),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* New rows in a model: the same as if its sums had been made of all rows at once. */
+/* New rows in a model: the same as if its sums had been computed from all rows at once. */
 #include "fixed_fits.h"
 
 #include "model/model.h"
@@ -17,7 +17,8 @@ static oatgp_data *slice(scratch *s, const oatgp_data *data, size_t first, size_
   return out;
 }
 
-static void expect_near_model(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at, double tolerance) {
+static void expect_near_model(scratch *s, const oatgp_model *a, const oatgp_model *b, const oatgp_data *at,
+                              double tolerance) {
   const size_t n = oatgp_data_rows(at);
   double *mine = must_predict(s, a, at), *truth = must_predict(s, b, at);
   assert_near(largest_error(3 * n, mine, truth), 0, tolerance);
@@ -160,7 +161,7 @@ static void threads_and_files_change_no_bit(void **state) {
   oatgp_data_free(added);
 }
 
-/* Fitting on begins where the model is and does not end lower; what the model is stays. */
+/* A refit starts at the model and does not end lower; the kind of model stays the same. */
 static void refitting_improves(void **state) {
   scratch *s = *state;
   static const char *const models[] = {"vfe", "fitc", "full"};
@@ -220,7 +221,7 @@ static void fixed_knots_stay_fixed(void **state) {
   free_problem(&p);
 }
 
-/* Neighbours belong to what the model is: settings that say nothing of them change nothing. */
+/* The neighbours are part of the model: settings without them do not change it. */
 static void refitting_keeps_neighbours(void **state) {
   scratch *s = *state;
   oatgp_data *data = wavy_data(s, ROWS, 2, 0.2, 40);
@@ -274,9 +275,11 @@ static void what_cannot_be_updated_is_refused(void **state) {
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, bare), "have no target");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, model, narrow), "the data have 1 inputs");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_update(s->ctx, model, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_refit(s->ctx, NULL, data, &s->settings, NULL, NULL, &out), "the model must not be NULL");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_refit(s->ctx, NULL, data, &s->settings, NULL, NULL, &out),
+                  "the model must not be NULL");
   expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, bare, &s->settings, NULL, NULL, &out), "no target");
-  expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, narrow, &s->settings, NULL, NULL, &out), "the data have 1 inputs");
+  expect_sentence(s, OATGP_DATA, oatgp_refit(s->ctx, model, narrow, &s->settings, NULL, NULL, &out),
+                  "the data have 1 inputs");
   for (size_t i = 0; i < 30; i++) {
     data->own_y[i] = 1e200;
   }
@@ -294,8 +297,9 @@ static void parts_of_data(void **state) {
   scratch *s = *state;
   problem p = make_problem(10, 2, 3, 39);
   const size_t rows[] = {9, 0, 4}, beyond[] = {10};
-  oatgp_data *data = problem_data(s, &p, NOISE_BOTH), *some = NULL, *both = NULL, *plain = problem_data(s, &p, NOISE_PLAIN),
-             *narrow = data_of(s, p.n, 1, p.x, p.r), *named = problem_data(s, &p, NOISE_BOTH);
+  oatgp_data *data = problem_data(s, &p, NOISE_BOTH), *some = NULL, *both = NULL,
+             *plain = problem_data(s, &p, NOISE_PLAIN), *narrow = data_of(s, p.n, 1, p.x, p.r),
+             *named = problem_data(s, &p, NOISE_BOTH);
   const char *const here[] = {"a", "b"}, *const there[] = {"a", "c"};
   must(s, oatgp_data_select(s->ctx, data, 3, rows, &some));
   must(s, oatgp_data_join(s->ctx, some, data, &both));
@@ -305,14 +309,16 @@ static void parts_of_data(void **state) {
     assert_true(both->x[i] == p.x[from] && both->x[i + 13] == p.x[from + p.n] && both->y[i] == p.r[from]);
     assert_true(both->weight[i] == 1 / p.noise_scale[from] && both->noise[i] == p.noise_add[from]);
   }
-  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_select(s->ctx, data, 1, beyond, &some), "row 10 is asked for");
+  expect_sentence(s, OATGP_ARGUMENT, oatgp_data_select(s->ctx, data, 1, beyond, &some), "row 10 does not exist");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_select(s->ctx, data, 0, rows, &some), "at least one row");
-  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, narrow, &both), "2 inputs cannot be joined with data of 1");
-  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, plain, &both), "only one has");
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, narrow, &both),
+                  "2 inputs cannot be joined with data of 1");
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, plain, &both), "one has a target, weights");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_data_join(s->ctx, data, NULL, &both), "must not be NULL");
   must(s, oatgp_data_set_names(s->ctx, data, here, "y"));
   must(s, oatgp_data_set_names(s->ctx, named, there, "y"));
-  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, named, &both), "input 2 is 'b' in one and 'c' in the other");
+  expect_sentence(s, OATGP_DATA, oatgp_data_join(s->ctx, data, named, &both),
+                  "input 2 is 'b' in one and 'c' in the other");
   oatgp_data *const all[] = {data, some, both, plain, narrow, named};
   for (size_t i = 0; i < LENGTH(all); i++) {
     oatgp_data_free(all[i]);

@@ -1,5 +1,6 @@
-/* Files that appear whole or not at all, in each of the ways in which that is done: what is written has no name until it is whole; it has none,
- * but cannot be given one; there are no files without a name. The scratch's tear_down looks whether anything is left in the folder. */
+/* Files that appear whole or not at all, in each of the ways in which that is done: what is written has no name until
+ * it is whole; it has none, but cannot be given one; there are no files without a name. The scratch's tear_down looks
+ * whether anything is left in the folder. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "data_files.h"
 
@@ -96,7 +97,7 @@ static void long_files_are_copied(void **state) {
   free(text);
 }
 
-/* A name that a rename cannot take over: a folder that came to be while the file was written. */
+/* A name that a rename cannot replace: a folder that was created while the file was written. */
 static void name_is_taken_by_a_folder(void **state) {
   scratch *s = *state;
   for (present = NAMELESS; present < WAYS; present++) {
@@ -109,7 +110,8 @@ static void name_is_taken_by_a_folder(void **state) {
   present = NAMELESS;
 }
 
-/* Whatever ends the process while it writes, nothing is left: not even of SIGKILL, where there are files without a name. */
+/* Whatever ends the process while it writes, nothing is left: not even of SIGKILL, where there are files without a
+ * name. */
 static void signals_leave_nothing(void **state) {
   scratch *s = *state;
   static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGALRM, SIGKILL};
@@ -125,7 +127,8 @@ static void signals_leave_nothing(void **state) {
     const pid_t child = fork();
     if (child == 0) {
       signal(signals[i], SIG_DFL);
-      if (oat_file_open(s->ctx, s->path, &file) == OATGP_OK && fputs("half", file.stream) >= 0 && fflush(file.stream) == 0) {
+      if (oat_file_open(s->ctx, s->path, &file) == OATGP_OK && fputs("half", file.stream) >= 0 &&
+          fflush(file.stream) == 0) {
         raise(signals[i]);
       }
       _exit(0);

@@ -1,5 +1,5 @@
-/* A monitor of fits for the tests: it counts what it sees, looks at the order of proposals and what became of them, and
- * stops a fit where it is told to. */
+/* A monitor of fits for the tests: it counts events, checks the order of proposals and their results, and stops a fit
+ * at a given event. */
 #ifndef TEST_WATCH_H
 #define TEST_WATCH_H
 
@@ -16,7 +16,7 @@ typedef struct watch {
   size_t knots_kept;                       /* all that proposals added */
   double last_kept;                        /* objective with them */
   bool pending;                            /* a proposal waits to be kept or dropped */
-  bool disorder, fell;                     /* one came or ended out of turn; one was kept that gained nothing */
+  bool disorder, fell;                     /* a proposal came or ended out of order; one was kept without a gain */
 } watch;
 
 static inline void observe_proposal(watch *w, const oatgp_event *event) {

@@ -1,5 +1,5 @@
-"""Makes one virtual environment for each requirements-NAME.txt, so that packages that cannot live together, or one that cannot be
-installed, do not harm the others. Needs the standard library alone. An environment whose requirements did not change is kept."""
+"""Makes one virtual environment for each requirements-NAME.txt, so that packages that conflict, or one that cannot be installed, do not
+affect the others. Needs only the standard library. An environment whose requirements did not change is kept."""
 
 import hashlib
 import pathlib

@@ -9,6 +9,9 @@ from team import ROSTER, Failed, Worker, memory_limit
 AGREEMENT = 1e-6  # relative; who computes another number is not timed
 SLOW = 10  # seconds: an evaluation that takes longer is timed once
 ROUNDS = 15
+LEAST_CHOICE, MOST_CHOICE = 5, 90  # seconds of a choice that is timed
+PATIENCE_CHOICE = 180  # for one that ends by itself
+REST = 0.1  # seconds between turns: threads that wait by spinning, as those of OpenBLAS do, go to sleep meanwhile
 GRACE = 45  # seconds that a fit may take beyond its limit before its process is ended
 
 
@@ -26,6 +29,7 @@ class Plan:
     evaluations: dict  # threads -> problems
     memory: tuple
     fits: tuple
+    choices: tuple
     budget: float
     minutes: float
     quick: bool = False
@@ -35,7 +39,7 @@ class Plan:
 
     def problems(self):
         names = [name for several in self.evaluations.values() for name in several]
-        return list(dict.fromkeys(names + list(self.memory) + [fit.problem for fit in self.fits]))
+        return list(dict.fromkeys(names + list(self.memory) + [fit.problem for fit in self.fits] + list(self.choices)))
 
 
 FULL = Plan(
@@ -48,13 +52,15 @@ FULL = Plan(
         FitPlan("50k-200", 30, 1),
         FitPlan("500k-64", 30, 1),
     ),
+    choices=("concrete", "ccpp-all", "protein"),
     budget=20,
-    minutes=23,  # so that what has begun by then ends before 25
+    minutes=55,
 )
 QUICK = Plan(
     evaluations={1: ("boston", "ccpp", "20k-200"), 2: ("ccpp",)},
     memory=("50k-200",),
     fits=(FitPlan("boston", 4, 1), FitPlan("ccpp", 8, 1)),
+    choices=(),
     budget=8,
     minutes=4,
     quick=True,
@@ -62,7 +68,7 @@ QUICK = Plan(
 
 
 class Bench:
-    """Where everything is kept: the plan, the problems' folders, the results, and how to save and to say things."""
+    """The state of a run: the plan, the problems' folders, the results, and functions that save and report."""
 
     def __init__(self, plan, folders, log_folder, results, save):
         self.plan, self.folders, self.log_folder, self.results, self.save = plan, folders, log_folder, results, save
@@ -89,7 +95,7 @@ class Bench:
 
 
 def versions(bench, team):
-    """Which packages there are, and which cannot be used for what reason."""
+    """The available packages, and the reasons why others cannot be used."""
     part = bench.part("packages")
     for name, entry in ROSTER.items():
         if name not in part:
@@ -132,7 +138,7 @@ def _evaluations_of(bench, team, problem):
 
 
 def _agreement(bench, team, name, problem):
-    """Loads the problem, warms up, and holds the value against `oatgp objective`."""
+    """Loads the problem, warms up, and compares the value with `oatgp objective`."""
     bench.check_time()
     worker, judge = team.worker(name), team.worker("oatgp")
     worker.ask("load", folder=bench.folder(problem))
@@ -148,6 +154,7 @@ def _agreement(bench, team, name, problem):
 
 
 def _timed(team, name):
+    time.sleep(REST)
     return team.worker(name).ask("measure", seconds=0.05)
 
 
@@ -195,8 +202,39 @@ def _fit(bench, team, plan, pair):
     return dict(told, **worker.ask("score", folder=folder, limit=GRACE))
 
 
+def choices(bench, team, problem):
+    """Whole fits as a user would make them. A package that does not end by itself gets the seconds of oatgp, and then ten times as many."""
+    part = bench.part("choices", problem)
+    for name in sorted((name for name, entry in ROSTER.items() if entry.choice), key=lambda name: name != "oatgp_auto"):
+        if name not in part:
+            part[name] = [_attempt(_choice, bench, team, name, (problem, seconds)) for seconds in _choice_seconds(part, name)]
+            told = "; ".join(_chosen(told) for told in part[name])
+            bench.say(f"choice, {problem}, {ROSTER[name].label}: {told}")
+            bench.save()
+
+
+def _choice_seconds(part, name):
+    if ROSTER[name].choice == "once":
+        return [PATIENCE_CHOICE]
+    equal = max(LEAST_CHOICE, part["oatgp_auto"][0].get("seconds", LEAST_CHOICE))
+    return [equal, max(equal, min(10 * equal, MOST_CHOICE))]
+
+
+def _choice(bench, team, name, work):
+    bench.check_time()
+    problem, seconds = work
+    worker, folder = team.worker(name), bench.folder(problem)
+    worker.ask("load", folder=folder)
+    told = worker.ask("fit", optimizer=None, seconds=seconds, limit=seconds + GRACE)
+    return dict(seconds=told["seconds"], stop=told["stop"], **worker.ask("score", folder=folder, limit=GRACE))
+
+
+def _chosen(told):
+    return told["failed"] if "failed" in told else f"{told['seconds']:.1f} s ({told['stop']}), RMSE {told['rmse']:.4g}, NLP {told['nlp']:.4f}"
+
+
 def _attempt(action, *arguments):
-    """What the action returns, or the reason why it failed."""
+    """Returns the result of the action, or the reason why it failed."""
     try:
         return action(*arguments)
     except Failed as reason:

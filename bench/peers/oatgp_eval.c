@@ -1,9 +1,11 @@
-/* Times value + gradient of the VFE objective (se-ard, all parameters and all knots) on the data that the other packages get.
+/* Times value + gradient of the VFE objective (se-ard, all parameters and all knots) on the data that the other
+ * packages get.
  *
  * Usage: oatgp_eval TRAIN.npy KNOTS.npy THREADS MEMORY SIGMA TAU LENGTHSCALE...
- * TRAIN has the target, of mean zero, in its last column; MEMORY is the budget for kept matrices in bytes, 0 for half of the
- * machine's. For every number S read from standard input it evaluates for at least S seconds and at least once, and answers with one
- * JSON object a line: value, norm of the derivative in the knots, number of evaluations, seconds of each, peak memory. */
+ * TRAIN has the target, of mean zero, in its last column; MEMORY is the budget for kept matrices in bytes, 0 for half
+ * of the machine's. For every number S read from standard input it evaluates for at least S seconds and at least once,
+ * and answers with one JSON object a line: value, norm of the derivative in the knots, number of evaluations, seconds
+ * of each, peak memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,15 @@
 #include "objective/objective.h"
 #include "util/clock.h"
 
-enum { ARGUMENT_TRAIN = 1, ARGUMENT_KNOTS, ARGUMENT_THREADS, ARGUMENT_MEMORY, ARGUMENT_SIGMA, ARGUMENT_TAU, ARGUMENT_LENGTHSCALE };
+enum {
+  ARGUMENT_TRAIN = 1,
+  ARGUMENT_KNOTS,
+  ARGUMENT_THREADS,
+  ARGUMENT_MEMORY,
+  ARGUMENT_SIGMA,
+  ARGUMENT_TAU,
+  ARGUMENT_LENGTHSCALE
+};
 
 static const double jitter = 1e-6; /* absolute, as GPflow adds it */
 
@@ -38,6 +48,7 @@ static void stop(const char *sentence) {
 static oatgp_data *read_matrix(oatgp_context *ctx, const char *path, const char *target) {
   oatgp_settings settings;
   oatgp_settings_default(&settings);
+  settings.prior = "none"; /* the evidence alone */
   settings.target = target;
   oatgp_data *data = NULL;
   bench_check(ctx, oatgp_data_read(ctx, path, &settings, &data));
@@ -99,8 +110,8 @@ static void answer(problem *p, double least_seconds) {
   }
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  printf("{\"elbo\": %.17g, \"knot_gradient_norm\": %.17g, \"count\": %zu, \"seconds\": %.9g, \"peak_kib\": %ld}\n", value,
-         knot_derivative_norm(p), count, seconds / (double)count, usage.ru_maxrss);
+  printf("{\"elbo\": %.17g, \"knot_gradient_norm\": %.17g, \"count\": %zu, \"seconds\": %.9g, \"peak_kib\": %ld}\n",
+         value, knot_derivative_norm(p), count, seconds / (double)count, usage.ru_maxrss);
   fflush(stdout);
 }
 

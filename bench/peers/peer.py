@@ -1,4 +1,4 @@
-"""What a package must be able to do to be compared. One file peer_NAME.py for each, with a class Peer of this interface.
+"""The interface of a package in the comparison. One file peer_NAME.py for each, with a class Peer of this interface.
 
 All use the squared exponential kernel with a lengthscale for each input, prior mean zero, and JITTER added to the diagonal of the knots'
 covariance, so that the evidence lower bound is the same number for all."""
@@ -32,7 +32,7 @@ class Recorder:
             raise TimeUp
 
     def run(self, optimise):
-        """Runs the optimiser to its end or to the limit, and says how it went."""
+        """Runs the optimiser to its end or to the limit, and returns a summary."""
         stop = "converged"
         try:
             optimise()
@@ -49,7 +49,7 @@ class Interface:
         self.threads = threads
 
     def versions(self):
-        """Of the package and of what computes for it, as text."""
+        """The versions of the package and of its libraries, as text."""
         raise NotImplementedError
 
     def load(self, problem):

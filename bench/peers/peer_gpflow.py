@@ -30,6 +30,7 @@ class RecordingScipy(gpflow.optimizers.Scipy):
 
 class Peer(Interface):
     xla = False
+    compiled = True  # by TensorFlow, when it is fitted
 
     def __init__(self, threads):
         super().__init__(threads)
@@ -64,7 +65,7 @@ class Peer(Interface):
     def fit(self, optimizer, seconds):
         recorder, variables = Recorder(seconds), self.model.trainable_variables
         scipy = RecordingScipy(recorder)
-        outcome = recorder.run(lambda: scipy.minimize(self.model.training_loss, variables))
+        outcome = recorder.run(lambda: scipy.minimize(self.model.training_loss, variables, compile=self.compiled))
         scipy.assign_tensors(variables, scipy.unpack_tensors(variables, tf.convert_to_tensor(recorder.best_point)))
         return outcome
 

@@ -23,7 +23,7 @@ class Peer(Interface):
         self.model = pathlib.Path(self.folder.name) / "model.oatgp"
 
     def versions(self):
-        return "oatgp " + _run("--version").split()[-1]
+        return "oatgp " + run("--version").split()[1]
 
     def load(self, problem):
         """A fit starts anew by itself; only the program that evaluates holds a problem."""
@@ -46,13 +46,14 @@ class Peer(Interface):
 
     def objective_of(self, approx):
         """What `oatgp objective` says: the number that all others are held against."""
-        return json.loads(_run("objective", *self._data(), *self._model(approx), "--json"))["objective"]
+        return json.loads(run("objective", *self._data(), *self._model(approx), "--json"))["objective"]
 
     def fit(self, optimizer, seconds):
         trace = pathlib.Path(self.folder.name) / "trace.jsonl"
-        limit = ("--time-limit", str(seconds))
-        said = json.loads(_run("fit", *self._data(), *self._model("vfe"), *limit, "--trace", str(trace), "-o", str(self.model), "--json"))
-        steps = [json.loads(line) for line in trace.read_text().splitlines()]
+        limit = ("--prior", "none", "--time-limit", str(seconds))  # the others have no priors
+        said = json.loads(run("fit", *self._data(), *self._model("vfe"), *limit, "--trace", str(trace), "-o", str(self.model), "--json"))
+        events = [json.loads(line) for line in trace.read_text().splitlines()]
+        steps = [event for event in events if "best" in event]  # an evaluation that takes long tells how far it is
         return dict(
             trace=[(step["seconds"], step["best"]) for step in steps],
             evaluations=said["evaluations"],
@@ -65,7 +66,7 @@ class Peer(Interface):
     def predict(self, x):
         rows, out = pathlib.Path(self.folder.name) / "rows.npy", pathlib.Path(self.folder.name) / "predictions.csv"
         np.save(rows, x)
-        _run("predict", str(self.model), str(rows), "-o", str(out), "--threads", str(self.threads))
+        run("predict", str(self.model), str(rows), "-o", str(out), "--threads", str(self.threads))
         table = np.genfromtxt(out, delimiter=",", names=True)
         return table["mean"], np.square(table["sd"])
 
@@ -104,7 +105,7 @@ class Peer(Interface):
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def _run(*words):
+def run(*words):
     done = subprocess.run([str(COMMAND), *words], capture_output=True, text=True)
     if done.returncode not in (0, 3):
         raise RuntimeError(done.stderr.strip() or f"oatgp ended with status {done.returncode}")

@@ -1,5 +1,5 @@
 """Torch without a package: the collapsed bound with GPflow's algebra and as few large matrices as automatic differentiation allows. It is
-about the best that a peer built on torch could be. Fitted by L-BFGS-B of SciPy."""
+about as fast as a package built on torch could be. Fitted by L-BFGS-B of SciPy."""
 
 import math
 

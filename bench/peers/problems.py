@@ -32,6 +32,9 @@ SPECS = {
         Spec("boston", "boston.csv", 392, 3, 40),
         Spec("airfoil", "airfoil.csv", 751, 5, 80),
         Spec("ccpp", "ccpp.csv", 4784, 4, 80),
+        Spec("concrete", "uci/concrete.csv.gz", 927, 8, 200),
+        Spec("ccpp-all", "ccpp.csv", 8611, 4, 500),
+        Spec("protein", "uci/protein.csv.gz", 10_000, 9, 500),
         Spec("20k-200", "generated", 20_000, 8, 200),
         Spec("20k-512", "generated", 20_000, 8, 512),
         Spec("50k-200", "generated", 50_000, 8, 200),
@@ -73,7 +76,7 @@ class Problem:
 
 
 def write(spec, folder, data_folders):
-    """Makes the problem's files unless they are there. The reason why not, or None."""
+    """Makes the problem's files unless they exist. Returns the reason if that is impossible, else None."""
     if (folder / "problem.json").exists():
         return None
     if spec.source == "generated":
@@ -82,7 +85,7 @@ def write(spec, folder, data_folders):
         path = next((place / spec.source for place in data_folders if (place / spec.source).exists()), None)
         if path is None:
             return f"{spec.source} is not in " + " or ".join(os.path.relpath(place, ROOT) for place in data_folders)
-        train, test = _split(np.loadtxt(path, delimiter=",", skiprows=1), spec.rows)
+        train, test = _split(np.loadtxt(path, delimiter=",", skiprows=0 if spec.source.startswith("uci/") else 1), spec.rows)
     centre, scale = train.mean(axis=0), train.std(axis=0, ddof=1)
     train, test = (train - centre) / scale, (test - centre) / scale
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +110,7 @@ def _inputs_and_target(path):
 
 def _split(table, rows):
     order = np.random.default_rng(SEED).permutation(len(table))
-    return table[order[:rows]], table[order[rows:]]
+    return table[order[:rows]], table[order[rows : rows + TEST_ROWS]]
 
 
 def _generated(spec, features=500, noise=0.3):

@@ -48,6 +48,8 @@ def _measure(bench):
         for fit in bench.plan.fits:
             if bench.has(fit.problem):
                 measure.fits(bench, one, fit)
+        for problem in filter(bench.has, bench.plan.choices):
+            measure.choices(bench, one, problem)
 
 
 def _options():

@@ -1,4 +1,4 @@
-"""What the tables and the figure have in common: the results, boiled down."""
+"""Shared by the tables and the figures: a summary of the results."""
 
 import math
 import statistics
@@ -26,7 +26,7 @@ def evaluation_ratios(results, threads, problem):
 
 
 class Race:
-    """The fits of one problem: who needs how long to reach which ELBO."""
+    """The fits of one problem: the seconds of each package to each ELBO."""
 
     def __init__(self, fits):
         self.fits = {key: [told for told in rounds if works(told)] for key, rounds in fits.items()}
@@ -44,6 +44,11 @@ class Race:
         goal = self.goal(part)
         return statistics.median(next((s for s, elbo in told["trace"] if elbo >= goal), math.inf) for told in self.racers[key])
 
+    def first_to_goals(self, trace):
+        """The places in a trace where a goal is reached first."""
+        firsts = (next((i for i, (_, elbo) in enumerate(trace) if elbo >= self.goal(part)), None) for part in GOALS)
+        return {i for i in firsts if i is not None}
+
     def way(self, key):
         """Part of the way from the start to the best ELBO."""
         return (max(told["elbo"] for told in self.racers[key]) - self.start) / (self.best - self.start)
@@ -54,7 +59,7 @@ class Race:
         return max((part for part in GOALS if 2 * reached[part] >= len(self.racers)), default=min(GOALS))
 
     def ratios(self, part):
-        """To oatgp's seconds, or a word where there is none: who did not get there, and everyone if oatgp did not."""
+        """The ratio to oatgp's seconds, or a word if the package, or oatgp, did not reach the goal."""
         seconds = {key: self.seconds_to(key, part) for key in self.racers}
         ours = next((value for key, value in seconds.items() if key.startswith("oatgp,")), math.inf)
         words = {key: "not reached" if math.isinf(value) else f"{value:.3g} s" for key, value in seconds.items()}
@@ -62,7 +67,7 @@ class Race:
 
 
 def memory_ratios(results, problem):
-    """To oatgp's peak, or a word for who failed."""
+    """The ratio to oatgp's peak, or a word for a package that failed."""
     told = results["memory"].get(problem, {})
     if not works(told.get("oatgp", dict(failed=""))):
         return {}
@@ -85,6 +90,10 @@ def failures(results):
         for key, rounds in fits.items():
             for told in rounds:
                 _note(found, key.partition(", ")[0], told, ("fit", problem))
+    for problem, peers in results.get("choices", {}).items():
+        for name, rounds in peers.items():
+            for told in rounds:
+                _note(found, name, told, ("whole fit", problem))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The driver's side of the workers: starting them, asking them, and turning every way to fail into a reason."""
+"""The driver's side of the workers: starts them, calls them, and turns every failure into a reason."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ PATIENCE = 150  # seconds for an answer, unless it says otherwise
 SETTING = dict(
     PYTHONPATH=str(HERE),
     PYTHONDONTWRITEBYTECODE="1",
-    OMP_WAIT_POLICY="passive",  # who waits for a turn must not use the processor
+    GOMP_SPINCOUNT="1000",  # who waits for a turn must not use the processor; a thread spins for some microseconds, as in the command
     TORCHINDUCTOR_CACHE_DIR=str(environments.BUILD / "peers" / "torch"),
 )
 
@@ -23,7 +23,8 @@ SETTING = dict(
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """A package under comparison: its file peer_NAME.py, the environment that it runs in, the objective that it is held against (an
-    --approx of oatgp), its usual optimisers, and whether its evaluations are timed, its memory is measured, and a quick run has it."""
+    --approx of oatgp), its usual optimisers, whether its evaluations are timed, its memory is measured, and a quick run has it; and whether
+    it is a choice that a user has for a whole fit: one that ends by itself ("once") or when its time is over ("timed")."""
 
     name: str
     label: str
@@ -33,6 +34,12 @@ class Entry:
     timed: bool = True
     weighed: bool = True
     quick: bool = True
+    choice: str = ""
+
+
+def _choice(name, label, environment, choice):
+    """Packages that take part only in the choices."""
+    return Entry(name, label, environment, "", (), timed=False, weighed=False, quick=False, choice=choice)
 
 
 ROSTER = {
@@ -46,8 +53,14 @@ ROSTER = {
         Entry("gpflow_xla", "GPflow, XLA", "gpflow", "vfe", (), weighed=False, quick=False),
         Entry("gpytorch", "GPyTorch", "torch", "vfe", ("L-BFGS", "Adam")),
         Entry("gpy", "GPy", "gpy", "vfe", ("L-BFGS-B",)),
-        Entry("sklearn", "scikit-learn, exact", "base", "full", ("L-BFGS-B",)),
+        Entry("sklearn", "scikit-learn, exact", "base", "full", ("L-BFGS-B",), choice="timed"),
         Entry("gpboost", "GPBoost, FITC", "gpboost", "fitc", ("L-BFGS",)),
+        _choice("oatgp_auto", "oatgp, automatic", "base", "once"),
+        _choice("gpflow_svgp", "GPflow, SVGP", "gpflow", "timed"),
+        _choice("gpflow_cglb", "GPflow, CGLB", "gpflow", "timed"),
+        _choice("gpboost_full", "GPBoost, full scale", "gpboost", "once"),
+        _choice("gpboost_vecchia", "GPBoost, Vecchia", "gpboost", "once"),
+        _choice("catboost", "CatBoost", "catboost", "once"),
     )
 }
 

@@ -37,14 +37,16 @@ def fit(peer, command):
 
 
 def score(peer, command):
-    """RMSE, median and mean of the negative log predictive density at the test rows, in the units of the target."""
+    """RMSE, median and mean of the negative log predictive density at the test rows, in the units of the target, and the share of them
+    within the central 95 % of their predictions."""
     problem = Problem(command["folder"])
     x, y = problem.test()
     mean, variance = peer.predict(x)
     error = y - mean
     density = 0.5 * np.log(2 * np.pi * variance) + 0.5 * error**2 / variance + np.log(problem.y_scale)
     rmse = np.sqrt(np.mean(error**2)) * problem.y_scale
-    return dict(rmse=float(rmse), mnlp=float(np.median(density)), nlp=float(np.mean(density)))
+    inside = float(np.mean(np.abs(error) <= 1.959964 * np.sqrt(variance)))
+    return dict(rmse=float(rmse), mnlp=float(np.median(density)), nlp=float(np.mean(density)), coverage=inside)
 
 
 def memory(peer, command):

@@ -28,7 +28,7 @@ PLAIN = {
 
 
 def preprocess(compiler: str, include: str) -> str:
-    """The declarations alone: no comments, no system headers, the tables of settings and codes in their places."""
+    """Only the declarations: no comments, no system headers, with the tables of settings and codes expanded."""
     lines = (Path(include) / "oatgp.h").read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("#include <"))
     command = [compiler, "-E", "-P", f"-I{include}", "-DOATGP_POSITIVE=0", "-x", "c", "-"]
@@ -36,7 +36,7 @@ def preprocess(compiler: str, include: str) -> str:
 
 
 class Header:
-    """What is known so far of the types, and the lines of the module."""
+    """The types found so far, and the lines of the module."""
 
     def __init__(self) -> None:
         self.enums: dict[str, list[str]] = {}
@@ -152,19 +152,39 @@ NOT_OF_THE_ESTIMATOR = (*OF_FILES, "seed")
 
 # A text that can be given as something else, too.
 WIDER = {
+    "kernel": "Union[str, Kernel]",
     "knots": "Union[int, str, Any]",
     "lengthscale": "Union[float, str, Sequence[float]]",
     "mean": "Union[float, str]",
     "fix": "Union[str, Sequence[str]]",
     "parameters": "Union[str, Sequence[float], Mapping[str, float]]",
     "inputs": "Union[str, Sequence[Union[int, str]]]",
+    "factors": "Union[str, Sequence[Union[int, str]]]",
     "target": "Union[int, str]",
     "weights": "Any",
     "noise_variance": "Any",
     "trials": "Any",
     "exposure": "Any",
 }
+# What help() says of the types of these.
+SHOWN = {
+    "knots": "int, array or str",
+    "lengthscale": "float, sequence or str",
+    "mean": "float or str",
+    "fix": "str or sequence of str",
+    "parameters": "dict, sequence or str",
+    "inputs": "sequence or str",
+    "factors": "sequence or str",
+    "target": "str or int",
+    "weights": "array or str",
+    "noise_variance": "array or str",
+    "trials": "array or str",
+    "exposure": "array or str",
+}
 MORE = {
+    "kernel": "; also an object of oatgp.kernels",
+    "likelihood": "; also an object of oatgp.likelihoods",
+    "missing": "; the same for tables, where masked values are missing, too",
     "knots": "; also an array with one knot a row",
     "lengthscale": "; also a number or a sequence",
     "parameters": "; also a sequence of numbers, or a dict from names to numbers",
@@ -173,6 +193,11 @@ MORE = {
     "trials": "; or an array with one for each row",
     "exposure": "; or an array with one for each row",
 }
+
+
+def wrapped(text: str, first: str, others: str) -> list[str]:
+    """In lines that do not break names such as negative-binomial."""
+    return textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
 
 class Row:
@@ -184,12 +209,14 @@ class Row:
         self.default: str = row.value.decode()
         self.choices: list[str] = row.choices.decode().split("|") if row.choices else []
         self.verbs: list[str] = row.verbs.decode().split(",")
-        self.help: str = row.help.decode().replace("--", "") + MORE.get(row.name.decode(), "")
+        options = re.compile("--([a-z][a-z-]*[a-z])")
+        self.help: str = options.sub(lambda found: found[1].replace("-", "_"), row.help.decode()) + MORE.get(row.name.decode(), "")
 
     @property
     def type(self) -> str:
         if self.kind == CHOICE:
-            return "Literal[" + ", ".join(f'"{choice}"' for choice in self.choices) + "]"
+            literal = "Literal[" + ", ".join(f'"{choice}"' for choice in self.choices) + "]"
+            return f"Union[{literal}, Likelihood]" if self.name == "likelihood" else literal
         if self.automatic:
             return f'Union[float, Literal["{AUTO}"]]'
         plain = {REAL: "float", INT: "int", BYTES: "Union[int, str]", FLAG: "bool"}
@@ -202,6 +229,8 @@ class Row:
 
     @property
     def shown_type(self) -> str:
+        if self.name in SHOWN:
+            return SHOWN[self.name]
         if self.choices:
             return f"{{{', '.join(self.choices)}}}" + (" or an expression" if self.kind > CHOICE else "")
         if self.automatic:
@@ -215,13 +244,9 @@ class Row:
         return f'"{self.default}"' if self.kind > FLAG or self.automatic else self.default
 
     def paragraph(self, indent: str) -> list[str]:
-        head = textwrap.wrap(
-            f"{self.name} : {self.shown_type}, default {self.shown_default}", 110, initial_indent=indent, subsequent_indent=indent + "      "
-        )
-        body = textwrap.wrap(
-            f"{self.help[0].upper()}{self.help[1:]}.", 110, initial_indent=indent + "    ", subsequent_indent=indent + "    "
-        )
-        return head + body
+        default = "optional" if self.shown_default == '""' else f"default {self.shown_default}"
+        help = f"{self.help[0].upper()}{self.help[1:]}."
+        return wrapped(f"{self.name} : {self.shown_type}, {default}", indent, indent + "      ") + wrapped(help, indent + "    ", indent + "    ")
 
 
 def settings_table(library: str, abi: str) -> list[Row]:
@@ -236,12 +261,21 @@ def settings_table(library: str, abi: str) -> list[Row]:
     return [Row(row) for row in rows if not row.in_command_only]
 
 
+def help_of(row: Row) -> list[str]:
+    """A row of HELP."""
+    first, *others = row.paragraph("    ")
+    return [f'    "{row.name}": (', f'        "{",".join(row.verbs)}",', f'        """{first}', *others, '""",', "    ),"]
+
+
 def settings_module(rows: list[Row]) -> str:
     fit = [row for row in rows if "fit" in row.verbs and row.name not in NOT_OF_THE_ESTIMATOR]
     lines = [
         '"""Made by generate.py from the library\'s table of settings."""',
         "",
-        "from typing import Any, Literal, Mapping, Optional, Sequence, TypedDict, Union",
+        "from typing import Any, Collection, Dict, Literal, Mapping, Optional, Sequence, Tuple, TypedDict, Union",
+        "",
+        "from .kernels import Kernel",
+        "from .likelihoods import Likelihood",
         "",
         "",
         "class Settings(TypedDict, total=False):",
@@ -266,6 +300,7 @@ def settings_module(rows: list[Row]) -> str:
         f"OF_COLUMNS = {OF_COLUMNS}",
         f"OF_ROWS = {OF_ROWS}",
         f"OF_FILES = {OF_FILES}",
+        f"NOT_OF_THE_ESTIMATOR = {NOT_OF_THE_ESTIMATOR}",
         "",
         "",
         "class Keywords:",
@@ -291,9 +326,15 @@ def settings_module(rows: list[Row]) -> str:
         *(f'    "{row.name}",' for row in fit),
         ")",
         "",
-        'PARAMETERS = """\\',
-        *(line for row in fit for line in row.paragraph("    ")),
-        '"""',
+        "#: The verbs of each setting, and what help() says of it.",
+        "HELP: Dict[str, Tuple[str, str]] = {",
+        *(line for row in rows for line in help_of(row)),
+        "}",
+        "",
+        "",
+        "def parameters(verb: str, without: Collection[str] = ()) -> str:",
+        '    """The settings of a verb, as numpydoc lists parameters."""',
+        '    return "".join(text for name, (verbs, text) in HELP.items() if verb in verbs.split(",") and name not in without)',
         "",
     ]
     return "\n".join(lines)

@@ -1,12 +1,14 @@
-/* Settings that have no effect with the others, such as --alpha with vfe: a note says so. Those that contradict each other are refused. A setting counts as given when it is neither its
- * default nor what the preset says. */
+/* Notes about settings that have no effect in combination with the others, such as --alpha with vfe. Settings that
+ * contradict each other are refused. A setting counts as given if it is neither its default nor the value of the
+ * preset. */
 #include "api/api.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "knots/strategy.h"
 #include "fit/setup.h"
+#include "knots/strategy.h"
+#include "model/model.h"
 
 static bool has_likelihood(const oat_setup *s, const char *name) { return strcmp(s->settings->likelihood, name) == 0; }
 static bool gaussian(const oat_setup *s) { return has_likelihood(s, "gaussian"); }
@@ -55,48 +57,51 @@ typedef struct effect {
 } effect;
 
 static const effect effects[] = {
-    {"alpha", has_power, "only --approx pep has a power"},
-    {"neighbours", can_have_neighbours, "only --approx fitc has neighbours"},
-    {"predict_neighbours", may_have_neighbours, "there are no --neighbours"},
-    {"order", may_have_neighbours, "there are no --neighbours, for which the order of the rows counts"},
-    {"trials", has_trials, "only --likelihood binomial-logit counts successes of trials"},
+    {"alpha", has_power, "only --approx=pep has a power"},
+    {"neighbours", can_have_neighbours, "only --approx=fitc has neighbours"},
+    {"predict_neighbours", may_have_neighbours, "it needs --neighbours"},
+    {"order", may_have_neighbours, "the order of the rows matters only with --neighbours"},
+    {"trials", has_trials, "only --likelihood=binomial-logit has trials"},
     {"exposure", has_exposure, "only the likelihoods poisson, negative-binomial and gamma have an exposure"},
     {"likelihood_shape", has_likelihood_shape, "only the likelihoods negative-binomial, gamma and beta have a shape"},
-    {"likelihood_scale", heavy_tails, "only --likelihood student-t has a scale"},
-    {"degrees", heavy_tails, "only --likelihood student-t has degrees of freedom"},
-    {"tau", gaussian, "only --likelihood gaussian has such noise"},
-    {"sigma", is_of_the_list, "--parameters has those of an expression"},
-    {"lengthscale", is_of_the_list, "--parameters has those of an expression"},
+    {"likelihood_scale", heavy_tails, "only --likelihood=student-t has a scale"},
+    {"degrees", heavy_tails, "only --likelihood=student-t has degrees of freedom"},
+    {"tau", gaussian, "only --likelihood=gaussian has this noise"},
+    {"sigma", is_of_the_list, "the parameters of an expression are given by --parameters"},
+    {"lengthscale", is_of_the_list, "the parameters of an expression are given by --parameters"},
     {"shape", has_shape, "the kernel has no shape"},
     {"knots", sparse, "the full GP has no knots"},
-    {"knots_scaled", has_knots, "only the knots of a file or an array have units"},
-    {"jitter", relative_jitter, "the full GP has no knots, and --jitter-absolute takes its place where it is given"},
+    {"knots_scaled", has_knots, "only knots given in a file or an array have units"},
+    {"jitter", relative_jitter, "the full GP has no knots, or --jitter-absolute was given and replaces it"},
     {"jitter_absolute", sparse, "the full GP has no knots"},
-    {"select", selects, "the full GP has no knots to select: auto finds where its parameters begin, fixed takes them as given"},
-    {"subset_rows", automatic, "only --select auto (without --knots) begins with an exact GP"},
-    {"tol_row", has_tolerance, "only --select auto without --knots has this tolerance"},
-    {"max_knots", grows, "only --select auto (without --knots) and oat-* change the number of knots"},
-    {"tol_knot", compares_knots, "only --select oat-* and variance compare one knot with another"},
-    {"candidates", draws_rows, "only --select oat-bo and oat-rs (and oat-gain for fic, fitc and pep) draw rows to try"},
-    {"first_candidates", bayesian, "only --select oat-bo begins with random rows"},
-    {"batch", by_gain, "only --select oat-gain adds several knots at once"},
-    {"gain_rows", exact_gain, "only --select oat-gain computes exact gains, and not for fic, fitc and pep"},
-    {"inner_iter", proposes, "only --select oat-* optimises after each knot"},
-    {"refine", can_refine, "--select simultaneous moves all knots anyway, and the full GP has none"},
-    {"restart_parameters", refines, "there is no --refine, whose start it changes"},
-    {"guard", guards, "only --select auto (without --knots) and oat-* have it"},
-    {"condition", bayesian, "only --select oat-bo has a surrogate"},
-    {"surrogate_sigma", bayesian, "only --select oat-bo has a surrogate"},
-    {"surrogate_lengthscale", bayesian, "only --select oat-bo has a surrogate"},
-    {"surrogate_jitter", bayesian, "only --select oat-bo has a surrogate"},
-    {"knot_box", moves_knots, "the knots stay where they are"},
-    {"knot_margin", moves_knots, "the knots stay where they are"},
-    {"lbfgs_history", lbfgs, "only --optimizer lbfgs has a history"},
-    {"line_search", lbfgs, "only --optimizer lbfgs has a line search"},
-    {"decay", adadelta, "only --optimizer adadelta has averages"},
-    {"epsilon", adadelta, "only --optimizer adadelta has it"},
-    {"eta", adadelta, "only --optimizer adadelta has it"},
-    {"checkpoint_seconds", checkpoints, "there is no --checkpoint"},
+    {"select", selects,
+     "the full GP has no knots to select; there, auto chooses the starting parameters and fixed keeps those that are "
+     "given"},
+    {"subset_rows", automatic, "only --select=auto without --knots starts from an exact GP"},
+    {"tol_row", has_tolerance, "only --select=auto without --knots has this tolerance"},
+    {"max_knots", grows, "only the selections auto (without --knots) and oat-* change the number of knots"},
+    {"tol_knot", compares_knots, "only the selections oat-* and variance decide knot by knot"},
+    {"candidates", draws_rows,
+     "only the selections oat-bo and oat-rs (and oat-gain for fic, fitc and pep) draw candidate rows"},
+    {"first_candidates", bayesian, "only --select=oat-bo starts with random rows"},
+    {"batch", by_gain, "only --select=oat-gain adds several knots at once"},
+    {"gain_rows", exact_gain, "only --select=oat-gain computes exact gains, and not for fic, fitc and pep"},
+    {"inner_iter", proposes, "only --select=oat-* optimises after each knot"},
+    {"refine", can_refine, "--select=simultaneous moves all knots anyway, and the full GP has none"},
+    {"restart_parameters", refines, "it changes the start of --refine, which is not set"},
+    {"guard", guards, "only the selections auto (without --knots) and oat-* have this guard"},
+    {"condition", bayesian, "only --select=oat-bo has a surrogate"},
+    {"surrogate_sigma", bayesian, "only --select=oat-bo has a surrogate"},
+    {"surrogate_lengthscale", bayesian, "only --select=oat-bo has a surrogate"},
+    {"surrogate_jitter", bayesian, "only --select=oat-bo has a surrogate"},
+    {"knot_box", moves_knots, "the knots do not move"},
+    {"knot_margin", moves_knots, "the knots do not move"},
+    {"lbfgs_history", lbfgs, "only --optimizer=lbfgs has a history"},
+    {"line_search", lbfgs, "only --optimizer=lbfgs has a line search"},
+    {"decay", adadelta, "only --optimizer=adadelta uses it"},
+    {"epsilon", adadelta, "only --optimizer=adadelta uses it"},
+    {"eta", adadelta, "only --optimizer=adadelta uses it"},
+    {"checkpoint_seconds", checkpoints, "it needs --checkpoint"},
 };
 
 static void say(oatgp_context *ctx, const effect *e) {
@@ -111,39 +116,37 @@ static void say(oatgp_context *ctx, const effect *e) {
 
 /* --kernel auto: the kernel is not known before the fit. */
 static oatgp_status check_choosing(oatgp_context *ctx, const oatgp_settings *settings, const char *verb) {
-  REFUSE_IF(strcmp(verb, "objective") == 0, ctx, OATGP_ARGUMENT, "kernel auto is chosen by a fit: name one here");
+  REFUSE_IF(strcmp(verb, "objective") == 0, ctx, OATGP_ARGUMENT,
+            "--kernel=auto works only in a fit; name a kernel here");
   REFUSE_IF(*settings->parameters != '\0' || *settings->range != '\0', ctx, OATGP_ARGUMENT,
-            "%s are those of one kernel: name it instead of auto", *settings->parameters != '\0' ? "parameters" : "ranges");
+            "%s belong to one kernel; name that kernel instead of auto",
+            *settings->parameters != '\0' ? "parameters" : "ranges");
   return OATGP_OK;
 }
 
-/* What goes with a likelihood other than the Gaussian. */
+/* What goes with a likelihood. */
 static oatgp_status check_likelihood(oatgp_context *ctx, const oat_setup *s) {
   const char *name = s->settings->likelihood;
+  PASS_ON(oat_check_columns(ctx, oat_likelihood_find(name), s->data));
   if (gaussian(s)) {
     return OATGP_OK;
   }
   REFUSE_IF(sparse(s) && strcmp(s->approx->name, "vfe") != 0, ctx, OATGP_ARGUMENT,
-            "--likelihood %s has the models vfe and full, not %s: leave --approx out, or take one of them", name, s->approx->name);
-  REFUSE_IF(s->settings->neighbours > 0, ctx, OATGP_ARGUMENT, "--likelihood %s cannot have neighbours: leave --neighbours out", name);
-  REFUSE_IF(s->data->noise != NULL, ctx, OATGP_ARGUMENT,
-            "--likelihood %s has no noise to which known variances could be added: leave --noise-variance out", name);
-  REFUSE_IF(
-      has_trials(s) && s->data->trials == NULL, ctx, OATGP_ARGUMENT,
-      "--likelihood %s needs the number of trials of each row: name its column by --trials, or take bernoulli-logit for answers 0 and 1",
-      name);
+            "--likelihood=%s works with the models vfe and full, not %s; leave out --approx or use one of these", name,
+            s->approx->name);
+  REFUSE_IF(s->settings->neighbours > 0, ctx, OATGP_ARGUMENT,
+            "--likelihood=%s does not work with neighbours; leave out --neighbours", name);
+  REFUSE_IF(oat_data_has(s->data, OAT_OTHER_NOISE), ctx, OATGP_ARGUMENT,
+            "--likelihood=%s has no Gaussian noise to add known variances to; leave out --noise-variance", name);
+  REFUSE_IF(has_trials(s) && !oat_data_has(s->data, OAT_OTHER_TRIALS), ctx, OATGP_ARGUMENT,
+            "--likelihood=%s needs the number of trials of each row; name its column with --trials, or use "
+            "bernoulli-logit for a target of 0 and 1",
+            name);
   return OATGP_OK;
 }
 
-/* Columns may have been given as values, too. */
-static bool is_given(const oat_setup *s, const oatgp_settings *base, const char *name, const char *verb) {
-  const bool column =
-      (strcmp(name, "trials") == 0 && s->data->trials != NULL) || (strcmp(name, "exposure") == 0 && s->data->exposure != NULL);
-  return column || oat_setting_differs(s->settings, base, name, verb);
-}
-
-oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                              const char *verb) {
+oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings,
+                              const oatgp_data *knots, const char *verb) {
   oat_setup setup = {.data = data, .settings = settings, .approx = oat_approx_find(settings->approx), .knots = knots};
   oatgp_settings base;
   oatgp_status status;
@@ -157,11 +160,11 @@ oatgp_status oat_note_effects(oatgp_context *ctx, const oatgp_data *data, const 
   }
   const bool chosen = oat_kernel_is_automatic(settings->kernel);
   TRY(chosen ? check_choosing(ctx, settings, verb) : OATGP_OK);
-  TRY(oat_kernel_read(ctx, chosen ? base.kernel : settings->kernel, &(oat_names){data->d, (const char *const *)data->names, category},
-                      &setup.kernel));
+  TRY(oat_kernel_read(ctx, chosen ? base.kernel : settings->kernel,
+                      &(oat_names){data->d, (const char *const *)data->names, category}, &setup.kernel));
   setup.strategy = oat_setup_strategy(&setup);
   for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
-    if (!effects[i].has_one(&setup) && is_given(&setup, &base, effects[i].name, verb)) {
+    if (!effects[i].has_one(&setup) && oat_setting_differs(settings, &base, effects[i].name, verb)) {
       say(ctx, &effects[i]);
     }
   }

@@ -1,7 +1,8 @@
-/* What the library has, was built with and has found here. */
+/* What the library was built with and what it found on this machine. */
 #include <string.h>
 #include <zlib.h>
 
+#include "device/device.h"
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 #include "linalg/blas.h"
@@ -14,15 +15,6 @@ static const char *zlib_name(void) { return zlibVersion(); }
 
 static const char *compiler_name(void) { return OAT_COMPILER; }
 
-/* The choices of --device are auto and the devices. */
-static const char *device_names(void) {
-  size_t i = 0;
-  while (strcmp(oatgp_setting_at(i)->name, "device") != 0) {
-    i++;
-  }
-  return strchr(oatgp_setting_at(i)->choices, '|') + 1;
-}
-
 typedef struct feature {
   const char *name;
   const char *(*value)(void);
@@ -30,7 +22,7 @@ typedef struct feature {
 
 static const feature features[] = {
     {"BLAS", oat_blas_name},     {"processor", oat_processor_name}, {"threads", oat_threads_name},
-    {"SIMD", oat_simd_name},     {"devices", device_names},         {"zlib", zlib_name},
+    {"SIMD", oat_simd_name},     {"devices", oat_device_names},     {"zlib", zlib_name},
     {"compiler", compiler_name},
 };
 

@@ -1,4 +1,4 @@
-/* Public entries for rows that are held out: leave-one-out and cross-validation. */
+/* Public functions for held-out rows: leave-one-out and cross-validation. */
 #include "predict/predict.h"
 
 #include <stdlib.h>
@@ -7,9 +7,11 @@
 #include "data/data.h"
 #include "fit/request.h"
 
-/* The variance is what a caller gets who asks for it; all that is below works with its root, which no unit takes out of range. */
+/* The caller's array of variances receives standard deviations first, since those stay within the range of a double in
+ * any unit. */
 static oatgp_held_out_sd with_sd(const oatgp_held_out *rows) {
-  return rows != NULL ? (oatgp_held_out_sd){rows->mean, rows->variance, rows->nlp, rows->residual} : (oatgp_held_out_sd){0};
+  return rows != NULL ? (oatgp_held_out_sd){rows->mean, rows->variance, rows->nlp, rows->residual}
+                      : (oatgp_held_out_sd){0};
 }
 
 static void square(size_t n, double *values) {
@@ -18,12 +20,15 @@ static void square(size_t n, double *values) {
   }
 }
 
-oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
-                          oatgp_scores *scores) {
+oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                          const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(model == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
-  REFUSE_IF(data->y == NULL, ctx, OATGP_DATA, "the data have no target, which leave-one-out needs");
+  REFUSE_IF(!oat_data_has_target(data), ctx, OATGP_DATA, "the data have no target; leave-one-out needs one");
   PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
+  if (model->draw_count > 0) {
+    oat_say(ctx, OATGP_NOTE, "leave-one-out is at the best parameters, without the average over their draws");
+  }
   return oat_loo_report(ctx, model, data, rows, scores);
 }
 
@@ -35,8 +40,9 @@ oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp
   return OATGP_OK;
 }
 
-oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                         const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
+oatgp_status oatgp_cv_sd(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings,
+                         const oatgp_data *knots, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,
+                         oatgp_scores *scores) {
   char *text = NULL;
   oatgp_status status = OATGP_OK;
   OAT_NEED_CONTEXT(ctx);
@@ -54,8 +60,9 @@ done:
   return status;
 }
 
-oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                      const oatgp_cv_watch *watch, const oatgp_held_out *rows, oatgp_scores *scores) {
+oatgp_status oatgp_cv(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings,
+                      const oatgp_data *knots, const oatgp_cv_watch *watch, const oatgp_held_out *rows,
+                      oatgp_scores *scores) {
   const oatgp_held_out_sd out = with_sd(rows);
   PASS_ON(oatgp_cv_sd(ctx, data, settings, knots, watch, &out, scores));
   square(data->n, out.sd);

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#define ROUNDING 1e-13          /* of the sums of which a trace is the difference */
-#define VARIANCE_ROUNDING 1e-15 /* of the prior variance, of which G is what is left */
+#define ROUNDING 1e-13          /* relative, of the two sums whose difference is a trace */
+#define VARIANCE_ROUNDING 1e-15 /* relative to the prior variance, since G is a difference of such variances */
 
 double oat_traces_lost(const oat_sparse *sparse, double weights) {
   return oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), VARIANCE_ROUNDING) * weights;
@@ -36,10 +36,12 @@ static double largest_sum(double n, double sum, double squares, double most) {
 }
 
 /* The smallest sum: some are equal, the others 0, by the parabola that touches at the former and meets log(1 + x) at 0.
- * Of the rounding errors the bad end is taken: both bounds rise with the sum and fall with the squares. */
+ * The rounding errors are taken in the direction that widens the bounds: both rise with the sum and fall with the
+ * squares. */
 oat_determinant oat_determinant_bounds(size_t n, const oat_traces *m) {
   const double least = m->first - m->first_error, squares = m->second + m->second_error;
   const double low = least > 0 ? least * least / squares * log1p(squares / least) : 0;
-  const double high = largest_sum((double)n, fmax(m->first, 0) + m->first_error, m->second - m->second_error, sqrt(fmax(squares, 0)));
+  const double high =
+      largest_sum((double)n, fmax(m->first, 0) + m->first_error, m->second - m->second_error, sqrt(fmax(squares, 0)));
   return (oat_determinant){low, high};
 }

@@ -21,13 +21,13 @@ void oat_levels_clear(oat_levels *levels) {
   *levels = (oat_levels){0};
 }
 
-/* ---- from a text to its code ------------------------------------------------------------------------------------- */
+/* ---- from a text to its code ----------------------------------------------------------------------------------- */
 
 static bool is_level(const oat_levels *levels, size_t code, const char *text, size_t length) {
   return strncmp(levels->name[code], text, length) == 0 && levels->name[code][length] == '\0';
 }
 
-/* Where the text is, or the free place where it would be. */
+/* The place of the text, or the free place where it would go. */
 static size_t place_of(const oat_levels *levels, const char *text, size_t length) {
   size_t at = (size_t)oat_hash(OAT_HASH_START, text, length) & (levels->places - 1);
   while (levels->place[at] > 0 && !is_level(levels, levels->place[at] - 1, text, length)) {
@@ -67,7 +67,7 @@ static oatgp_status make_places(oatgp_context *ctx, oat_levels *levels) {
   return OATGP_OK;
 }
 
-/* Takes over a name that is UTF-8. */
+/* Adds a name that is UTF-8, of which it takes ownership. */
 static oatgp_status add(oatgp_context *ctx, oat_levels *levels, char *name, size_t *code) {
   PASS_ON(make_places(ctx, levels));
   PASS_ON(oat_grow(ctx, levels->count + 1, sizeof *levels->name, &levels->capacity, &levels->name));
@@ -85,7 +85,7 @@ oatgp_status oat_levels_take(oatgp_context *ctx, oat_levels *levels, const char 
     return OATGP_OK;
   }
   TRY(oat_copy_utf8(ctx, text, length, &name));
-  *code = oat_levels_find(levels, name, strlen(name)); /* it may not have been UTF-8 */
+  *code = oat_levels_find(levels, name, strlen(name)); /* before its conversion it may have differed */
   if (*code == OAT_NO_LEVEL && levels->count < OAT_MOST_LEVELS) {
     TRY(add(ctx, levels, name, code));
     name = NULL;
@@ -95,7 +95,7 @@ done:
   return status;
 }
 
-/* ---- in order ---------------------------------------------------------------------------------------------------- */
+/* ---- in order -------------------------------------------------------------------------------------------------- */
 
 typedef struct ranked {
   char *name;
@@ -144,7 +144,7 @@ done:
   return status;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_levels_copy(oatgp_context *ctx, const oat_levels *levels, oat_levels *out) {
   oat_levels copy = {0};
@@ -185,17 +185,18 @@ done:
   return status;
 }
 
-/* ---- what a model has not seen --------------------------------------------------------------------------------------- */
+/* ---- what a model has not seen --------------------------------------------------------------------------------- */
 
 void oat_levels_tell(oatgp_context *ctx, const oat_unseen *unseen) {
   const size_t levels = unseen->levels->count - unseen->known;
   const oat_shown input = oat_show_text(unseen->input), first = oat_show_text(unseen->levels->name[unseen->known]);
   if (levels == 1) {
-    oat_say(ctx, OATGP_WARNING, "input '%s' has the level '%s' in %zu row%s, which the model has not seen; it is taken as a new level",
+    oat_say(ctx, OATGP_WARNING,
+            "input '%s' has the level '%s' in %zu row%s; the model has not seen this level and treats it as new",
             input.text, first.text, unseen->rows, unseen->rows == 1 ? "" : "s");
   } else {
     oat_say(ctx, OATGP_WARNING,
-            "input '%s' has %zu levels in %zu rows, such as '%s', which the model has not seen; they are taken as new levels", input.text,
-            levels, unseen->rows, first.text);
+            "input '%s' has %zu levels in %zu rows, such as '%s', that the model has not seen and treats as new",
+            input.text, levels, unseen->rows, first.text);
   }
 }

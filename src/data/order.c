@@ -1,5 +1,5 @@
-/* A random order of rows that depends on what is in them, not on where they are: the same rows have the same order,
- * however the file has them. Equal rows stay as they are. */
+/* A random order of rows that depends on their values and not on their positions: the same rows get the same order,
+ * whatever their order in the file. Equal rows keep their relative order. */
 #include <stdlib.h>
 
 #include "data/data.h"

@@ -1,4 +1,4 @@
-/* Scaling of the inputs, kept with a model and applied to everything it sees: x' = (x - centre) / scale. */
+/* Scaling of the inputs, kept with a model and applied to all its data: x' = (x - centre) / scale. */
 #ifndef OAT_SCALING_H
 #define OAT_SCALING_H
 
@@ -8,27 +8,27 @@
 typedef struct oat_scaling {
   size_t d;                 /* inputs that are kept: those that vary */
   size_t *column;           /* d: which of the data's inputs each is */
-  bool *category;           /* d: a category, whose codes are left as they are */
+  bool *category;           /* d: a category, whose codes are not scaled */
   double *centre, *scale;   /* d */
   double *middle, *spread;  /* d: mean and sd of x' over the training rows: 0 and 1 when inputs are standardised */
   double *lowest, *highest; /* d: range of x' */
 } oat_scaling;
 
-/* The range of n values, their mean and sd (n - 1; 0 for n = 1), without overflow or loss for values of any size. */
-typedef struct oat_description {
-  double lowest, highest, mean, sd;
-} oat_description;
-
+/* Of n values, without overflow or loss for values of any size. */
 void oat_describe(size_t n, oat_column x, int threads, oat_description *out);
+/* The same for a column, as oatgp_data_columns counts them; for data in files it is already known. */
+void oat_describe_column(const oatgp_data *data, size_t column, int threads, oat_description *out);
+/* Computes it once for all columns of data in files, in three passes over the files. */
+oatgp_status oat_describe_streamed(oatgp_context *ctx, oatgp_data *data, int threads);
 
-/* From the training data: by mean and sd (n - 1), or, with standardise false, left as they are. Constant inputs are dropped with a
- * note; that no input varies is an error. */
+/* From the training data: by mean and sd (n - 1), or, with standardise false, left as they are. Constant inputs are
+ * dropped with a note; if no input varies, it is an error. */
 oatgp_status oat_scaling_make(oatgp_context *ctx, const oatgp_data *data, bool standardise, oat_scaling *out);
-/* x' of these rows, in their places of n x d, column-major; input j of the scaling is input column[j] of the data, or
- * input j if column is NULL. recode has, for each input whose codes are not those of the scaling, what becomes of a code; it is NULL if
- * there is none. */
-void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, double *const *recode, const oatgp_data *data, oat_span rows,
-                       double *out);
+/* x' of these rows, column-major with columns ld apart; input j of the scaling is input column[j] of the data, or input
+ * j if column is NULL. recode has the new codes for each input whose codes differ from those of the scaling; NULL:
+ * there is no such input. */
+void oat_scaling_apply(const oat_scaling *scaling, const size_t *column, double *const *recode,
+                       const oat_data_part *rows, double *out, size_t ld);
 void oat_scaling_clear(oat_scaling *scaling);
 
 #endif

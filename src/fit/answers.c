@@ -1,20 +1,22 @@
-/* Answers that are not Gaussian: whether the data have them, and the parameters that their likelihood brings along. */
+/* Targets that are not Gaussian: checks that the data have them, and adds the parameters of their likelihood. */
 #include <math.h>
 
 #include "fit/setup.h"
 #include "model/model.h"
 
-/* ---- the answers ------------------------------------------------------------------------------------------------- */
+/* ---- the answers ----------------------------------------------------------------------------------------------- */
 
 static double trials_of(const oatgp_data *data, size_t i) { return data->trials != NULL ? data->trials[i] : 1; }
 
 /* The number of levels of an ordinal answer: those that the target's texts have, or up to its largest number. */
 static size_t count_levels(const oatgp_data *data) {
   double most = 1;
-  for (size_t i = 0; i < data->n; i++) {
+  for (size_t i = 0; data->y != NULL && i < data->n; i++) { /* data without a target are refused later */
     most = fmax(most, data->y[i]);
   }
-  return data->target_levels.count > 0 ? data->target_levels.count : most < OAT_LEVELS_MOST ? (size_t)most + 1 : OAT_LEVELS_MOST;
+  return data->target_levels.count > 0 ? data->target_levels.count
+         : most < OAT_LEVELS_MOST      ? (size_t)most + 1
+                                       : OAT_LEVELS_MOST;
 }
 
 oatgp_status oat_setup_likelihood(oatgp_context *ctx, oat_setup *setup) {
@@ -26,7 +28,7 @@ oatgp_status oat_setup_likelihood(oatgp_context *ctx, oat_setup *setup) {
   return oat_check_answers(ctx, setup->likelihood, setup->levels, setup->data);
 }
 
-/* ---- parameters of their own ------------------------------------------------------------------------------------- */
+/* ---- parameters of their own ----------------------------------------------------------------------------------- */
 
 /* Weighted means over the rows, with the target in units of y_scale. */
 static oat_answer_moments moments_of(const oat_setup *setup, double *shares) {

@@ -1,56 +1,55 @@
-/* The model from a fit: everything that prediction needs at one point, copied out of the objective. */
+/* Builds the model from a fit: copies everything that prediction needs at one point from the objective. */
 #include "fit/fit.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oat_config.h"
 #include "util/hash.h"
 #include "util/lanes.h"
 
-/* ---- the fingerprint ------------------------------------------------------------------------------------------------- */
+/* ---- the fingerprint ------------------------------------------------------------------------------------------- */
 
-/* Chunks of the columns, one column after the other. Each lane has a hash of its chunks. */
-typedef struct hashing {
-  const oatgp_data *data;
-  size_t chunks; /* of a column */
-  uint64_t lane[OAT_MOST_LANES];
-} hashing;
-
-static void hash_chunk(void *self, size_t lane, size_t item) {
-  hashing *h = self;
-  const oat_column x = oat_data_column(h->data, item / h->chunks);
-  const oat_span rows = oat_chunk(h->data->n, item % h->chunks);
-  uint64_t hash = h->lane[lane];
-  for (size_t i = rows.first; i < rows.first + rows.count; i++) {
-    hash = oat_hash(hash, &x.a[i * x.step], sizeof(double));
+/* A hash of every column of a chunk. */
+static void hash_chunk(const void *self, const oatgp_data *data, const oat_data_part *part, void *result) {
+  const size_t columns = oatgp_data_columns(data);
+  uint64_t *hash = result;
+  (void)self;
+  for (size_t c = 0; c < columns; c++) {
+    const oat_column x = oat_part_column(data, part, c);
+    hash[c] = OAT_HASH_START;
+    for (size_t i = 0; i < part->n; i++) {
+      hash[c] = oat_hash(hash[c], &x.a[i * x.step], sizeof(double));
+    }
   }
-  h->lane[lane] = hash;
 }
 
-void oat_fingerprint(const oatgp_data *data, int threads, char *text) {
-  hashing h = {.data = data, .chunks = (data->n + OAT_CHUNK - 1) / OAT_CHUNK};
-  const size_t items = oatgp_data_columns(data) * h.chunks, lanes = oat_lanes_for(items);
-  for (size_t lane = 0; lane < lanes; lane++) {
-    h.lane[lane] = OAT_HASH_START;
-  }
-  oat_loop_run(&(oat_loop){.items = items,
-                           .lanes = lanes,
-                           .threads = threads,
-                           .flops = 5 * OAT_FLOPS_OF_MEMORY * (double)data->n * (double)oatgp_data_columns(data),
-                           .item = hash_chunk,
-                           .self = &h});
-  uint64_t hash = OAT_HASH_START;
-  for (size_t lane = 0; lane < lanes; lane++) {
-    hash = oat_hash(hash, &h.lane[lane], sizeof h.lane[lane]);
+oatgp_status oat_fingerprint(oatgp_context *ctx, const oatgp_data *data, char *text) {
+  const size_t chunks = oat_data_chunks(data), columns = oatgp_data_columns(data);
+  uint64_t *of_chunk = NULL, hash = OAT_HASH_START;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_new(ctx, chunks * columns, sizeof *of_chunk, &of_chunk));
+  TRY(oat_data_pass(ctx, data,
+                    &(oat_pass){.look = hash_chunk,
+                                .flops = 5 * OAT_FLOPS_OF_MEMORY * (double)columns,
+                                .threads = ctx->at_work,
+                                .bytes = columns * sizeof *of_chunk,
+                                .results = of_chunk}));
+  for (size_t i = 0; i < chunks * columns; i++) { /* column after column */
+    hash = oat_hash(hash, &of_chunk[i % chunks * columns + i / chunks], sizeof *of_chunk);
   }
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
+done:
+  free(of_chunk);
+  return status;
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------------- */
 
-/* Those of the data or, of a model that was fitted on from, its own and then those of the data that are new. */
+/* The levels of the data. If the fit continues a model, the model's levels come first and then the new ones of the
+ * data. */
 static oatgp_status copy_levels(oatgp_context *ctx, const oat_setup *setup, oatgp_model *model) {
   bool any = false;
   if (setup->from != NULL) {
@@ -70,8 +69,6 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   const oatgp_data *data = setup->data;
   const oatgp_settings *settings = setup->settings;
   oatgp_status status = OATGP_OK;
-  char fingerprint[OAT_FINGERPRINT];
-  oat_fingerprint(data, ctx->at_work, fingerprint);
   const char *const texts[OAT_TEXTS] = {
       [OAT_TEXT_VERSION] = OAT_VERSION,
       [OAT_TEXT_APPROX] = setup->approx->name,
@@ -80,7 +77,6 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
       [OAT_TEXT_SELECT] = setup->strategy->name,
       [OAT_TEXT_TARGET] = data->target,
       [OAT_TEXT_MEAN] = settings->mean,
-      [OAT_TEXT_FINGERPRINT] = fingerprint,
       [OAT_TEXT_WEIGHTS] = data->weight_name,
       [OAT_TEXT_NOISE] = data->noise_name,
       [OAT_TEXT_TRIALS] = data->trials_name,
@@ -90,11 +86,13 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oat_setup *setup, oatgp
   for (size_t i = 0; i < OAT_TEXTS; i++) {
     TRY(oat_copy_text(ctx, texts[i], &model->text[i]));
   }
+  TRY(oat_setup_prior_text(ctx, setup, &model->text[OAT_TEXT_PRIOR]));
   for (size_t j = 0; j < model->d; j++) {
     TRY(oat_copy_text(ctx, data->names[setup->scaling.column[j]], &model->names[j]));
   }
   TRY(copy_levels(ctx, setup, model));
-  TRY(oat_levels_copy(ctx, setup->from != NULL ? &setup->from->target_levels : &data->target_levels, &model->target_levels));
+  TRY(oat_levels_copy(ctx, setup->from != NULL ? &setup->from->target_levels : &data->target_levels,
+                      &model->target_levels));
   if (data->positions != NULL) {
     model->positions = oat_take_doubles(&model->memory, model->d, 1);
     TRY(model->memory.status);
@@ -106,7 +104,7 @@ done:
   return status;
 }
 
-/* Knots that were given keep the places that they had there; those that were added follow. */
+/* Given knots keep the order in which they were given; added knots follow. */
 static oatgp_status copy_order(const oat_setup *setup, oatgp_model *model) {
   const double *before = setup->from != NULL ? setup->from->order : NULL;
   const bool given = setup->order != NULL && model->k >= setup->knots->n;
@@ -120,7 +118,9 @@ static oatgp_status copy_order(const oat_setup *setup, oatgp_model *model) {
   return model->memory.status;
 }
 
-static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, oatgp_model *model) {
+/* `value` is the objective, and `log_prior` a part of it. */
+static void copy_numbers(const oat_setup *setup, const oat_objective_config *config, double value, double log_prior,
+                         oatgp_model *model) {
   const oat_approx *approx = setup->approx;
   double *number = model->number;
   number[OAT_NUMBER_N] = (double)oat_rows_total(setup->rows);
@@ -140,6 +140,9 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   if (setup->levels > 0) {
     number[OAT_NUMBER_ANSWER_LEVELS] = (double)setup->levels;
   }
+  if (config->prior != NULL) {
+    number[OAT_NUMBER_LOG_PRIOR] = log_prior;
+  }
   if (config->neighbours > 0) {
     number[OAT_NUMBER_NEIGHBOURS] = (double)config->neighbours;
     number[OAT_NUMBER_NEAR] = (double)oat_setup_near(setup);
@@ -152,31 +155,12 @@ static void copy_numbers(const oat_setup *setup, const oat_objective_config *con
   }
 }
 
-static void copy_factors(const oat_objective *objective, const oat_point *point, oatgp_model *model) {
-  const oat_factors *factors = &objective->factors;
-  const size_t k = model->k;
-  memcpy(model->theta, point->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
-  memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
-  if (!model->approx->sparse) {
-    oat_rows_copy(objective->config.rows, model->coefficient, model->theta[OAT_TAU], model->z, model->r, model->noise);
-    return;
-  }
-  memcpy(model->z, point->z, k * model->d * sizeof *model->z);
-  memcpy(model->l, factors->l, k * k * sizeof *model->l);
-  memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
-  memcpy(model->c, factors->c, k * sizeof *model->c);
-  memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
-  if (model->neighbours > 0) {
-    oat_rows_keep(objective->config.rows, &model->kept);
-  }
-}
-
-oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective, const oat_point *point,
-                             oatgp_model **out) {
+oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_objective *objective,
+                             const oat_point *point, oatgp_model **out) {
   oatgp_model *model = NULL;
   oatgp_status status = OATGP_OK;
   double value;
-  TRY(oat_objective_find_neighbours(objective, point, NULL)); /* a model has those of its own lengthscales */
+  TRY(oat_objective_find_neighbours(objective, point, NULL)); /* the neighbours at the model's own lengthscales */
   const oatgp_status evaluated = oat_objective_evaluate(objective, point, &value, NULL);
   TRY(evaluated == OATGP_NUMERIC ? oat_objective_rejected(ctx, objective, point) : evaluated);
   if (objective->config.neighbours > 0) {
@@ -189,13 +173,16 @@ oatgp_status oat_model_build(oatgp_context *ctx, const oat_setup *setup, oat_obj
   model->d = setup->scaling.d;
   model->k = setup->approx->sparse ? setup->k : oat_rows_total(setup->rows);
   model->p = oat_rows_basis(setup->rows);
-  copy_numbers(setup, &objective->config, value, model);
+  copy_numbers(setup, &objective->config, value, oat_objective_log_prior(objective, point->theta), model);
   oat_model_count_neighbours(model);
   TRY(oat_model_allocate(ctx, model));
   TRY(copy_texts(ctx, setup, model));
   TRY(copy_order(setup, model));
   oat_model_copy_scaling(&setup->scaling, &model->scaling);
-  copy_factors(objective, point, model);
+  oat_model_take(objective, point, model);
+  if (model->neighbours > 0) {
+    oat_rows_keep(objective->config.rows, &model->kept);
+  }
   TRY(oat_model_finish(ctx, model));
   *out = model;
   return OATGP_OK;

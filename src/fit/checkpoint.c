@@ -1,6 +1,6 @@
-/* Checkpoints: a fit in the middle, saved between two steps so that it goes on to the same model, bit for bit.
+/* Checkpoints: the state of a fit, saved between two steps so that it continues to the same model, bit for bit.
  *
- * The file has the layout of a model file (tensors/tensors.h). A list of its arrays serves for writing and for
+ * The file has the layout of a model file (tensors/tensors.h). One list of its arrays serves for writing and for
  * reading. */
 #include <float.h>
 #include <math.h>
@@ -13,30 +13,37 @@
 #include "util/utf8.h"
 
 #define FORMAT "oatgp checkpoint"
-#define FORMAT_VERSION "3"
+#define FORMAT_VERSION "4"
 #define SITES "sites"
-#define CHOSEN "chosen_kernel" /* of --kernel auto, and what it was chosen from */
+#define CHOSEN "chosen_kernel" /* by --kernel auto, and its candidates */
 #define CANDIDATES "kernel_candidates"
 
 static oatgp_status damaged(oatgp_context *ctx, const char *path, const char *what) {
   return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: %s", path, what);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
 
-/* Of the array `numbers`: its length, the rows of the table below, and the words of the generator after them. The file
- * knows a number by its place: a row that comes, goes or moves needs another FORMAT_VERSION. */
-enum { NUMBERS = 64, LISTED = 37, WORDS = 4 };
+/* Of the array `numbers`: its length, the rows of the table below, and the words of the generator after them. A number
+ * is identified by its position in the file, so FORMAT_VERSION must change when a row is added, removed or moved. */
+enum { NUMBERS = 64, LISTED = 39, WORDS = 4 };
 _Static_assert(LISTED + 2 * WORDS <= NUMBERS, "the file has room for all numbers and the generator");
 _Static_assert(sizeof((oat_rng *)NULL)->state == WORDS * sizeof(uint64_t), "all words of the generator are saved");
 
 #define MOST_COUNT 0x1p53 /* up to here a double holds every whole number */
 #define MOST_SECONDS 1e15
-#define MOST_JITTER 1e-2 /* that a fit raises it to */
+#define MOST_JITTER 1e-2 /* up to which a fit raises it */
 
-typedef enum kind { REAL, COUNT, SIZE, FLAG, PHASE, STOP } kind; /* double, whole double, size_t, bool and the two enums */
+typedef enum kind {
+  REAL,
+  COUNT,
+  SIZE,
+  FLAG,
+  PHASE,
+  STOP
+} kind; /* double, whole double, size_t, bool and the two enums */
 
-/* A number that is no array: where the fit has it, and what it may be. All but REAL are whole. */
+/* A single number: its address in the fit, and its range. All kinds but REAL are whole numbers. */
 typedef struct number {
   const char *name;
   kind kind;
@@ -44,8 +51,8 @@ typedef struct number {
   double lowest, highest;
 } number;
 
-/* In the order of the file. Values of the objective are -HUGE_VAL where there is none yet. To be saved, a field needs a
- * row. */
+/* In the order of the file. A value of the objective is -HUGE_VAL if there is none yet. Only fields with a row here are
+ * saved. */
 static void list_numbers(oat_fit_run *f, number *list) {
   oat_search_state *state = &f->search.state;
   const double most = (double)f->setup.capacity, fewest = f->setup.approx->sparse ? 1 : 0;
@@ -89,6 +96,8 @@ static void list_numbers(oat_fit_run *f, number *list) {
       {"round_of_neighbours", SIZE, &state->round_of_neighbours, 0, MOST_COUNT},
       {"incumbent_neighbours", SIZE, &state->best_neighbours, 0, MOST_COUNT},
       {"best_neighbours", SIZE, &f->best.neighbours, 0, MOST_COUNT},
+      {"idle", SIZE, &state->idle, 0, MOST_COUNT},
+      {"own_value", REAL, &state->own_value, -HUGE_VAL, DBL_MAX},
   };
   _Static_assert(sizeof all / sizeof *all == LISTED, "another number of rows is another FORMAT_VERSION");
   memcpy(list, all, sizeof all);
@@ -155,8 +164,8 @@ static oatgp_status load_numbers(oat_fit_run *f, const char *path, const double 
   for (size_t i = 0; i < LISTED; i++) {
     const number *n = &list[i];
     if (!is_within(stored[i], n->lowest, n->highest, n->kind != REAL)) {
-      return oat_fail(f->ctx, OATGP_FORMAT, "'%s' is damaged: %s is %g where %s from %g to %g is right", path, n->name, stored[i],
-                      n->kind == REAL ? "a number" : "a whole number", n->lowest, n->highest);
+      return oat_fail(f->ctx, OATGP_FORMAT, "'%s' is damaged: %s is %g but should be %s from %g to %g", path, n->name,
+                      stored[i], n->kind == REAL ? "a number" : "a whole number", n->lowest, n->highest);
     }
     set_number(n, stored[i]);
   }
@@ -170,9 +179,13 @@ static oatgp_status load_numbers(oat_fit_run *f, const char *path, const double 
   return any != 0 ? OATGP_OK : damaged(f->ctx, path, "the state of its random generator is zero");
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------------------------- */
 
-typedef enum content { KNOTS, PARAMETERS, PARAMETERS_IF_ANY } content; /* finite; above 0; above 0, or all 0 if it was never set */
+typedef enum content {
+  KNOTS,
+  PARAMETERS,
+  PARAMETERS_IF_ANY
+} content; /* finite; positive; positive, or all 0 if it was never set */
 
 typedef struct array {
   const char *name;
@@ -181,7 +194,7 @@ typedef struct array {
   content content;
 } array;
 
-enum { ARRAYS = 14 };
+enum { ARRAYS = 16 };
 
 static void list_arrays(const oat_fit_run *f, array *list) {
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d), z = f->setup.capacity * f->setup.scaling.d;
@@ -200,6 +213,8 @@ static void list_arrays(const oat_fit_run *f, array *list) {
       {"best_knots", f->best.point.z, z, KNOTS},
       {"subset_theta", f->search.subset, theta, PARAMETERS_IF_ANY},
       {"neighbours_theta", f->search.near, theta, PARAMETERS_IF_ANY},
+      {"own_theta", f->search.own.theta, theta, PARAMETERS_IF_ANY},
+      {"own_knots", f->search.own.z, z, KNOTS},
   };
   _Static_assert(sizeof all / sizeof *all == ARRAYS, "every array is listed");
   memcpy(list, all, sizeof all);
@@ -221,7 +236,7 @@ static void list_logs(oat_fit_run *f, named_log *list) {
   memcpy(list, all, sizeof all);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------------- */
 
 /* The optimiser's state and its bounds. */
 static oatgp_status add_optimiser(oatgp_context *ctx, const oat_search *s, oat_tensors *file) {
@@ -264,9 +279,6 @@ oatgp_status oat_checkpoint_write(oat_fit_run *f) {
   named_log logs[LOGS];
   oatgp_status status = OATGP_OK;
   store_numbers(f, numbers);
-  if (*f->fingerprint == '\0') {
-    oat_fingerprint(f->setup.data, f->ctx->at_work, f->fingerprint);
-  }
   TRY(oat_tensors_set(f->ctx, &file, "format", FORMAT));
   TRY(oat_tensors_set(f->ctx, &file, "format_version", FORMAT_VERSION));
   TRY(oat_tensors_set(f->ctx, &file, "data_fingerprint", f->fingerprint));
@@ -293,10 +305,10 @@ done:
   return status;
 }
 
-/* ---- reading: the settings --------------------------------------------------------------------------------------- */
+/* ---- reading: the settings ------------------------------------------------------------------------------------- */
 
-/* Settings that may differ between the parts of a fit, because they cannot change its result: threads, what ends it and
- * when it is saved, and what other verbs alone use. */
+/* Settings that may differ between the parts of a fit, because they cannot change its result: threads, stopping rules,
+ * when it is saved, and settings that only other verbs use. */
 static bool may_differ(const char *line) {
   static const char *const names[] = {"threads", "time_limit",  "checkpoint", "checkpoint_seconds", "resume", "folds",
                                       "tol",     "determinant", "exact"};
@@ -309,7 +321,8 @@ static bool may_differ(const char *line) {
 }
 
 static oatgp_status other_settings(oatgp_context *ctx, const char *path) {
-  return oat_fail(ctx, OATGP_FORMAT, "the checkpoint '%s' was made by another version of oatgp, which has other settings", path);
+  return oat_fail(ctx, OATGP_FORMAT,
+                  "the checkpoint '%s' was made by another version of oatgp, which has other settings", path);
 }
 
 /* Compares the two lists line by line; both come from the same table. */
@@ -320,8 +333,9 @@ static oatgp_status compare_settings(const oat_fit_run *f, const char *path, con
       return other_settings(f->ctx, path);
     }
     if ((a != b || strncmp(before, now, a) != 0) && !may_differ(now)) {
-      return oat_fail(f->ctx, OATGP_ARGUMENT, "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings",
-                      (int)a, before, (int)b, now);
+      return oat_fail(f->ctx, OATGP_ARGUMENT,
+                      "the checkpoint was made with '%.*s', now it is '%.*s': resume with the same settings", (int)a,
+                      before, (int)b, now);
     }
     before += a + (before[a] != '\0');
     now += b + (now[b] != '\0');
@@ -332,18 +346,17 @@ static oatgp_status compare_settings(const oat_fit_run *f, const char *path, con
 static oatgp_status check_origin(const oat_fit_run *f, const oat_tensors *file) {
   const char *format = oat_tensors_text(file, "format"), *version = oat_tensors_text(file, "format_version");
   const char *settings = oat_tensors_text(file, "settings"), *data = oat_tensors_text(file, "data_fingerprint");
-  char fingerprint[OAT_FINGERPRINT];
-  oat_fingerprint(f->setup.data, f->ctx->at_work, fingerprint);
-  if (format == NULL || strcmp(format, FORMAT) != 0 || version == NULL || strcmp(version, FORMAT_VERSION) != 0 || settings == NULL) {
+  if (format == NULL || strcmp(format, FORMAT) != 0 || version == NULL || strcmp(version, FORMAT_VERSION) != 0 ||
+      settings == NULL) {
     return oat_fail(f->ctx, OATGP_FORMAT, "%s is not a checkpoint of this version of oatgp", file->path);
   }
-  if (data == NULL || strcmp(data, fingerprint) != 0) {
+  if (data == NULL || strcmp(data, f->fingerprint) != 0) {
     return oat_fail(f->ctx, OATGP_DATA, "the checkpoint %s was made with other data", file->path);
   }
   return compare_settings(f, file->path, settings, f->request->settings_text);
 }
 
-/* ---- reading: everything else, trusting nothing ------------------------------------------------------------------ */
+/* ---- reading: everything else, trusting nothing ---------------------------------------------------------------- */
 
 static bool all_zero(size_t count, const double *values) {
   size_t zeros = 0;
@@ -378,9 +391,11 @@ static oatgp_status read_log(oatgp_context *ctx, const oat_tensors *file, const 
     return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' has the wrong size", file->path, named->name);
   }
   if (!oat_all_finite(tensor->size, tensor->values, -DBL_MAX)) {
-    return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' holds a number that is not finite", file->path, named->name);
+    return oat_fail(ctx, OATGP_FORMAT, "'%s' is damaged: '%s' holds a number that is not finite", file->path,
+                    named->name);
   }
-  const oatgp_status status = oat_grow(ctx, tensor->size / log->width, log->width * sizeof *log->row, &log->capacity, &log->row);
+  const oatgp_status status =
+      oat_grow(ctx, tensor->size / log->width, log->width * sizeof *log->row, &log->capacity, &log->row);
   if (status == OATGP_OK && tensor->size > 0) {
     memcpy(log->row, tensor->values, tensor->size * sizeof *log->row);
     log->count = tensor->size / log->width;
@@ -388,7 +403,7 @@ static oatgp_status read_log(oatgp_context *ctx, const oat_tensors *file, const 
   return status;
 }
 
-/* What it may hold depends on the optimisation that goes on with it, which looks at it first (search.c). */
+/* Its valid contents depend on the optimisation that continues with it, which checks them first (search.c). */
 static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, oat_search *s) {
   const oat_tensor *tensor = oat_tensors_find(file, "optimiser");
   if (tensor == NULL) {
@@ -402,7 +417,7 @@ static oatgp_status read_optimiser(oatgp_context *ctx, const oat_tensors *file, 
   return status;
 }
 
-/* Whether the numbers, each within its range, can be together. */
+/* Whether the numbers, each within its range, are consistent with each other. */
 static oatgp_status check_state(const oat_fit_run *f, const char *path) {
   const oat_search_state *state = &f->search.state;
   const size_t most = f->setup.capacity;
@@ -411,16 +426,18 @@ static oatgp_status check_state(const oat_fit_run *f, const char *path) {
     bool broken;
     const char *sentence;
   } rules[] = {
-      {(f->setup.strategy->phases >> state->phase & 1) == 0, "it is in a phase in which its way of selecting knots is never saved"},
+      {(f->setup.strategy->phases >> state->phase & 1) == 0, "its selection of knots never saves its phase"},
       {state->kept > state->k, "it has fewer knots than it kept"},
-      {grows && state->kept == state->k, "no knot is on trial"},
-      {releases && state->next != OAT_PHASE_PROPOSE && state->next != OAT_PHASE_POLISH, "the phase after this one cannot be"},
-      {releases && state->next == OAT_PHASE_PROPOSE && state->k == most, "it has as many knots as it may have, and would add more"},
-      {state->phase == OAT_PHASE_COMPARE && state->round >= OAT_COMPARE_ROUNDS, "the trial that it is in is over"},
-      {state->fallback_value > -HUGE_VAL && most > 0 && state->fallback_k == 0, "the model that it left has no knots"},
-      {state->best_value > -HUGE_VAL && most > 0 && state->best_k == 0, "the model that it would end with has no knots"},
-      {f->best.value > -HUGE_VAL && most > 0 && f->best.k == 0, "the best model of the starts before has no knots"},
-      {f->best.value == -HUGE_VAL && f->restart > 0 && f->best.k > 0, "the best model of the starts before has no objective"},
+      {grows && state->kept == state->k, "there is no knot on trial"},
+      {releases && state->next != OAT_PHASE_PROPOSE && state->next != OAT_PHASE_POLISH, "the next phase is impossible"},
+      {releases && state->next == OAT_PHASE_PROPOSE && state->k == most,
+       "it already has the largest number of knots and would add more"},
+      {state->phase == OAT_PHASE_COMPARE && state->round >= OAT_COMPARE_ROUNDS, "its current trial is already over"},
+      {state->fallback_value > -HUGE_VAL && most > 0 && state->fallback_k == 0, "its previous model has no knots"},
+      {state->best_value > -HUGE_VAL && most > 0 && state->best_k == 0, "its final model has no knots"},
+      {f->best.value > -HUGE_VAL && most > 0 && f->best.k == 0, "the best model of its earlier starts has no knots"},
+      {f->best.value == -HUGE_VAL && f->restart > 0 && f->best.k > 0,
+       "the best model of its earlier starts has no objective"},
   };
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
     if (rules[i].broken) {
@@ -430,17 +447,20 @@ static oatgp_status check_state(const oat_fit_run *f, const char *path) {
   return OATGP_OK;
 }
 
-/* A model that may be gone back to must be there. */
+/* The models that the search may return to must be in the file. */
 static oatgp_status check_points(const oat_fit_run *f, const char *path) {
   const oat_search *s = &f->search;
   const size_t theta = oat_theta_count(f->setup.kernel, f->setup.scaling.d);
-  const bool grows = s->state.phase == OAT_PHASE_GROW, begins = s->state.phase == OAT_PHASE_SUBSET || (grows && s->state.round == 0);
-  const bool returns = (grows && s->state.kept > 0) || (begins && (f->setup.strategy->phases >> OAT_PHASE_SUBSET & 1) != 0);
+  const bool grows = s->state.phase == OAT_PHASE_GROW,
+             begins = s->state.phase == OAT_PHASE_SUBSET || (grows && s->state.round == 0);
+  const bool returns =
+      (grows && s->state.kept > 0) || (begins && (f->setup.strategy->phases >> OAT_PHASE_SUBSET & 1) != 0);
   const bool missing = (returns && all_zero(theta, s->backup.theta)) ||
                        (s->state.fallback_value > -HUGE_VAL && all_zero(theta, s->fallback.theta)) ||
                        (s->state.best_value > -HUGE_VAL && all_zero(theta, s->best.theta)) ||
+                       (s->state.own_value > -HUGE_VAL && all_zero(theta, s->own.theta)) ||
                        (f->best.value > -HUGE_VAL && all_zero(theta, f->best.point.theta));
-  return missing ? damaged(f->ctx, path, "a model that it may go back to has no parameters") : OATGP_OK;
+  return missing ? damaged(f->ctx, path, "a model that it could return to has no parameters") : OATGP_OK;
 }
 
 static oatgp_status read_seconds(oat_fit_run *f, const oat_tensors *file) {
@@ -465,7 +485,7 @@ static oatgp_status read_sites(const oat_fit_run *f, const oat_tensors *file) {
     right = right && isfinite(sites[i]) && sites[n + i] != 0 && isfinite(sites[n + i]);
   }
   if (!right) {
-    return damaged(f->ctx, file->path, "the targets and variances that stand for its rows are no numbers");
+    return damaged(f->ctx, file->path, "the targets and variances of its sites are not numbers");
   }
   oat_rows_set_sites(f->objective->own_rows, sites);
   f->objective->sited = true;
@@ -500,14 +520,14 @@ done:
   return status;
 }
 
-/* What else is in the file is checked when the fit is there. */
+/* The rest of the file is checked once the fit is set up. */
 oatgp_status oat_checkpoint_chosen(oatgp_context *ctx, const char *path, oat_chosen *chosen) {
   oat_tensors file = {0};
   oatgp_status status = OATGP_OK;
   TRY(oat_tensors_read(ctx, path, &file));
   const char *kernel = oat_tensors_text(&file, CHOSEN), *candidates = oat_tensors_text(&file, CANDIDATES);
   if (kernel == NULL || candidates == NULL || oat_kernel_is_automatic(kernel)) {
-    TRY(oat_fail(ctx, OATGP_ARGUMENT, "%s is not a checkpoint of a fit with --kernel auto", file.path));
+    TRY(oat_fail(ctx, OATGP_ARGUMENT, "%s is not a checkpoint of a fit with --kernel=auto", file.path));
   }
   TRY(oat_copy_text_utf8(ctx, kernel, &chosen->kernel));
   TRY(oat_copy_text_utf8(ctx, candidates, &chosen->candidates));

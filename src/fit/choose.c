@@ -1,11 +1,12 @@
-/* --kernel auto: which covariance the data are for.
+/* --kernel auto: chooses the covariance from the data.
  *
- * The candidates, in this order: se-ard, matern52-ard and matern32-ard; of several inputs a sum of a curve for each, and that with the best
- * of the three beside it; of one input a trend and a season. Categories multiply each, as they do a kernel by name. Each is the exact GP of
- * the same rows, at most MOST_ROWS of them, with the parameters that an automatic fit finds. A candidate takes the place of the best before
- * it if the mean log density of the rows left out is higher by more than LEAST, by more than ERRORS standard errors of the difference, and
- * all in all by more than NATS for each parameter that it has more: those were found with the rows that are left out. A season has been
- * looked for among about as many frequencies as there are rows, which costs it the logarithm of their number. */
+ * The candidates, in this order: se-ard, matern52-ard and matern32-ard; with several inputs, a sum of one curve for
+ * each, and that sum plus the best of the three; with one input, a trend and a season. Categories multiply each, as
+ * with a named kernel. Each candidate is the exact GP of the same rows, at most MOST_ROWS of them, with the parameters
+ * that an automatic fit finds. A candidate replaces the best before it if its mean leave-one-out log density is higher
+ * by more than LEAST, by more than ERRORS standard errors of the difference, and in total by more than NATS for each
+ * additional parameter, because the parameters were fitted to the same rows. A season must also gain the logarithm of
+ * the number of rows, because its period was searched for among about that many frequencies. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 #include "predict/predict.h"
 #include "text/number.h"
 #include "util/clock.h"
+#include "util/ranks.h"
 
 #define LEAST 0.005 /* nats a row */
 #define ERRORS 2.0
 #define NATS 2.0
-#define TIME_SHARE 0.5 /* of the time limit, which the choice may take */
+#define TIME_SHARE 0.5 /* share of the time limit for the choice */
 #define TOLERANCE 1e-3 /* nats: the objective of a candidate */
 enum { MOST_ROWS = 500, MOST_SUMMANDS = 20, LONGEST_LINE = 40 };
 
@@ -28,29 +30,31 @@ typedef enum form { SE, MATERN52, MATERN32, SUM, SUM_AND_JOINT, SEASON, FORMS } 
 static const char *const by_name[] = {[SE] = "se-ard", [MATERN52] = "matern52-ard", [MATERN32] = "matern32-ard"};
 
 typedef struct choosing {
-  oatgp_context *ctx, quiet; /* candidates have nothing to say to the user */
+  oatgp_context *ctx, quiet; /* `quiet`: drops the messages of candidates */
   oat_scratch memory;
   const oat_fit_request *request;
   oatgp_data *some;        /* the rows */
   oatgp_settings settings; /* of a candidate */
-  double began, deadline;  /* 0: there is none */
+  double began, deadline;  /* deadline 0: none */
   bool stopped;            /* by the user */
   form best, joint;
   double *nlp, *best_nlp; /* of the rows */
-  double mean[FORMS];     /* of those, NaN where there is none */
+  double mean[FORMS];     /* of nlp for each form, NaN if there is none */
   double parameters[FORMS];
   char *name[FORMS]; /* the kernels, as models have them */
 } choosing;
 
-/* ---- texts ---------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------------------------- */
 
-/* A text that is written with room enough. */
+/* A text under construction, in a buffer that is large enough. */
 typedef struct writing {
   char *text;
   size_t used, room;
 } writing;
 
-static void write_words(writing *w, const char *words) { w->used += (size_t)snprintf(w->text + w->used, w->room - w->used, "%s", words); }
+static void write_words(writing *w, const char *words) {
+  w->used += (size_t)snprintf(w->text + w->used, w->room - w->used, "%s", words);
+}
 
 /* se("name") */
 static void write_leaf(writing *w, const char *leaf, const char *input) {
@@ -62,7 +66,8 @@ static void write_leaf(writing *w, const char *leaf, const char *input) {
 
 /* The leaf of a kernel by name, over all inputs. */
 static void write_joint(writing *w, form of) {
-  w->used += (size_t)snprintf(w->text + w->used, w->room - w->used, "%.*s()", (int)strcspn(by_name[of], "-"), by_name[of]);
+  w->used +=
+      (size_t)snprintf(w->text + w->used, w->room - w->used, "%.*s()", (int)strcspn(by_name[of], "-"), by_name[of]);
 }
 
 static void write_sum(writing *w, const oatgp_data *data, const oat_scaling *scaling) {
@@ -97,7 +102,8 @@ static size_t count_numbers(const oat_scaling *scaling) {
 }
 
 /* The form as an expression of the inputs. */
-static void write_expression(const choosing *c, form of, const oatgp_data *data, const oat_scaling *scaling, writing *w) {
+static void write_expression(const choosing *c, form of, const oatgp_data *data, const oat_scaling *scaling,
+                             writing *w) {
   write_words(w, "(");
   if (of == SEASON) {
     write_season(w, data, scaling);
@@ -117,13 +123,14 @@ static void write_expression(const choosing *c, form of, const oatgp_data *data,
   }
 }
 
-/* The kernel of a form for the inputs of the data that vary. "" if they do not go with it. */
+/* The kernel of a form for the inputs of the data that vary. "" if the form does not suit them. */
 static oatgp_status text_of(choosing *c, form of, const oatgp_data *data, char **out) {
   oat_scaling scaling = {0};
   oatgp_status status;
   TRY(oat_scaling_make(&c->quiet, data, false, &scaling));
   const size_t numbers = count_numbers(&scaling);
-  const bool fits = of == SEASON ? numbers == 1 : of == SE || (of < SUM ? numbers > 0 : numbers > 1 && numbers <= MOST_SUMMANDS);
+  const bool fits =
+      of == SEASON ? numbers == 1 : of == SE || (of < SUM ? numbers > 0 : numbers > 1 && numbers <= MOST_SUMMANDS);
   writing w = {.room = 64};
   for (size_t j = 0; j < data->d; j++) {
     w.room += 64 + 6 * strlen(data->names[j]);
@@ -140,9 +147,9 @@ done:
   return status;
 }
 
-/* ---- a candidate ---------------------------------------------------------------------------------------------------- */
+/* ---- a candidate ----------------------------------------------------------------------------------------------- */
 
-/* The user hears of the steps on a subset, and may stop them. */
+/* Forwards the steps on a subset to the user's monitor, which may stop them. */
 static int watch(void *self, const oatgp_event *event) {
   choosing *c = self;
   const oat_fit_request *request = c->request;
@@ -164,6 +171,7 @@ static void set_up(choosing *c) {
   own->tau = given->tau;
   own->lengthscale = given->lengthscale;
   own->fix = given->fix;
+  own->prior = given->prior;
   own->guard = given->guard;
   own->seed = given->seed;
   own->threads = given->threads;
@@ -180,8 +188,9 @@ static void set_up(choosing *c) {
 static oatgp_status take_rows(choosing *c) {
   const oatgp_data *data = c->request->data;
   const oatgp_settings *given = c->request->settings;
-  const size_t wanted = given->subset_rows < MOST_ROWS ? (size_t)given->subset_rows : MOST_ROWS, n = data->n < wanted ? data->n : wanted;
-  size_t *row = oat_take(&c->memory, data->n, sizeof *row);
+  const size_t wanted = given->subset_rows < MOST_ROWS ? (size_t)given->subset_rows : MOST_ROWS,
+               n = data->n < wanted ? data->n : wanted;
+  size_t *row = oat_take(&c->memory, n, sizeof *row);
   oat_rng rng;
   PASS_ON(c->memory.status);
   oat_rng_seed(&rng, (uint64_t)given->seed);
@@ -195,13 +204,13 @@ static oatgp_status take_rows(choosing *c) {
   return oatgp_data_select(c->ctx, data, n, row, &c->some);
 }
 
-/* Of the covariance, the noise aside. */
+/* The number of parameters of the covariance, without the noise. */
 static double count_parameters(const oatgp_model *model) {
   const oat_expression *expression = model->kernel->expression;
   return expression != NULL ? (double)expression->parameters : 1 + (double)model->d;
 }
 
-/* Fits it and predicts each row without itself. Sets no mean where the time is over before it has been fitted. */
+/* Fits it and predicts each row without itself. Leaves its mean unset if the time is over before it is fitted. */
 static oatgp_status fit_candidate(choosing *c, form of, const char *text) {
   const oat_fit_request request = {
       .data = c->some, .settings = &c->settings, .monitor = watch, .user = c, .settings_text = "", .unscored = true};
@@ -211,6 +220,7 @@ static oatgp_status fit_candidate(choosing *c, form of, const char *text) {
   c->settings.kernel = text;
   c->settings.time_limit = c->deadline > 0 ? fmax(c->deadline - oat_seconds(), 1e-9) : 0;
   TRY(oat_fit(&c->quiet, &request, &model));
+  c->stopped = oat_ranks_any(c->stopped);
   if (of != SE && (c->stopped || model->number[OAT_NUMBER_STOP] == OATGP_STOP_TIME)) {
     goto done;
   }
@@ -224,9 +234,9 @@ done:
   return status;
 }
 
-/* ---- the choice ----------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------------------------ */
 
-/* Whether the rows left out speak for the latest candidate, by more than chance may. */
+/* Whether the leave-one-out density of the latest candidate is better by more than chance. */
 static bool is_better(const choosing *c, form of) {
   const double n = (double)c->some->n, gain = c->mean[c->best] - c->mean[of];
   double square = 0;
@@ -244,7 +254,8 @@ static void take(choosing *c, form of) {
   memcpy(c->best_nlp, c->nlp, c->some->n * sizeof *c->nlp);
 }
 
-/* One that cannot be fitted is passed over; the first is what a fit would have had by default, and its failure that of the fit. */
+/* A candidate that cannot be fitted is skipped, except the first: it is the default kernel, and if it fails, the fit
+ * fails. */
 static oatgp_status try_form(choosing *c, form of) {
   char *text = NULL;
   oatgp_status status;
@@ -268,13 +279,13 @@ static oatgp_status try_all(choosing *c) {
   oatgp_status status = OATGP_OK;
   for (form of = SE; status == OATGP_OK && of < FORMS; of++) {
     c->mean[of] = NAN;
-    const bool late = c->stopped || (c->deadline > 0 && oat_seconds() > c->deadline);
+    const bool late = c->stopped || (c->deadline > 0 && oat_ranks_first(oat_seconds() > c->deadline));
     status = of == SE || !late ? try_form(c, of) : OATGP_OK;
   }
   return status == OATGP_OK ? OATGP_OK : oat_fail(c->ctx, status, "%s", c->quiet.error);
 }
 
-/* A line for each candidate: its kernel, a tab and the mean NLP of the rows left out. */
+/* A line for each candidate: its kernel, a tab and its mean leave-one-out NLP. */
 static oatgp_status write_table(choosing *c, char **out) {
   oat_plain plain = {0};
   writing w = {.room = 1};
@@ -305,11 +316,12 @@ static void tell(const choosing *c) {
   }
   if (c->best == SE) {
     oat_say(c->ctx, OATGP_NOTE,
-            "kernel auto stays with %s: none of %zu others predicts rows left out clearly better (exact GP of %zu rows)", c->name[SE],
-            others, c->some->n);
+            "kernel auto keeps %s: none of %zu others predicts held-out rows clearly better (exact GP of %zu rows)",
+            c->name[SE], others, c->some->n);
   } else {
     oat_say(c->ctx, OATGP_NOTE,
-            "kernel auto chose %s: rows left out have a mean nlp of %.4g, and of %.4g with %s (exact GP of %zu rows, %zu kernels compared)",
+            "kernel auto chose %s: held-out rows have a mean nlp of %.4g, against %.4g with %s (exact GP of %zu rows, "
+            "%zu kernels compared)",
             c->name[c->best], c->mean[c->best], c->mean[SE], c->name[SE], c->some->n, others + 1);
   }
 }

@@ -1,4 +1,5 @@
-/* Cross-validation: the rows in a random order, the i-th of them in fold i mod folds, so that sizes differ by one at most. */
+/* Cross-validation: the rows are put in a random order, and row i of that order belongs to fold i mod folds, so that
+ * sizes differ by at most one. */
 #include "fit/request.h"
 
 #include <math.h>
@@ -15,9 +16,9 @@ typedef struct validation {
   const oatgp_cv_watch *watch;
   size_t folds;
   size_t *order, *chosen; /* n: all rows; rows of a part */
-  const oat_likelihood *likelihood;
-  size_t width;        /* columns of what is known of rows that were held out */
-  double *held, *part; /* n x width: of all rows, NaN before they are predicted; of some of them */
+  oat_held_form form;
+  size_t width;        /* columns of the predictions of held-out rows */
+  double *held, *part; /* n x width: of all rows, NaN before they are predicted; of the rows of a part */
   size_t done;         /* rows predicted */
   bool stopped;
 } validation;
@@ -26,12 +27,13 @@ static oatgp_status open_validation(validation *v) {
   const oatgp_data *data = v->fit->data;
   oat_rng rng;
   if (v->folds > data->n) {
-    return oat_fail(v->ctx, OATGP_ARGUMENT, "folds is %zu, but there are only %zu rows: take fewer folds", v->folds, data->n);
+    return oat_fail(v->ctx, OATGP_ARGUMENT, "folds is %zu, but there are only %zu rows; use fewer folds", v->folds,
+                    data->n);
   }
   v->order = oat_take(&v->memory, data->n, sizeof *v->order);
   v->chosen = oat_take(&v->memory, data->n, sizeof *v->chosen);
-  v->likelihood = oat_likelihood_find(v->fit->settings->likelihood);
-  v->width = oat_held_columns(v->likelihood);
+  v->form = (oat_held_form){oat_likelihood_find(v->fit->settings->likelihood), v->fit->settings->average > 0};
+  v->width = oat_held_columns(v->form);
   v->held = oat_take_doubles(&v->memory, data->n, v->width);
   v->part = oat_take_doubles(&v->memory, data->n, v->width);
   if (v->memory.status != OATGP_OK) {
@@ -45,7 +47,7 @@ static oatgp_status open_validation(validation *v) {
   return OATGP_OK;
 }
 
-/* The rows of a fold, or, with `others`, all the others; returns how many. */
+/* The rows of a fold or, with `others`, all rows outside it; returns how many. */
 static size_t choose(validation *v, size_t fold, bool others) {
   size_t count = 0;
   for (size_t i = 0; i < v->fit->data->n; i++) {
@@ -90,7 +92,7 @@ static oatgp_status predict_fold(validation *v, size_t fold, const oatgp_model *
     v->held[v->chosen[i % count] + i / count * v->fit->data->n] = v->part[i];
   }
   v->done += count;
-  TRY(oat_held_report(v->ctx, v->likelihood, data, v->part, NULL, &told.scores));
+  TRY(oat_held_report(v->ctx, v->form, data, v->part, NULL, &told.scores));
   if (v->watch->fold != NULL && v->watch->fold(v->watch->user, &told) != 0) {
     v->stopped = true;
   }
@@ -119,9 +121,9 @@ static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp
   size_t count = 0;
   oatgp_status status = OATGP_OK;
   if (v->done == 0) {
-    return oat_fail(v->ctx, OATGP_STOPPED, "the cross-validation was stopped before its first fold was done");
+    return oat_fail(v->ctx, OATGP_STOPPED, "the cross-validation was stopped before the first fold was finished");
   }
-  TRY(oat_held_report(v->ctx, v->likelihood, data, v->held, rows, NULL));
+  TRY(oat_held_report(v->ctx, v->form, data, v->held, rows, NULL));
   for (size_t i = 0; i < data->n; i++) {
     if (!isnan(v->held[i])) {
       v->chosen[count++] = i;
@@ -132,19 +134,23 @@ static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp
   }
   if (scores != NULL) {
     TRY(oatgp_data_select(v->ctx, data, count, v->chosen, &predicted));
-    TRY(oat_held_report(v->ctx, v->likelihood, predicted, v->part, NULL, scores));
+    TRY(oat_held_report(v->ctx, v->form, predicted, v->part, NULL, scores));
   }
 done:
   oatgp_data_free(predicted);
   return status;
 }
 
-oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch, const oatgp_held_out_sd *rows,
-                    oatgp_scores *scores) {
+oatgp_status oat_cv(oatgp_context *ctx, const oat_fit_request *fit, const oatgp_cv_watch *watch,
+                    const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   const oatgp_cv_watch nobody = {NULL, NULL, NULL};
-  validation v = {
-      .ctx = ctx, .memory = {.ctx = ctx}, .fit = fit, .watch = watch != NULL ? watch : &nobody, .folds = (size_t)fit->settings->folds};
+  validation v = {.ctx = ctx,
+                  .memory = {.ctx = ctx},
+                  .fit = fit,
+                  .watch = watch != NULL ? watch : &nobody,
+                  .folds = (size_t)fit->settings->folds};
   oatgp_status status = OATGP_OK;
+  TRY(oat_data_need_memory(ctx, fit->data, "cross-validation"));
   TRY(open_validation(&v));
   for (size_t fold = 0; fold < v.folds && !v.stopped; fold++) {
     TRY(run_fold(&v, fold));

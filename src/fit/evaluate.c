@@ -6,12 +6,13 @@
 #include "fit/request.h"
 #include "fit/setup.h"
 
-#define SITE_TOL 1e-11    /* of the sites of answers that are not Gaussian: as near as rounding allows, about */
-#define PLAIN_JITTER 1e-6 /* unless one is given: what is evaluated does not depend on tau by way of the jitter */
+#define SITE_TOL 1e-11 /* of the sites of non-Gaussian targets: about as small as rounding allows */
+/* Unless one is given; a plain number, so that tau does not act on the value through the jitter. */
+#define PLAIN_JITTER 1e-6
 
 /* Derivatives and parameters as the user sees them; knots become row-major. */
-static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective, const oat_gradient *gradient,
-                             oatgp_evaluation *out) {
+static oatgp_status describe(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective,
+                             const oat_gradient *gradient, oatgp_evaluation *out) {
   const size_t d = setup->scaling.d, k = setup->k;
   const double unit = setup->y_scale;
   const oat_theta_fields at = oat_theta_named(setup->kernel, d, setup->start.theta, unit);
@@ -46,8 +47,10 @@ done:
   return status;
 }
 
-/* The parameters of an expression, with names behind them in the same memory, since the kernel goes. */
-static oatgp_status describe_expression(oatgp_context *ctx, const oat_setup *setup, const oat_gradient *gradient, oatgp_evaluation *out) {
+/* The parameters of an expression. Their names are copied behind them in the same memory, because the kernel is
+ * freed. */
+static oatgp_status describe_expression(oatgp_context *ctx, const oat_setup *setup, const oat_gradient *gradient,
+                                        oatgp_evaluation *out) {
   const oat_expression *expression = setup->kernel->expression;
   const oat_units units = {setup->y_scale, setup->scaling.d, setup->scaling.scale};
   size_t bytes = expression->parameters * sizeof *out->parameters;
@@ -67,13 +70,14 @@ static oatgp_status describe_expression(oatgp_context *ctx, const oat_setup *set
   return OATGP_OK;
 }
 
-/* The parameters of a likelihood that is not Gaussian, and what the gradient has of it. */
+/* The parameters of a non-Gaussian likelihood, and the derivatives with respect to them. */
 static oatgp_status describe_answers(oatgp_context *ctx, const oat_setup *setup, const oat_objective *objective,
                                      const oat_gradient *gradient, oatgp_evaluation *out) {
   const size_t count = setup->kernel->further.count, first = setup->kernel->further.first;
   PASS_ON(oat_new(ctx, count + 1, sizeof *out->likelihood_parameters, &out->likelihood_parameters));
   PASS_ON(oat_new_matrix(ctx, count + 1, 1, &out->d_log_likelihood));
-  oat_answer_show(setup->likelihood, setup->levels, setup->start.theta + first, setup->y_scale, out->likelihood_parameters);
+  oat_answer_show(setup->likelihood, setup->levels, setup->start.theta + first, setup->y_scale,
+                  out->likelihood_parameters);
   out->likelihood_count = count;
   if (gradient->theta != NULL) {
     memcpy(out->d_log_likelihood, gradient->theta + first, count * sizeof(double));
@@ -82,8 +86,8 @@ static oatgp_status describe_answers(oatgp_context *ctx, const oat_setup *setup,
   return OATGP_OK;
 }
 
-oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                          int with_gradient, oatgp_evaluation *out) {
+oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings,
+                          const oatgp_data *knots, int with_gradient, oatgp_evaluation *out) {
   oat_setup setup = {0};
   oat_objective *objective = NULL;
   oat_scratch memory = {.ctx = ctx};
@@ -93,6 +97,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   oatgp_status status = OATGP_OK;
   oatgp_settings as_they_are = *settings; /* nothing is selected */
   as_they_are.select = "fixed";
+  as_they_are.prior = strcmp(settings->prior, "auto") == 0 ? "none" : settings->prior;
   as_they_are.jitter = isnan(settings->jitter) ? PLAIN_JITTER : settings->jitter;
   TRY(oat_setup_make(ctx, data, &as_they_are, knots, &setup));
   oat_objective_config config = oat_setup_objective(&setup);
@@ -109,6 +114,7 @@ oatgp_status oat_evaluate(oatgp_context *ctx, const oatgp_data *data, const oatg
   TRY(setup.kernel->expression != NULL ? describe_expression(ctx, &setup, &gradient, &result) : OATGP_OK);
   TRY(setup.likelihood != NULL ? describe_answers(ctx, &setup, objective, &gradient, &result) : OATGP_OK);
   result.objective = oat_setup_objective_value(&setup, value);
+  result.log_prior = oat_objective_log_prior(objective, setup.start.theta);
   *out = result;
   result = (oatgp_evaluation){0};
 done:

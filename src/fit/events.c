@@ -1,4 +1,4 @@
-/* What a fit tells its monitor and records for the model file. */
+/* What a fit reports to its monitor and records for the model file. */
 #include <math.h>
 #include <string.h>
 
@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/ranks.h"
 
 double oat_fit_seconds(const oat_fit_run *f) { return oat_seconds() - f->began; }
 
@@ -17,21 +18,24 @@ static oatgp_status new_row(oatgp_context *ctx, oat_log *log, double **row) {
   return status;
 }
 
-/* ---- numbers of a search in the middle of an optimisation or between two --------------------------------------------- */
+/* ---- numbers of a search in the middle of an optimisation or between two --------------------------------------- */
 
 static double counted(const oat_search *s, double total, int counter) {
   return total + (s->optim != NULL ? s->optim->counter[counter] : 0);
 }
 
-static double value_now(const oat_search *s) { return s->optim != NULL ? s->optim->counter[OAT_VALUE] : s->state.value; }
+static double value_now(const oat_search *s) {
+  return s->optim != NULL ? s->optim->counter[OAT_VALUE] : s->state.value;
+}
 
 static double best_now(const oat_fit_run *f) {
   const oat_search *s = &f->search;
-  const double behind = fmax(s->state.value_before, s->state.fallback_value); /* models that it can go back to */
+  const double behind =
+      fmax(s->state.value_before, s->state.fallback_value); /* of the models that the search can return to */
   return fmax(fmax(f->best.value, behind), s->optim != NULL ? s->optim->counter[OAT_BEST] : s->state.value);
 }
 
-/* ---- records --------------------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------------------------- */
 
 static oatgp_status record_step(oat_fit_run *f) {
   const oat_search *s = &f->search;
@@ -79,7 +83,7 @@ done:
   return status;
 }
 
-/* ---- the monitor ------------------------------------------------------------------------------------------------------ */
+/* ---- the monitor ----------------------------------------------------------------------------------------------- */
 
 /* The event's parameters at theta. */
 static void put_parameters(const oat_fit_run *f, const double *theta, oatgp_event *event) {
@@ -127,7 +131,7 @@ static oatgp_event basic_event(const oat_fit_run *f, const oat_search *s, oatgp_
 }
 
 static bool tell(const oat_fit_run *f, const oatgp_event *event) {
-  return f->request->monitor != NULL && f->request->monitor(f->request->user, event) != 0;
+  return oat_ranks_any(f->request->monitor != NULL && f->request->monitor(f->request->user, event) != 0);
 }
 
 /* A proposal, or the knots on trial kept or dropped. */
@@ -166,8 +170,8 @@ static bool report_step(oat_fit_run *f) {
 static bool report_subset(oat_fit_run *f, const oat_search *sub) {
   oatgp_event event = basic_event(f, sub, OATGP_EVENT_SUBSET);
   event.rows = oat_rows_total(sub->objective->config.rows);
-  const double others =
-      (double)(oat_rows_total(f->setup.rows) - event.rows) * log(f->setup.y_scale); /* the unit of rows that are not in it */
+  const double others = (double)(oat_rows_total(f->setup.rows) - event.rows) *
+                        log(f->setup.y_scale); /* the target's unit for the rows outside the subset */
   event.objective += others;
   event.best = oat_setup_objective_value(&f->setup, sub->optim->counter[OAT_BEST]) + others;
   return tell(f, &event);

@@ -1,4 +1,5 @@
-/* The fit, from data to model: set up, settle the jitter, search from the start (and from others), keep the best. */
+/* The fit, from data to model: sets up, settles the jitter, searches from the start (and from others), and keeps the
+ * best. */
 #include "fit/fit.h"
 
 #include <math.h>
@@ -9,10 +10,10 @@
 #include "objective/sparse.h"
 #include "util/clock.h"
 
-#define MODEL_SITE_TOL 1e-10 /* of sites in the model: as near as rounding allows, about */
-#define LOO_LOSS 0.02        /* nats a row that leave-one-out may be worse than a constant's without a word */
+#define MODEL_SITE_TOL 1e-10 /* of the sites of the model: about as small as rounding allows */
+#define LOO_LOSS 0.02        /* nats a row; if leave-one-out is worse than a constant by more, the fit warns */
 
-/* ---- making and freeing ------------------------------------------------------------------------------------------- */
+/* ---- making and freeing ---------------------------------------------------------------------------------------- */
 
 static void free_trail(oat_trail *trail) {
   free(trail->history.row);
@@ -45,7 +46,8 @@ static oat_search_settings search_settings(const oat_fit_run *f) {
   return (oat_search_settings){
       .max_knots = f->setup.capacity,
       .move = f->setup.approx->sparse && oat_kernel_is_smooth(f->setup.kernel),
-      .exact = oat_approx_bound(f->setup.approx) && s->max_knots == 0 && f->objective->config.soft && f->setup.likelihood == NULL,
+      .exact = oat_approx_bound(f->setup.approx) && s->max_knots == 0 && f->objective->config.soft &&
+               f->setup.likelihood == NULL,
       .finish = f->setup.strategy->grows && f->setup.approx->sparse && s->inner_iter < s->max_iter,
   };
 }
@@ -86,7 +88,7 @@ static oatgp_status make_search(oat_fit_run *f) {
   s->settings = search_settings(f);
   s->start = &f->start;
   s->report = oat_fit_report;
-  s->ordered = ordered_rows;
+  s->ordered = oat_data_is_streamed(setup->data) || setup->settings->average > 0 ? NULL : ordered_rows;
   s->self = f;
   const oat_trail empty = {{.width = OAT_HISTORY_WIDTH}, {.width = OAT_SELECTION_WIDTH + d}};
   f->trail = empty;
@@ -95,10 +97,12 @@ static oatgp_status make_search(oat_fit_run *f) {
   return memory->status == OATGP_OK ? oat_search_open(s) : memory->status;
 }
 
-/* ---- the starts ------------------------------------------------------------------------------------------------------ */
+/* ---- the starts ------------------------------------------------------------------------------------------------ */
 
-/* Ends the fit, not only a start of it. */
-static bool ends_all(const oat_fit_run *f) { return f->search.state.stop == OATGP_STOP_TIME || f->search.state.stop == OATGP_STOP_USER; }
+/* Whether the reason to stop ends the whole fit, not only the current start. */
+static bool ends_all(const oat_fit_run *f) {
+  return f->search.state.stop == OATGP_STOP_TIME || f->search.state.stop == OATGP_STOP_USER;
+}
 
 /* After one start: counts, and keeps its model if it is the best so far. */
 static void conclude(oat_fit_run *f) {
@@ -130,7 +134,7 @@ static void begin(oat_fit_run *f) {
   oat_search_place(&f->search, &f->start, f->setup.k);
 }
 
-/* From the phase that the search is in to the end of this start. One that could not be evaluated is passed over. */
+/* Runs the search from its current phase to the end of this start. A start that cannot be evaluated is skipped. */
 static oatgp_status run(oat_fit_run *f) {
   oatgp_status status = f->setup.strategy->run(&f->search);
   if (status == OATGP_NUMERIC && f->search.state.value == -HUGE_VAL) {
@@ -144,11 +148,13 @@ static oatgp_status run(oat_fit_run *f) {
   return status;
 }
 
-/* Where a factorisation only just went through when the jitter was settled, it may fail at the same start with another rounding error. */
+/* If a factorisation barely succeeded when the jitter was settled, it may fail at the same start with a different
+ * rounding error. */
 static oatgp_status run_again_with_jitter(oat_fit_run *f) {
   oatgp_status status = OATGP_OK;
   while (status == OATGP_OK && f->best.value == -HUGE_VAL && !ends_all(f) && oat_objective_raise_jitter(f->objective)) {
-    oat_say(f->ctx, OATGP_WARNING, "the start could not be evaluated again: jitter raised to %g for this fit", f->objective->config.jitter);
+    oat_say(f->ctx, OATGP_WARNING, "the start could not be evaluated again: jitter raised to %g for this fit",
+            f->objective->config.jitter);
     begin(f);
     status = run(f);
   }
@@ -178,7 +184,7 @@ done:
   return status;
 }
 
-/* ---- the fit ------------------------------------------------------------------------------------------------------ */
+/* ---- the fit --------------------------------------------------------------------------------------------------- */
 
 /* The log's rows become the model's. */
 static double *hand_over(oat_log *log, size_t *count) {
@@ -188,8 +194,8 @@ static double *hand_over(oat_log *log, size_t *count) {
   return rows;
 }
 
-/* Mean NLP of the rows, each predicted by the mean and the variance of the others, about; of answers that are not Gaussian, by the f that
- * suits them best. */
+/* Approximate mean NLP of the rows, each predicted from the mean and variance of the others. For a non-Gaussian target:
+ * with the constant f that fits best. */
 static double constant_nlp(const oat_fit_run *f) {
   const oatgp_data *data = f->setup.data;
   const double n = (double)data->n;
@@ -197,25 +203,26 @@ static double constant_nlp(const oat_fit_run *f) {
   if (f->setup.likelihood != NULL) {
     return log(f->setup.y_scale) - oat_objective_constant(f->objective, f->setup.rows, f->best.point.theta, NULL) / n;
   }
-  oat_describe(data->n, (oat_column){data->y, 1}, f->ctx->at_work, &y);
+  oat_describe_column(data, oat_data_number_of(data, OAT_OTHER_TARGET), f->ctx->at_work, &y);
   return log(y.sd) + 0.5 * (log(OAT_TWO_PI) + n / (n - 1));
 }
 
-/* A model that predicts worse than a constant is no use, whatever its objective. */
+/* Warns if the model predicts worse than a constant, which the objective need not show. */
 static void compare_with_constant(const oat_fit_run *f, const oatgp_model *model) {
-  const bool plain = f->setup.data->weight == NULL && f->setup.data->noise == NULL;
+  const bool plain = !oat_data_has(f->setup.data, OAT_OTHER_WEIGHT) && !oat_data_has(f->setup.data, OAT_OTHER_NOISE);
   const double nlp = model->number[OAT_NUMBER_LOO_MEAN_NLP], constant = constant_nlp(f);
   if (plain && oat_rows_total(f->setup.rows) > 2 && isfinite(constant) && nlp > constant + LOO_LOSS) {
     oat_say(f->ctx, OATGP_WARNING,
-            "rows that are left out are predicted worse than by a constant (mean NLP %.4g, the constant's %.4g): look for outliers in the "
-            "target, or give fewer inputs with --inputs",
+            "the model predicts held-out rows worse than a constant does (mean NLP %.4g against %.4g); look for "
+            "outliers in the target, or choose fewer inputs with --inputs",
             nlp, constant);
   }
 }
 
-/* Leave-one-out scores. A model for which they cannot be found is still a model. */
+/* Leave-one-out scores. If they cannot be computed, the fit still succeeds. */
 static oatgp_status score(const oat_fit_run *f, oatgp_model *model) {
-  const oatgp_status status = oat_loo_keep(f->ctx, model, f->objective->config.where, f->objective->config.rows, f->setup.data);
+  const oatgp_status status =
+      oat_loo_keep(f->ctx, model, f->objective->config.where, f->objective->config.rows, f->setup.data);
   if (status == OATGP_NUMERIC) {
     oat_say(f->ctx, OATGP_WARNING, "no leave-one-out scores: %s", f->ctx->error);
   } else if (status == OATGP_OK) {
@@ -230,7 +237,7 @@ static oatgp_status become_exact(oat_fit_run *f) {
   f->objective = f->search.objective = NULL;
   f->setup.approx = oat_approx_find("full");
   oat_objective_config config = oat_setup_objective(&f->setup);
-  config.memory = INT64_MAX; /* the same matrix has been factorised before */
+  config.memory = INT64_MAX; /* the search has already factorised a matrix of this size */
   return oat_objective_create(f->ctx, &config, &f->objective);
 }
 
@@ -249,19 +256,19 @@ static oatgp_status take_neighbours(oat_fit_run *f) {
   return oat_objective_create(f->ctx, &config, &f->objective);
 }
 
-/* What the full GP has on its diagonal for its rounding is noise in the data's eyes: it becomes a part of tau, so that predictions have it.
- * With a factor that only just went through, the jitter may have to be raised again. */
+/* The full GP has jitter on its diagonal against rounding. It acts like noise, so it becomes a part of tau and of the
+ * predictions. If a factorisation barely succeeded, the jitter may have to be raised again. */
 static oatgp_status call_rounding_noise(oat_fit_run *f) {
   double *theta = f->best.point.theta, *jitter = &f->objective->config.jitter, value;
   if (f->setup.free[OAT_TAU] && oat_rows_plain_noise(f->setup.rows) && f->setup.from == NULL &&
-      f->setup.kernel->expression == NULL) { /* of an expression the diagonal varies, and the model keeps the jitter */
+      f->setup.kernel->expression == NULL) { /* the diagonal of an expression varies, so its model keeps the jitter */
     theta[OAT_TAU] = hypot(theta[OAT_TAU], sqrt(*jitter) * theta[OAT_SIGMA]);
     *jitter = 0;
   }
   return oat_objective_settle(f->ctx, f->objective, &f->best.point, &value, NULL);
 }
 
-/* From here on the jitter is a number, which the model keeps. */
+/* From here on the jitter is a fixed number, which the model stores. */
 static void harden_jitter(oat_fit_run *f) {
   oat_objective_config *config = &f->objective->config;
   const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), f->best.point.theta);
@@ -297,6 +304,7 @@ static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   TRY(prepare_result(f));
   f->objective->config.site_tol = fmin(MODEL_SITE_TOL, f->objective->config.site_tol);
   TRY(oat_model_build(f->ctx, &f->setup, f->objective, &f->best.point, &model));
+  TRY(oat_copy_text(f->ctx, f->fingerprint, &model->text[OAT_TEXT_FINGERPRINT]));
   double *number = model->number;
   number[OAT_NUMBER_ITERATIONS] = f->iterations;
   number[OAT_NUMBER_EVALUATIONS] = f->evaluations;
@@ -305,6 +313,7 @@ static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   model->history = hand_over(&f->best.trail.history, &model->history_count);
   model->selection = hand_over(&f->best.trail.selection, &model->selection_count);
   TRY(f->request->unscored ? OATGP_OK : score(f, model));
+  TRY(oat_average(f, model));
   number[OAT_NUMBER_SECONDS] = oat_fit_seconds(f);
   *out = model;
   model = NULL;
@@ -313,8 +322,8 @@ done:
   return status;
 }
 
-/* The jitter is settled at the start as the optimiser will see it: to take logarithms and back costs a rounding error, which
- * matters when a factorisation only just goes through. */
+/* Settles the jitter at the start as the optimiser will see it. Taking logarithms and back costs a rounding error,
+ * which matters if a factorisation barely succeeds. */
 static oatgp_status settle(oat_fit_run *f, bool resumed) {
   oat_search *s = &f->search;
   const size_t k = f->setup.k;
@@ -338,6 +347,8 @@ oatgp_status oat_fit(oatgp_context *ctx, const oat_fit_request *request, oatgp_m
   oatgp_status status = OATGP_OK;
   TRY(request->from != NULL ? oat_setup_again(ctx, request->from, request->data, request->settings, &f.setup)
                             : oat_setup_make(ctx, request->data, request->settings, request->knots, &f.setup));
+  TRY(oat_average_check(ctx, &f.setup));
+  TRY(oat_fingerprint(ctx, request->data, f.fingerprint));
   TRY(request->unscored ? OATGP_OK : oat_advise(ctx, &f.setup));
   const bool moving = f.setup.strategy->needs_moving || (request->settings->refine && f.setup.approx->sparse);
   TRY(moving ? oat_setup_check_moving(ctx, &f.setup) : OATGP_OK);

@@ -1,4 +1,5 @@
-/* What the settings say of parameters by themselves: lengthscales, the parameters of an expression, those that stay, and what others are kept between. */
+/* Reads the parameters from the settings: lengthscales, the parameters of an expression, which ones are fixed, and the
+ * ranges of others. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "fit/setup.h"
 #include "text/number.h"
 
-static void trim(const char **text, size_t *length) {
+void oat_list_trim(const char **text, size_t *length) {
   while (*length > 0 && **text == ' ') {
     ++*text;
     --*length;
@@ -18,12 +19,11 @@ static void trim(const char **text, size_t *length) {
 }
 
 bool oat_is_number(const char *text, size_t length, double *value) {
-  trim(&text, &length);
+  oat_list_trim(&text, &length);
   return oat_read_number(text, length, value) == OAT_NUMBER;
 }
 
-/* Bytes before the first of these characters that is in no parentheses and no quotes. */
-static size_t span_before(const char *text, size_t length, char stop) {
+size_t oat_list_span(const char *text, size_t length, char stop) {
   size_t depth = 0, i = 0;
   bool quoted = false;
   for (; i < length && (quoted || depth > 0 || text[i] != stop); i++) {
@@ -34,13 +34,12 @@ static size_t span_before(const char *text, size_t length, char stop) {
   return i;
 }
 
-/* The part of a list separated by commas that follows *part, the first one after NULL; false at the end. */
-static bool next_part(const char *list, const char **part, size_t *length) {
+bool oat_list_next(const char *list, const char **part, size_t *length) {
   if (*part == NULL ? *list == '\0' : (*part)[*length] == '\0') {
     return false;
   }
   *part = *part == NULL ? list : *part + *length + 1;
-  *length = span_before(*part, strlen(*part), ',');
+  *length = oat_list_span(*part, strlen(*part), ',');
   return true;
 }
 
@@ -52,7 +51,7 @@ oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup) {
   double value, *lengthscale = setup->start.theta + OAT_LENGTHSCALE;
   const char *part = NULL;
   size_t length, count = 0;
-  while (next_part(setup->settings->lengthscale, &part, &length)) {
+  while (oat_list_next(setup->settings->lengthscale, &part, &length)) {
     if (!oat_is_number(part, length, &value) || !(value > 0)) {
       return oat_fail(ctx, OATGP_ARGUMENT, "lengthscale '%.*s' is not a positive number", (int)length, part);
     }
@@ -62,8 +61,9 @@ oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup) {
     count++;
   }
   if (count > 1 && count != wanted) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%zu lengthscales were given, but kernel %s with %zu inputs has %zu: give that many, or one",
-                    count, setup->kernel->name, setup->scaling.d, wanted);
+    return oat_fail(ctx, OATGP_ARGUMENT,
+                    "%zu lengthscales were given, but kernel %s with %zu inputs has %zu; give that many, or one", count,
+                    setup->kernel->name, setup->scaling.d, wanted);
   }
   for (size_t j = 1; count == 1 && j < wanted; j++) {
     lengthscale[j] = lengthscale[0];
@@ -71,7 +71,7 @@ oatgp_status oat_given_lengthscales(oatgp_context *ctx, oat_setup *setup) {
   return OATGP_OK;
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 enum { LONGEST_LIST = 480 };
 
@@ -93,14 +93,16 @@ static void list_names(const oat_setup *setup, char *text) {
   }
 }
 
-static oatgp_status none_of(oatgp_context *ctx, const oat_setup *setup, const char *setting, const char *part, size_t length) {
+static oatgp_status none_of(oatgp_context *ctx, const oat_setup *setup, const char *setting, const char *part,
+                            size_t length) {
   char names[LONGEST_LIST];
   list_names(setup, names);
-  return oat_fail(ctx, OATGP_ARGUMENT, "%s: '%.*s' is none of %s", setting, (int)length, part, names);
+  return oat_fail(ctx, OATGP_ARGUMENT, "%s: '%.*s' is not one of %s", setting, (int)length, part, names);
 }
 
 /* The place in theta of a parameter of an expression, tau among them, or OAT_NO_PLACE. */
-static oatgp_status find_place(oatgp_context *ctx, const oat_setup *setup, const char *part, size_t length, size_t *place) {
+static oatgp_status find_place(oatgp_context *ctx, const oat_setup *setup, const char *part, size_t length,
+                               size_t *place) {
   char *name = NULL;
   PASS_ON(oat_new(ctx, length + 1, 1, &name));
   memcpy(name, part, length);
@@ -110,15 +112,15 @@ static oatgp_status find_place(oatgp_context *ctx, const oat_setup *setup, const
   return OATGP_OK;
 }
 
-/* ---- parameters of an expression ---------------------------------------------------------------------------------------- */
+/* ---- parameters of an expression ------------------------------------------------------------------------------- */
 
 /* Sets one, which is given in the data's units. */
 static oatgp_status set_parameter(oatgp_context *ctx, oat_setup *setup, size_t place, const char *text, size_t length) {
   const oat_units units = {setup->y_scale, setup->scaling.d, setup->scaling.scale};
   const oat_parameter parameter = oat_parameter_at(setup->kernel, place);
   double value = 0;
-  REFUSE_IF(!oat_is_number(text, length, &value) || !(value > 0), ctx, OATGP_ARGUMENT, "parameters: '%.*s' for %s is not a positive number",
-            (int)length, text, parameter.name);
+  REFUSE_IF(!oat_is_number(text, length, &value) || !(value > 0), ctx, OATGP_ARGUMENT,
+            "parameters: '%.*s' for %s is not a positive number", (int)length, text, parameter.name);
   setup->start.theta[place] = value / oat_parameter_unit(&parameter, &units);
   return OATGP_OK;
 }
@@ -127,7 +129,7 @@ static oatgp_status set_parameter(oatgp_context *ctx, oat_setup *setup, size_t p
 static oatgp_status set_named(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length, size_t equals) {
   const char *name = part;
   size_t place = OAT_NO_PLACE, of_name = equals;
-  trim(&name, &of_name);
+  oat_list_trim(&name, &of_name);
   PASS_ON(find_place(ctx, setup, name, of_name, &place));
   if (place == OAT_NO_PLACE) {
     return none_of(ctx, setup, "parameters", name, of_name);
@@ -140,10 +142,10 @@ oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup) {
   const char *part = NULL, *list = setup->settings->parameters;
   size_t length, count = 0;
   REFUSE_IF(expression == NULL && *list != '\0', ctx, OATGP_ARGUMENT,
-            "parameters are those of an expression; kernel %s has sigma, lengthscale, tau and shape as settings of their own",
+            "parameters are for kernel expressions; kernel %s has the settings sigma, lengthscale, tau and shape",
             setup->kernel->name);
-  while (expression != NULL && next_part(list, &part, &length)) {
-    const size_t equals = span_before(part, length, '=');
+  while (expression != NULL && oat_list_next(list, &part, &length)) {
+    const size_t equals = oat_list_span(part, length, '=');
     if (equals < length) {
       PASS_ON(set_named(ctx, setup, part, length, equals));
     } else if (count < expression->parameters) {
@@ -154,51 +156,49 @@ oatgp_status oat_given_parameters(oatgp_context *ctx, oat_setup *setup) {
   char names[LONGEST_LIST];
   list_names(setup, names);
   REFUSE_IF(count > 0 && count != expression->parameters, ctx, OATGP_ARGUMENT,
-            "parameters: %zu values were given, and the kernel has %zu parameters: %s", count, expression->parameters,
+            "parameters: %zu values were given, but the kernel has %zu parameters: %s", count, expression->parameters,
             strncmp(names, "tau, ", 5) == 0 ? names + 5 : names);
   return OATGP_OK;
 }
 
-/* ---- parameters that stay ----------------------------------------------------------------------------------------------- */
+/* ---- parameters that stay -------------------------------------------------------------------------------------- */
 
 static bool is_word(const char *word, const char *part, size_t length) {
   return strlen(word) == length && strncmp(word, part, length) == 0;
 }
 
-/* A word for what it is, such as sigma, stands for all of the kind. */
+/* A name of a kind, such as sigma, stands for all parameters of that kind. */
 static bool is_of_kind(const oat_kernel *kernel, size_t place, const char *part, size_t length) {
   const oat_parameter parameter = oat_parameter_at(kernel, place);
-  const bool of_expression =
-      kernel->expression != NULL && place >= OAT_LENGTHSCALE && place < OAT_LENGTHSCALE + kernel->expression->parameters;
+  const bool of_expression = kernel->expression != NULL && place >= OAT_LENGTHSCALE &&
+                             place < OAT_LENGTHSCALE + kernel->expression->parameters;
   if (!of_expression) {
     return (parameter.used || kernel->expression == NULL) && is_word(parameter.name, part, length);
   }
   return is_word(oat_quantity_name(kernel->expression->parameter[place - OAT_LENGTHSCALE].quantity), part, length);
 }
 
-/* What is done with each parameter that a name or a word stands for. */
-typedef void (*act_fn)(oat_setup *setup, size_t place, const double *limits);
-
-static oatgp_status act_on(oatgp_context *ctx, oat_setup *setup, const char *setting, const char *part, size_t length, act_fn act,
-                           const double *limits) {
+oatgp_status oat_given_each(oatgp_context *ctx, oat_setup *setup, const char *setting, const char *part, size_t length,
+                            oat_act act, const void *with) {
   bool found = false;
   size_t place = OAT_NO_PLACE;
-  trim(&part, &length);
+  oat_list_trim(&part, &length);
   if (setup->kernel->expression != NULL) {
     PASS_ON(find_place(ctx, setup, part, length, &place));
   }
   for (size_t i = 0; i < theta_count(setup); i++) {
     if (i == place || is_of_kind(setup->kernel, i, part, length)) {
-      act(setup, i, limits);
+      PASS_ON(act(setup, i, with));
       found = true;
     }
   }
   return found ? OATGP_OK : none_of(ctx, setup, setting, part, length);
 }
 
-static void fix(oat_setup *setup, size_t place, const double *limits) {
-  (void)limits;
+static oatgp_status fix(oat_setup *setup, size_t place, const void *with) {
+  (void)with;
   setup->free[place] = false;
+  return OATGP_OK;
 }
 
 oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup) {
@@ -208,41 +208,48 @@ oatgp_status oat_given_freedom(oatgp_context *ctx, oat_setup *setup) {
   for (size_t i = 0; i < theta_count(setup); i++) {
     setup->free[i] = oat_parameter_at(setup->kernel, i).used;
   }
-  while (status == OATGP_OK && next_part(setup->settings->fix, &part, &length)) {
-    status = act_on(ctx, setup, "fix", part, length, fix, NULL);
+  while (status == OATGP_OK && oat_list_next(setup->settings->fix, &part, &length)) {
+    status = oat_given_each(ctx, setup, "fix", part, length, fix, NULL);
   }
   return status;
 }
 
-/* ---- parameters in a range ---------------------------------------------------------------------------------------------- */
+/* ---- parameters in a range ------------------------------------------------------------------------------------- */
 
 /* In the units in which the parameter is set: those of the data, but lengthscales of kernels by name are scaled. */
-static void keep_between(oat_setup *setup, size_t place, const double *limits) {
+double oat_given_unit(const oat_setup *setup, size_t place) {
   const oat_units units = {setup->y_scale, setup->scaling.d, setup->scaling.scale};
   const oat_parameter parameter = oat_parameter_at(setup->kernel, place);
   const bool scaled = setup->kernel->expression == NULL && parameter.unit == OAT_UNIT_INPUT;
-  const double unit = scaled ? 1 : oat_parameter_unit(&parameter, &units);
+  return scaled ? 1 : oat_parameter_unit(&parameter, &units);
+}
+
+static oatgp_status keep_between(oat_setup *setup, size_t place, const void *with) {
+  const double *limits = with, unit = oat_given_unit(setup, place);
   setup->least[place] = limits[0] / unit;
   setup->most[place] = limits[1] / unit;
+  return OATGP_OK;
 }
 
 /* NAME=A:B */
 static oatgp_status set_range(oatgp_context *ctx, oat_setup *setup, const char *part, size_t length) {
-  const size_t equals = span_before(part, length, '='), rest = equals < length ? length - equals - 1 : 0;
+  const size_t equals = oat_list_span(part, length, '='), rest = equals < length ? length - equals - 1 : 0;
   const char *from = part + length - rest;
-  const size_t colon = span_before(from, rest, ':');
+  const size_t colon = oat_list_span(from, rest, ':');
   double limits[2] = {0, 0};
-  REFUSE_IF(colon >= rest || !oat_is_number(from, colon, &limits[0]) || !oat_is_number(from + colon + 1, rest - colon - 1, &limits[1]) ||
-                !(limits[0] > 0) || !(limits[0] < limits[1]),
-            ctx, OATGP_ARGUMENT, "range: '%.*s' is not NAME=A:B with two positive numbers, the smaller first", (int)length, part);
-  return act_on(ctx, setup, "range", part, equals, keep_between, limits);
+  REFUSE_IF(colon >= rest || !oat_is_number(from, colon, &limits[0]) ||
+                !oat_is_number(from + colon + 1, rest - colon - 1, &limits[1]) || !(limits[0] > 0) ||
+                !(limits[0] < limits[1]),
+            ctx, OATGP_ARGUMENT, "range: '%.*s' is not NAME=A:B with two positive numbers, the smaller first",
+            (int)length, part);
+  return oat_given_each(ctx, setup, "range", part, equals, keep_between, limits);
 }
 
-/* The largest sigma where f goes through a link. The expected count of a row that no knot is near grows as exp(sigma^2 / 2), and log odds of
- * 30 are certainty. */
+/* The largest sigma where f goes through a link. The expected count of a row that no knot is near grows as exp(sigma^2
+ * / 2), and log odds of 30 are certainty. */
 static double most_of_sigma(const oat_setup *setup, size_t place) {
   const oat_likelihood *likelihood = setup->likelihood;
-  if (likelihood == NULL || likelihood->id == OAT_STUDENT_T || !oat_parameter_is_sigma(setup->kernel, place)) {
+  if (!oat_likelihood_is_linked(likelihood) || !oat_parameter_is_sigma(setup->kernel, place)) {
     return HUGE_VAL;
   }
   return likelihood->takes_exposure ? 10 : 30;
@@ -256,7 +263,7 @@ oatgp_status oat_given_ranges(oatgp_context *ctx, oat_setup *setup) {
     setup->least[i] = 0;
     setup->most[i] = most_of_sigma(setup, i);
   }
-  while (status == OATGP_OK && next_part(setup->settings->range, &part, &length)) {
+  while (status == OATGP_OK && oat_list_next(setup->settings->range, &part, &length)) {
     status = set_range(ctx, setup, part, length);
   }
   return status;

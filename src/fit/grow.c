@@ -1,5 +1,5 @@
-/* The full GP with more rows, or fewer: its factor gets further rows, or loses some, at the model's parameters. All else follows from the
- * factor: the coefficients of an estimated mean by generalised least squares, c and the objective. */
+/* The full GP with more rows, or fewer: its factor gains or loses rows, at the model's parameters. Everything else
+ * follows from the factor: the coefficients of an estimated mean by generalised least squares, c and the objective. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,18 +8,19 @@
 #include "fit/fit.h"
 #include "util/hash.h"
 
-enum { WORTH_DOWNDATING = 16 }; /* of so many rows one may go by a change of the factor; else the factor is made anew */
+enum {
+  WORTH_DOWNDATING = 16
+}; /* if at most one in so many rows is removed, the factor is downdated; otherwise it is made anew */
 
 static oatgp_status check(oatgp_context *ctx, const oatgp_model *model) {
-  REFUSE_IF(
-      model->likelihood != NULL, ctx, OATGP_DATA,
-      "the full GP with likelihood %s cannot take rows in or give them back, since the sites of all rows would change: fit it again to "
-      "all rows (--refit --data OLD), or fit a sparse model (--approx vfe)",
-      model->likelihood->name);
+  REFUSE_IF(model->likelihood != NULL, ctx, OATGP_DATA,
+            "the full GP with likelihood %s cannot add or remove rows, because every row's site would change; fit it "
+            "again to all rows (--refit), or fit a sparse model (--approx=vfe)",
+            model->likelihood->name);
   return OATGP_OK;
 }
 
-/* ---- the rows that the model holds ------------------------------------------------------------------------------- */
+/* ---- the rows that the model holds ----------------------------------------------------------------------------- */
 
 /* The columns of the rows that stay; the noise of a row is known. */
 static oatgp_status take_kept(oat_scratch *memory, const oatgp_model *model, const bool *gone, oat_kept_rows *out) {
@@ -38,14 +39,17 @@ static oatgp_status take_kept(oat_scratch *memory, const oatgp_model *model, con
     for (size_t j = 0; j < model->d; j++) {
       out->x[to + j * count] = model->z[i + j * n];
     }
-    out->r[to] = model->r[i];
-    out->noise_add[to++] = model->noise[i];
+    const bool averaged = model->draw_count > 0; /* an averaged model keeps its rows independently of the parameters */
+    out->r[to] = averaged ? model->kept.r[i] : model->r[i];
+    out->noise_scale[to] = averaged ? model->kept.noise_scale[i] : 0;
+    out->noise_add[to++] = averaged ? model->kept.noise_add[i] : model->noise[i];
   }
   return OATGP_OK;
 }
 
-/* The model's residuals are less the estimated mean, which is put back. */
-static oatgp_status add_mean(oatgp_context *ctx, oat_scratch *memory, const oatgp_model *model, const oat_kept_rows *kept) {
+/* Adds the estimated mean back to the model's residuals. */
+static oatgp_status add_mean(oatgp_context *ctx, oat_scratch *memory, const oatgp_model *model,
+                             const oat_kept_rows *kept) {
   double *minus = oat_take_doubles(memory, model->p, 1), *x = oat_take_doubles(memory, kept->n, model->d);
   double *noise = oat_take_doubles(memory, kept->n, 1);
   oat_rows *rows = NULL;
@@ -61,27 +65,27 @@ done:
   return status;
 }
 
-/* Those that are not gone (NULL: all are there), with the target as the data had it. */
+/* The rows that are not `gone` (NULL: all rows), with the target before the mean was subtracted. */
 static oatgp_status rows_of(oatgp_context *ctx, const oatgp_model *model, const bool *gone, oat_rows **out) {
   oat_scratch memory = {.ctx = ctx};
   oat_kept_rows kept;
   oatgp_status status;
   TRY(take_kept(&memory, model, gone, &kept));
-  TRY(model->p > 0 ? add_mean(ctx, &memory, model, &kept) : OATGP_OK);
+  TRY(model->p > 0 && model->draw_count == 0 ? add_mean(ctx, &memory, model, &kept) : OATGP_OK);
   TRY(oat_rows_from_kept(ctx, &kept, &model->scaling, model->p, out));
 done:
   oat_scratch_free(&memory);
   return status;
 }
 
-/* ---- the factor and what follows --------------------------------------------------------------------------------- */
+/* ---- the factor and what follows ------------------------------------------------------------------------------- */
 
-/* A model to be, and what its factor is made from. */
+/* The new model, and what its factor is made from. */
 typedef struct growth {
   oatgp_context *ctx;
   const oatgp_model *from;
   oatgp_model *to;
-  const oat_rows *rows; /* all that it will have */
+  const oat_rows *rows; /* all rows of the new model */
   oat_grown_factor factor;
   oat_scratch memory;
 } growth;
@@ -91,7 +95,8 @@ static double jitter_of(const oatgp_model *model) {
   return oat_kernel_share(&cov, (oat_points){model->z, model->k, model->k}, model->number[OAT_NUMBER_JITTER]);
 }
 
-/* What is known of the factor is of no use where the jitter, a share of the mean prior variance, is another one with these rows. */
+/* The known part of the factor is discarded if the jitter changes. It is a share of the mean prior variance of the
+ * rows, which may differ now. */
 static oatgp_status factorise(growth *g) {
   oatgp_model *to = g->to;
   const oat_covariance cov = oat_covariance_at(to->kernel, to->d, to->theta);
@@ -106,7 +111,8 @@ static oatgp_status factorise(growth *g) {
   TRY(oat_device_open(g->ctx, &config, g->rows, &device));
   status = device->table->factor_more(device, &cov, to->c, &g->factor);
   if (g->factor.pivot != 0) {
-    status = oat_fail(g->ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)", to->k, g->factor.pivot);
+    status = oat_fail(g->ctx, OATGP_NUMERIC, "the covariance of the %zu rows could not be factorised (pivot %zu)",
+                      to->k, g->factor.pivot);
   }
 done:
   oat_device_close(device);
@@ -133,15 +139,16 @@ static oatgp_status solve_mean(growth *g) {
 
 static void set_numbers(oatgp_model *model) {
   const double n = (double)model->k, unit = model->number[OAT_NUMBER_Y_SCALE];
-  const double value = -0.5 * (oat_dot(model->k, model->c, model->c) + n * log(OAT_TWO_PI)) - oat_log_diagonal(model->k, model->l);
+  const double value =
+      -0.5 * (oat_dot(model->k, model->c, model->c) + n * log(OAT_TWO_PI)) - oat_log_diagonal(model->k, model->l);
   model->number[OAT_NUMBER_N] = n;
-  model->number[OAT_NUMBER_OBJECTIVE] = value - n * log(unit);
+  model->number[OAT_NUMBER_OBJECTIVE] = value - n * log(unit) + oat_model_log_prior(model);
   for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
     model->number[i] = NAN;
   }
 }
 
-/* From the rows and what is known of their factor to a whole model. */
+/* Completes the model from the rows and the known part of their factor. */
 static oatgp_status finish(growth *g) {
   oatgp_model *to = g->to;
   oatgp_status status;
@@ -154,8 +161,8 @@ static oatgp_status finish(growth *g) {
   TRY(solve_mean(g));
   oat_rows_copy(g->rows, to->coefficient, to->theta[OAT_TAU], to->z, to->r, to->noise);
   set_numbers(to);
-  REFUSE_IF(!isfinite(to->number[OAT_NUMBER_OBJECTIVE]), g->ctx, OATGP_NUMERIC, "with these %zu rows the model could not be factorised",
-            to->k);
+  REFUSE_IF(!isfinite(to->number[OAT_NUMBER_OBJECTIVE]), g->ctx, OATGP_NUMERIC,
+            "the model could not be factorised with these %zu rows", to->k);
   oat_model_translate(to);
 done:
   return status;
@@ -169,14 +176,23 @@ static oatgp_status set_fingerprint(oatgp_context *ctx, oatgp_model *model, cons
   return OATGP_OK;
 }
 
-/* The model becomes the other, which holds what it was. */
-static void change_places(oatgp_model *model, oatgp_model *other) {
+/* Copies the rows and the draws of an averaged model, and makes its members again. */
+static oatgp_status average_again(const growth *g) {
+  if (g->from->draw_count == 0) {
+    return OATGP_OK;
+  }
+  PASS_ON(oat_model_keep_rows(g->ctx, g->to, g->rows));
+  PASS_ON(oat_model_copy_draws(g->ctx, g->from, g->to));
+  return oat_model_make_members(g->ctx, g->to);
+}
+
+void oat_change_places(oatgp_model *model, oatgp_model *other) {
   const oatgp_model before = *model;
   *model = *other;
   *other = before;
 }
 
-/* ---- more rows --------------------------------------------------------------------------------------------------- */
+/* ---- more rows ------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_update_full(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
   growth g = {.ctx = ctx, .from = model, .memory = {.ctx = ctx}};
@@ -185,8 +201,9 @@ oatgp_status oat_update_full(oatgp_context *ctx, oatgp_model *model, const oatgp
   oatgp_status status;
   TRY(check(ctx, model));
   const size_t n = model->k + data->n;
-  TRY(n <= OAT_LARGEST_SIDE ? OATGP_OK
-                            : oat_fail(ctx, OATGP_DATA, "the full GP of %zu rows is too large: at most %d rows", n, OAT_LARGEST_SIDE));
+  TRY(n <= OAT_LARGEST_SIDE
+          ? OATGP_OK
+          : oat_fail(ctx, OATGP_DATA, "the full GP of %zu rows is too large: at most %d rows", n, OAT_LARGEST_SIDE));
   TRY(oat_model_rows(ctx, model, data, &added));
   TRY(rows_of(ctx, model, NULL, &old));
   TRY(oat_rows_join(ctx, old, added, &all));
@@ -194,12 +211,13 @@ oatgp_status oat_update_full(oatgp_context *ctx, oatgp_model *model, const oatgp
   g.rows = all;
   g.factor = (oat_grown_factor){.known = model->k, .before = model->l};
   TRY(finish(&g));
-  oat_chain_fingerprint(model, data, ctx->at_work, text);
+  TRY(oat_chain_fingerprint(ctx, model, data, text));
   TRY(set_fingerprint(ctx, g.to, text));
   oat_levels_free_list(g.to->levels, model->d);
   g.to->levels = NULL;
   TRY(oat_model_levels_with(ctx, model, data, &g.to->levels));
-  change_places(model, g.to);
+  TRY(average_again(&g));
+  oat_change_places(model, g.to);
 done:
   oatgp_model_free(g.to);
   oat_rows_free(old);
@@ -209,20 +227,23 @@ done:
   return status;
 }
 
-/* ---- fewer rows -------------------------------------------------------------------------------------------------- */
+/* ---- fewer rows ------------------------------------------------------------------------------------------------ */
 
-static oatgp_status mark_gone(oatgp_context *ctx, const oatgp_model *model, size_t count, const size_t *rows, bool *gone) {
-  REFUSE_IF(count >= model->k, ctx, OATGP_ARGUMENT, "%zu rows cannot be taken out of a model of %zu: at least one must stay", count,
-            model->k);
+static oatgp_status mark_gone(oatgp_context *ctx, const oatgp_model *model, size_t count, const size_t *rows,
+                              bool *gone) {
+  REFUSE_IF(count >= model->k, ctx, OATGP_ARGUMENT,
+            "%zu rows cannot be removed from a model of %zu rows; at least one must stay", count, model->k);
   for (size_t i = 0; i < count; i++) {
-    REFUSE_IF(rows[i] >= model->k, ctx, OATGP_ARGUMENT, "row %zu is asked for, and the model has rows 0 to %zu", rows[i], model->k - 1);
+    REFUSE_IF(rows[i] >= model->k, ctx, OATGP_ARGUMENT, "row %zu does not exist; the model has rows 0 to %zu", rows[i],
+              model->k - 1);
     REFUSE_IF(gone[rows[i]], ctx, OATGP_ARGUMENT, "row %zu is given twice", rows[i]);
     gone[rows[i]] = true;
   }
   return OATGP_OK;
 }
 
-/* The factor without the rows, from the last one on; or nothing of it, where making it anew is less work. */
+/* Removes the rows from the factor, beginning with the last one. Leaves the factor empty if making it anew is less
+ * work. */
 static oatgp_status shrink_factor(growth *g, const bool *gone) {
   const size_t n = g->from->k;
   size_t left = n;
@@ -254,7 +275,7 @@ oatgp_status oat_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t coun
   char text[OAT_FINGERPRINT];
   oatgp_status status = OATGP_OK;
   REFUSE_IF(model->approx->sparse, ctx, OATGP_DATA,
-            "a sparse model does not hold its rows, so that none can be taken out of it: only the full GP can give rows back");
+            "a sparse model does not keep its rows, so they cannot be removed; only the full GP can remove rows");
   TRY(check(ctx, model));
   bool *gone = oat_take(&g.memory, model->k, sizeof *gone);
   TRY(g.memory.status);
@@ -266,7 +287,8 @@ oatgp_status oat_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t coun
   TRY(finish(&g));
   shrunk_fingerprint(model, gone, text);
   TRY(set_fingerprint(ctx, g.to, text));
-  change_places(model, g.to);
+  TRY(average_again(&g));
+  oat_change_places(model, g.to);
 done:
   oatgp_model_free(g.to);
   oat_rows_free(left);

@@ -1,6 +1,7 @@
-/* Seasons: the evidence of a GP has many maxima over a period, and an optimiser finds the nearest. So a period starts at a peak of the
- * Lomb-Scargle periodogram of the rows, or of some of them: the share of the variance that the best wave of a frequency explains, once a
- * parabola over the input is taken off. Frequencies go from two turns over the whole range to half as many turns as there are places. */
+/* Seasons. The evidence of a GP has many maxima over a period, and an optimiser finds the nearest. So a period starts
+ * at a peak of the Lomb-Scargle periodogram of the rows, or of some of them: the share of the variance that the best
+ * wave of a frequency explains, after a parabola over the input is subtracted. Frequencies range from two periods over
+ * the whole range to half as many periods as there are distinct places. */
 #include "fit/season.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum { MOST_ROWS = 2000, FINE = 6, FEW_PLACES = 8, TREND = 3 }; /* FINE: frequencies for each turn over the range */
 
-/* Rows as one input sees them. */
+/* The rows as a series over one input. */
 typedef struct series {
   size_t n;
   double *t, *r;          /* from 0 to 1; less the trend */
@@ -22,7 +23,7 @@ typedef struct series {
 
 static double frequency_of(size_t at) { return 2 + (double)at / FINE; }
 
-/* ---- the trend ------------------------------------------------------------------------------------------------------ */
+/* ---- the trend ------------------------------------------------------------------------------------------------- */
 
 /* Legendre polynomials, which are nearly orthogonal here. */
 static double trend_at(double t, size_t degree) {
@@ -47,9 +48,10 @@ static void take_trend_off(series *s) {
   }
 }
 
-/* ---- waves ---------------------------------------------------------------------------------------------------------- */
+/* ---- waves ----------------------------------------------------------------------------------------------------- */
 
-/* By least squares of r on cos and sin of 2 pi f t: with square = sin^2(pi f t) and mixed = sin cos, cos is 1 - 2 square and sin 2 mixed. */
+/* By least squares of r on cos and sin of 2 pi f t. With square = sin^2(pi f t) and mixed = sin(pi f t) cos(pi f t),
+ * the cosine is 1 - 2 square and the sine is 2 mixed. */
 static double power_at(series *s, double f) {
   double rc = 0, rs = 0, cc = 0, cs = 0, ss = 0;
   oat_waves(s->n, f, s->t, 0, s->square, s->mixed);
@@ -79,7 +81,7 @@ static void take_out(series *s, size_t at) {
   }
 }
 
-/* The highest peak, whose surroundings are then taken out; -1 if there is none left. */
+/* The highest peak, which is then removed with its surroundings; -1 if there is none left. */
 static double take_peak(series *s, bool season) {
   size_t best = s->frequencies;
   double most = 0;
@@ -97,7 +99,7 @@ static double take_peak(series *s, bool season) {
   return frequency_of(best);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static int compare(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -181,8 +183,8 @@ oatgp_status oat_season_start(oatgp_context *ctx, oat_setup *setup) {
               .square = oat_take_doubles(&memory, n, 1),
               .mixed = oat_take_doubles(&memory, n, 1),
               .power = oat_take_doubles(&memory, n + 1, FINE)};
-  const oat_kept_rows all = {n, oat_take_doubles(&memory, n, d), oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1),
-                             oat_take_doubles(&memory, n, 1)};
+  const oat_kept_rows all = {n, oat_take_doubles(&memory, n, d), oat_take_doubles(&memory, n, 1),
+                             oat_take_doubles(&memory, n, 1), oat_take_doubles(&memory, n, 1)};
   TRY(memory.status);
   oat_rows_keep(some, &all);
   for (size_t j = 0; j < d; j++) {

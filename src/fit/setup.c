@@ -10,10 +10,11 @@
 #include "model/model.h"
 #include "objective/sparse.h"
 
-#define SITE_TOL 1e-5 /* of sites in a fit: the bound is then within about 1e-10 nats a row of its largest value at these parameters */
-enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction to those of a row in the fit */
+/* Of sites in a fit: the bound is then within about 1e-10 nats a row of its largest value at these parameters. */
+#define SITE_TOL 1e-5
+enum { PREDICT_SHARE = 2 }; /* neighbours of a prediction for each neighbour of a row in the fit */
 
-/* ---- the mean ---------------------------------------------------------------------------------------------------- */
+/* ---- the mean -------------------------------------------------------------------------------------------------- */
 
 static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_mean) {
   const char *text = setup->settings->mean;
@@ -21,19 +22,20 @@ static oatgp_status read_mean(oatgp_context *ctx, oat_setup *setup, double data_
   const bool plain = strcmp(text, "mean") == 0, answers = setup->likelihood != NULL;
   setup->p = linear                           ? 1 + setup->scaling.d
              : constant || (plain && answers) ? 1
-                                              : 0; /* f has another scale than y: its level is estimated */
+                                              : 0; /* f is not on the scale of y, so its level is estimated */
   setup->mean = data_mean;
   for (size_t j = 0; linear && j < setup->scaling.d; j++) {
-    REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT, "a linear mean has no slope in the category '%s': use --mean fit",
+    REFUSE_IF(setup->scaling.category[j], ctx, OATGP_ARGUMENT,
+              "a linear mean needs numbers, but '%s' is a category; use --mean=fit",
               setup->data->names[setup->scaling.column[j]]);
   }
   if (constant || linear || plain || oat_is_number(text, strlen(text), &setup->mean)) {
     return OATGP_OK;
   }
-  return oat_fail(ctx, OATGP_ARGUMENT, "mean '%s' is neither a number nor one of mean, fit, linear", text);
+  return oat_fail(ctx, OATGP_ARGUMENT, "mean is '%s' but must be mean, fit, linear or a number", text);
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------------------------ */
 
 /* The names of the inputs that are not constant; `names` has room for all. */
 static oat_names kept_names(const oat_setup *setup, const char **names) {
@@ -50,7 +52,9 @@ static oatgp_status read_kernel(oatgp_context *ctx, oat_setup *setup) {
   const oat_names inputs = kept_names(setup, names);
   PASS_ON(oat_kernel_read(ctx, setup->settings->kernel, &inputs, &setup->kernel));
   if (setup->kernel->expression != NULL && oat_kernel_find(setup->settings->kernel) != NULL) {
-    oat_say(ctx, OATGP_NOTE, "with categories, kernel %s is %s: each level has a function of its own, and the data say how alike they are",
+    oat_say(ctx, OATGP_NOTE,
+            "with categories, kernel %s is %s: each level has a function of its own, and the data decide how similar "
+            "they are",
             setup->settings->kernel, setup->kernel->name);
   }
   return OATGP_OK;
@@ -67,7 +71,7 @@ done:
   return status;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static double power_of_two(double x) {
   int exponent;
@@ -75,7 +79,8 @@ static double power_of_two(double x) {
   return ldexp(1, exponent - 1);
 }
 
-/* The spread of n values about the prior mean: sum (y - centre)^2 = (n - 1) sd^2 + n (mean - centre)^2. 1 if there is none. */
+/* The spread of n values about the prior mean: sum (y - centre)^2 = (n - 1) sd^2 + n (mean - centre)^2. 1 if there is
+ * none. */
 static double target_spread(size_t n, const oat_description *y, double centre) {
   const double size = power_of_two(fmax(y->sd, fabs(y->mean - centre)));
   const double within = y->sd / size, apart = (y->mean - centre) / size;
@@ -86,31 +91,32 @@ static double target_spread(size_t n, const oat_description *y, double centre) {
 static oatgp_status check_basis(oatgp_context *ctx, const oat_setup *setup) {
   const size_t n = setup->data->n, p = setup->p;
   if (p >= n && p > 0) {
-    return oat_fail(ctx, OATGP_DATA, "an estimated mean with %zu coefficients needs more than %zu rows, and there are %zu", p, p, n);
+    return oat_fail(ctx, OATGP_DATA, "an estimated mean with %zu coefficients needs more than %zu rows; there are %zu",
+                    p, p, n);
   }
   return OATGP_OK;
 }
 
 static oatgp_status make_rows(oatgp_context *ctx, oat_setup *setup) {
   const oat_target target = {setup->mean, setup->y_scale};
-  const oat_seen_as as = {&setup->scaling, setup->scaling.column, setup->recode, &target, setup->p, setup->likelihood != NULL};
+  const oat_seen_as as = {&setup->scaling, setup->scaling.column,    setup->recode, &target,
+                          setup->p,        setup->likelihood != NULL};
   return oat_rows_from_data(ctx, setup->data, &as, &setup->rows);
 }
 
-/* Whether f is on another scale than the target, by a link, so that the target's unit is not its own. */
-static bool is_linked(const oat_setup *setup) { return setup->likelihood != NULL && setup->likelihood->id != OAT_STUDENT_T; }
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
-
-/* The full GP has no knots to choose: but for the automatic selection, which finds where its parameters begin, they are optimised from the
- * start. Where knots were given (by a model, too), nothing is left to choose automatically: they are moved, if the kernel allows that. */
+/* The full GP has no knots to choose, so its parameters are optimised directly; only the automatic selection finds a
+ * start for them first. If knots are given, also by a model, there is nothing left to choose automatically: they are
+ * moved, if the kernel allows that. */
 const oat_strategy *oat_setup_strategy(const oat_setup *setup) {
   const oat_strategy *asked = oat_strategy_find(setup->settings->select);
   const bool given = setup->knots != NULL || setup->from != NULL || *setup->settings->knots != '\0';
   if (!setup->approx->sparse) {
     return asked->automatic && setup->from == NULL ? asked : oat_strategy_find("fixed");
   }
-  return asked->automatic && given ? oat_strategy_find(oat_kernel_is_smooth(setup->kernel) ? "simultaneous" : "fixed") : asked;
+  return asked->automatic && given ? oat_strategy_find(oat_kernel_is_smooth(setup->kernel) ? "simultaneous" : "fixed")
+                                   : asked;
 }
 
 size_t oat_setup_neighbours(const oat_setup *setup) {
@@ -118,7 +124,7 @@ size_t oat_setup_neighbours(const oat_setup *setup) {
   return !setup->approx->neighbours ? 0 : setup->neighbours > 0 ? setup->neighbours : given;
 }
 
-/* A prediction is made once, and an evaluation often. */
+/* Predictions use more neighbours, because a prediction is made once and an evaluation often. */
 size_t oat_setup_near(const oat_setup *setup) {
   if (setup->from != NULL) {
     return setup->from->near;
@@ -131,6 +137,7 @@ oatgp_status oat_setup_ordered(oatgp_context *ctx, const oat_setup *setup, oat_r
   const size_t n = setup->data->n;
   size_t *order = NULL;
   oatgp_status status = OATGP_OK;
+  PASS_ON(oat_data_need_memory(ctx, setup->data, "a model with neighbours"));
   TRY(oat_new(ctx, n, sizeof *order, &order));
   if (strcmp(setup->settings->order, "file") == 0) {
     oat_rows_choose(setup->rows, n, NULL, order);
@@ -143,7 +150,7 @@ done:
   return status;
 }
 
-/* Which rows are earlier ones matters to neighbours alone. */
+/* Only neighbours depend on the order of the rows. */
 static oatgp_status put_in_order(oatgp_context *ctx, oat_setup *setup) {
   oat_rows *ordered = NULL;
   if (oat_setup_neighbours(setup) == 0) {
@@ -155,8 +162,8 @@ static oatgp_status put_in_order(oatgp_context *ctx, oat_setup *setup) {
   return OATGP_OK;
 }
 
-oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings, const oatgp_data *knots,
-                            oat_setup *setup) {
+oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oatgp_settings *settings,
+                            const oatgp_data *knots, oat_setup *setup) {
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
   oat_description y;
@@ -168,8 +175,8 @@ oatgp_status oat_setup_make(oatgp_context *ctx, const oatgp_data *data, const oa
   TRY(read_kernel(ctx, setup));
   TRY(oat_setup_likelihood(ctx, setup));
   setup->strategy = oat_setup_strategy(setup);
-  oat_describe(data->n, (oat_column){data->y, 1}, ctx->at_work, &y);
-  const bool linked = is_linked(setup);
+  oat_describe_column(data, oat_data_number_of(data, OAT_OTHER_TARGET), ctx->at_work, &y);
+  const bool linked = oat_likelihood_is_linked(setup->likelihood);
   TRY(read_mean(ctx, setup, linked ? 0 : y.mean));
   const double spread = linked ? 1 : target_spread(data->n, &y, setup->mean);
   setup->y_scale = power_of_two(spread);
@@ -183,7 +190,7 @@ done:
   return status;
 }
 
-/* ---- from a model ------------------------------------------------------------------------------------------------ */
+/* ---- from a model ---------------------------------------------------------------------------------------------- */
 
 /* Rows with the model's scaling, mean and unit. */
 static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
@@ -195,6 +202,7 @@ static oatgp_status rows_as(oatgp_context *ctx, const oatgp_model *model, oat_se
   oat_model_copy_scaling(&model->scaling, &setup->scaling);
   TRY(oat_model_match_inputs(ctx, model, setup->data, setup->scaling.column));
   TRY(oat_model_match_target(ctx, model, setup->data));
+  TRY(oat_check_columns(ctx, setup->likelihood, setup->data));
   TRY(oat_check_answers(ctx, setup->likelihood, setup->levels, setup->data));
   TRY(oat_model_recode(ctx, model, setup->data, setup->scaling.column, &setup->recode));
   TRY(check_basis(ctx, setup));
@@ -203,10 +211,22 @@ done:
   return status;
 }
 
+/* The prior that the model was found with, number for number. */
+static oatgp_status prior_of(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
+  oat_plain plain = {0};
+  oatgp_status status;
+  TRY(oat_plain_begin(ctx, &plain));
+  TRY(oat_given_priors(ctx, setup, model->text[OAT_TEXT_PRIOR] != NULL ? model->text[OAT_TEXT_PRIOR] : "none", 1));
+done:
+  oat_plain_end(&plain);
+  return status;
+}
+
 static oatgp_status start_at(oatgp_context *ctx, const oatgp_model *model, oat_setup *setup) {
   const size_t d = setup->scaling.d;
   oatgp_status status = OATGP_OK;
   TRY(oat_start_frame(ctx, setup));
+  TRY(prior_of(ctx, model, setup));
   memcpy(setup->start.theta, model->theta, oat_theta_count(setup->kernel, d) * sizeof *model->theta);
   if (setup->approx->sparse) {
     setup->k = setup->capacity = model->k;
@@ -219,8 +239,8 @@ done:
   return status;
 }
 
-oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_settings *settings,
-                             oat_setup *setup) {
+oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                             const oatgp_settings *settings, oat_setup *setup) {
   oatgp_status status = OATGP_OK;
   *setup = (oat_setup){.memory = {.ctx = ctx},
                        .data = data,
@@ -234,7 +254,8 @@ oatgp_status oat_setup_again(oatgp_context *ctx, const oatgp_model *model, const
   oat_rng_seed(&setup->rng, (uint64_t)settings->seed);
   TRY(rows_as(ctx, model, setup));
   TRY(put_in_order(ctx, setup));
-  oat_rows_range(setup->rows, setup->scaling.lowest, setup->scaling.highest); /* may be wider than that of the model's rows */
+  oat_rows_range(setup->rows, setup->scaling.lowest,
+                 setup->scaling.highest); /* the range may be wider than that of the model's rows */
   TRY(start_at(ctx, model, setup));
 done:
   return status;
@@ -254,7 +275,7 @@ oatgp_status oat_setup_shake(oatgp_context *ctx, oat_setup *setup, oat_point *st
   return OATGP_OK;
 }
 
-/* Relative to sigma^2. A model that the fit goes on from has what its jitter was raised to. */
+/* Relative to sigma^2. If the fit continues a model, the jitter that the model was raised to. */
 static double starting_jitter(const oat_setup *setup, bool soft) {
   const oatgp_settings *settings = setup->settings;
   const bool automatic = isnan(settings->jitter);
@@ -281,11 +302,13 @@ oat_objective_config oat_setup_objective(const oat_setup *setup) {
       .k = setup->k,
       .block = (size_t)settings->block,
       .memory = oat_memory_for(settings, setup->approx->sparse),
+      .any_memory = settings->memory == 0,
       .where = {settings->device, (int)settings->threads},
       .capacity = setup->capacity,
       .likelihood = setup->likelihood,
       .levels = setup->levels,
       .site_tol = SITE_TOL,
+      .prior = setup->prior.count > 0 ? &setup->prior : NULL,
       .jitter_absolute = setup->approx->sparse ? settings->jitter_absolute / setup->y_scale / setup->y_scale : 0,
   };
 }
@@ -295,8 +318,8 @@ oatgp_status oat_setup_check_moving(oatgp_context *ctx, const oat_setup *setup) 
     return OATGP_OK;
   }
   return oat_fail(ctx, OATGP_ARGUMENT,
-                  "kernel %s is not differentiable where two points meet, so its knots cannot be moved by their gradient: "
-                  "use --select fixed, or another kernel",
+                  "kernel %s is not differentiable where two points meet, so its knots cannot follow a gradient; use "
+                  "--select=fixed or another kernel",
                   setup->kernel->name);
 }
 

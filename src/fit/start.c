@@ -1,4 +1,4 @@
-/* Where a fit begins: parameters, which of them are free, knots and their box. */
+/* The start of a fit: parameters, which of them are free, knots and their box. */
 #include "fit/setup.h"
 
 #include <math.h>
@@ -35,7 +35,8 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
     spec->place = oat_knots_random;
   }
   if (!oat_is_number(number, strlen(number), &value) || value < 1 || value > 1e6 || value != floor(value)) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "knots '%s' is neither a number of knots (1 to 1000000), kmeans:N, random:N nor a file", text);
+    return oat_fail(ctx, OATGP_ARGUMENT,
+                    "knots is '%s' but must be a number of knots (1 to 1000000), kmeans:N, random:N or a file", text);
   }
   spec->k = (size_t)value;
   const size_t most = (size_t)setup->settings->max_knots;
@@ -45,7 +46,7 @@ static oatgp_status read_knot_spec(oatgp_context *ctx, const oat_setup *setup, k
   return OATGP_OK;
 }
 
-/* About k(x, x) of a leaf at a row: 1, but for those of products, which grow with the inputs. */
+/* A typical k(x, x) of a leaf at a row: 1, except for linear leaves, where it grows with the inputs. */
 static double leaf_size(const oat_setup *setup, const oat_leaf *leaf) {
   const oat_scaling *scaling = &setup->scaling;
   double square = 0;
@@ -59,7 +60,7 @@ static double leaf_size(const oat_setup *setup, const oat_leaf *leaf) {
   return leaf->kind == OAT_LEAF_linear ? square : 1;
 }
 
-/* The same of a node without its sigmas; the terms of a sum are made to be 1. */
+/* The same for a node without its sigmas. The terms of a sum count as 1, because `temper` gives them that size. */
 static double node_size(const oat_setup *setup, size_t at) {
   const oat_node *node = &setup->kernel->expression->node[at];
   switch (node->kind) {
@@ -74,7 +75,8 @@ static double node_size(const oat_setup *setup, size_t at) {
   }
 }
 
-/* So that all terms begin as large as they are meant to, whatever the inputs are; `beside`: the size of the factors beside the node. */
+/* Divides the starting sigmas by the sizes of their terms, so that all terms start equally large whatever the inputs
+ * are. `beside` is the size of the other factors of the product that has the node. */
 static void temper(oat_setup *setup, size_t at, double beside) {
   const oat_node *node = &setup->kernel->expression->node[at];
   const bool product = node->kind == OAT_NODE_PRODUCT;
@@ -89,7 +91,7 @@ static void temper(oat_setup *setup, size_t at, double beside) {
   }
 }
 
-/* By the settings that have the parameters' names, where they say something; lengthscales are a list of numbers. */
+/* A parameter starts at the setting with its name, if that is given; lengthscales are a list of numbers. */
 static oatgp_status start_parameters(oatgp_context *ctx, oat_setup *setup, double spread) {
   const oat_units units = {spread / setup->y_scale, setup->scaling.d, setup->scaling.spread};
   for (size_t i = 0; i < theta_count(setup); i++) {
@@ -143,8 +145,8 @@ static oatgp_status drawn_knots(oatgp_context *ctx, oat_setup *setup) {
   TRY(setup->memory.status);
   TRY(oat_start_draw(ctx, setup, setup->start.z, &found));
   shrink_knots(setup->start.z, setup->k, found, setup->scaling.d);
-  if (found < spec.k) {
-    oat_say(ctx, OATGP_NOTE, "%zu knots instead of %zu: there are no more different rows", found, spec.k);
+  if (found < spec.k && !setup->strategy->automatic) { /* that chooses their number */
+    oat_say(ctx, OATGP_NOTE, "%zu knots instead of %zu: there are no more distinct rows", found, spec.k);
   }
   setup->k = found;
 done:
@@ -155,19 +157,19 @@ done:
 static oatgp_status check_levels(oatgp_context *ctx, const oat_setup *setup) {
   for (size_t j = 0; j < setup->data->d; j++) {
     const oat_levels *has = oat_data_levels(setup->knots, j), *known = oat_data_levels(setup->data, j);
-    REFUSE_IF(has == NULL && known != NULL, ctx, OATGP_DATA, "input '%s' is a category, but the knots have numbers for it",
-              setup->data->names[j]);
+    REFUSE_IF(has == NULL && known != NULL, ctx, OATGP_DATA,
+              "input '%s' is a category, but the knots hold numbers for it", setup->data->names[j]);
     for (size_t i = 0; has != NULL && i < has->count; i++) {
       const size_t code = known != NULL ? oat_levels_find(known, has->name[i], strlen(has->name[i])) : OAT_NO_LEVEL;
-      REFUSE_IF(code != i, ctx, OATGP_DATA, "the knots have the level '%s' of input '%s', which the data do not have in its place",
+      REFUSE_IF(code != i, ctx, OATGP_DATA,
+                "level '%s' of input '%s' has one code in the knots, and another or none in the data",
                 oat_show_text(has->name[i]).text, setup->data->names[j]);
     }
   }
   return OATGP_OK;
 }
 
-static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
-  const oatgp_data *knots = setup->knots;
+static oatgp_status take_knots(oatgp_context *ctx, oat_setup *setup, const oatgp_data *knots) {
   const oat_scaling *scaling = &setup->scaling;
   if (knots->d != setup->data->d) {
     return oat_fail(ctx, OATGP_DATA, "the knots have %zu inputs and the data %zu", knots->d, setup->data->d);
@@ -179,7 +181,8 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
   }
   PASS_ON(check_levels(ctx, setup));
   if (!setup->settings->knots_scaled) {
-    oat_scaling_apply(scaling, scaling->column, NULL, knots, (oat_span){0, knots->n}, setup->start.z);
+    const oat_data_part all = oat_data_part_of(knots, (oat_span){0, knots->n}, NULL);
+    oat_scaling_apply(scaling, scaling->column, NULL, &all, setup->start.z, knots->n);
     return OATGP_OK;
   }
   for (size_t j = 0; j < scaling->d; j++) {
@@ -191,7 +194,19 @@ static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
   return OATGP_OK;
 }
 
-/* The box reaches as far as the given knots do. */
+/* They may come from a file that is larger than --memory. */
+static oatgp_status given_knots(oatgp_context *ctx, oat_setup *setup) {
+  const oatgp_data *knots = setup->knots;
+  oatgp_data *copy = NULL;
+  oatgp_status status = OATGP_OK;
+  TRY(oat_data_is_streamed(knots) ? oat_data_copy_rows(ctx, knots, (oat_span){0, knots->n}, &copy) : OATGP_OK);
+  TRY(take_knots(ctx, setup, copy != NULL ? copy : knots));
+done:
+  oatgp_data_free(copy);
+  return status;
+}
+
+/* Widens the box to contain the given knots. */
 void oat_start_widen(oat_setup *setup) {
   for (size_t i = 0; i < setup->k * setup->scaling.d; i++) {
     const size_t j = i / setup->k;
@@ -201,7 +216,8 @@ void oat_start_widen(oat_setup *setup) {
   }
 }
 
-/* Puts the knots into an order that is good for the factor of Kuu; who gave them will see them in his own. */
+/* Puts the knots into an order that is good for the factor of Kuu. The user still sees given knots in their own
+ * order. */
 static oatgp_status order_knots(oatgp_context *ctx, oat_setup *setup) {
   const size_t k = setup->k, d = setup->scaling.d;
   size_t *order = oat_take(&setup->memory, k, sizeof *order);
@@ -225,13 +241,14 @@ static oatgp_status set_capacity(oatgp_context *ctx, oat_setup *setup) {
   const size_t rows = setup->data->n > setup->k ? setup->data->n : setup->k;
   setup->capacity = !setup->strategy->grows ? setup->k : most < rows ? most : rows;
   if (setup->k > setup->capacity) {
-    return oat_fail(ctx, OATGP_ARGUMENT, "%zu knots to start from are more than the %zu of max-knots: raise max-knots or start from fewer",
+    return oat_fail(ctx, OATGP_ARGUMENT,
+                    "%zu starting knots are more than the limit of %zu; raise --max-knots or start from fewer",
                     setup->k, most);
   }
   return OATGP_OK;
 }
 
-/* Room for the parameters, what is free of them, and the box of the knots. */
+/* Room for the parameters, the flags of the free ones, and the box of the knots. */
 oatgp_status oat_start_frame(oatgp_context *ctx, oat_setup *setup) {
   const size_t d = setup->scaling.d, count = theta_count(setup);
   oatgp_status status;
@@ -252,6 +269,7 @@ done:
 oatgp_status oat_start_make(oatgp_context *ctx, oat_setup *setup, double spread) {
   oatgp_status status = OATGP_OK;
   TRY(oat_start_frame(ctx, setup));
+  TRY(oat_given_priors(ctx, setup, setup->settings->prior, spread));
   TRY(start_parameters(ctx, setup, spread));
   if (setup->approx->sparse) {
     TRY(setup->knots != NULL ? given_knots(ctx, setup) : drawn_knots(ctx, setup));

@@ -1,4 +1,5 @@
-/* Rows that come after the fit: a sparse model is its sums over the rows, so new rows are added to them and the K x K work is done again. */
+/* Rows that come after the fit. A sparse model consists of sums over the rows, so new rows are added to them and the K
+ * x K work is done again. */
 #include "fit/fit.h"
 
 #include <math.h>
@@ -10,9 +11,10 @@
 #include "objective/sparse.h"
 #include "util/hash.h"
 
-#define SITE_TOL 1e-8 /* of the sites of new rows: there are few rounds, and no search waits for them */
+#define SITE_TOL 1e-8 /* of the sites of new rows; can be small, as there are few rounds */
 
-static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, oat_objective **out) {
+static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows,
+                                   oat_objective **out) {
   const oat_objective_config config = {.approx = model->approx,
                                        .kernel = model->kernel,
                                        .rows = rows,
@@ -26,9 +28,10 @@ static oatgp_status make_objective(oatgp_context *ctx, const oatgp_model *model,
   return oat_objective_create(ctx, &config, out);
 }
 
-/* The sums over the new rows with the model's own factor, and over the old ones; then what an evaluation does with them. With neighbours,
- * the objective has all rows. */
-static oatgp_status sum_up(const oatgp_model *model, double n, const oat_sparse *sparse, oat_sparse_objective *o, double *value) {
+/* Adds the model's sums over the old rows to those over the new ones, and solves as an evaluation does. With
+ * neighbours, the objective already has all rows. */
+static oatgp_status sum_up(const oatgp_model *model, double n, const oat_sparse *sparse, oat_sparse_objective *o,
+                           double *value) {
   double rwr = 0;
   PASS_ON(o->base.device->table->sums(o->base.device, sparse, &o->sums));
   for (size_t i = 0; model->neighbours == 0 && i < model->sums_count; i++) {
@@ -37,15 +40,16 @@ static oatgp_status sum_up(const oatgp_model *model, double n, const oat_sparse 
   return oat_sparse_solve(o, n, &rwr, value);
 }
 
-/* ---- answers that are not Gaussian: new rows get sites, those of the old rows stay as they are ------------------------- */
+/* ---- non-Gaussian targets: new rows get sites; the sites of old rows do not change ----------------------------- */
 
 /* A posterior q of f: whitened f at the knots is N(e, B^-1), e = LB^-T c. */
 typedef struct posterior {
   const double *lb, *c, *coefficient;
 } posterior;
 
-/* What old rows and the prior say of q, but for a constant: -1/2 sum (t_i - m_i)^2 / n_i of the old rows' sites, -1/2 |e|^2 and -1/2 log|B|.
- * The variances of f that are in E_q log N(t_i; f_i, n_i) and in the divergence from the prior cancel. `e` has room for k numbers. */
+/* The part of the bound for q from old rows and the prior, up to a constant: -1/2 sum (t_i - m_i)^2 / n_i of the old
+ * rows' sites, -1/2 |e|^2 and -1/2 log|B|. The variances of f that are in E_q log N(t_i; f_i, n_i) and in the
+ * divergence from the prior cancel. `e` has room for k numbers. */
 static double old_value(const oatgp_model *model, const posterior *q, double *e) {
   const size_t k = model->k, width = 1 + model->p;
   const oat_sums sums = oat_sums_over(model->sums, k, model->p);
@@ -76,18 +80,22 @@ static oatgp_status look_at_new(oat_objective *objective, void *self, oat_site_l
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   double gaussian;
   PASS_ON(sum_up(a->model, 0, &a->sparse, o, &gaussian));
-  PASS_ON(objective->device->table->sites_look(objective->device, &a->sparse, &(oat_site_q){o->lb, o->c, o->coefficient}, look));
+  PASS_ON(objective->device->table->sites_look(objective->device, &a->sparse,
+                                               &(oat_site_q){o->lb, o->c, o->coefficient}, look));
   *value = look->value + old_value(a->model, &(posterior){o->lb, o->c, o->coefficient}, o->e);
   return OATGP_OK;
 }
 
-/* The objective is known only as far as the old rows' sites stand for their answers: its change is that of the bound in which they do. */
-static oatgp_status add_answers(const oatgp_model *model, const oat_sparse *sparse, oat_objective *objective, double *value) {
+/* The old targets are known only through their sites, so the change of the objective is that of the bound with these
+ * sites. */
+static oatgp_status add_answers(const oatgp_model *model, const oat_sparse *sparse, oat_objective *objective,
+                                double *value) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_point point = {model->theta, model->z};
   addition a = {model, *sparse};
   PASS_ON(oat_sites_settle(objective, &point, look_at_new, &a, value));
-  *value += model->number[OAT_NUMBER_OBJECTIVE] + model->number[OAT_NUMBER_N] * log(model->number[OAT_NUMBER_Y_SCALE]) -
+  *value += model->number[OAT_NUMBER_OBJECTIVE] - oat_model_log_prior(model) +
+            model->number[OAT_NUMBER_N] * log(model->number[OAT_NUMBER_Y_SCALE]) -
             old_value(model, &(posterior){model->lb, model->c, model->coefficient}, o->e);
   return OATGP_OK;
 }
@@ -98,10 +106,11 @@ static oatgp_status add_rows(const oatgp_model *model, double n, oat_objective *
   memcpy(o->l, model->l, model->k * model->k * sizeof *o->l);
   const oat_sparse sparse = oat_sparse_at(o, &point, model->k);
   PASS_ON(oat_objective_find_neighbours(objective, &point, NULL));
-  return model->likelihood != NULL ? add_answers(model, &sparse, objective, value) : sum_up(model, n, &sparse, o, value);
+  return model->likelihood != NULL ? add_answers(model, &sparse, objective, value)
+                                   : sum_up(model, n, &sparse, o, value);
 }
 
-/* ---- the model of all rows -------------------------------------------------------------------------------------------- */
+/* ---- the model of all rows ------------------------------------------------------------------------------------- */
 
 /* With neighbours, the new rows come last in the order. */
 static oatgp_status rows_for(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_rows **out) {
@@ -117,22 +126,25 @@ done:
   return status;
 }
 
-void oat_chain_fingerprint(const oatgp_model *model, const oatgp_data *data, int threads, char *text) {
+oatgp_status oat_chain_fingerprint(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, char *text) {
   const char *before = model->text[OAT_TEXT_FINGERPRINT] != NULL ? model->text[OAT_TEXT_FINGERPRINT] : "";
   char added[OAT_FINGERPRINT];
-  oat_fingerprint(data, threads, added);
+  PASS_ON(oat_fingerprint(ctx, data, added));
   const uint64_t hash = oat_hash(oat_hash(OAT_HASH_START, before, strlen(before)), added, strlen(added));
   snprintf(text, OAT_FINGERPRINT, "fnv1a-%016llx", (unsigned long long)hash);
+  return OATGP_OK;
 }
 
-/* What the model takes over, with the memory. */
+/* Memory that the model takes over. */
 typedef struct oat_news {
   char *fingerprint;
   oat_levels *levels;
 } oat_news;
 
-/* Nothing can fail any more. The leave-one-out scores and whatever else may be unknown was about the rows of the fit. */
-static void take_over(oatgp_model *model, double n, const oat_objective *objective, double value, const oat_news *news) {
+/* From here on nothing can fail. Numbers that described only the rows of the fit, such as leave-one-out scores, become
+ * unknown. */
+static void take_over(oatgp_model *model, double n, const oat_objective *objective, double value,
+                      const oat_news *news) {
   const size_t k = model->k;
   double *number = model->number;
   const oat_factors *factors = &objective->factors;
@@ -141,7 +153,8 @@ static void take_over(oatgp_model *model, double n, const oat_objective *objecti
   memcpy(model->c, factors->c, k * sizeof *model->c);
   memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
   number[OAT_NUMBER_N] = n;
-  number[OAT_NUMBER_OBJECTIVE] = value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]);
+  number[OAT_NUMBER_OBJECTIVE] =
+      value - number[OAT_NUMBER_N] * log(number[OAT_NUMBER_Y_SCALE]) + oat_model_log_prior(model);
   for (size_t i = OAT_NUMBER_OF_ROWS; i < OAT_NUMBERS; i++) {
     number[i] = NAN;
   }
@@ -151,33 +164,47 @@ static void take_over(oatgp_model *model, double n, const oat_objective *objecti
   model->levels = news->levels;
 }
 
-oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
+/* An averaged model keeps the new rows, too. */
+static oatgp_status keep_more(oatgp_context *ctx, oatgp_model *model, const oat_rows *rows) {
+  oat_rows *old = NULL, *all = NULL;
+  oatgp_status status;
+  TRY(oat_rows_from_kept(ctx, &model->kept, &model->scaling, model->p, &old));
+  TRY(oat_rows_join(ctx, old, rows, &all));
+  TRY(oat_model_keep_rows(ctx, model, all));
+done:
+  oat_rows_free(old);
+  oat_rows_free(all);
+  return status;
+}
+
+static oatgp_status update_sparse(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
   oat_rows *rows = NULL;
   oat_objective *objective = NULL;
   char text[OAT_FINGERPRINT];
   oat_news news = {0};
   double value = NAN;
   oatgp_status status = OATGP_OK;
-  if (!model->approx->sparse) {
-    return oat_update_full(ctx, model, data);
-  }
   const double n = model->number[OAT_NUMBER_N] + (double)data->n;
+  REFUSE_IF(n > OAT_MOST_ROWS, ctx, OATGP_DATA, "a model can have at most %.0f rows, and this one would have %.0f",
+            OAT_MOST_ROWS, n);
   TRY(rows_for(ctx, model, data, &rows));
   TRY(make_objective(ctx, model, rows, &objective));
   const oatgp_status added = add_rows(model, n, objective, &value);
-  if (added != OATGP_OK || !isfinite(value)) {
-    TRY(oat_fail(ctx, OATGP_NUMERIC, "with the %zu new rows the model could not be factorised", data->n));
+  if (added != OATGP_OK || !isfinite(value) ||
+      !oat_all_finite(model->sums_count, objective->factors.sums->vwv, -INFINITY)) { /* too many for a model file */
+    TRY(oat_fail(ctx, OATGP_NUMERIC, "the model could not be factorised with the %zu new rows", data->n));
   }
-  oat_chain_fingerprint(model, data, ctx->at_work, text);
+  TRY(oat_chain_fingerprint(ctx, model, data, text));
   TRY(oat_copy_text(ctx, text, &news.fingerprint));
   TRY(oat_model_levels_with(ctx, model, data, &news.levels));
   TRY(model->neighbours > 0 ? oat_model_keep_rows(ctx, model, rows) : OATGP_OK);
+  TRY(model->draw_count > 0 ? keep_more(ctx, model, rows) : OATGP_OK);
   take_over(model, n, objective, value, &news);
   news = (oat_news){0};
   if (model->likelihood != NULL) {
     oat_say(ctx, OATGP_NOTE,
-            "what the old rows say of the function stays as it was before the %zu new ones came, and the objective is an estimate; --refit "
-            "looks at all answers again",
+            "the %zu new rows were added, but the fit to the old rows was not revised and the objective is an "
+            "estimate; --refit fits all rows again",
             data->n);
   }
   TRY(oat_model_finish(ctx, model));
@@ -189,10 +216,28 @@ done:
   return status;
 }
 
-/* ---- fitting on ------------------------------------------------------------------------------------------------------ */
+/* The members of an averaged model may fail, too, so a copy is updated. */
+static oatgp_status update_copy(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
+  oatgp_model *copy = NULL;
+  oatgp_status status;
+  TRY(oat_model_copy(ctx, model, &copy));
+  TRY(update_sparse(ctx, copy, data));
+  oat_change_places(model, copy);
+done:
+  oatgp_model_free(copy);
+  return status;
+}
 
-/* The settings of the model's fit, from the lines kept with it; the texts point into `lines`, which is cut up. Settings that this version
- * does not know are passed over. */
+oatgp_status oat_update(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
+  return !model->approx->sparse  ? oat_update_full(ctx, model, data)
+         : model->draw_count > 0 ? update_copy(ctx, model, data)
+                                 : update_sparse(ctx, model, data);
+}
+
+/* ---- fitting on ------------------------------------------------------------------------------------------------ */
+
+/* The settings of the model's fit, from the lines kept with it; the texts point into `lines`, which is cut up. Settings
+ * that this version does not know are ignored. */
 static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *settings) {
   oatgp_status status = OATGP_OK;
   for (char *line = lines; line != NULL && *line != '\0' && status != OATGP_MEMORY;) {
@@ -209,10 +254,11 @@ static oatgp_status read_lines(oatgp_context *ctx, char *lines, oatgp_settings *
   return status == OATGP_MEMORY ? status : OATGP_OK;
 }
 
-/* What the model is comes from the model, how it is improved from the caller. */
+/* The approximation, the kernel and the jitter are the model's. How the fit is improved is for the caller to say. */
 static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_settings *merged) {
   const double *number = model->number;
-  const bool moves = oat_kernel_is_smooth(model->kernel) && (merged->refine || oat_strategy_find(merged->select)->moves);
+  const bool moves =
+      oat_kernel_is_smooth(model->kernel) && (merged->refine || oat_strategy_find(merged->select)->moves);
   merged->approx = model->approx->name;
   merged->kernel = model->kernel->name;
   merged->alpha = model->approx->power ? number[OAT_NUMBER_ALPHA] : merged->alpha;

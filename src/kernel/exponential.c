@@ -1,5 +1,5 @@
-/* Exponential (Matern 1/2): phi(s) = exp(-sqrt(s)). Its slope is infinite at s = 0, so knots cannot be moved by their
- * gradient; s d phi / d s is 0 there, so lengthscales can. */
+/* Exponential (Matern 1/2): phi(s) = exp(-sqrt(s)). Its slope is infinite at s = 0, so the gradient cannot move knots;
+ * But s d phi / d s is 0 there, so it can move lengthscales. */
 #include <math.h>
 
 #include "kernel/kernel.h"

@@ -1,4 +1,4 @@
-/* The tree of a kernel expression: places and names of its parameters, and the way back to text. */
+/* The tree of a kernel expression: positions and names of its parameters, and conversion back to text. */
 #include "kernel/expression.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- leaves ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------------------------- */
 
 static const char *const leaf_names[] = {
 #define OATGP_LEAF(name, most, formula) [OAT_LEAF_##name] = #name,
@@ -15,7 +15,7 @@ static const char *const leaf_names[] = {
 
 const char *oat_leaf_name(oat_leaf_kind kind) { return leaf_names[kind]; }
 
-/* What a leaf has of its own, in this order, and whether a lengthscale for each input follows. */
+/* The parameters of a leaf: its own in this order, then a lengthscale for each input if `lengthscales`. */
 typedef struct leaf_parameters {
   size_t count;
   oat_quantity own[2];
@@ -38,7 +38,7 @@ size_t oat_leaf_parameters(const oat_leaf *leaf) {
   return of_leaf[leaf->kind].count + (of_leaf[leaf->kind].lengthscales ? leaf->inputs : 0);
 }
 
-/* What is known of a quantity, but for its input: name, unit, range, start. */
+/* The properties of a quantity apart from its input: name, unit, range, start. */
 static const oat_expression_parameter quantities[] = {
     [OAT_IS_SIGMA] = {{"sigma", OAT_UNIT_TARGET, OAT_ALL_INPUTS, 1e-5, 1e5, true}, OAT_IS_SIGMA, 1},
     [OAT_IS_LENGTHSCALE] = {{"lengthscale", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true}, OAT_IS_LENGTHSCALE, 1},
@@ -51,7 +51,7 @@ static const oat_expression_parameter quantities[] = {
 
 const char *oat_quantity_name(oat_quantity quantity) { return quantities[quantity].is.name; }
 
-/* ---- text that grows -------------------------------------------------------------------------------------------------------------------- */
+/* ---- text that grows ------------------------------------------------------------------------------------------- */
 
 /* Begin with {.ctx = ctx}; status is that of all that was added. */
 typedef struct growing {
@@ -90,7 +90,7 @@ static const char *kept(growing *g, oat_scratch *memory) {
   return text;
 }
 
-/* ---- text of leaves and nodes ----------------------------------------------------------------------------------------------------------- */
+/* ---- text of leaves and nodes ---------------------------------------------------------------------------------- */
 
 static bool is_plain(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -176,9 +176,9 @@ oatgp_status oat_expression_part(oatgp_context *ctx, const oat_expression *expre
   return g.status;
 }
 
-/* ---- places and names of parameters ----------------------------------------------------------------------------------------------------- */
+/* ---- places and names of parameters ---------------------------------------------------------------------------- */
 
-/* On the way through a tree. */
+/* The state while a tree is walked. */
 typedef struct naming {
   oat_expression *e;
   const oat_names *inputs;
@@ -190,8 +190,8 @@ static void find_sums(naming *n) {
   for (size_t i = 0; i < n->e->nodes; i++) {
     const oat_node *node = &n->e->node[i];
     const bool binary = node->kind == OAT_NODE_SUM || node->kind == OAT_NODE_PRODUCT;
-    n->has_sum[i] =
-        node->kind == OAT_NODE_SUM || (node->kind != OAT_NODE_LEAF && n->has_sum[node->left]) || (binary && n->has_sum[node->right]);
+    n->has_sum[i] = node->kind == OAT_NODE_SUM || (node->kind != OAT_NODE_LEAF && n->has_sum[node->left]) ||
+                    (binary && n->has_sum[node->right]);
   }
 }
 
@@ -246,10 +246,12 @@ static void name_sigma(naming *n, size_t at) {
   add_node(&g, e, at);
   add_text(&g, leaf ? ".sigma" : ").sigma");
   put_parameter(n, e->node[at].sigma, OAT_IS_SIGMA, OAT_ALL_INPUTS, &g);
-  e->parameter[e->node[at].sigma].start = sqrt(0.5 / (double)n->sigmas); /* half of the variance is noise, as with one term */
+  e->parameter[e->node[at].sigma].start = sqrt(
+      0.5 /
+      (double)n->sigmas); /* the terms together get half of the variance, as one term does; the other half is noise */
 }
 
-/* Place i of the leaf's own. */
+/* Names the leaf's parameter number i. */
 static void name_own(naming *n, const oat_leaf *leaf, size_t i) {
   const leaf_parameters *has = &of_leaf[leaf->kind];
   const oat_quantity quantity = i < has->count ? has->own[i] : OAT_IS_LENGTHSCALE;
@@ -266,7 +268,7 @@ static void name_own(naming *n, const oat_leaf *leaf, size_t i) {
   }
   put_parameter(n, leaf->parameter + i, quantity, input, &g);
   if (quantity == OAT_IS_LENGTHSCALE) {
-    n->e->parameter[leaf->parameter + i].start = sqrt((double)leaf->inputs); /* so that rows are about a lengthscale apart */
+    n->e->parameter[leaf->parameter + i].start = sqrt((double)leaf->inputs); /* makes rows about a lengthscale apart */
   }
 }
 
@@ -293,7 +295,8 @@ static void write_whole(oat_expression *e, const char **plain) {
     e->leaf[i].label = plain[i];
   }
   add_node(&g, e, e->nodes - 1);
-  add_text(&g, e->nodes == 1 && e->leaf[0].kind == OAT_LEAF_constant ? "()" : ""); /* a word alone is the name of a kernel */
+  add_text(
+      &g, e->nodes == 1 && e->leaf[0].kind == OAT_LEAF_constant ? "()" : ""); /* a word alone is the name of a kernel */
   for (size_t i = 0; i < e->leaves; i++) {
     e->leaf[i].label = label[i];
   }
@@ -317,7 +320,7 @@ oatgp_status oat_expression_name(oat_expression *expression, const oat_names *in
   return expression->memory.status;
 }
 
-/* ---- looking up ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------------------------ */
 
 static const char *past_blanks(const char *c, bool quoted) {
   while (!quoted && (*c == ' ' || *c == '\t')) {
@@ -347,7 +350,8 @@ size_t oat_expression_find(const oat_expression *expression, const char *name) {
   return OAT_NO_PLACE;
 }
 
-void oat_expression_show(const oat_expression *expression, const double *theta, const oat_units *units, oatgp_parameter *out) {
+void oat_expression_show(const oat_expression *expression, const double *theta, const oat_units *units,
+                         oatgp_parameter *out) {
   static const char *const words[] = {[OAT_UNIT_NONE] = "", [OAT_UNIT_TARGET] = "target", [OAT_UNIT_INPUT] = "input"};
   for (size_t i = 0; i < expression->parameters; i++) {
     const oat_parameter *is = &expression->parameter[i].is;
@@ -372,7 +376,8 @@ static oatgp_status copy_tree(const oat_expression *from, oat_expression *to) {
   return OATGP_OK;
 }
 
-oatgp_status oat_expression_copy(oatgp_context *ctx, const oat_expression *expression, const oat_names *inputs, oat_expression **out) {
+oatgp_status oat_expression_copy(oatgp_context *ctx, const oat_expression *expression, const oat_names *inputs,
+                                 oat_expression **out) {
   oat_expression *copy = NULL;
   oatgp_status status;
   TRY(oat_new(ctx, 1, sizeof *copy, &copy));
@@ -386,7 +391,7 @@ done:
   return status;
 }
 
-/* ---- summands --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- summands -------------------------------------------------------------------------------------------------- */
 
 size_t oat_expression_summands(const oat_expression *e, size_t node[OAT_MOST_LEAVES]) {
   size_t count = 1, at = e->nodes - 1;

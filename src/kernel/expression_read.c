@@ -2,9 +2,9 @@
  *   sum     = product { '+' product }
  *   product = power { '*' power }
  *   power   = atom [ '^' 1..9 ]
- *   atom    = '(' sum ')' | leaf [ '(' [ name { ',' name } ] ')' ]         polynomial: the degree comes last among its arguments
+ *   atom    = '(' sum ')' | leaf [ '(' [ name { ',' name } ] ')' ]     polynomial: the degree is its last argument
  *   name    = characters other than blanks and ( ) , + * ^ ", or any in quotes, where "" stands for "
- * Sums and products are lists on the way, so that parentheses that change nothing are gone in the tree. */
+ * While they are read, sums and products are lists, so that redundant parentheses disappear from the tree. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const size_t most_inputs[] = {
 
 #define LEAF_NAMES "se, matern12, matern32, matern52, rq, periodic, linear, polynomial, constant, cosine, categorical"
 
-/* A node on the way: children are a list. */
+/* A node while the text is read: its children are a linked list. */
 typedef struct branch {
   oat_node_kind kind;
   unsigned power;
@@ -39,16 +39,17 @@ typedef struct reader {
   branch branch[OAT_MOST_NODES];
 } reader;
 
-/* ---- errors ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 /* Columns that a character takes on a terminal. */
 static size_t columns_of(uint32_t c) {
   static const struct {
     uint32_t first, last;
     size_t columns;
-  } ranges[] = {{0x300, 0x36F, 0},   {0x200B, 0x200F, 0}, {0x20D0, 0x20FF, 0},   {0xFE00, 0xFE0F, 0},   {0xFE20, 0xFE2F, 0},
-                {0x1100, 0x115F, 2}, {0x2E80, 0xA4CF, 2}, {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},   {0xFE30, 0xFE6F, 2},
-                {0xFF00, 0xFF60, 2}, {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2}};
+  } ranges[] = {{0x300, 0x36F, 0},     {0x200B, 0x200F, 0},   {0x20D0, 0x20FF, 0},  {0xFE00, 0xFE0F, 0},
+                {0xFE20, 0xFE2F, 0},   {0x1100, 0x115F, 2},   {0x2E80, 0xA4CF, 2},  {0xAC00, 0xD7A3, 2},
+                {0xF900, 0xFAFF, 2},   {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2},  {0xFFE0, 0xFFE6, 2},
+                {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2}};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     if (c >= ranges[i].first && c <= ranges[i].last) {
       return ranges[i].columns;
@@ -120,7 +121,7 @@ static oatgp_status fail_at(const reader *r, const char *place, const char *form
     }                                 \
   } while (0)
 
-/* ---- characters and words --------------------------------------------------------------------------------------------------------------- */
+/* ---- characters and words -------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -156,9 +157,10 @@ static bool next_is_number(const reader *r) {
   return length > 0 && strspn(r->at, "0123456789") == length;
 }
 
-/* ---- branches --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- branches -------------------------------------------------------------------------------------------------- */
 
-/* There is room: every leaf has an operator before it and at most a power behind it, and so has every pair of parentheses that holds one. */
+/* There is always room: every leaf, and every pair of parentheses with a leaf in it, has at most one operator before it
+ * and one power behind it. */
 static size_t new_branch(reader *r, oat_node_kind kind, size_t child) {
   const size_t at = r->branches++;
   r->branch[at] = (branch){.kind = kind, .first = child, .last = child, .next = NONE};
@@ -174,7 +176,7 @@ static size_t join(reader *r, oat_node_kind kind, size_t a, size_t b) {
   return list;
 }
 
-/* ---- grammar ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- grammar --------------------------------------------------------------------------------------------------- */
 
 static oatgp_status read_sum(reader *r, size_t *out);
 
@@ -186,7 +188,7 @@ static oatgp_status find_kind(reader *r, oat_leaf_kind *kind) {
     const char *name = oat_leaf_name((oat_leaf_kind)i);
     const bool is = strncmp(name, r->at, strlen(name)) == 0;
     REFUSE_AT(is && length == strlen(name) + 4 && strncmp(r->at + strlen(name), "-ard", 4) == 0, r, r->at,
-              "'%s' is a whole kernel; as a part of one it is %s()", shown.text, name);
+              "'%s' is a whole kernel; inside an expression write %s()", shown.text, name);
     if (is && strlen(name) == length) {
       *kind = (oat_leaf_kind)i;
       r->at += length;
@@ -226,10 +228,11 @@ static oatgp_status no_such_input(const reader *r, const char *place, const char
     oat_list_add(&list, r->inputs->name[i]);
   }
   const oat_shown shown = oat_show_text(name);
-  return fail_at(r, place, "there is no input '%s'; expected %s%s", shown.text, r->inputs->count > 1 ? "one of " : "", oat_list_end(&list));
+  return fail_at(r, place, "there is no input '%s'; expected %s%s", shown.text, r->inputs->count > 1 ? "one of " : "",
+                 oat_list_end(&list));
 }
 
-/* Whether the leaf can look at an input: categorical at categories, the others at numbers. */
+/* Whether the leaf can use an input: categorical uses categories, the others numbers. */
 static bool suits(const reader *r, const oat_leaf *leaf, size_t input) {
   const bool *category = r->inputs->category;
   return category == NULL || category[input] == (leaf->kind == OAT_LEAF_categorical);
@@ -245,14 +248,14 @@ static oatgp_status add_input(reader *r, oat_leaf *leaf, const char *place, cons
   }
   const oat_shown shown = oat_show_text(name);
   for (size_t i = 0; i < leaf->inputs; i++) {
-    REFUSE_AT(leaf->input[i] == input, r, place, "the input '%s' is there twice", shown.text);
+    REFUSE_AT(leaf->input[i] == input, r, place, "the input '%s' appears twice", shown.text);
   }
   REFUSE_AT(leaf->inputs == most_inputs[leaf->kind], r, place, "%s has %s; expected ')'", oat_leaf_name(leaf->kind),
             most_inputs[leaf->kind] == 0 ? "no inputs" : "one input");
   REFUSE_AT(!suits(r, leaf, input) && leaf->kind == OAT_LEAF_categorical, r, place,
             "the input '%s' holds numbers; expected a category (--factors makes it one)", shown.text);
-  REFUSE_AT(!suits(r, leaf, input), r, place, "the input '%s' is a category; expected an input that holds numbers, or categorical",
-            shown.text);
+  REFUSE_AT(!suits(r, leaf, input), r, place,
+            "the input '%s' is a category; expected an input that holds numbers, or categorical", shown.text);
   leaf->input[leaf->inputs++] = input;
   return OATGP_OK;
 }
@@ -289,7 +292,8 @@ static oatgp_status read_arguments(reader *r, oat_leaf *leaf) {
     }
     PASS_ON(read_input(r, leaf));
     const bool more = accept(r, ',');
-    REFUSE_AT(!more && leaf->kind == OAT_LEAF_polynomial, r, r->at, "expected ',' and a degree, as in polynomial(x, 3)");
+    REFUSE_AT(!more && leaf->kind == OAT_LEAF_polynomial, r, r->at,
+              "expected ',' and a degree, as in polynomial(x, 3)");
     if (!more) {
       REFUSE_AT(!accept(r, ')'), r, r->at, "expected ',' or ')' after the name of an input");
       return OATGP_OK;
@@ -297,7 +301,7 @@ static oatgp_status read_arguments(reader *r, oat_leaf *leaf) {
   }
 }
 
-/* A leaf that names none of its inputs looks at all that it can look at. */
+/* A leaf without named inputs uses all inputs that it can use. */
 static oatgp_status take_all_inputs(reader *r, oat_leaf *leaf, const char *place) {
   leaf->all = true;
   for (size_t input = 0; input < r->inputs->count; input++) {
@@ -315,7 +319,7 @@ static oatgp_status read_leaf(reader *r, size_t *out) {
   oat_leaf_kind kind = OAT_LEAF_se;
   const char *place = r->at;
   PASS_ON(find_kind(r, &kind));
-  REFUSE_AT(r->e->leaves == OAT_MOST_LEAVES, r, place, "this is a leaf too many; expected at most %d", OAT_MOST_LEAVES);
+  REFUSE_AT(r->e->leaves == OAT_MOST_LEAVES, r, place, "too many leaves; expected at most %d", OAT_MOST_LEAVES);
   oat_leaf *leaf = &r->e->leaf[r->e->leaves];
   *leaf = (oat_leaf){.kind = kind, .input = oat_take(&r->e->memory, r->inputs->count, sizeof *leaf->input)};
   PASS_ON(r->e->memory.status);
@@ -339,7 +343,7 @@ static oatgp_status read_atom(reader *r, size_t *out) {
   if (*place != '(') {
     return read_leaf(r, out);
   }
-  REFUSE_AT(r->depth == OAT_MOST_DEPTH, r, place, "expected at most %d parentheses within each other", OAT_MOST_DEPTH);
+  REFUSE_AT(r->depth == OAT_MOST_DEPTH, r, place, "expected at most %d nested parentheses", OAT_MOST_DEPTH);
   r->at++;
   r->depth++;
   PASS_ON(read_sum(r, out));
@@ -359,8 +363,8 @@ static oatgp_status read_power(reader *r, size_t *out) {
   REFUSE_AT(exponent == 0, r, r->at, "expected a whole number from 1 to %d", OAT_MOST_POWER);
   branch *base = &r->branch[*out];
   if (base->kind == OAT_NODE_POWER) {
-    REFUSE_AT(base->power * exponent > OAT_MOST_POWER, r, r->at, "expected powers of powers up to %d, and this is %u", OAT_MOST_POWER,
-              base->power * exponent);
+    REFUSE_AT(base->power * exponent > OAT_MOST_POWER, r, r->at, "expected powers up to %d in all; this is %u",
+              OAT_MOST_POWER, base->power * exponent);
     base->power *= exponent;
   } else if (exponent > 1) {
     *out = new_branch(r, OAT_NODE_POWER, *out);
@@ -368,7 +372,7 @@ static oatgp_status read_power(reader *r, size_t *out) {
   }
   r->at++;
   skip_blanks(r);
-  REFUSE_AT(*r->at == '^', r, r->at, "expected parentheses around a power that has a power, as in (linear(x)^2)^2");
+  REFUSE_AT(*r->at == '^', r, r->at, "expected parentheses around the inner power, as in (linear(x)^2)^2");
   return OATGP_OK;
 }
 
@@ -399,7 +403,7 @@ static oatgp_status read_whole(reader *r, size_t *out) {
   return OATGP_OK;
 }
 
-/* ---- the tree --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------------------------- */
 
 static size_t put(oat_expression *e, oat_node node) {
   e->node[e->nodes] = node;

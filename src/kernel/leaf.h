@@ -1,5 +1,5 @@
-/* What a leaf of a kernel expression computes. A kind of leaf is one file that ends with its table (the stationary ones share one);
- * oatgp_leaves.def lists them, and tree.c makes sums, products and powers of them. */
+/* What a leaf of a kernel expression computes. Each kind of leaf is one file that ends with its table (the stationary
+ * leaves share one); oatgp_leaves.def lists them, and tree.c combines them into sums, products and powers. */
 #ifndef OAT_LEAF_H
 #define OAT_LEAF_H
 
@@ -21,7 +21,7 @@ typedef struct oat_leaf_at {
 
 enum { OAT_LEAF_KEPT = 2, OAT_LEAF_ROOM = 2 };
 
-/* What the adjoint needs: made with the values, and room. */
+/* Data for the adjoint: computed with the values, and scratch. */
 typedef struct oat_leaf_desk {
   double *kept[OAT_LEAF_KEPT]; /* n each */
   double *room[OAT_LEAF_ROOM]; /* n each, for one call */
@@ -40,16 +40,19 @@ typedef struct oat_leaf_table {
   bool varies; /* k(x, x) is not the same for all points; else it is 1 */
   /* the formula of the list, without the scale, for tests; x and z are points with inputs ldx and ldz apart */
   long double (*formula)(const oat_leaf_at *at, size_t row);
-  /* k_i, and what is kept where desk->kept[0] is not NULL */
+  /* k_i, and the data for the adjoint if desk->kept[0] is not NULL */
   void (*values)(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k);
-  /* adds sum g_i dk_i, from the values and what was kept */
-  void (*adjoint)(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient);
+  /* adds sum g_i dk_i, from the values and the kept data */
+  void (*adjoint)(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k,
+                  oat_leaf_gradient *gradient);
   /* adds g_i dk_i / d x_i to dx, which is laid out as x; NULL where that is 0 */
   void (*in_x)(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, double *dx);
-  /* where it varies: k(x_i, x_i), with what its adjoint needs in `kept`; and that, whose gradient->z is laid out as x */
+  /* if it varies: k(x_i, x_i), with the data for its adjoint in `kept`; and the adjoint, whose gradient->z is laid out
+   * as x */
   void (*diagonal)(const oat_leaf_at *at, double *k, double *kept);
   void (*diagonal_adjoint)(const oat_leaf_at *at, const double *kept, const double *g, oat_leaf_gradient *gradient);
-  const oat_profile *profile; /* of a stationary leaf, which has a lengthscale for each input behind its shape; else NULL */
+  const oat_profile
+      *profile; /* of a stationary leaf, which has a lengthscale for each input behind its shape; else NULL */
 } oat_leaf_table;
 
 const oat_leaf_table *oat_leaf_of(oat_leaf_kind kind);

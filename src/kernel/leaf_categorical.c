@@ -1,10 +1,10 @@
-/* Levels of a category, given by their codes: k = 1 for equal levels, else exp(-1 / l), l the lengthscale. Any two levels have the same
- * correlation: none for a small l, all of it for a large one. As a matrix over levels it is (1 - c) I + c 1 1^T with 0 < c < 1, so it is
- * positive definite, for levels that are new, too. A product of such leaves counts the categories in which two rows differ.
+/* Levels of a category, given by their codes: k = 1 for equal levels, else exp(-1 / l), with l the lengthscale. Any two
+ * levels have the same correlation: near 0 for a small l, near 1 for a large one. As a matrix over levels it is (1 - c)
+ * I + c 1 1^T with 0 < c < 1, so it is positive definite, also with new levels. A product of such leaves counts the
+ * categories in which two rows differ.
  *
- * Knots are moved as numbers, and their codes may come back with a rounding error: a code means the nearest whole number. So k has no
- * derivative in z.
- * d k / d log l = k / l for levels that differ. */
+ * Knots are moved as numbers, so their codes may have a rounding error: a code stands for the nearest whole number. So
+ * k has no derivative with respect to z. d k / d log l = k / l for different levels. */
 #include <math.h>
 
 #include "kernel/leaf.h"
@@ -25,7 +25,8 @@ static void compare(size_t n, const double *x, double level, double equal, doubl
 static void values(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k) {
   const size_t input = at->leaf->input[0];
   (void)desk;
-  compare(at->n, at->x + input * at->ldx, level_of(at->z[input * at->ldz]), at->scale, at->scale * exp(-1 / at->parameter[0]), k);
+  compare(at->n, at->x + input * at->ldx, level_of(at->z[input * at->ldz]), at->scale,
+          at->scale * exp(-1 / at->parameter[0]), k);
 }
 
 OAT_CLONES
@@ -37,7 +38,8 @@ static double sum_others(size_t n, const double *g, const double *x, double leve
   return sum;
 }
 
-static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient) {
+static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k,
+                    oat_leaf_gradient *gradient) {
   const size_t input = at->leaf->input[0];
   const double slope = at->scale * exp(-1 / at->parameter[0]) / at->parameter[0];
   (void)desk, (void)k;
@@ -50,4 +52,5 @@ static long double formula(const oat_leaf_at *at, size_t row) {
   return x == z ? 1 : expl(-1 / (long double)at->parameter[0]);
 }
 
-const oat_leaf_table oat_leaf_table_categorical = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint};
+const oat_leaf_table oat_leaf_table_categorical = {
+    .smooth = true, .formula = formula, .values = values, .adjoint = adjoint};

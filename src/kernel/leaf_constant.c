@@ -1,4 +1,4 @@
-/* The leaf that is 1 everywhere: a level of its own for the function. */
+/* The leaf that is 1 everywhere: it gives the function a constant level. */
 #include "kernel/leaf.h"
 
 extern const oat_leaf_table oat_leaf_table_constant;
@@ -10,7 +10,8 @@ static void values(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k) 
   }
 }
 
-static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient) {
+static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k,
+                    oat_leaf_gradient *gradient) {
   (void)at, (void)desk, (void)g, (void)k, (void)gradient;
 }
 
@@ -19,4 +20,5 @@ static long double formula(const oat_leaf_at *at, size_t row) {
   return 1;
 }
 
-const oat_leaf_table oat_leaf_table_constant = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint};
+const oat_leaf_table oat_leaf_table_constant = {
+    .smooth = true, .formula = formula, .values = values, .adjoint = adjoint};

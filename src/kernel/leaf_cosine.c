@@ -21,7 +21,8 @@ static void values(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k) 
   from_squares(at->n, at->scale, k);
 }
 
-static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient) {
+static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k,
+                    oat_leaf_gradient *gradient) {
   const size_t input = at->leaf->input[0];
   const oat_axes axes = {1, at->x + input * at->ldx, at->ldx, at->z + input * at->ldz, at->ldz, NULL, false};
   const double each = 4 * OAT_PI * at->scale / at->parameter[0];
@@ -49,4 +50,5 @@ static long double formula(const oat_leaf_at *at, size_t row) {
   return cosl(2 * acosl(-1) * r / at->parameter[0]);
 }
 
-const oat_leaf_table oat_leaf_table_cosine = {.smooth = true, .formula = formula, .values = values, .adjoint = adjoint, .in_x = in_x};
+const oat_leaf_table oat_leaf_table_cosine = {
+    .smooth = true, .formula = formula, .values = values, .adjoint = adjoint, .in_x = in_x};

@@ -1,4 +1,4 @@
-/* The leaves that look at t = x . z over their own inputs: linear, t, and polynomial, (offset + t)^degree. */
+/* The leaves that depend on t = x . z over their own inputs: linear, t, and polynomial, (offset + t)^degree. */
 #include "kernel/leaf.h"
 #include "kernel/vector.h"
 #include "oat_config.h"
@@ -23,7 +23,7 @@ static void raise(size_t n, unsigned degree, double offset, double scale, double
   }
 }
 
-/* From t to k and its slope. */
+/* Turns t into k and its slope. */
 static void apply(const oat_leaf_at *at, double *k, double *slope) {
   raise(at->n, is_linear(at) ? 1 : at->leaf->degree, is_linear(at) ? 0 : at->parameter[0], at->scale, k, slope);
 }
@@ -60,7 +60,8 @@ static void diagonal_adjoint(const oat_leaf_at *at, const double *kept, const do
   }
 }
 
-static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient) {
+static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k,
+                    oat_leaf_gradient *gradient) {
   double *h = desk->room[0];
   (void)k;
   oat_product(at->n, 1, g, desk->kept[0], h);

@@ -1,10 +1,13 @@
-/* The stationary leaves: phi(s), s = sum_j ((x_j - z_j) / l_j)^2 over their own inputs, with the profiles of the kernels. Differences are
- * formed first, so that no digits are lost wherever the points are. Inputs that follow each other in x are taken together. */
+/* The stationary leaves: phi(s), s = sum_j ((x_j - z_j) / l_j)^2 over their own inputs, with the profiles of the
+ * kernels. Differences are formed first, so that no digits are lost wherever the points are. Adjacent inputs in x are
+ * handled together. */
 #include "kernel/leaf.h"
 #include "kernel/vector.h"
 
-extern const oat_profile oat_profile_se, oat_profile_exponential, oat_profile_matern32, oat_profile_matern52, oat_profile_rq;
-extern const oat_leaf_table oat_leaf_table_se, oat_leaf_table_matern12, oat_leaf_table_matern32, oat_leaf_table_matern52, oat_leaf_table_rq;
+extern const oat_profile oat_profile_se, oat_profile_exponential, oat_profile_matern32, oat_profile_matern52,
+    oat_profile_rq;
+extern const oat_leaf_table oat_leaf_table_se, oat_leaf_table_matern12, oat_leaf_table_matern32,
+    oat_leaf_table_matern52, oat_leaf_table_rq;
 
 static const oat_profile *profile_of(const oat_leaf_at *at) { return oat_leaf_of(at->leaf->kind)->profile; }
 
@@ -22,8 +25,10 @@ static oat_axes run_of(const oat_leaf_at *at, size_t first) {
   while (d < most && input[d] == input[0] + d) {
     d++;
   }
-  return (oat_axes){
-      d, at->x + input[0] * at->ldx, at->ldx, at->z + input[0] * at->ldz, at->ldz, at->weight + lengthscales_of(at) + first, false};
+  return (oat_axes){d,       at->x + input[0] * at->ldx,
+                    at->ldx, at->z + input[0] * at->ldz,
+                    at->ldz, at->weight + lengthscales_of(at) + first,
+                    false};
 }
 
 static void find_distances(const oat_leaf_at *at, double *s, double *room) {
@@ -48,7 +53,8 @@ static void values(const oat_leaf_at *at, const oat_leaf_desk *desk, double *k) 
   }
 }
 
-static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k, oat_leaf_gradient *gradient) {
+static void adjoint(const oat_leaf_at *at, const oat_leaf_desk *desk, const double *g, const double *k,
+                    oat_leaf_gradient *gradient) {
   double *h = desk->room[0], *first = desk->moments, *second = first + at->leaf->inputs;
   const size_t lengthscales = lengthscales_of(at);
   (void)k;
@@ -85,15 +91,20 @@ static long double formula(const oat_leaf_at *at, size_t row) {
   long double s = 0;
   for (size_t j = 0; j < at->leaf->inputs; j++) {
     const size_t input = at->leaf->input[j];
-    const long double t = ((long double)at->x[row + input * at->ldx] - at->z[input * at->ldz]) / at->parameter[lengthscales_of(at) + j];
+    const long double t =
+        ((long double)at->x[row + input * at->ldx] - at->z[input * at->ldz]) / at->parameter[lengthscales_of(at) + j];
     s += t * t;
   }
   return profile_of(at)->formula(s, profile_of(at)->has_shape ? at->parameter[0] : 1);
 }
 
-#define STATIONARY(name, of, is_smooth)          \
-  const oat_leaf_table oat_leaf_table_##name = { \
-      .smooth = is_smooth, .formula = formula, .values = values, .adjoint = adjoint, .in_x = in_x, .profile = &oat_profile_##of}
+#define STATIONARY(name, of, is_smooth)                              \
+  const oat_leaf_table oat_leaf_table_##name = {.smooth = is_smooth, \
+                                                .formula = formula,  \
+                                                .values = values,    \
+                                                .adjoint = adjoint,  \
+                                                .in_x = in_x,        \
+                                                .profile = &oat_profile_##of}
 
 STATIONARY(se, se, true);
 STATIONARY(matern12, exponential, false);

@@ -1,4 +1,5 @@
-/* Kernels by their text: those of the list are there, those that are expressions are made, and live in the expression's memory. */
+/* Kernels by their text: named kernels exist already; kernel expressions are created, and live in the memory of the
+ * expression. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,11 @@ static size_t count_categories(const oat_names *inputs) {
   return categories;
 }
 
-/* The leaf of a kernel of the list over all numbers, times a leaf for each category. The list has leaves' names but for one. */
+/* The leaf of a named kernel over all numeric inputs, times a leaf for each category. A named kernel begins with the
+ * name of its leaf, except `exponential`. */
 static oatgp_status with_categories(oatgp_context *ctx, const char *name, const oat_names *inputs, char **out) {
-  const size_t length = strcmp(name, "exponential") == 0 ? 0 : strcspn(name, "-"), numbers = inputs->count - count_categories(inputs);
+  const size_t length = strcmp(name, "exponential") == 0 ? 0 : strcspn(name, "-"),
+               numbers = inputs->count - count_categories(inputs);
   size_t room = sizeof "matern12()" + length, at = 0;
   for (size_t j = 0; j < inputs->count; j++) {
     room += sizeof " * categorical(\"\")" + 2 * strlen(inputs->name[j]);
@@ -80,7 +83,8 @@ done:
 }
 
 /* The covariance alone. */
-static oatgp_status copy_covariance(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out) {
+static oatgp_status copy_covariance(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs,
+                                    const oat_kernel **out) {
   oat_expression *expression = NULL;
   if (kernel->expression == NULL) {
     *out = oat_kernel_at(kernel->id);
@@ -90,7 +94,8 @@ static oatgp_status copy_covariance(oatgp_context *ctx, const oat_kernel *kernel
   return kernel_of(expression, out);
 }
 
-oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs, const oat_kernel **out) {
+oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const oat_names *inputs,
+                             const oat_kernel **out) {
   const oat_kernel *covariance = NULL;
   *out = NULL;
   PASS_ON(copy_covariance(ctx, kernel, inputs, &covariance));
@@ -105,7 +110,8 @@ oatgp_status oat_kernel_copy(oatgp_context *ctx, const oat_kernel *kernel, const
   return status;
 }
 
-oatgp_status oat_kernel_with(oatgp_context *ctx, const oat_kernel *kernel, const oat_further *further, const oat_kernel **out) {
+oatgp_status oat_kernel_with(oatgp_context *ctx, const oat_kernel *kernel, const oat_further *further,
+                             const oat_kernel **out) {
   const size_t count = further->count, bytes = count * sizeof *further->is;
   char *room = NULL;
   PASS_ON(oat_new(ctx, 1, sizeof(oat_kernel) + bytes + count * sizeof *further->start, &room));
@@ -131,7 +137,7 @@ void oat_kernel_release(const oat_kernel *kernel) {
   }
   oat_expression *expression = NULL;
   oat_kernel *made = NULL;
-  memcpy(&expression, &kernel->expression, sizeof expression); /* both were made here, and are ours to free */
+  memcpy(&expression, &kernel->expression, sizeof expression); /* both were made here, so they may be freed */
   memcpy(&made, &kernel, sizeof made);
   if (!kernel->made) {
     made = NULL; /* it is in the expression's memory, or in the list */

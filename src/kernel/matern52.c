@@ -19,7 +19,9 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
   }
 }
 
-static void profile(size_t n, oat_profile_at at, const double *s, double *k) { oat_profile_by_slopes(slopes, n, at, s, k); }
+static void profile(size_t n, oat_profile_at at, const double *s, double *k) {
+  oat_profile_by_slopes(slopes, n, at, s, k);
+}
 
 static long double formula(long double s, long double shape) {
   (void)shape;

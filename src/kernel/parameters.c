@@ -12,13 +12,15 @@ static const oat_parameter kinds[] = {
     [OAT_LENGTHSCALE] = {"lengthscale", OAT_UNIT_INPUT, OAT_ALL_INPUTS, 1e-3, 1e5, true},
 };
 
-size_t oat_theta_count(const oat_kernel *kernel, size_t d) { return oat_covariance_count(kernel, d) + kernel->further.count; }
+size_t oat_theta_count(const oat_kernel *kernel, size_t d) {
+  return oat_covariance_count(kernel, d) + kernel->further.count;
+}
 
 size_t oat_covariance_count(const oat_kernel *kernel, size_t d) {
   return OAT_LENGTHSCALE + (kernel->expression != NULL ? kernel->expression->parameters : kernel->ard ? d : 1);
 }
 
-/* Of an expression; it has its sigmas and shapes among its own. */
+/* The parameter of an expression, which has its own sigmas and shapes. */
 static oat_parameter own_parameter(const oat_expression *expression, size_t place) {
   if (place >= OAT_LENGTHSCALE) {
     return expression->parameter[place - OAT_LENGTHSCALE].is;
@@ -29,10 +31,12 @@ static oat_parameter own_parameter(const oat_expression *expression, size_t plac
   return parameter;
 }
 
-/* Whether it is none of the covariance's. */
-static bool is_further(const oat_kernel *kernel, size_t place) { return kernel->further.count > 0 && place >= kernel->further.first; }
+/* Whether it is not a parameter of the covariance. */
+static bool is_further(const oat_kernel *kernel, size_t place) {
+  return kernel->further.count > 0 && place >= kernel->further.first;
+}
 
-/* Of a kernel of the list. */
+/* The parameter of a named kernel. */
 static oat_parameter listed_parameter(const oat_kernel *kernel, size_t place) {
   oat_parameter parameter = kinds[place < OAT_LENGTHSCALE ? place : OAT_LENGTHSCALE];
   parameter.used = place != OAT_SHAPE || kernel->profile->has_shape;
@@ -44,7 +48,8 @@ oat_parameter oat_parameter_at(const oat_kernel *kernel, size_t place) {
   if (is_further(kernel, place)) {
     return kernel->further.is[place - kernel->further.first];
   }
-  oat_parameter parameter = kernel->expression != NULL ? own_parameter(kernel->expression, place) : listed_parameter(kernel, place);
+  oat_parameter parameter =
+      kernel->expression != NULL ? own_parameter(kernel->expression, place) : listed_parameter(kernel, place);
   parameter.used = parameter.used && !(place == OAT_TAU && kernel->further.answers);
   return parameter;
 }

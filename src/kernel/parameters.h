@@ -1,5 +1,5 @@
-/* The parameters of a problem as a table: what is in each place of theta. All are positive, and the optimiser sees
- * their logarithms. Model files have theta as it is. */
+/* The parameters of a problem as a table: what each element of theta is. All are positive, and the optimiser works with
+ * their logarithms. Model files store theta itself. */
 #ifndef OAT_PARAMETERS_H
 #define OAT_PARAMETERS_H
 
@@ -8,8 +8,8 @@
 
 struct oat_kernel;
 
-/* Places in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. An expression has its parameters there, in their order,
- * and 1 in the places of sigma and shape, which it does not use. Behind them are the further parameters of the problem. */
+/* Positions in theta. From OAT_LENGTHSCALE on there are d lengthscales (ard) or one. An expression has its parameters
+ * there, in order, and an unused 1 for sigma and shape. The further parameters of the problem come after them. */
 enum { OAT_SIGMA, OAT_TAU, OAT_SHAPE, OAT_LENGTHSCALE };
 
 /* What a parameter is measured in. */
@@ -20,9 +20,9 @@ typedef enum oat_unit { OAT_UNIT_NONE, OAT_UNIT_TARGET, OAT_UNIT_INPUT } oat_uni
 typedef struct oat_parameter {
   const char *name; /* also that of the setting it starts from */
   oat_unit unit;
-  size_t input;     /* that it belongs to, or OAT_ALL_INPUTS */
-  double low, high; /* range in its unit: beyond it the model is one of its limits to all the digits of a prediction */
-  bool used;        /* else the kernel does not have it, and it keeps its start value */
+  size_t input;     /* the input that it belongs to, or OAT_ALL_INPUTS */
+  double low, high; /* range in its unit: beyond it, predictions no longer change in any digit */
+  bool used;        /* the kernel has it; an unused one keeps its start value */
 } oat_parameter;
 
 /* Spreads, in the numbers that a fit works with. */
@@ -35,7 +35,7 @@ typedef struct oat_units {
 /* Length of theta, and of its part that is the covariance's, with tau. */
 size_t oat_theta_count(const struct oat_kernel *kernel, size_t d);
 size_t oat_covariance_count(const struct oat_kernel *kernel, size_t d);
-/* What is in a place of theta. */
+/* The parameter in a place of theta. */
 oat_parameter oat_parameter_at(const struct oat_kernel *kernel, size_t place);
 /* Whether it is the standard deviation of the function, or of a term. */
 bool oat_parameter_is_sigma(const struct oat_kernel *kernel, size_t place);
@@ -43,8 +43,7 @@ bool oat_parameter_is_sigma(const struct oat_kernel *kernel, size_t place);
 bool oat_parameter_is_period(const struct oat_kernel *kernel, size_t place);
 /* The parameter's unit as a number: the spread of the target, of its input, or the mean of all inputs' spreads. */
 double oat_parameter_unit(const oat_parameter *parameter, const oat_units *units);
-/* Where a fit starts that is told nothing: half of the target's variance is noise, and the rows are about a lengthscale
- * apart. */
+/* The default start of a fit: half of the target's variance is noise, and the rows are about a lengthscale apart. */
 double oat_parameter_start(const struct oat_kernel *kernel, size_t place, const oat_units *units);
 
 /* theta, or derivatives in its logarithms, by name, as the public structs have it. */
@@ -54,7 +53,8 @@ typedef struct oat_theta_fields {
   const double *lengthscales; /* in theta */
 } oat_theta_fields;
 
-/* What is measured in the target's unit is multiplied by `unit`. An expression has tau alone: oat_expression_show has the others. */
+/* Parameters in the target's unit are multiplied by `unit`. For an expression, only tau is set; oat_expression_show has
+ * the others. */
 oat_theta_fields oat_theta_named(const struct oat_kernel *kernel, size_t d, const double *theta, double unit);
 
 #endif

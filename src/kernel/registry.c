@@ -1,4 +1,4 @@
-/* All kernels of the list, with their tables. */
+/* All named kernels, with their tables. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ oat_kernel oat_kernel_of_expression(const oat_expression *expression) {
   return (oat_kernel){.id = OAT_KERNEL_EXPRESSION, .name = expression->text, .ard = true, .expression = expression};
 }
 
-/* The kernel of the list that a leaf over all inputs is. */
+/* The named kernel that equals this leaf over all inputs. */
 static oat_kernel_id id_of(const oat_leaf *leaf, size_t d) {
   static const oat_kernel_id ids[OAT_LEAVES] = {[OAT_LEAF_se] = OAT_KERNEL_se_ard,
                                                 [OAT_LEAF_matern32] = OAT_KERNEL_matern32_ard,
@@ -69,7 +69,8 @@ bool oat_kernel_has_shape(const oat_kernel *kernel) { return kernel->expression 
 oat_kernel_size oat_kernel_size_of(const oat_kernel *kernel) {
   const oat_expression *e = kernel->expression;
   const size_t further = kernel->further.count;
-  return e != NULL ? (oat_kernel_size){oat_tree_work(e), e->parameters, further} : (oat_kernel_size){.further = further};
+  return e != NULL ? (oat_kernel_size){oat_tree_work(e), e->parameters, further}
+                   : (oat_kernel_size){.further = further};
 }
 
 double oat_kernel_amplitude(const oat_kernel *kernel, const double *theta) {

@@ -6,7 +6,7 @@
 #include "kernel/vector.h"
 #include "oat_config.h"
 
-/* slope holds log(1 + u) on the way. */
+/* slope temporarily holds log(1 + u). */
 OAT_CLONES
 static void slopes(size_t n, oat_profile_at at, const double *s, double *k, double *slope, double *d_shape) {
   oat_log1p(n, 0.5 / at.shape, s, slope);
@@ -14,7 +14,7 @@ static void slopes(size_t n, oat_profile_at at, const double *s, double *k, doub
   if (d_shape != NULL) {
     for (size_t i = 0; i < n; i++) {
       const double u = s[i] / (2 * at.shape);
-      const double share = u > 0x1p60 ? 1 : u / (1 + u); /* the same, and right for an infinite u, too */
+      const double share = u > 0x1p60 ? 1 : u / (1 + u); /* the same, and also right for an infinite u */
       d_shape[i] = at.shape * k[i] * (share - slope[i]);
     }
   }

@@ -1,4 +1,4 @@
-/* The kernel between all pairs of some points, in threads: panels of columns are shared out among lanes. */
+/* The kernel between all pairs of some points, in threads: panels of columns are divided among lanes. */
 #include <string.h>
 
 #include "kernel/kernel.h"
@@ -22,7 +22,8 @@ static size_t panels_of(size_t n) { return (n + PANEL - 1) / PANEL; }
 static size_t workers_for(size_t n, int threads) { return oat_workers_for(oat_lanes_for(panels_of(n)), threads); }
 
 size_t oat_kernel_team_work(oat_kernel_size size, size_t n, size_t d, int threads) {
-  return workers_for(n, threads) * oat_kernel_work(size, n, PANEL, d) + oat_lanes_for(panels_of(n)) * oat_theta_most(size, d);
+  return workers_for(n, threads) * oat_kernel_work(size, n, PANEL, d) +
+         oat_lanes_for(panels_of(n)) * oat_theta_most(size, d);
 }
 
 static double *work_of(const job *j) { return j->team->work + oat_worker() * j->stride; }
@@ -69,12 +70,13 @@ static size_t run(job *j, void (*item)(void *self, size_t lane, size_t item)) {
   return lanes;
 }
 
-void oat_kernel_square_slopes(const oat_covariance *cov, oat_points z, double *k, double *slope, const oat_kernel_team *team) {
+void oat_kernel_square_slopes(const oat_covariance *cov, oat_points z, double *k, double *slope,
+                              const oat_kernel_team *team) {
   run(&(job){.cov = cov, .z = z, .k = k, .slope = slope, .team = team}, fill_panel);
 }
 
-void oat_kernel_square_adjoint(const oat_covariance *cov, oat_points z, double *g, const double *slope, const oat_kernel_team *team,
-                               oat_kernel_gradient *gradient) {
+void oat_kernel_square_adjoint(const oat_covariance *cov, oat_points z, double *g, const double *slope,
+                               const oat_kernel_team *team, oat_kernel_gradient *gradient) {
   job j = {.cov = cov, .z = z, .g = g, .slopes = slope, .team = team, .gradient = gradient};
   const oat_kernel kernel = oat_covariance_kernel(cov);
   const size_t lanes = run(&j, add_panel), count = oat_theta_count(&kernel, cov->d);

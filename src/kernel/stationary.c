@@ -1,9 +1,11 @@
-/* What all kernels of the list share (a tree goes to tree.c at once): scaled squared distances, and the adjoint of k = sigma^2 phi(s) in lengthscales, shape and points.
+/* What all named kernels share (a tree goes to tree.c at once): scaled squared distances, and the adjoint of k =
+ * sigma^2 phi(s) with respect to lengthscales, shape and points.
  *
- * With h = g sigma^2 phi'(s):  d log l_j = -2 sum h (x_j - z_j)^2 / l_j^2,  d z_j = -2 sum h (x_j - z_j) / l_j^2.
- * Wherever the points are, no digits are lost if differences are formed first. It is faster to divide all points by the lengthscales
- * before, or to multiply the squares out, for matrix products; where some points lie r lengthscales from others that costs r or r^2
- * rounding errors, so it is done only where r is small (and not for products where the kernel has a cusp, which feels the root of an error in s). */
+ * With h = g sigma^2 phi'(s):  d log l_j = -2 sum h (x_j - z_j)^2 / l_j^2,  d z_j = -2 sum h (x_j - z_j) / l_j^2. If
+ * differences are formed first, no digits are lost, wherever the points are. It is faster to divide all points by the
+ * lengthscales first, or to expand the squares into matrix products. If some points are r lengthscales from others,
+ * that costs r or r^2 rounding errors, so it is done only if r is small (and not with products if the kernel has a
+ * cusp, where the error of k is the square root of that of s). */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,11 +16,11 @@
 #include "linalg/linalg.h"
 
 enum { WORTH_SCALING = 4, MANY_INPUTS = 12 }; /* from here on a product is the faster way to distances */
-#define NEAR 16.0                             /* largest coordinate, in lengthscales, for differences of scaled points */
-#define NEAR_SQUARED 32.0                     /* largest squared norm, in lengthscales, for distances by a product */
-#define NEAR_COORDINATE 100.0                 /* largest coordinate, in lengthscales, for derivatives by a product */
+#define NEAR 16.0             /* largest coordinate, in lengthscales, for differences of scaled points */
+#define NEAR_SQUARED 32.0     /* largest squared norm, in lengthscales, for distances by a product */
+#define NEAR_COORDINATE 100.0 /* largest coordinate, in lengthscales, for derivatives by a product */
 
-/* ---- the points in units of the lengthscales ----------------------------------------------------------------------------- */
+/* ---- the points in units of the lengthscales ------------------------------------------------------------------- */
 
 /* Both sets around the first z (so that moving all points moves no bit), column-major without gaps. */
 typedef struct frame {
@@ -36,7 +38,9 @@ static bool are_among(const oat_covariance *cov, oat_points z, oat_points x) {
 static const oat_kernel *kernel_of(const oat_covariance *cov) { return oat_kernel_at(cov->id); }
 
 /* The place in theta of the lengthscale of an input. */
-static size_t lengthscale_place(const oat_covariance *cov, size_t j) { return cov->lengthscale + (kernel_of(cov)->ard ? j : 0); }
+static size_t lengthscale_place(const oat_covariance *cov, size_t j) {
+  return cov->lengthscale + (kernel_of(cov)->ard ? j : 0);
+}
 
 double oat_kernel_lengthscale(const oat_covariance *cov, size_t input) {
   return oat_covariance_is_tree(cov) ? oat_tree_lengthscale(cov, input) : cov->theta[lengthscale_place(cov, input)];
@@ -44,7 +48,8 @@ double oat_kernel_lengthscale(const oat_covariance *cov, size_t input) {
 
 static void take_points(frame *f, const oat_covariance *cov, oat_points from, const double *middle, double *to) {
   for (size_t j = 0; j < cov->d; j++) {
-    const double most = oat_standardise(from.n, middle[j], 1 / oat_kernel_lengthscale(cov, j), from.a + j * from.ld, to + j * from.n);
+    const double most =
+        oat_standardise(from.n, middle[j], 1 / oat_kernel_lengthscale(cov, j), from.a + j * from.ld, to + j * from.n);
     f->largest = fmax(f->largest, most);
   }
 }
@@ -74,10 +79,12 @@ static frame frame_of(const oat_covariance *cov, oat_points x, oat_points z, dou
   return f;
 }
 
-/* What is left of the scratch. */
-static double *after_frame(double *work, oat_points x, oat_points z, size_t d) { return work + d + x.n * (d + 1) + z.n * d; }
+/* The rest of the scratch. */
+static double *after_frame(double *work, oat_points x, oat_points z, size_t d) {
+  return work + d + x.n * (d + 1) + z.n * d;
+}
 
-/* ---- the covariance ------------------------------------------------------------------------------------------------- */
+/* ---- the covariance -------------------------------------------------------------------------------------------- */
 
 /* The inputs of x and z with weights 1 / l^2, which go into `weight`. */
 static oat_axes axes_of(const oat_covariance *cov, oat_points x, oat_points z, double *weight) {
@@ -97,7 +104,9 @@ typedef struct curve {
   oat_profile_at at;
 } curve;
 
-static curve curve_of(const oat_covariance *cov) { return (curve){kernel_of(cov)->profile, {variance_of(cov), cov->theta[cov->shape]}}; }
+static curve curve_of(const oat_covariance *cov) {
+  return (curve){kernel_of(cov)->profile, {variance_of(cov), cov->theta[cov->shape]}};
+}
 
 /* k and, if wanted, the slopes, from the squared distances of one column. */
 static void fill_column(const curve *phi, size_t n, const double *s, double *k, double *slope) {
@@ -108,7 +117,7 @@ static void fill_column(const curve *phi, size_t n, const double *s, double *k, 
   }
 }
 
-/* Column by column; `axes` are those of the points as they are, or scaled. */
+/* Column by column; `axes` holds the points as given, or scaled. */
 static void cross_by_differences(const oat_covariance *cov, oat_axes axes, oat_view k, double *slope, double *s) {
   const double *z = axes.z;
   const curve phi = curve_of(cov);
@@ -134,7 +143,8 @@ static void cross_by_product(const oat_covariance *cov, const frame *f, oat_view
   }
 }
 
-void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld, double *work) {
+void oat_kernel_cross_slopes(const oat_covariance *cov, oat_points x, oat_points z, double *k, double *slope, size_t ld,
+                             double *work) {
   const oat_view all = {k, x.n, z.n, ld};
   if (oat_covariance_is_tree(cov)) {
     oat_tree_cross(cov, x, z, k, ld, work);
@@ -178,13 +188,14 @@ void oat_kernel_diagonal(const oat_covariance *cov, oat_points x, double *prior)
   }
 }
 
-void oat_kernel_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient) {
+void oat_kernel_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g,
+                                 oat_kernel_gradient *gradient) {
   if (oat_covariance_is_tree(cov)) {
     oat_tree_diagonal_adjoint(cov, x, g, gradient);
   }
 }
 
-/* Of a stationary kernel no point matters. */
+/* For a stationary kernel, k(z, z) is the same at every point. */
 double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
   if (oat_covariance_is_tree(cov)) {
     return share * oat_tree_mean_diagonal(cov, z);
@@ -192,7 +203,7 @@ double oat_kernel_share(const oat_covariance *cov, oat_points z, double share) {
   return share * cov->theta[cov->sigma] * cov->theta[cov->sigma];
 }
 
-/* ---- its adjoint ------------------------------------------------------------------------------------------------------ */
+/* ---- its adjoint ----------------------------------------------------------------------------------------------- */
 
 static void add_shape(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
                       oat_kernel_gradient *gradient) {
@@ -226,7 +237,8 @@ static void add_by_differences(const oat_covariance *cov, oat_points x, oat_poin
   }
 }
 
-/* Sums of h, the points in units of the lengthscales: over x for each z, over z for each x, and of h x over x (z.n x d). */
+/* Sums of h, the points in units of the lengthscales: over x for each z, over z for each x, and of h x over x (z.n x
+ * d). */
 typedef struct sums {
   double *over_x, *over_z, *moment;
 } sums;
@@ -241,7 +253,8 @@ static void multiply(const oat_covariance *cov, const frame *f, oat_view g, cons
   oat_gemm(1, oat_as_const(g), OAT_TRANSPOSED, x, OAT_PLAIN, 0, (oat_view){s->moment, g.columns, cov->d, g.columns});
 }
 
-/* For one input: sum h (x - z)^2 = sum over x of x^2 (sum h) - 2 sum over z of z (sum h x) + sum over z of z^2 (sum h). */
+/* For one input: sum h (x - z)^2 = sum over x of x^2 (sum h) - 2 sum over z of z (sum h x) + sum over z of z^2 (sum
+ * h). */
 static void add_input(const oat_covariance *cov, const frame *f, size_t j, const sums *s, oat_points x, oat_points z,
                       oat_kernel_gradient *gradient) {
   const double *at = f->z + j * z.n, *moment = s->moment + j * z.n, l = oat_kernel_lengthscale(cov, j);
@@ -255,8 +268,8 @@ static void add_input(const oat_covariance *cov, const frame *f, size_t j, const
   gradient->theta[lengthscale_place(cov, j)] -= 2 * sum;
 }
 
-void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope, size_t ld,
-                              double *work, oat_kernel_gradient *gradient) {
+void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, double *g, const double *slope,
+                              size_t ld, double *work, oat_kernel_gradient *gradient) {
   if (oat_covariance_is_tree(cov)) {
     oat_tree_cross_adjoint(cov, x, z, g, ld, work, gradient);
     return;
@@ -268,7 +281,8 @@ void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_point
   double *rest = after_frame(work, x, z, cov->d);
   const sums s = {.over_z = rest, .over_x = rest + x.n, .moment = rest + x.n + z.n};
   multiply(cov, &f, (oat_view){g, x.n, z.n, ld}, slope, &s);
-  if (f.largest > NEAR_COORDINATE || are_among(cov, z, x)) { /* between knots that almost meet, h is large and their difference small */
+  /* between points that almost meet, h of a cusp is large and their difference small; so it is between knots */
+  if (f.largest > NEAR_COORDINATE || are_among(cov, z, x) || !kernel_of(cov)->profile->smooth) {
     add_by_differences(cov, x, z, (oat_const_view){g, x.n, z.n, ld}, work, gradient);
     return;
   }
@@ -277,7 +291,7 @@ void oat_kernel_cross_adjoint(const oat_covariance *cov, oat_points x, oat_point
   }
 }
 
-/* ---- derivatives in x ------------------------------------------------------------------------------------------------- */
+/* ---- derivatives in x ------------------------------------------------------------------------------------------ */
 
 /* Column c of a side: h_i = g_ic slope_i */
 static void weigh(const oat_kernel_side *side, size_t c, size_t n, const double *slope, double *h) {
@@ -290,8 +304,8 @@ static void weigh(const oat_kernel_side *side, size_t c, size_t n, const double 
 }
 
 /* d k(x, z) / d x_j = 2 sigma^2 phi'(s) (x_j - z_j) / l_j^2 */
-void oat_kernel_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, const double *slope, size_t ld, oat_kernel_sides sides,
-                           double *work) {
+void oat_kernel_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, const double *slope, size_t ld,
+                           oat_kernel_sides sides, double *work) {
   if (oat_covariance_is_tree(cov)) {
     oat_tree_cross_in_x(cov, x, z, sides, work);
     return;
@@ -302,7 +316,8 @@ void oat_kernel_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z
     for (size_t s = 0; s < sides.count; s++) {
       weigh(&sides.side[s], c, x.n, slope + c * ld, h);
       for (size_t j = 0; j < cov->d; j++) {
-        oat_add_differences(x.n, 2 * weight[axes.single ? 0 : j], h, x.a + j * x.ld, z.a[c + j * z.ld], sides.side[s].dx + j * x.ld);
+        oat_add_differences(x.n, 2 * weight[axes.single ? 0 : j], h, x.a + j * x.ld, z.a[c + j * z.ld],
+                            sides.side[s].dx + j * x.ld);
       }
     }
   }
@@ -314,10 +329,10 @@ void oat_kernel_diagonal_in_x(const oat_covariance *cov, oat_points x, double *d
   }
 }
 
-/* ---- pairs of a few points --------------------------------------------------------------------------------------------- */
+/* ---- pairs of a few points ------------------------------------------------------------------------------------- */
 
-/* The points around the last one, in units of the lengthscales. They are neighbours, so that few digits are lost: the error of a
- * difference is a rounding error of their distance to the last one. */
+/* The points around the last one, in units of the lengthscales. They are neighbours, so that few digits are lost: the
+ * error of a difference is a rounding error of their distance to the last one. */
 static oat_scaled_points scale_points(const oat_covariance *cov, oat_points x, double *room) {
   const size_t ld = x.n + OAT_PAIR_GROUP;
   for (size_t j = 0; j < cov->d; j++) {
@@ -349,8 +364,8 @@ void oat_kernel_pairs(const oat_covariance *cov, oat_points x, const oat_pair_va
   }
 }
 
-void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values, double *work,
-                              oat_kernel_gradient *gradient) {
+void oat_kernel_pairs_adjoint(const oat_covariance *cov, oat_points x, double *g, const oat_pair_values *values,
+                              double *work, oat_kernel_gradient *gradient) {
   if (oat_covariance_is_tree(cov)) {
     oat_tree_pairs_adjoint(cov, x, g, work, gradient);
     return;

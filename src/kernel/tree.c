@@ -1,8 +1,9 @@
-/* Kernels that are expressions. Points x are taken some at a time, and for each point z all nodes are arrays of values over these, from the
- * leaves up: O(n m leaves). The adjoint goes back down from the root with the values of all nodes at hand, so that a factor of a product is
- * multiplied by its sibling and nothing is divided. A leaf takes the scale of its term with it.
+/* Kernel expressions. Points x are taken in groups. For each point z, every node is an array of values over the group,
+ * from the leaves up: O(n m leaves). The adjoint goes down from the root with the values of all nodes available, so
+ * that a factor of a product is multiplied by its sibling and nothing is divided. A leaf includes the scale of its
+ * term.
  *
- * k(x, x) is 1 for most leaves. Where it is for all of them it is found once. */
+ * k(x, x) is 1 for most leaves. If it is 1 for all of them, it is computed once. */
 #include "kernel/tree.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ bool oat_tree_smooth(const oat_expression *expression) {
   return smooth;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
 /* The expression's parameters. */
 static const double *parameters_of(const oat_covariance *cov) { return cov->theta + OAT_LENGTHSCALE; }
@@ -72,9 +73,9 @@ static void combine(const oat_node *node, double scale, size_t n, double *const 
   }
 }
 
-/* ---- the tree for one z --------------------------------------------------------------------------------------------- */
+/* ---- the tree for one z ---------------------------------------------------------------------------------------- */
 
-/* Where a covariance is worked out: arrays of `stride` doubles for the value of each node and the derivative in it. */
+/* The scratch of one evaluation: arrays of `stride` doubles for the value of each node and the derivative in it. */
 typedef struct desk {
   const oat_covariance *cov;
   const oat_expression *e;
@@ -122,7 +123,8 @@ static oat_leaf_at leaf_at(const desk *d, const oat_node *node) {
 /* `keep`: for an adjoint that follows. */
 static oat_leaf_desk leaf_desk(const desk *d, size_t leaf, bool keep) {
   double *kept = d->kept + OAT_LEAF_KEPT * leaf * d->stride;
-  return (oat_leaf_desk){{keep ? kept : NULL, keep ? kept + d->stride : NULL}, {d->room, d->room + d->stride}, d->moments};
+  return (oat_leaf_desk){
+      {keep ? kept : NULL, keep ? kept + d->stride : NULL}, {d->room, d->room + d->stride}, d->moments};
 }
 
 static void find_leaf(const desk *d, const oat_node *node, bool keep, double *out) {
@@ -153,11 +155,13 @@ static void find_values(const desk *d, bool keep, double *out) {
   }
 }
 
-static void add_leaf(const desk *d, const oat_node *node, const double *value, const double *bar, oat_kernel_gradient *gradient) {
+static void add_leaf(const desk *d, const oat_node *node, const double *value, const double *bar,
+                     oat_kernel_gradient *gradient) {
   const oat_leaf_at at = leaf_at(d, node);
   const oat_leaf_desk own = leaf_desk(d, node->leaf, true);
   const oat_leaf_table *table = tables[at.leaf->kind];
-  oat_leaf_gradient part = {gradient->theta + OAT_LENGTHSCALE + at.leaf->parameter, gradient->z, d->z != NULL ? d->ldz : d->x.ld};
+  oat_leaf_gradient part = {gradient->theta + OAT_LENGTHSCALE + at.leaf->parameter, gradient->z,
+                            d->z != NULL ? d->ldz : d->x.ld};
   if (d->z != NULL) {
     table->adjoint(&at, &own, bar, value, &part);
   } else if (table->varies) {
@@ -165,7 +169,7 @@ static void add_leaf(const desk *d, const oat_node *node, const double *value, c
   }
 }
 
-/* From the derivative in a node to those in its children; a sum's have the sum's own. */
+/* Passes the derivative in a node on to its children; those of a sum get the sum's own. */
 static void divide(const oat_node *node, double scale, const desk *d, const double *own, const double **bar) {
   double *left = d->bar[node->left];
   bar[node->left] = node->kind == OAT_NODE_SUM ? own : left;
@@ -181,7 +185,7 @@ static void divide(const oat_node *node, double scale, const desk *d, const doub
   }
 }
 
-/* After all values, that of the root in its place: adds the derivatives of sum g k. */
+/* Adds the derivatives of sum g k. The values of all nodes must be known, that of the root in its place. */
 static void go_back(const desk *d, const double *g, oat_kernel_gradient *gradient) {
   const double *bar[OAT_MOST_NODES];
   bar[d->e->nodes - 1] = g;
@@ -203,7 +207,7 @@ static oat_points part_of(oat_points x, size_t first, size_t most) {
   return (oat_points){x.a + first, x.n - first < most ? x.n - first : most, x.ld};
 }
 
-/* ---- between points ------------------------------------------------------------------------------------------------- */
+/* ---- between points -------------------------------------------------------------------------------------------- */
 
 static size_t unwanted_count(const oat_expression *e) { return OAT_LENGTHSCALE + e->parameters; }
 
@@ -215,8 +219,10 @@ size_t oat_tree_work(const oat_expression *e) {
   return ROWS * arrays_of(e->nodes, e->leaves) + 2 * inputs + e->parameters + unwanted_count(e);
 }
 
-/* At the end of the scratch: where derivatives in the parameters go that nobody asks for. */
-static double *unwanted_of(const oat_expression *e, double *work) { return work + oat_tree_work(e) - unwanted_count(e); }
+/* A place at the end of the scratch for derivatives in parameters that the caller does not want. */
+static double *unwanted_of(const oat_expression *e, double *work) {
+  return work + oat_tree_work(e) - unwanted_count(e);
+}
 
 static desk desk_over(const oat_covariance *cov, oat_points z, double *work) {
   const oat_expression *e = cov->expression;
@@ -243,8 +249,8 @@ void oat_tree_cross(const oat_covariance *cov, oat_points x, oat_points z, doubl
   }
 }
 
-void oat_tree_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
-                            oat_kernel_gradient *gradient) {
+void oat_tree_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld,
+                            double *work, oat_kernel_gradient *gradient) {
   desk d = desk_over(cov, z, work);
   for (size_t first = 0; first < x.n; first += ROWS) {
     d.x = part_of(x, first, ROWS);
@@ -275,7 +281,7 @@ static void go_back_in_x(const desk *d, const double *g, double *dx) {
   }
 }
 
-/* g of n rows from the first on, and one z; or `room` filled with it. */
+/* g of n rows, beginning with `first`, and one z. If it is the same for all rows, `room` is filled with it. */
 static const double *side_at(const oat_kernel_side *side, size_t first, size_t n, size_t c, double *room) {
   const double *g = side->g + first * side->row_step + c * side->step;
   for (size_t i = 0; side->row_step == 0 && i < n; i++) {
@@ -299,7 +305,7 @@ void oat_tree_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, 
   }
 }
 
-/* ---- pairs of a few points ------------------------------------------------------------------------------------------ */
+/* ---- pairs of a few points ------------------------------------------------------------------------------------- */
 
 /* Column b of the lower triangle: the points from b on. */
 static oat_points behind(oat_points x, size_t b) { return (oat_points){x.a + b, x.n - b, x.ld}; }
@@ -310,18 +316,20 @@ void oat_tree_pairs(const oat_covariance *cov, oat_points x, double *k, double *
   }
 }
 
-void oat_tree_pairs_adjoint(const oat_covariance *cov, oat_points x, const double *g, double *work, oat_kernel_gradient *gradient) {
+void oat_tree_pairs_adjoint(const oat_covariance *cov, oat_points x, const double *g, double *work,
+                            oat_kernel_gradient *gradient) {
   oat_kernel_gradient only = {.theta = gradient->theta};
   for (size_t b = 0; b < x.n; b++) {
-    oat_tree_cross_adjoint(cov, behind(x, b), (oat_points){x.a + b, 1, x.ld}, g + oat_pair(x.n, b, b), x.n, work, &only);
+    oat_tree_cross_adjoint(cov, behind(x, b), (oat_points){x.a + b, 1, x.ld}, g + oat_pair(x.n, b, b), x.n, work,
+                           &only);
   }
 }
 
-/* ---- a point and itself --------------------------------------------------------------------------------------------- */
+/* ---- a point and itself ---------------------------------------------------------------------------------------- */
 
 enum { ITSELF_ROOM = SOME * (2 * OAT_MOST_NODES + OAT_LEAF_KEPT * OAT_MOST_LEAVES + OAT_LEAF_ROOM) };
 
-/* Where k(x, x) is the same everywhere, one point stands for all. */
+/* If k(x, x) is the same everywhere, it is computed for one point. */
 static oat_points those_that_differ(const oat_covariance *cov, oat_points x) {
   bool varies = false;
   for (size_t i = 0; i < cov->expression->leaves; i++) {
@@ -355,7 +363,8 @@ double oat_tree_mean_diagonal(const oat_covariance *cov, oat_points x) {
   return each.n > 0 ? sum / (double)each.n : 0;
 }
 
-void oat_tree_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g, oat_kernel_gradient *gradient) {
+void oat_tree_diagonal_adjoint(const oat_covariance *cov, oat_points x, const double *g,
+                               oat_kernel_gradient *gradient) {
   const oat_points each = those_that_differ(cov, x);
   const double all = each.n < x.n ? oat_sum(x.n, g) : 0;
   double work[ITSELF_ROOM];
@@ -377,7 +386,7 @@ void oat_tree_diagonal_in_x(const oat_covariance *cov, oat_points x, double *dx,
   oat_tree_diagonal_adjoint(cov, x, one, &(oat_kernel_gradient){unwanted_of(cov->expression, work), dx});
 }
 
-/* ---- distances ------------------------------------------------------------------------------------------------------ */
+/* ---- distances ------------------------------------------------------------------------------------------------- */
 
 /* A season is locally a squared exponential with the lengthscale p l / (2 pi), a wave one with p / (2 pi). */
 static double reach_of(const oat_leaf *leaf, const double *parameter, size_t j) {
@@ -390,7 +399,7 @@ static double reach_of(const oat_leaf *leaf, const double *parameter, size_t j) 
       return parameter[0] * parameter[1] / (2 * OAT_PI);
     case OAT_LEAF_cosine:
       return parameter[0] / (2 * OAT_PI);
-    case OAT_LEAF_categorical: /* the next level is as far as a squared exponential has its correlation */
+    case OAT_LEAF_categorical: /* the distance at which a squared exponential has the correlation of two levels */
       return sqrt(parameter[0] / 2);
     default:
       return HUGE_VAL;

@@ -1,4 +1,4 @@
-/* Kernels that are expressions: what kernel.h promises, for any tree. */
+/* Kernel expressions: the functions of kernel.h, for any tree. */
 #ifndef OAT_TREE_H
 #define OAT_TREE_H
 
@@ -11,8 +11,8 @@ bool oat_tree_smooth(const oat_expression *expression);
 
 void oat_tree_cross(const oat_covariance *cov, oat_points x, oat_points z, double *k, size_t ld, double *work);
 /* Adds the derivatives in all parameters, the sigmas, too, and in z. */
-void oat_tree_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld, double *work,
-                            oat_kernel_gradient *gradient);
+void oat_tree_cross_adjoint(const oat_covariance *cov, oat_points x, oat_points z, const double *g, size_t ld,
+                            double *work, oat_kernel_gradient *gradient);
 /* Derivatives in x: kernel.h. They need x.n doubles behind oat_tree_work. */
 void oat_tree_cross_in_x(const oat_covariance *cov, oat_points x, oat_points z, oat_kernel_sides sides, double *work);
 void oat_tree_diagonal_in_x(const oat_covariance *cov, oat_points x, double *dx, double *work);
@@ -21,8 +21,9 @@ void oat_tree_diagonal_adjoint(const oat_covariance *cov, oat_points x, const do
 double oat_tree_mean_diagonal(const oat_covariance *cov, oat_points x);
 /* For pairs of points: kernel.h. */
 void oat_tree_pairs(const oat_covariance *cov, oat_points x, double *k, double *work);
-void oat_tree_pairs_adjoint(const oat_covariance *cov, oat_points x, const double *g, double *work, oat_kernel_gradient *gradient);
-/* How far one can go along an input before something changes: the least of what its leaves say; infinite if they look at the whole range. */
+void oat_tree_pairs_adjoint(const oat_covariance *cov, oat_points x, const double *g, double *work,
+                            oat_kernel_gradient *gradient);
+/* The length scale of an input: the shortest of those of its leaves; infinite if none of them has one. */
 double oat_tree_lengthscale(const oat_covariance *cov, size_t input);
 
 #endif

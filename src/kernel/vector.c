@@ -1,14 +1,15 @@
 /* The inner loops of the kernels, compiled for several instruction sets.
  *
- * exp: x = n log 2 + r with |r| <= log(2)/2, exp(r) = 1 + r + r^2 q(r) with the polynomial q of degree 9 whose largest relative error is
- * least (3.6e-18), times 2^n by writing n into the exponent bits. No table and no branch, so it vectorises. */
+ * exp: x = n log 2 + r with |r| <= log(2)/2, exp(r) = 1 + r + r^2 q(r) with the polynomial q of degree 9 that minimises
+ * the largest relative error (3.6e-18), times 2^n by writing n into the exponent bits. There is no table and no branch,
+ * so it vectorises. */
 #include "kernel/vector.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "oat_config.h"
+#include "util/groups.h"
 
 static inline double exp_one(double x) {
   const double rounder = 0x1.8p52; /* adding it leaves the nearest integer in the lowest bits */
@@ -51,10 +52,11 @@ void oat_exp_twice(size_t n, double a, double b, double c, const double *x, doub
   }
 }
 
-/* log(1 + u) for u >= 0: w = 1 + u = 2^n m with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series, |argument| <= 0.172; what
- * rounding took from w is added back. */
+/* log(1 + u) for u >= 0: w = 1 + u = 2^n m with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series,
+ * |argument| <= 0.172; what rounding took from w is added back. */
 static inline double log1p_one(double u) {
-  const double w = 1 + u, lost = w > 0x1p60 ? 0 : (u - (w - 1)) / w, integers = 0x1p52; /* nothing is lost of an infinite u */
+  const double w = 1 + u, lost = w > 0x1p60 ? 0 : (u - (w - 1)) / w,
+               integers = 0x1p52; /* no correction for an infinite u */
   const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd), integer_bits = UINT64_C(0x4330000000000000);
   uint64_t bits;
   memcpy(&bits, &w, sizeof bits);
@@ -85,15 +87,15 @@ void oat_log1p(size_t n, double a, const double *x, double *y) {
   }
 }
 
-/* sin^2(pi r) and sin(pi r) cos(pi r): r less the nearest integer has at most half a turn, and what is beyond a quarter is taken
- * from the other end, where sine and cosine change places. Both are their series there. */
+/* sin^2(pi r) and sin(pi r) cos(pi r): r less the nearest integer has at most half a turn, and what is beyond a quarter
+ * is taken from the other end, where sine and cosine change places. Both are their series there. */
 typedef struct wave {
   double square, mixed;
 } wave;
 
 static inline wave wave_one(double r) {
   const double rounder = 0x1.8p52, turns = (r + rounder) - rounder, left = r - turns;
-  const double rest = fabs(left) > 0.5 ? 0 : left; /* beyond 2^51 turns no digit of the rest is known */
+  const double rest = fabs(left) > 0.5 ? 0 : left; /* beyond 2^51 turns, the remainder has no correct digit */
   const double size = fabs(rest), quarter = size > 0.25 ? 0.5 - size : size, y = OAT_PI * quarter, y2 = y * y;
   double sine = 1.0 / 355687428096000;
   sine = sine * y2 - 1.0 / 1307674368000;
@@ -142,19 +144,18 @@ static inline axis axis_of(const oat_axes *axes, size_t j) {
   return (axis){axes->x + j * axes->ldx, axes->z[j * axes->ldz], axes->w != NULL ? axes->w[axes->single ? 0 : j] : 1};
 }
 
-/* Compiled anew into each of the instruction sets of its callers. */
-#define INLINE static inline __attribute__((always_inline))
-
 /* Without weights, `weighted` is false: a constant for each caller. */
 INLINE double squared(axis a, size_t i, bool weighted) {
   const double t = a.x[i] - a.z;
   return (weighted ? a.w * t : t) * t;
 }
 
-/* The first one to four inputs, so that four at a time are left; s is written without being read. Returns how many they were. */
+/* The first one to four inputs, so that four at a time are left; s is written without being read. Returns how many they
+ * were. */
 INLINE size_t begin_distances(size_t n, const oat_axes *axes, bool weighted, double *s) {
   const size_t count = (axes->d - 1) % 4 + 1;
-  const axis a = axis_of(axes, 0), b = axis_of(axes, count > 1), c = axis_of(axes, count > 2 ? 2 : 0), e = axis_of(axes, count - 1);
+  const axis a = axis_of(axes, 0), b = axis_of(axes, count > 1), c = axis_of(axes, count > 2 ? 2 : 0),
+             e = axis_of(axes, count - 1);
   if (count == 1) {
     for (size_t i = 0; i < n; i++) {
       s[i] = squared(a, i, weighted);
@@ -228,59 +229,70 @@ void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first,
   }
 }
 
-/* Four numbers, which all vector units have. */
-typedef double four __attribute__((vector_size(32)));
-typedef double four_anywhere __attribute__((vector_size(32), aligned(8), may_alias));
-#define AT(p) (*(const four_anywhere *)(p))
-#define PUT(p) (*(four_anywhere *)(p))
+/* The distances and the moments of pairs, by groups of one kind. A group that goes over the end of its column is
+ * overwritten there by the next column; in moments, the numbers behind a column are 0. The sums of all columns stay
+ * apart by their place in a group until the end. */
+#define DEFINE_PAIRS(group)                                                                          \
+  INLINE void distances_by_##group(oat_scaled_points p, double *s) {                                 \
+    const size_t n = p.n, size = sizeof(group) / sizeof(double);                                     \
+    for (size_t b = 0; b < n; b++) {                                                                 \
+      for (size_t a = b; a < n; a += size) {                                                         \
+        group sum = {0};                                                                             \
+        for (size_t j = 0; j < p.d; j++) {                                                           \
+          const double *at = p.x + j * p.ld;                                                         \
+          const group t = *(const group##_anywhere *)(at + a) - at[b];                               \
+          sum += t * t;                                                                              \
+        }                                                                                            \
+        *(group##_anywhere *)(s + a - b) = sum;                                                      \
+      }                                                                                              \
+      s += n - b;                                                                                    \
+    }                                                                                                \
+  }                                                                                                  \
+  INLINE void add_moments_by_##group(oat_scaled_points p, size_t b, const double *h, double *sums) { \
+    const size_t count = p.n - b, size = sizeof(group) / sizeof(double);                             \
+    for (size_t j = 0; j < p.d; j++) {                                                               \
+      const double *at = p.x + b + j * p.ld, z = at[0];                                              \
+      group sum = *(group##_anywhere *)(sums + j * OAT_PAIR_GROUP);                                  \
+      for (size_t a = 0; a < count; a += size) {                                                     \
+        const group t = *(const group##_anywhere *)(at + a) - z;                                     \
+        sum += *(const group##_anywhere *)(h + a) * t * t;                                           \
+      }                                                                                              \
+      *(group##_anywhere *)(sums + j * OAT_PAIR_GROUP) = sum;                                        \
+    }                                                                                                \
+  }
 
-/* A group of eight that goes over the end of its column is overwritten there by the next column. */
+DEFINE_PAIRS(four)
+DEFINE_PAIRS(eight)
+
 OAT_CLONES
 void oat_pair_distances(oat_scaled_points p, double *s) {
-  const size_t n = p.n;
-  for (size_t b = 0; b < n; b++) {
-    for (size_t a = b; a < n; a += OAT_PAIR_GROUP) {
-      four low = {0}, high = {0};
-      for (size_t j = 0; j < p.d; j++) {
-        const double *at = p.x + j * p.ld;
-        const four t = AT(at + a) - at[b], u = AT(at + a + 4) - at[b];
-        low += t * t;
-        high += u * u;
-      }
-      PUT(s + a - b) = low;
-      PUT(s + a - b + 4) = high;
-    }
-    s += n - b;
+  if (oat_wide_groups()) {
+    distances_by_eight(p, s);
+  } else {
+    distances_by_four(p, s);
   }
 }
 
-/* The sums of all columns stay apart by their place in a group until the end. */
 OAT_CLONES
 void oat_pair_moments(oat_scaled_points p, const double *h, double *work, double *second) {
-  const size_t n = p.n, d = p.d;
-  double *sum = work, *column = work + d * OAT_PAIR_GROUP;
-  memset(sum, 0, d * OAT_PAIR_GROUP * sizeof *sum);
-  for (size_t b = 0; b < n; b++) {
-    const size_t count = n - b;
+  const bool wide = oat_wide_groups();
+  double *sums = work, *column = work + p.d * OAT_PAIR_GROUP;
+  memset(sums, 0, p.d * OAT_PAIR_GROUP * sizeof *sums);
+  for (size_t b = 0; b < p.n; b++) {
+    const size_t count = p.n - b;
     memcpy(column, h, count * sizeof *h);
     memset(column + count, 0, OAT_PAIR_GROUP * sizeof *h);
-    for (size_t j = 0; j < d; j++) {
-      const double *at = p.x + b + j * p.ld, z = at[0];
-      four low = AT(sum + j * OAT_PAIR_GROUP), high = AT(sum + j * OAT_PAIR_GROUP + 4);
-      for (size_t a = 0; a < count; a += OAT_PAIR_GROUP) {
-        const four t = AT(at + a) - z, u = AT(at + a + 4) - z;
-        low += AT(column + a) * t * t;
-        high += AT(column + a + 4) * u * u;
-      }
-      PUT(sum + j * OAT_PAIR_GROUP) = low;
-      PUT(sum + j * OAT_PAIR_GROUP + 4) = high;
+    if (wide) {
+      add_moments_by_eight(p, b, column, sums);
+    } else {
+      add_moments_by_four(p, b, column, sums);
     }
     h += count;
   }
-  for (size_t j = 0; j < d; j++) {
+  for (size_t j = 0; j < p.d; j++) {
     second[j] = 0;
     for (size_t i = 0; i < OAT_PAIR_GROUP; i++) {
-      second[j] += sum[j * OAT_PAIR_GROUP + i];
+      second[j] += sums[j * OAT_PAIR_GROUP + i];
     }
   }
 }
@@ -308,7 +320,7 @@ double oat_multiply(size_t n, const double *x, double *y, double *sum) {
   return total;
 }
 
-/* Eight maxima side by side, since compilers keep the order of a single one. */
+/* Eight maxima in parallel, because compilers do not vectorise a single one. */
 OAT_CLONES
 double oat_standardise(size_t n, double middle, double a, const double *x, double *y) {
   double most[8] = {0};
@@ -435,13 +447,14 @@ void oat_drops(size_t n, double a, const double *x, const double *whole, const d
   }
 }
 
-/* The linker chose by the same features. */
+/* The loops were selected by the same features. */
 const char *oat_simd_name(void) {
 #if OAT_HAVE_CLONES
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
     return "AVX-512, out of AVX-512, AVX2 and plain";
   }
-  return __builtin_cpu_supports("avx2") ? "AVX2, out of AVX-512, AVX2 and plain" : "plain, out of AVX-512, AVX2 and plain";
+  return __builtin_cpu_supports("avx2") ? "AVX2, out of AVX-512, AVX2 and plain"
+                                        : "plain, out of AVX-512, AVX2 and plain";
 #else
   return "as compiled";
 #endif

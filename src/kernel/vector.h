@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* y_i = b exp(a x_i); y may be x. The exponential is within 2 ulp of that of the rounded product for |a x| <= 708, and 0 below -708; products
- * above 709 are not for it. NaN stays NaN. */
+/* y_i = b exp(a x_i); y may be x. The exponential is within 2 ulp of that of the rounded product for |a x| <= 708, and
+ * 0 below -708; products above 709 are not allowed. NaN stays NaN. */
 void oat_exp(size_t n, double a, double b, const double *x, double *y);
 /* The same, and y2_i = c exp(a x_i); neither is x. */
 void oat_exp_twice(size_t n, double a, double b, double c, const double *x, double *y, double *y2);
@@ -15,12 +15,12 @@ void oat_exp_twice(size_t n, double a, double b, double c, const double *x, doub
 void oat_log1p(size_t n, double a, const double *x, double *y);
 
 #define OAT_PI 3.141592653589793238463
-/* For r = a (x_i - z): square_i = sin^2(pi r) and, unless mixed is NULL, mixed_i = sin(pi r) cos(pi r). Within 2 ulp of 1 of those of the
- * rounded r, and the same for r and r + 1. None of them is x. */
+/* For r = a (x_i - z): square_i = sin^2(pi r) and, unless mixed is NULL, mixed_i = sin(pi r) cos(pi r). Within 2 ulp of
+ * 1 of those of the rounded r, and the same for r and r + 1. None of them is x. */
 void oat_waves(size_t n, double a, const double *x, double z, double *square, double *mixed);
 
-/* Points x (input j at x + j * ldx) and one other point z (input j at z[j * ldz]); w are weights of the d inputs, or one for all, or NULL
- * for 1. */
+/* Points x (input j at x + j * ldx) and one other point z (input j at z[j * ldz]); w are weights of the d inputs, or
+ * one for all, or NULL for 1. */
 typedef struct oat_axes {
   size_t d;
   const double *x;
@@ -35,8 +35,8 @@ typedef struct oat_axes {
 void oat_distances(size_t n, const oat_axes *axes, double *s);
 /* first_j = sum_i h_i (x_ij - z_j), second_j = sum_i h_i (x_ij - z_j)^2 */
 void oat_moments(size_t n, const oat_axes *axes, const double *h, double *first, double *second);
-/* A few points in units of the lengthscales. Behind the last one there is room for OAT_PAIR_GROUP more, in numbers that may be anything
- * finite. */
+/* A few points in units of the lengthscales. Behind the last one there is room for OAT_PAIR_GROUP more, which may hold
+ * any finite numbers. */
 enum { OAT_PAIR_GROUP = 8 };
 typedef struct oat_scaled_points {
   size_t n, d;
@@ -82,7 +82,7 @@ void oat_drops(size_t n, double a, const double *x, const double *whole, const d
 /* sum x_i */
 double oat_sum(size_t n, const double *x);
 
-/* Which of the instruction sets that the loops were compiled for they use here. */
+/* The instruction set, among those compiled, that the loops use on this processor. */
 const char *oat_simd_name(void);
 
 #endif

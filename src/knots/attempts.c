@@ -1,21 +1,24 @@
-/* The exact GP of some rows, or for answers that are not Gaussian one with knots on some of them, is optimised as a search of its own, which tells its steps by a job (util/jobs.h). */
+/* The exact GP of some rows (or, for targets that are not Gaussian, a model with knots on some of them) is optimised in
+ * a search of its own, which reports its steps through a job (util/jobs.h). */
 #include "knots/attempts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SITE_TOL 3e-4   /* of sites: the bound is then within about 1e-7 nats a row of its largest value at these parameters */
-#define SUBSET_TOL 1e-3 /* nats: the parameters are a start, or are optimised again with knots */
+#define SITE_TOL 3e-4   /* of sites: keeps the bound within about 1e-7 nats a row of its maximum at these parameters */
+#define SUBSET_TOL 1e-3 /* nats; coarse, because the parameters are only a start or are optimised again with knots */
+/* Evaluations that an attempt makes after the time is over: the one that has begun, and one at the last step. */
+#define LAST_EVALUATIONS 2.0
 enum { PUSHES = 4, MORE_NOISE = 8 };
 
-/* ---- one --------------------------------------------------------------------------------------------------------- */
+/* ---- one ------------------------------------------------------------------------------------------------------- */
 
-/* What is told of one step of an attempt: the optimiser's numbers, the parameters there, and the best so far. */
+/* The report of one step of an attempt: the optimiser's numbers, the current parameters, and the best so far. */
 typedef struct oat_attempt_step {
   oat_said said;
   oat_search_state state;
-  double counter[OAT_COUNTERS], derivative, *theta, *best;
+  double counter[OAT_COUNTERS], derivative, pace, *theta, *best;
   double room[];
 } step;
 
@@ -30,6 +33,7 @@ static bool report(void *self, const oat_search *sub, oat_search_event event) {
   }
   now->state = sub->state;
   now->derivative = sub->derivative;
+  now->pace = sub->pace;
   now->theta = now->room;
   now->best = now->room + count;
   memcpy(now->counter, sub->optim->counter, sizeof now->counter);
@@ -41,8 +45,8 @@ static bool report(void *self, const oat_search *sub, oat_search_event event) {
   return oat_job_say(a->job, &now->said);
 }
 
-/* Knots, where the objective has any: an evaluation with answers that are not Gaussian takes several rounds, each of which would be worth
- * one of the exact GP. */
+/* The number of knots; 0 for the exact GP. With a non-Gaussian target, an evaluation takes several rounds, and each
+ * would cost as much as an evaluation of the exact GP, so knots are used. */
 static size_t knots_of(const oat_attempt *a) {
   const size_t n = oat_rows_total(a->rows);
   return !oat_rows_have_answers(a->rows) ? 0 : n < OAT_ANSWER_KNOTS ? n : OAT_ANSWER_KNOTS;
@@ -61,13 +65,14 @@ static oat_search search_for(oat_attempt *a) {
                     .self = a};
   sub.mapping.k = sub.mapping.first = sub.state.k = knots_of(a);
   sub.limits.max_iter = fmin(a->iterations, s->limits.max_iter);
-  sub.limits.max_eval = 0; /* is for the model's own objective */
-  sub.limits.obj_tol = fmax(SUBSET_TOL, s->limits.obj_tol);
+  sub.limits.max_eval = 0; /* the limit applies to the model's own objective */
+  sub.limits.deadline = 0; /* the caller's thread checks the clock at every reported step */
+  sub.limits.obj_tol = fmax(a->obj_tol, s->limits.obj_tol);
   sub.state.value = -HUGE_VAL;
   return sub;
 }
 
-/* The objective of the exact GP. Its matrix is small, and whether it is made must not depend on --memory. */
+/* The objective of the exact GP. Its matrix is small, and the result must not depend on --memory. */
 static oat_objective_config objective_config(const oat_attempt *a) {
   oat_objective_config config = a->s->objective->config;
   config.rows = a->rows;
@@ -118,15 +123,20 @@ static void close_search(oat_search *sub) {
   oat_search_close(sub);
 }
 
-/* Parameters that can be factorised with some rows need more noise with others. */
-static oatgp_status begin_with_noise(oat_search *sub) {
-  double value;
-  oatgp_status status = oat_objective_evaluate(sub->objective, &sub->point, &value, NULL);
+/* Parameters at which the matrix of some rows can be factorised may need more noise with other rows. */
+static oatgp_status evaluate_with_noise(oat_search *sub, double *value, oat_gradient *gradient) {
+  oatgp_status status = oat_objective_evaluate(sub->objective, &sub->point, value, gradient);
   for (int i = 0; status == OATGP_NUMERIC && sub->mapping.free[OAT_TAU] && i < MORE_NOISE; i++) {
     sub->point.theta[OAT_TAU] *= 3;
-    status = oat_objective_evaluate(sub->objective, &sub->point, &value, NULL);
+    status = oat_objective_evaluate(sub->objective, &sub->point, value, gradient);
   }
-  return status == OATGP_NUMERIC ? OATGP_OK : status; /* the optimisation will see it */
+  return status;
+}
+
+static oatgp_status begin_with_noise(oat_search *sub) {
+  double value;
+  const oatgp_status status = evaluate_with_noise(sub, &value, NULL);
+  return status == OATGP_NUMERIC ? OATGP_OK : status; /* the optimisation will report it */
 }
 
 /* Optimises. With little noise the derivatives have few digits, and a line search can fail where a new one finds its
@@ -138,30 +148,34 @@ static oatgp_status push_on(oat_search *sub) {
   do {
     before = sub->state.value;
     status = oat_search_optimise(sub, 0, &sub->limits);
-  } while (status == OATGP_OK && sub->state.stop == OATGP_STOP_STALLED && sub->state.value > before + SUBSET_TOL && ++push < PUSHES);
+  } while (status == OATGP_OK && sub->state.stop == OATGP_STOP_STALLED && sub->state.value > before + SUBSET_TOL &&
+           ++push < PUSHES);
   return status;
 }
 
-/* What there is to say of the search's point, which is the trial's from now on. */
+/* Copies the search's point to the trial, and measures it there. */
 static oatgp_status appraise(const oat_attempt *a, oat_search *sub) {
   oat_trial *t = a->t;
   oat_gradient gradient = {sub->gradient.theta, NULL};
-  memcpy(t->theta, sub->point.theta, oat_attempt_parameters(sub) * sizeof *t->theta);
   t->at.evidence = t->at.left_out = -HUGE_VAL;
-  const bool known = oat_objective_evaluate(sub->objective, &sub->point, &t->at.evidence, &gradient) == OATGP_OK;
+  const bool known = evaluate_with_noise(sub, &t->at.evidence, &gradient) == OATGP_OK;
+  memcpy(t->theta, sub->point.theta, oat_attempt_parameters(sub) * sizeof *t->theta);
+  t->at.prior = oat_objective_log_prior(sub->objective, t->theta);
   return !known            ? OATGP_OK
          : knots_of(a) > 0 ? oat_objective_left_out(sub->objective, &sub->point, &t->at.left_out)
                            : oat_full_left_out(sub->objective, &t->at.left_out);
 }
 
-/* One that is asked to end leaves its trial as it was. */
+/* If it is asked to end, it leaves its trial unchanged. */
 static oatgp_status optimise(oat_attempt *a) {
   oat_search sub;
   oatgp_status status;
   TRY(open_search(a, &sub));
-  TRY(begin_with_noise(&sub));
-  TRY(push_on(&sub));
-  TRY(a->status);
+  if (a->iterations > 0) { /* else the point is only appraised */
+    TRY(begin_with_noise(&sub));
+    TRY(push_on(&sub));
+    TRY(a->status);
+  }
   if (sub.state.stop != OATGP_STOP_USER) {
     TRY(appraise(a, &sub));
   }
@@ -171,10 +185,10 @@ done:
   return status;
 }
 
-/* ---- side by side ------------------------------------------------------------------------------------------------ */
+/* ---- side by side ---------------------------------------------------------------------------------------------- */
 
 oat_attempt oat_attempt_new(oat_search *s, const oat_rows *rows, double iterations, oat_trial *t) {
-  return (oat_attempt){.s = s, .rows = rows, .iterations = iterations, .t = t, .before = t->at};
+  return (oat_attempt){.s = s, .rows = rows, .iterations = iterations, .obj_tol = SUBSET_TOL, .t = t, .before = t->at};
 }
 
 static void run_attempt(void *self, size_t which, oat_job *job) {
@@ -183,13 +197,21 @@ static void run_attempt(void *self, size_t which, oat_job *job) {
   a->status = optimise(a);
 }
 
-/* A step of an attempt is told as such of the search that it is for; true asks to stop. */
-static bool tell_step(const oat_attempt *a, step *now) {
+/* Reports a step of an attempt as a step of the search that it belongs to. Returns the reason if it must be the last
+ * one. */
+static oatgp_stop tell_step(const oat_attempt *a, step *now) {
   oat_optim optim = {.counter = now->counter};
   oat_objective objective = {.config = objective_config(a)};
-  const oat_search sub = {
-      .objective = &objective, .optim = &optim, .state = now->state, .derivative = now->derivative, .trial = {.theta = now->theta}};
-  return a->s->report(a->s->self, &sub, OAT_SEARCH_SUBSET);
+  const oat_search sub = {.objective = &objective,
+                          .optim = &optim,
+                          .state = now->state,
+                          .limits = a->s->limits,
+                          .derivative = now->derivative,
+                          .pace = now->pace,
+                          .trial = {.theta = now->theta}};
+  return a->s->report(a->s->self, &sub, OAT_SEARCH_SUBSET) ? OATGP_STOP_USER
+         : oat_search_late(&sub, LAST_EVALUATIONS)         ? OATGP_STOP_TIME
+                                                           : OATGP_STOP_NONE;
 }
 
 static bool hear(void *self, size_t which, oat_said *said) {
@@ -198,7 +220,8 @@ static bool hear(void *self, size_t which, oat_said *said) {
     a->counts = true;
     return a->status == OATGP_OK && a->stop == OATGP_STOP_NONE;
   }
-  if (tell_step(a, (step *)said)) {
+  a->stopped = tell_step(a, (step *)said);
+  if (a->stopped != OATGP_STOP_NONE) {
     a->cut = (step *)said;
     return false;
   }
@@ -206,21 +229,21 @@ static bool hear(void *self, size_t which, oat_said *said) {
   return true;
 }
 
-/* The attempt may have gone on beyond the step at which the user stopped it. */
+/* The attempt may have gone on beyond the step at which it was stopped. */
 static oatgp_status go_back_to_cut(oat_attempt *a) {
   oat_search sub;
   oatgp_status status;
   memcpy(a->t->theta, a->cut->best, oat_attempt_parameters(a->s) * sizeof *a->t->theta);
   TRY(open_search(a, &sub));
   TRY(appraise(a, &sub));
-  a->stop = OATGP_STOP_USER;
+  a->stop = a->stopped;
   a->counts = true;
 done:
   close_search(&sub);
   return status;
 }
 
-/* What an attempt that was heard of ended with. */
+/* The result of an attempt whose reports have been passed on. */
 static oatgp_status conclude(oat_search *s, oat_attempt *a) {
   oatgp_status status = a->cut != NULL ? go_back_to_cut(a) : a->status;
   if (status != OATGP_OK && a->ctx != s->ctx) {
@@ -230,11 +253,13 @@ static oatgp_status conclude(oat_search *s, oat_attempt *a) {
   return status;
 }
 
-/* Each gets its share of the threads. They are never so many that their matrices need more than --memory. */
+/* Each gets its share of the threads. The number that run at once is limited so that their matrices fit into
+ * --memory. */
 static size_t share_out(const oat_search *s, oat_attempt *all, size_t count) {
   const oat_objective_config *config = &s->objective->config;
   const double n = (double)oat_rows_total(all->rows), room = (double)config->memory / (8 * n * n);
-  const size_t most = oat_jobs_at_once(count, config->where.threads), at_once = room < (double)most ? (size_t)fmax(room, 1) : most;
+  const size_t most = oat_jobs_at_once(count, config->where.threads),
+               at_once = room < (double)most ? (size_t)fmax(room, 1) : most;
   const int share = config->where.threads / (int)at_once;
   for (size_t i = 0; i < count; i++) {
     oat_attempt *a = &all[i];

@@ -1,39 +1,45 @@
-/* The automatic selection: knots, their number and the parameters, from one tolerance in nats a row (settings.tol_row).
+/* The automatic selection of knots, their number and the parameters, from one tolerance in nats per row
+ * (settings.tol_row).
  *
- * The parameters come from an exact GP. Several starts race on few rows. Of few rows the exact GP is then that of all,
- * so the largest log evidence is known: the knots are the first of the greedy order with which the objective, at these
- * parameters, comes within tol_row a row of it; if none do, the result is the exact GP itself. Of many rows it is that
- * of a random subset: then the knots are chosen greedily, the parameters optimised, and their number doubled for as
- * long as that gains tol_row a row. Once, when there are many knots, random rows are tried in their place, both moved
- * for a while: where these are better, as for inputs with heavy tails, whose far rows the greedy choice takes first,
- * knots are from then on added at random and moved. At the end everything is moved together for a while, unless the
- * evidence is reached.
+ * The parameters come from an exact GP. Several starts race on few rows. If there are few rows, the exact GP then uses
+ * all of them, so the largest log evidence is known: the knots are the first K of the greedy order with which the
+ * objective, at these parameters, comes within tol_row per row of it. If no K is enough, the result is the exact GP
+ * itself. If there are many rows, the exact GP uses a random subset. The knots are then chosen greedily, the parameters
+ * optimised, and the number of knots doubled as long as that gains tol_row per row. Once, when there are many knots,
+ * random rows are tried instead, and both sets are moved for a while. If the random rows are better, as for
+ * heavy-tailed inputs, where the greedy choice takes the far rows first, knots are from then on added at random and
+ * moved. At the end everything is moved together for a while, unless the evidence is reached.
  *
- * A fit may be stopped at any moment. Every stage is offered as the model to end with (the incumbent); the rows left
- * out say whether it is. The first stage has few knots at the parameters of the race, and comes early. No result is
- * worse than a constant with noise. docs/selection.md has what was tried. */
+ * A fit may be stopped at any moment. Every stage offers its model as the incumbent, the model that the fit would
+ * return now; leave-one-out densities decide whether it becomes that. The first stage has few knots at the parameters
+ * of the race, and is ready early. No result is worse than a constant with noise. docs/notes/selection.md has what was
+ * tried. */
 #include <math.h>
 #include <string.h>
 
 #include "knots/auto.h"
 
 enum {
-  EXACT_SUBSETS = 2, /* up to so many subsets of rows the exact GP of all costs no more than the rest */
-  FIRST_KNOTS = 50,  /* of the doubling, or a few more */
-  DUE_KNOTS = 100,   /* from here on neighbours are tried, once */
-  FEWEST_KNOTS = 8,  /* of the way to the evidence */
+  EXACT_SUBSETS = 2, /* with at most this many times subset_rows rows, the exact GP of all rows costs no more than the
+                        rest of the fit */
+  FIRST_KNOTS = 50,  /* at the start of the doubling, or a few more */
+  DUE_KNOTS = 100,   /* neighbours are tried once, from this number of knots on */
+  FEWEST_KNOTS = 8,  /* first number tried on the way to the evidence */
+  FIRST_ITERATIONS = 8, /* of the model that is ready early */
   ROUND_ITERATIONS = 20,
   TRIAL_ITERATIONS = 40,
   MOVE_ITERATIONS = 40,
-  TRIAL_SHARE = 4, /* the trial is when there is this part of the most knots */
+  TRIAL_SHARE = 4, /* random rows are tried at max_knots / TRIAL_SHARE knots */
   POLISH_ITERATIONS = 30,
   PATIENCE = 3
 };
 #define REST 30.0         /* an optimisation ends when the objective rises by less than tol_row / REST a row */
 #define LARGEST_RATIO 3e5 /* of sigma and tau: beyond it the derivatives of the exact GP have few digits left */
-#define DOUBLING 4.0      /* times longer is an evaluation with twice as many knots */
+/* Share of the rows; with more knots, evaluations and predictions cost as much as with the exact GP. */
+#define WORTHWHILE 0.5
+#define DOUBLING 4.0 /* how many times longer an evaluation takes with twice as many knots */
 
-/* What state.round says: where new knots come from, and how far the trial is. */
+/* The values of state.round: where new knots come from, and the stage of the trial. */
 enum { FIRST, AGAIN, GREEDY, TRIAL_OF_GREEDY, TRIAL_OF_RANDOM, RANDOM, GREEDY_FOR_GOOD };
 
 static oat_optim_settings limits_of(const oat_search *s, double iterations) {
@@ -44,7 +50,7 @@ static oat_optim_settings limits_of(const oat_search *s, double iterations) {
   return limits;
 }
 
-/* Whether the search is to end, by the clock too, before so many evaluations; that is looked at between long steps. */
+/* Whether the search must end now, or before this many more evaluations. It is checked between long steps. */
 static bool is_over(oat_search *s, double evaluations) {
   if (!oat_search_halted(s) && oat_search_late(s, evaluations)) {
     s->state.stop = OATGP_STOP_TIME;
@@ -54,7 +60,7 @@ static bool is_over(oat_search *s, double evaluations) {
 
 static size_t at_most(size_t k, size_t most) { return k < most ? k : most; }
 
-/* Such that doubling it ends at max_knots. */
+/* The first number of knots, such that doubling it ends at max_knots. */
 static size_t first_knots(const oat_search *s) {
   size_t k = s->settings.max_knots;
   while (k >= 2 * FIRST_KNOTS) {
@@ -63,9 +69,11 @@ static size_t first_knots(const oat_search *s) {
   return k;
 }
 
-static oatgp_status choose_knots(oat_search *s, size_t k) { return oat_knots_greedy(s, at_most(k, s->settings.max_knots)); }
+static oatgp_status choose_knots(oat_search *s, size_t k) {
+  return oat_knots_greedy(s, at_most(k, s->settings.max_knots));
+}
 
-/* ---- few rows: up to the evidence -------------------------------------------------------------------------------- */
+/* ---- few rows: up to the evidence ------------------------------------------------------------------------------ */
 
 /* The objective with the first k of `count` knots in s->fallback; -HUGE_VAL if it has none. */
 static void try_first(oat_search *s, size_t k, size_t count) {
@@ -78,14 +86,16 @@ static void try_first(oat_search *s, size_t k, size_t count) {
   }
 }
 
-/* From both sides: only vfe and tvfe are bounds. */
-static bool is_near(const oat_search *s, double evidence) { return fabs(s->state.value - evidence) <= oat_auto_tolerance(s); }
+/* Both sides are checked, because only vfe and tvfe are bounds. */
+static bool is_near(const oat_search *s, double evidence) {
+  return fabs(s->state.value - evidence) <= oat_auto_tolerance(s);
+}
 
-/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; all if none does.
- * Sets the stop. */
-static oatgp_status reach_evidence(oat_search *s, double evidence) {
+/* The smallest number of knots, in the greedy order, that comes within the tolerance of the evidence; `most` if none
+ * does. Sets the stop. */
+static oatgp_status reach_evidence(oat_search *s, double evidence, size_t most) {
   oatgp_status status = OATGP_OK;
-  TRY(choose_knots(s, s->settings.max_knots));
+  TRY(choose_knots(s, most));
   const size_t count = s->state.k;
   oat_search_copy(s, &s->point, count, &s->fallback);
   s->state.fallback_value = -HUGE_VAL;
@@ -114,35 +124,42 @@ done:
   return status;
 }
 
-/* What the exact GP of all rows has found, in words. */
+/* Describes in words what the exact GP of all rows has found. */
 static void tell_choice(const oat_search *s, const oat_optimum *found) {
   const double ratio = oat_kernel_amplitude(s->mapping.kernel, s->point.theta) / s->point.theta[OAT_TAU];
   const oat_rows *rows = s->objective->config.rows;
   if (ratio > LARGEST_RATIO && !oat_rows_known_noise(rows) && !oat_rows_have_answers(rows)) {
     oat_say(s->ctx, OATGP_WARNING,
-            "sigma is %.1e times tau, so that rounding limits the optimisation: the log evidence may be a few nats below its maximum; if "
-            "the target has a strong trend, take it out with --mean linear",
+            "sigma is %.1e times tau, so rounding limits the optimisation and the log evidence may be a few nats below "
+            "its maximum; if the target has a strong trend, model it with --mean=linear",
             ratio);
+  }
+  if (oat_incumbent_may_be_chance(s, found)) {
+    oat_say(s->ctx, OATGP_WARNING,
+            "the inputs may explain nothing: the exact GP gains only %.2g nats over a constant with noise, and so few "
+            "rows cannot rule out chance; predictions may be worse than the mean of the target",
+            fmax(found->evidence - found->prior - found->constant, 0));
   }
   if (found->highest - found->evidence > oat_auto_tolerance(s)) {
     oat_say(s->ctx, OATGP_NOTE,
-            "another optimum has a log evidence that is %.4g nats higher (%.2g a row); it was passed over because it predicts rows left "
-            "out worse, or because with so few rows it may be chance",
+            "another optimum has a log evidence %.4g nats higher (%.2g per row); it was rejected because it predicts "
+            "held-out rows worse, or because so few rows cannot rule out chance",
             found->highest - found->evidence, (found->highest - found->evidence) / (double)oat_auto_rows(s));
   }
 }
 
-/* Knots for the exact GP of all rows, whose parameters the point has. Where none come near, it has been offered
- * itself. */
+/* Finds knots that come near the exact GP of all rows, at its parameters, which are those of the point. If no number of
+ * knots does, the exact GP itself has been offered as the result. */
 static oatgp_status approach(oat_search *s, const oat_optimum *found) {
   const bool exact = s->settings.exact && !s->state.held;
+  const size_t worthwhile = (size_t)ceil(WORTHWHILE * (double)oat_auto_rows(s));
   oatgp_status status = OATGP_OK;
   s->state.evidence = found->evidence;
   if (exact) {
-    oat_incumbent_forget(s); /* from here on the exact GP is the measure */
+    oat_incumbent_forget(s); /* from here on, models are compared with the exact GP */
     oat_incumbent_offer_exact(s, found);
   }
-  TRY(reach_evidence(s, found->evidence));
+  TRY(reach_evidence(s, found->evidence, exact ? at_most(worthwhile, s->settings.max_knots) : s->settings.max_knots));
   if (exact && !oat_search_halted(s) && s->state.stop != OATGP_STOP_EVIDENCE) {
     s->state.stop = OATGP_STOP_EVIDENCE;
     s->state.phase = OAT_PHASE_DONE;
@@ -151,19 +168,19 @@ done:
   return status;
 }
 
-/* ---- many rows: doubling ----------------------------------------------------------------------------------------- */
+/* ---- many rows: doubling --------------------------------------------------------------------------------------- */
 
 /* Enough knots that the objective, at the parameters of the exact GP, is above that of a constant with noise: an
- * optimisation from there cannot end where everything is noise. At most as many as the trial has, and no more than the
- * first if noise it is. */
+ * optimisation from there cannot end where everything is noise. At most as many as in the trial of random rows; only
+ * the first number if the data look like noise. */
 static oatgp_status rise_above_noise(oat_search *s, const oat_optimum *found) {
-  const double noise = oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, NULL);
+  const double noise = oat_auto_constant(s);
   oatgp_status status = OATGP_OK;
   size_t before = 0;
   TRY(choose_knots(s, first_knots(s)));
   TRY(oat_auto_evaluate(s));
-  while (s->state.value < noise && !oat_incumbent_is_chance(s, found) && TRIAL_SHARE * s->state.k < s->settings.max_knots &&
-         s->state.k > before && !is_over(s, 0)) {
+  while (s->state.value < noise && !oat_incumbent_is_chance(s, found) &&
+         TRIAL_SHARE * s->state.k < s->settings.max_knots && s->state.k > before && !is_over(s, 0)) {
     before = s->state.k;
     TRY(choose_knots(s, 2 * s->state.k));
     TRY(oat_auto_evaluate(s));
@@ -175,18 +192,18 @@ done:
 /* The knots are about to be optimised for the first time. */
 static void begin_growing(oat_search *s) {
   s->state.kept = 0;
-  s->state.value_before = oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, NULL);
+  s->state.value_before = oat_auto_constant(s);
   s->state.tried = (double)at_most(oat_auto_rows(s), OAT_GREEDY_ROWS);
-  s->state.predicted = 0; /* the choice promises nothing */
+  s->state.predicted = 0; /* a greedy choice predicts no gain */
   s->state.phase = OAT_PHASE_GROW;
 }
 
-/* What follows the exact GP of all rows, whose parameters the point has. */
+/* The steps after the exact GP of all rows was optimised. The point has its parameters. */
 static oatgp_status take_exact(oat_search *s, oat_optimum *found) {
   const bool sparse = s->objective->config.approx->sparse;
   s->state.round = GREEDY;
   if (s->limits.max_iter >= OAT_SUBSET_ITERATIONS && oat_incumbent_is_chance(s, found)) {
-    oat_incumbent_call_noise(s, &found->evidence);
+    oat_incumbent_call_noise(s, found);
   } else {
     tell_choice(s, found);
   }
@@ -195,8 +212,8 @@ static oatgp_status take_exact(oat_search *s, oat_optimum *found) {
   return sparse ? approach(s, found) : OATGP_OK;
 }
 
-/* A search that is halted while the exact GP is sought goes on from before that: tells of the state as it was then,
- * with the model `from`. */
+/* If the search is halted while the exact GP is optimised, it resumes from before that. So this reports the state as it
+ * was then, with the model `from`. */
 static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) {
   const oat_search_state state = s->state;
   s->state.rng = *rng;
@@ -208,7 +225,7 @@ static void tell_halt(oat_search *s, const oat_rng *rng, const oat_point *from) 
   s->state = state;
 }
 
-/* The parameters from more rows than the race had. A search that is halted here has its incumbent. */
+/* Optimises the parameters on more rows than in the race. If the search is halted here, its result is the incumbent. */
 static oatgp_status settle(oat_search *s, const oat_rng *before, oat_optimum *found) {
   const bool few = oat_auto_exact(s, EXACT_SUBSETS * (size_t)s->given->subset_rows);
   oatgp_status status = OATGP_OK;
@@ -232,7 +249,8 @@ done:
   return status;
 }
 
-/* The parameters of the race. So few rows that it had all have their exact GP at once; others have the first model. */
+/* Races for the parameters. If the race used all rows, it continues with their exact GP; otherwise it makes the first
+ * model. */
 static oatgp_status begin(oat_search *s) {
   const bool at_once = oat_auto_exact(s, oat_subset_race_rows(s)), sparse = s->objective->config.approx->sparse;
   const oat_rng before = s->state.rng;
@@ -250,7 +268,9 @@ static oatgp_status begin(oat_search *s) {
     TRY(settle(s, &before, &found));
   } else {
     s->state.phase = OAT_PHASE_SUBSET;
-    oat_search_copy(s, &s->point, 0, &s->backup); /* the race's parameters: those of few knots would be a bad start */
+    oat_search_copy(
+        s, &s->point, 0,
+        &s->backup); /* keeps the race's parameters, since those optimised with few knots would be a bad start */
     if (sparse) {
       TRY(rise_above_noise(s, &found));
       begin_growing(s);
@@ -260,7 +280,7 @@ done:
   return status;
 }
 
-/* The first model waits while better parameters choose their knots. */
+/* Sets the first model aside while knots are chosen at better parameters. */
 static oatgp_status settle_again(oat_search *s) {
   const oat_rng before = s->state.rng;
   oat_optimum found = {.highest = -HUGE_VAL, .other = s->state.other};
@@ -288,15 +308,16 @@ done:
   return status;
 }
 
-/* Twice as many knots: all chosen again at the parameters as they are now, or random ones beside those that were
+/* Doubles the knots: all are chosen again at the current parameters, or random ones are added to those that were
  * moved. */
 static oatgp_status propose(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  if (is_over(s, DOUBLING * (ROUND_ITERATIONS / 4.0))) { /* no time to make anything of them */
+  if (is_over(s, DOUBLING * (ROUND_ITERATIONS / 4.0))) { /* there is no time to optimise with them */
     return OATGP_OK;
   }
   oat_search_mark(s);
-  TRY(s->state.round == RANDOM ? add_random(s, at_most(2 * s->state.k, s->settings.max_knots)) : choose_knots(s, 2 * s->state.k));
+  TRY(s->state.round == RANDOM ? add_random(s, at_most(2 * s->state.k, s->settings.max_knots))
+                               : choose_knots(s, 2 * s->state.k));
   s->state.phase = OAT_PHASE_GROW;
   if (is_over(s, 0)) {
     oat_search_revert(s);
@@ -325,9 +346,10 @@ static bool trial_is_due(const oat_search *s) {
   return s->state.round == GREEDY && s->settings.move && TRIAL_SHARE * s->state.k >= s->settings.max_knots;
 }
 
-/* Knots alone are on the way to many: what they leave may be local. */
+/* Whether to try neighbours: many knots are needed, so the remaining detail may be local. */
 static bool neighbours_are_due(const oat_search *s) {
-  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 && s->state.best_value > -HUGE_VAL;
+  return s->settings.exact && s->state.round == GREEDY && s->state.k >= DUE_KNOTS && *s->subset > 0 &&
+         s->state.best_value > -HUGE_VAL;
 }
 
 /* The better of the models at the parameters of the race and of the subset. */
@@ -346,15 +368,15 @@ static oatgp_stop reason_to_stop(const oat_search *s, bool kept) {
                                                : OATGP_STOP_NONE;
 }
 
-/* Optimises the parameters with the new knots (random ones: all knots, too), and decides. `stop` has been set if the
- * number of knots is settled. */
+/* Optimises the parameters with the new knots (with random ones, all knots, too), and decides how to go on. On entry,
+ * `stop` is set if the number of knots is already settled. */
 static oatgp_status grow(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
-  const bool moves = s->state.round == RANDOM;
-  const oat_optim_settings limits = limits_of(s, moves ? MOVE_ITERATIONS : ROUND_ITERATIONS);
+  const bool first = s->state.round == FIRST, again = s->state.round == AGAIN, moves = s->state.round == RANDOM;
+  const oat_optim_settings limits = limits_of(s, moves ? MOVE_ITERATIONS : first ? FIRST_ITERATIONS : ROUND_ITERATIONS);
   oatgp_status status = OATGP_OK;
   TRY(oat_search_optimise(s, moves ? 0 : s->state.k, &limits));
-  const bool first = s->state.round == FIRST, again = s->state.round == AGAIN, kept = again || decide(s);
+  const bool kept = again || decide(s);
   if (again) {
     choose_parameters(s);
   }
@@ -373,7 +395,7 @@ done:
   return status;
 }
 
-/* Knots and neighbours end the search, if they are better. */
+/* Tries knots and neighbours; if they are better, the search ends. */
 static oatgp_status try_neighbours(oat_search *s) {
   bool taken = false;
   oatgp_status status = OATGP_OK;
@@ -384,9 +406,9 @@ done:
   return status;
 }
 
-/* ---- greedy or random -------------------------------------------------------------------------------------------- */
+/* ---- greedy or random ------------------------------------------------------------------------------------------ */
 
-/* The greedy model waits in s->fallback while random rows, at its parameters, take the place of its knots. */
+/* The greedy model is set aside in s->fallback while random rows replace its knots, at its parameters. */
 static oatgp_status put_random(oat_search *s) {
   const size_t k = s->state.k;
   oatgp_status status = OATGP_OK;
@@ -412,8 +434,8 @@ static void choose_side(oat_search *s) {
   s->state.fallback_value = -HUGE_VAL;
 }
 
-/* One step of the trial: the greedy knots are moved for a while, then as many random ones, which, if they win, are
- * moved on. */
+/* One step of the trial: moves the greedy knots for a while, then the same number of random ones. If these win, they
+ * are moved further. */
 static oatgp_status compare(oat_search *s) {
   const oat_optim_settings limits = limits_of(s, s->state.round == RANDOM ? MOVE_ITERATIONS : TRIAL_ITERATIONS);
   oatgp_status status = OATGP_OK;
@@ -434,10 +456,10 @@ done:
   return status;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* All knots and parameters together, as far as it goes if that is asked for; why the number of knots was settled stays
- * the reason of the stop. The full GP has its parameters alone. */
+/* Optimises all knots and parameters together, to convergence if asked for; for the full GP, only the parameters. The
+ * reason to stop remains the one that settled the number of knots. */
 static oatgp_status polish(oat_search *s) {
   const oatgp_stop settled = s->state.stop;
   const bool sparse = s->objective->config.approx->sparse;
@@ -468,7 +490,7 @@ static oatgp_status (*const steps[])(oat_search *s) = {
 
 oatgp_status oat_run_auto(oat_search *s) {
   oatgp_status status = OATGP_OK;
-  if (!s->objective->config.approx->sparse && s->limits.max_iter < 1) { /* the full GP as it was given */
+  if (!s->objective->config.approx->sparse && s->limits.max_iter < 1) { /* the full GP, by the user's choice */
     s->state.phase = OAT_PHASE_POLISH;
   }
   while (!oat_search_halted(s) && s->state.phase != OAT_PHASE_DONE) {

@@ -1,4 +1,4 @@
-/* Greedy variance: how many rows take part, and when to stop. The factorisation is the device's (greedy residuals). */
+/* Greedy variance: how many rows take part, and when to stop. The device does the factorisation (greedy residuals). */
 #include "knots/strategy.h"
 
 #include <math.h>
@@ -7,10 +7,12 @@
 #include "objective/sparse.h"
 
 #define FACTOR_DOUBLES ((size_t)1 << 26) /* most of the factor: half a gigabyte */
-#define ROUNDING 1e-13                   /* of the prior variance: what is left to a row has no digits below this */
-enum { BLOCK = 2048 };                   /* rows at a time, whatever --block says, as no choice depends on it */
+/* Relative to the prior variance: below this, the residual variance of a row is rounding error. */
+#define ROUNDING 1e-13
+enum { BLOCK = 2048 }; /* rows at a time; not --block, since no choice may depend on that */
 
-/* Rows that take part: as many as the factor has room for, but some for each knot. This does not depend on --memory, as no choice does. */
+/* The number of rows that take part: as many as the factor has room for, but at least some for each knot. It does not
+ * depend on --memory, because no choice may. */
 static size_t rows_for(const oat_search *s, size_t k) {
   const size_t n = oat_rows_total(s->objective->config.rows);
   const size_t fit = FACTOR_DOUBLES / k, least = 4 * k, room = fit > least ? fit : least;
@@ -18,7 +20,7 @@ static size_t rows_for(const oat_search *s, size_t k) {
   return n < most ? n : most;
 }
 
-/* In a random order even if all rows take part, since the first of equals is chosen. */
+/* The order is random even if all rows take part, because the first of equal rows is chosen. */
 static oatgp_status make_sample(oat_search *s, size_t n, oat_rows **out) {
   const oat_rows *rows = s->objective->config.rows;
   size_t *chosen = NULL;
@@ -31,14 +33,15 @@ done:
   return status;
 }
 
-/* A row is of no use as a knot if no more is left of it than of rounding, or than the jitter of the knots so far. */
+/* Whether a row is useless as a knot: its residual variance is no more than rounding error, or than the jitter of the
+ * knots so far. */
 static bool is_explained(const oat_search *s, const oat_covariance *cov, oat_points knots, double left) {
   return !(left > fmax(oat_soft_variance(cov, knots, s->point.theta[OAT_TAU]), oat_kernel_share(cov, knots, ROUNDING)));
 }
 
 /* Chooses up to k rows as knots of the current model; *found: how many. */
-static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device, oat_pivots *pivots, size_t k,
-                           size_t *found) {
+static oatgp_status choose(const oat_search *s, const oat_covariance *cov, const oat_device_table *device,
+                           oat_pivots *pivots, size_t k, size_t *found) {
   oatgp_status status = OATGP_OK;
   for (; *found < k && (*found == 0 || !oat_search_late(s, 0)); ++*found) {
     oat_pivot pivot;
@@ -58,8 +61,10 @@ done:
 
 oatgp_status oat_knots_greedy(oat_search *s, size_t k) {
   const oat_covariance cov = oat_covariance_at(s->mapping.kernel, s->mapping.d, s->point.theta);
-  const oat_device_config config = {
-      .max_knots = 1, .block = BLOCK, .where = s->objective->config.where, .kernel = oat_kernel_size_of(s->mapping.kernel)};
+  const oat_device_config config = {.max_knots = 1,
+                                    .block = BLOCK,
+                                    .where = s->objective->config.where,
+                                    .kernel = oat_kernel_size_of(s->mapping.kernel)};
   oat_rows *sample = NULL;
   oat_device *device = NULL;
   oat_pivots *pivots = NULL;

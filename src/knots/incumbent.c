@@ -1,12 +1,14 @@
-/* The incumbent is the model that an automatic fit would end with now. A constant with noise takes its place if that
- * predicts better. */
+/* The incumbent is the model that an automatic fit would return now. A constant with noise replaces it if that predicts
+ * better. */
 #include "knots/auto.h"
 
 #include <math.h>
 
-#define CHANCE 2.0         /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
-#define NOISE_SIGMA 1e-3   /* of a model that is all noise, relative to tau */
-#define LEFT_OUT 0.01      /* nats a row: by so much a later stage may predict the rows left out worse than an earlier one did */
+#define CHANCE 2.0       /* nats: random targets with 3 inputs gave up to 5.4 in 25 trials */
+#define SURE 0.3         /* nats times the square root of the number of rows: the gain in density that counts as sure */
+#define NOISE_SIGMA 1e-3 /* sigma of a model without signal, relative to tau */
+#define LEFT_OUT \
+  0.01 /* nats a row: how much worse the leave-one-out density of a later stage may be than that of an earlier one */
 #define HIGHEST_FLOOR 1e-9 /* of the jitter that is raised when knots cannot be factorised */
 
 oatgp_status oat_auto_evaluate(oat_search *s) {
@@ -18,7 +20,7 @@ oatgp_status oat_auto_evaluate(oat_search *s) {
   return status;
 }
 
-/* ---- the incumbent ----------------------------------------------------------------------------------------------- */
+/* ---- the incumbent --------------------------------------------------------------------------------------------- */
 
 static void offer_with(oat_search *s, double left_out, bool exact) {
   oat_search_state *state = &s->state;
@@ -57,9 +59,9 @@ void oat_incumbent_forget(oat_search *s) {
   s->state.left_out = -HUGE_VAL;
 }
 
-/* ---- nothing but noise ------------------------------------------------------------------------------------------- */
+/* ---- nothing but noise ----------------------------------------------------------------------------------------- */
 
-/* Whether the function may become nothing: all its sigmas are free. */
+/* Whether the function may vanish: all its sigmas are free. */
 static bool may_vanish(const oat_mapping *mapping) {
   bool free = true;
   for (size_t i = 0; i < oat_theta_count(mapping->kernel, mapping->d); i++) {
@@ -68,25 +70,41 @@ static bool may_vanish(const oat_mapping *mapping) {
   return free;
 }
 
-/* Whether a constant with noise can be the result; then its objective, which is also about what the rows left out have,
- * is *value. */
+/* Whether a constant with noise can be the result. *value is then its objective, which is close to its leave-one-out
+ * density, too. */
 static bool has_constant(const oat_search *s, double *value) {
   const oat_mapping *mapping = &s->mapping;
   const oat_rows *rows = s->objective->config.rows;
   double tau;
   *value = oat_objective_constant(s->objective, rows, s->point.theta, &tau);
-  /* of answers that are not Gaussian the constant is estimated with the mean's basis, and there is no noise to be free */
+  /* with a non-Gaussian target, the basis of the mean contains the constant, and there is no noise */
   const bool possible = oat_rows_have_answers(rows) || (oat_rows_basis(rows) == 0 && mapping->free[OAT_TAU]);
   return s->given->guard && !oat_rows_known_noise(rows) && possible && may_vanish(mapping) && tau > 0;
 }
 
-/* Chance gives CHANCE nats for sigma and for each input that is used. */
-bool oat_incumbent_is_chance(const oat_search *s, const oat_optimum *found) {
+/* Chance alone gains up to CHANCE nats for sigma and for each input in use. */
+static double gain_by_chance(const oat_search *s) { return CHANCE * oat_subset_used(s, s->point.theta); }
+
+bool oat_incumbent_may_be_chance(const oat_search *s, const oat_optimum *found) {
   double constant;
-  return has_constant(s, &constant) && found->evidence < found->constant + CHANCE * oat_subset_used(s, s->point.theta);
+  return has_constant(s, &constant) && found->evidence - found->prior < found->constant + gain_by_chance(s);
 }
 
-/* The parameters of a constant with noise, which are then held. */
+/* Few rows without noise may have no more evidence than chance gives. If a prior kept the parameters from overfitting
+ * these rows, their leave-one-out density decides. It is compared with the evidence of a constant, which is close to
+ * the constant's own leave-one-out density. They must be better by SURE and, because the parameters were fitted to the
+ * same rows, by what chance gains. */
+static bool predicts(const oat_search *s, const oat_optimum *found) {
+  const double rows = (double)oat_auto_rows(s);
+  return s->objective->config.prior != NULL && oat_subset_few_rows(s, s->point.theta, rows) &&
+         found->left_out > found->constant + SURE * sqrt(rows) + gain_by_chance(s);
+}
+
+bool oat_incumbent_is_chance(const oat_search *s, const oat_optimum *found) {
+  return oat_incumbent_may_be_chance(s, found) && !predicts(s, found);
+}
+
+/* Sets the parameters to those of a constant with noise, and fixes them. */
 static void become_constant(oat_search *s) {
   oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, &s->point.theta[OAT_TAU]);
   for (size_t i = 0; i < oat_theta_count(s->mapping.kernel, s->mapping.d); i++) {
@@ -97,56 +115,62 @@ static void become_constant(oat_search *s) {
   s->state.held = true;
 }
 
-void oat_incumbent_call_noise(oat_search *s, double *evidence) {
+void oat_incumbent_call_noise(oat_search *s, oat_optimum *found) {
   const double noise = oat_objective_constant(s->objective, s->objective->config.rows, s->point.theta, NULL);
   oat_say(s->ctx, OATGP_WARNING,
-          "the inputs say nothing of the target that chance would not: the exact GP has only %.2g nats over a constant with noise; the "
-          "model is that constant (--no-guard fits all the same)",
-          fmax(*evidence - noise, 0));
+          "the inputs explain the target no better than chance: the exact GP gains %.2g nats over a constant with "
+          "noise, and its parameters may gain %.2g by chance; the model is that constant (--no-guard fits anyway)",
+          fmax(found->evidence - found->prior - noise, 0), gain_by_chance(s));
   oat_incumbent_forget(s);
   become_constant(s);
-  *evidence = noise;
+  found->prior = oat_objective_log_prior(s->objective, s->point.theta);
+  found->evidence = noise + found->prior;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------------------------- */
 
-/* What the result is beside the exact GP, where that is known. */
+/* Tells how far the result is from the exact GP, if that is known. A bound is above what the exact GP has reached only
+ * if its parameters are better. */
 static void tell_gap(const oat_search *s) {
   const double gap = (s->state.evidence - s->state.value) / (double)oat_auto_rows(s);
+  const bool bound = oat_approx_bound(s->objective->config.approx);
   if (s->state.exact && oat_search_halted(s)) {
-    oat_say(s->ctx, OATGP_NOTE, "the fit was stopped before it had chosen knots: the model is the exact GP at the best parameters so far");
+    oat_say(s->ctx, OATGP_NOTE,
+            "the fit was stopped before it chose knots; the model is the exact GP at the best parameters so far");
   } else if (s->state.exact) {
     oat_say(s->ctx, OATGP_NOTE,
-            "the model is the exact GP: knots did not come within --tol-row of its log evidence (--max-knots K keeps to knots)");
+            "the model is the exact GP, because knots did not come within --tol-row of its log evidence (--max-knots=K "
+            "uses knots anyway)");
   } else if (s->state.neighbours > 0) {
-    oat_say(
-        s->ctx, OATGP_NOTE,
-        "the model has neighbours beside its knots, since rows left out are predicted better by them than by more knots; its file holds "
-        "the rows (--max-knots K keeps to knots)");
-  } else if (isfinite(s->state.evidence) && fabs(gap) > s->given->tol_row) {
+    oat_say(s->ctx, OATGP_NOTE,
+            "the model uses neighbours as well as knots, because they predict held-out rows better than more knots do; "
+            "its file holds the rows (--max-knots=K uses knots alone)");
+  } else if (isfinite(s->state.evidence) && !s->state.held && (bound ? gap : fabs(gap)) > s->given->tol_row) {
     oat_say(s->ctx, OATGP_WARNING,
-            "the objective is %.3g nats a row %s the log evidence of the exact GP: allow more knots (--max-knots), or take --approx full",
+            "the objective is %.3g nats per row %s the log evidence of the exact GP; allow more knots (--max-knots) or "
+            "use --approx=full",
             fabs(gap), gap > 0 ? "below" : "above");
   }
 }
 
-/* The constant, where no stage is better. */
+/* Makes a constant the result, because no stage was better. */
 static oatgp_status fall_to_constant(oat_search *s) {
   oat_say(s->ctx, OATGP_WARNING,
           oat_search_halted(s)
-              ? "the fit was stopped before it had a model that predicts better than a constant: the model is that constant"
-              : "no model predicts rows that are left out better than a constant does: the model is that constant "
-                "(--no-guard takes the best model all the same)");
+              ? "the fit was stopped before any model predicted better than a constant; the model is that constant"
+              : "no model predicts held-out rows better than a constant; the model is that constant (--no-guard keeps "
+                "the best model anyway)");
   become_constant(s);
   return oat_auto_evaluate(s);
 }
 
 oatgp_status oat_incumbent_conclude(oat_search *s) {
   oat_search_state *state = &s->state;
-  const bool calibrated = s->objective->config.approx->residual != OAT_RESIDUAL_NONE; /* dic is not, and so says little by its density */
+  const bool calibrated =
+      s->objective->config.approx->residual != OAT_RESIDUAL_NONE; /* dic is not, so its density says little */
   double constant;
   oatgp_status status = OATGP_OK;
-  if (state->held) { /* it is a constant already */
+  if (state->held) { /* the model is already a constant */
     return OATGP_OK;
   }
   if (calibrated && has_constant(s, &constant) && !(state->left_out > constant)) {

@@ -59,7 +59,7 @@ static void place_centre(clusters *c, size_t centre, size_t row) {
   }
 }
 
-/* ---- k-means++ --------------------------------------------------------------------------------------------------- */
+/* ---- k-means++ ------------------------------------------------------------------------------------------------- */
 
 /* A row with probability proportional to its squared distance from the centres so far; n if all distances are 0. */
 static size_t draw_far_row(const clusters *c, oat_rng *rng) {
@@ -75,7 +75,7 @@ static size_t draw_far_row(const clusters *c, oat_rng *rng) {
   return last;
 }
 
-/* k-means++; *found: how many different centres there are. Every row then knows the nearest of them. */
+/* k-means++; *found: the number of different centres. Every row is then assigned to the nearest one. */
 static oatgp_status seed_centres(clusters *c, oat_rng *rng, size_t *found) {
   oatgp_status status = OATGP_OK;
   size_t row = oat_rng_below(rng, c->n);
@@ -90,7 +90,7 @@ done:
   return status;
 }
 
-/* ---- Lloyd's iterations ------------------------------------------------------------------------------------------ */
+/* ---- Lloyd's iterations ---------------------------------------------------------------------------------------- */
 
 /* The row that is farthest from its own centre. */
 static size_t farthest_row(const clusters *c) {
@@ -116,7 +116,7 @@ done:
   return status;
 }
 
-/* A mean of codes is no code: a centre gets those of the row that is nearest to it, and whose centre it is. */
+/* A mean of codes is not a code, so a centre gets the codes of the nearest of its own rows. */
 static oatgp_status take_codes(const bool *category, clusters *c) {
   size_t *nearest = oat_take(&c->memory, c->k, sizeof *nearest);
   PASS_ON(c->memory.status);
@@ -202,7 +202,8 @@ static size_t middle_knot(const double *z, size_t k, size_t d, const double *spr
   return best;
 }
 
-oatgp_status oat_knots_spread(oatgp_context *ctx, const double *z, size_t k, size_t d, const double *spread, size_t *order) {
+oatgp_status oat_knots_spread(oatgp_context *ctx, const double *z, size_t k, size_t d, const double *spread,
+                              size_t *order) {
   double *nearest = NULL;
   const oatgp_status status = oat_new_matrix(ctx, k, 1, &nearest);
   if (status != OATGP_OK) {

@@ -1,23 +1,25 @@
 /* One-at-a-time knot selection (OAT), the algorithm of the paper:
  *   1. optimise the parameters with the starting knots fixed;
  *   2. propose a new knot (or a batch);
- *   3. optimise the parameters and the new knot together, the old knots fixed;
- *   4. keep it if the objective rose by more than tol_knot, else drop it and stop; go on at 2 until there are max_knots.
- * It knows nothing of how knots are proposed. */
+ *   3. optimise the parameters and the new knot together, with the old knots fixed;
+ *   4. keep it if the objective rose by more than tol_knot, else drop it and stop; repeat from 2 up to max_knots.
+ * It does not depend on how knots are proposed. */
 #include <stdlib.h>
 
 #include "knots/strategy.h"
 
 /* With few knots the optimum of the parameters can be one where everything is noise, and a model grown from there never
- * recovers. If the first optimisation ends there, the parameters are held at their start values until there are this many knots;
- * should the end be lower all the same, the optimum that was left is the result. */
+ * recovers. If the first optimisation ends there, the parameters are held at their start values until there are this
+ * many knots; should the end be lower all the same, the optimum that was left is the result. */
 enum { GUARD_KNOTS = 20 };
-#define NOISE_NATS 1e-3 /* per row: all that such a model has over a constant with noise */
+#define NOISE_NATS 1e-3 /* per row: the most that such a model gains over a constant with noise */
 
 static bool all_is_noise(const oat_search *s) {
   const oat_rows *rows = s->objective->config.rows;
   return !oat_rows_known_noise(rows) &&
-         s->state.value < oat_objective_constant(s->objective, rows, s->point.theta, NULL) + NOISE_NATS * (double)oat_rows_total(rows);
+         s->state.value < oat_objective_constant(s->objective, rows, s->point.theta, NULL) +
+                              oat_objective_log_prior(s->objective, s->point.theta) +
+                              NOISE_NATS * (double)oat_rows_total(rows);
 }
 
 static oatgp_status fit_parameters(oat_search *s) {
@@ -96,8 +98,8 @@ static oatgp_status release(oat_search *s) {
   return status;
 }
 
-/* Parameters that are held are let go when there are enough knots or growing is over; a knot that was dropped while they were held
- * says nothing of those to come. */
+/* Frees the held parameters when there are enough knots or growing is over. A knot that was dropped while they were
+ * held does not count against later ones. */
 static void release_when_due(oat_search *s) {
   if (!s->state.held || (s->state.k < GUARD_KNOTS && s->state.phase != OAT_PHASE_POLISH)) {
     return;

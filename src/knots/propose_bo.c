@@ -1,7 +1,8 @@
-/* OAT-BO: Bayesian optimisation of the new knot over the training rows. `first_candidates` random rows are evaluated; then, until
- * `candidates` have been, the surrogate is fitted to what is known and the row with the largest expected improvement is next. The best
- * row evaluated is the proposal. The surrogate is not conditioned on the objective at existing knots (the change that the paper made for
- * vfe) unless `condition` is set (the earlier way, for fic). */
+/* OAT-BO: Bayesian optimisation of the new knot over the training rows. `first_candidates` random rows are evaluated.
+ * Then, until `candidates` rows have been evaluated, the surrogate is fitted to the known values, and the row with the
+ * largest expected improvement is evaluated next. The best row is the proposal. The surrogate is not conditioned on the
+ * objective at existing knots (the change that the paper made for vfe) unless `condition` is set (the earlier method,
+ * for fic). */
 #include <math.h>
 
 #include "knots/strategy.h"
@@ -63,19 +64,22 @@ static void look_ahead(void *self, size_t lane, size_t first, oat_points x) {
       for (size_t j = 0; j < d; j++) {
         position[j] = x.a[i + j * x.ld];
       }
-      oat_largest_take(&h->promising[lane], oat_surrogate_predict(&h->surrogate, position, position + d).improvement, first + i);
+      oat_largest_take(&h->promising[lane], oat_surrogate_predict(&h->surrogate, position, position + d).improvement,
+                       first + i);
     }
   }
 }
 
 /* The unknown row with the largest expected improvement; n if all are known. */
-static size_t most_promising(hunt *h) {
+static oatgp_status most_promising(hunt *h, size_t *row) {
   const oat_objective_config *config = &h->search->objective->config;
   const double known = (double)h->surrogate.n, flops = known * (2 * known + 3 * (double)h->surrogate.d + 25);
-  const oat_each each = {.block = BLOCK, .threads = config->where.threads, .flops = flops, .visit = look_ahead, .self = h};
+  const oat_each each = {
+      .block = BLOCK, .threads = config->where.threads, .flops = flops, .visit = look_ahead, .self = h};
   oat_largest_clear(h->promising);
-  oat_rows_each(config->rows, &each);
-  return oat_largest_join((oat_largest){-1, oat_rows_total(config->rows)}, h->promising).at;
+  PASS_ON(oat_rows_each(h->search->ctx, config->rows, &each));
+  *row = oat_largest_join((oat_largest){-1, oat_rows_total(config->rows)}, h->promising).at;
+  return OATGP_OK;
 }
 
 /* The earlier paper's way: an existing knot gains nothing. */
@@ -99,12 +103,13 @@ static oatgp_status search_rows(hunt *h) {
     add_existing_knots(h);
   }
   while (h->tried < most) {
-    if (h->surrogate.n == 0) { /* nothing is known yet but rows on knots */
+    if (h->surrogate.n == 0) { /* only rows on knots are known so far */
       TRY(look_at_random(h, 1));
       continue;
     }
     TRY(oat_surrogate_fit(&h->surrogate, settings->surrogate_sigma, settings->surrogate_lengthscale));
-    const size_t row = most_promising(h);
+    size_t row;
+    TRY(most_promising(h, &row));
     double gain;
     if (row == n) {
       break;
@@ -119,7 +124,8 @@ static oatgp_status propose(oat_search *s, oat_batch *batch) {
   hunt h = {.search = s, .best_gain = -HUGE_VAL};
   oat_scratch memory = {.ctx = s->ctx};
   oatgp_status status;
-  const size_t n = oat_rows_total(s->objective->config.rows), most = (size_t)s->given->candidates < n ? (size_t)s->given->candidates : n;
+  const size_t n = oat_rows_total(s->objective->config.rows),
+               most = (size_t)s->given->candidates < n ? (size_t)s->given->candidates : n;
   const size_t capacity = most + (s->given->condition ? s->state.k : 0);
   TRY(oat_surrogate_open(s->ctx, capacity, s->mapping.d, &h.surrogate));
   h.surrogate.jitter = s->given->surrogate_jitter;

@@ -1,6 +1,6 @@
-/* OAT-gain: the exact gain of every training row (or of gain_rows of them, drawn at random, when there are more; or, for models
- * with alpha > 0, of `candidates` rows), the best is the proposal. For a batch the gain is taken again among the best rows after each
- * choice, with the factors grown by one row, before any parameter moves. */
+/* OAT-gain: computes the exact gain of every training row (or of gain_rows random rows if there are more; or, for
+ * models with alpha > 0, of `candidates` rows) and proposes the best. For a batch, the gain is computed again among the
+ * best rows after each choice, with the factors grown by one row, before any parameter moves. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ done:
   return status;
 }
 
-/* One after the other from the short list, with grown factors; the current model is as before afterwards. */
+/* Chooses knots one after the other from the short list, with grown factors, and restores the current model. */
 static oatgp_status fill_batch(oat_search *s, ranked *list, size_t length, oat_batch *batch) {
   const size_t k = s->state.k;
   double *work = NULL;

@@ -4,7 +4,8 @@
 #include "knots/strategy.h"
 
 static oatgp_status propose(oat_search *s, oat_batch *batch) {
-  const size_t n = oat_rows_total(s->objective->config.rows), m = (size_t)s->given->candidates < n ? (size_t)s->given->candidates : n;
+  const size_t n = oat_rows_total(s->objective->config.rows),
+               m = (size_t)s->given->candidates < n ? (size_t)s->given->candidates : n;
   oat_scratch memory = {.ctx = s->ctx};
   size_t *row = oat_take(&memory, m, sizeof *row), best = 0;
   double *gain = oat_take_doubles(&memory, m, 1);

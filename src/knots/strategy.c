@@ -76,10 +76,16 @@ static const oat_strategy strategies[] = {
     {.name = "oat-bo", GROWING, .proposal = &oat_proposal_bo},
     {.name = "oat-rs", GROWING, .proposal = &oat_proposal_random},
     {.name = "oat-gain", GROWING, .proposal = &oat_proposal_gain},
-    {.name = "variance", .compares = true, .phases = AT(PARAMETERS) | AT(POLISH), .rounds = 20, .run = oat_run_variance},
+    {.name = "variance",
+     .compares = true,
+     .phases = AT(PARAMETERS) | AT(POLISH),
+     .rounds = 20,
+     .run = oat_run_variance},
 };
 
-const oat_strategy *oat_strategy_at(size_t index) { return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL; }
+const oat_strategy *oat_strategy_at(size_t index) {
+  return index < sizeof strategies / sizeof *strategies ? &strategies[index] : NULL;
+}
 
 const oat_strategy *oat_strategy_find(const char *name) {
   for (size_t i = 0; oat_strategy_at(i) != NULL; i++) {

@@ -79,7 +79,8 @@ static oatgp_status evaluate(void *self, const double *x, double *value, double 
 oatgp_status oat_surrogate_fit(oat_surrogate *s, double sigma, double l) {
   static const double lower[2] = {-10, -10}, upper[2] = {25, 15}, weight[2] = {0.5, 0.5};
   const oat_problem problem = {2, lower, upper, weight, evaluate, s};
-  const oat_optim_settings limits = {.history = 5, .line_search = 20, .max_iter = 100, .obj_tol = 1e-8, .grad_tol = 1e-6, .patience = 2};
+  const oat_optim_settings limits = {
+      .history = 5, .line_search = 20, .max_iter = 100, .obj_tol = 1e-8, .grad_tol = 1e-6, .patience = 2};
   const double start[2] = {log(sigma), log(l)};
   oat_optim *optim = NULL;
   oatgp_status status = oat_optim_create(s->memory.ctx, oat_optim_find("lbfgs"), &problem, &limits, &optim);
@@ -97,7 +98,8 @@ oatgp_status oat_surrogate_fit(oat_surrogate *s, double sigma, double l) {
 }
 
 oatgp_status oat_surrogate_condition(oat_surrogate *s) {
-  if (!factorise(s, s->sigma, s->l, PREDICTION_JITTER * s->jitter) && !factorise(s, s->sigma, s->l, 1e-8 * s->sigma * s->sigma)) {
+  if (!factorise(s, s->sigma, s->l, PREDICTION_JITTER * s->jitter) &&
+      !factorise(s, s->sigma, s->l, 1e-8 * s->sigma * s->sigma)) {
     return oat_fail(s->memory.ctx, OATGP_NUMERIC, "the surrogate of %zu evaluations could not be factorised", s->n);
   }
   oat_solve_left(s->k, s->n, OAT_TRANSPOSED, (oat_view){s->a, s->n, 1, s->n}, 1);

@@ -21,12 +21,13 @@ void oat_surrogate_close(oat_surrogate *surrogate);
 void oat_surrogate_add(oat_surrogate *surrogate, const double *x, double y);
 /* Maximum likelihood in log sigma and log l, from (sigma, l). O(n^3) an evaluation. */
 oatgp_status oat_surrogate_fit(oat_surrogate *surrogate, double sigma, double l);
-/* Log likelihood without -n/2 log 2 pi at (sigma, l), with its gradient in the logarithms; false if it cannot be factorised. */
+/* Log likelihood without -n/2 log 2 pi at (sigma, l), with its gradient in the logarithms; false if it cannot be
+ * factorised. */
 bool oat_surrogate_likelihood(oat_surrogate *surrogate, double sigma, double l, double *value, double *gradient);
 /* Gets ready to predict with sigma and l as they are. */
 oatgp_status oat_surrogate_condition(oat_surrogate *surrogate);
-/* At one point: mean, variance and expected improvement over the largest y. O(n^2); n doubles of scratch, so that threads can share the
- * surrogate. */
+/* At one point: mean, variance and expected improvement over the largest y. O(n^2); n doubles of scratch, so that
+ * threads can share the surrogate. */
 typedef struct oat_outlook {
   double mean, variance, improvement;
 } oat_outlook;

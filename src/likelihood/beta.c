@@ -5,8 +5,8 @@
  *   dg/df = a q L,  L = logit y - psi(a) + psi(b);      d2g/df2 = a q (q - p) L - a^2 q^2 (psi'(a) + psi'(b))
  *   dg/d log shape = shape psi(shape) + a (log y - psi(a)) + b (log(1 - y) - psi(b))
  *
- * a psi(a) and a^2 psi'(a) are what special.h has, so that nothing is lost where a or b is as small as a double can
- * be. The singularities in f are all on Im f = +-pi, and g falls like -|f|. */
+ * special.h computes a psi(a) and a^2 psi'(a), so no digits are lost however small a or b is. The singularities in f
+ * are all on Im f = +-pi, and g falls like -|f|. */
 #include <math.h>
 
 #include "util/draw.h"
@@ -14,7 +14,7 @@
 #include "likelihood/special.h"
 #include "likelihood/threshold.h"
 
-/* What is the same for all f. */
+/* Terms that do not depend on f. */
 typedef struct row {
   double shape, log_shape, log_y, log_rest; /* of y and 1 - y */
   double constant, constant_slope;          /* log Gamma(shape) - log y - log(1 - y); shape psi(shape) */
@@ -34,7 +34,8 @@ static oat_expected terms_at(const row *r, double f) {
   const oat_gamma_terms ga = oat_gamma_terms_at(a), gb = oat_gamma_terms_at(b);
   /* q a L = q (a logit y - a psi(a)) + p b psi(b) */
   const double qal = q * (a * (r->log_y - r->log_rest) - (ga.first - 1)) + p * (gb.first - 1);
-  const double value = r->constant - (ga.value - log_p) - (gb.value - log_q) + 2 * r->log_shape + a * r->log_y + b * r->log_rest;
+  const double value =
+      r->constant - (ga.value - log_p) - (gb.value - log_q) + 2 * r->log_shape + a * r->log_y + b * r->log_rest;
   const double second = (q - p) * qal - q * q * (ga.second + 1) - p * p * (gb.second + 1);
   const double in_shape = r->constant_slope + a * r->log_y - (ga.first - 1) + b * r->log_rest - (gb.first - 1);
   return (oat_expected){{value, qal, second}, in_shape};
@@ -91,16 +92,18 @@ static double log_product(const void *with, double x) {
   return terms_at(&p->r, p->f.m + x).curve.value - 0.5 * x / p->f.s * x;
 }
 
-/* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. Nothing is left
- * where the prior has fallen further than the log density can have risen. */
+/* Not log-concave: there may be a mode near m and one near the best f, and none outside of these. The integrand is
+ * negligible where the prior has fallen further than the log density can have risen. */
 static double beta_predictive(const oat_row_call *call, oat_answer answer, oat_belief f) {
   const product p = {row_of(call->response->parameters[0], answer.y), f};
   const oat_curve at_m = terms_at(&p.r, f.m).curve;
   if (!(f.s > 0)) {
     return at_m.value;
   }
-  const double best = best_f(&p.r), reach = sqrt(f.s) * sqrt(2 * (fmax(terms_at(&p.r, best).curve.value - at_m.value, 0) + 45));
-  const double far = oat_clip(best - f.m, -reach, reach), width = 1 / sqrt(1 / f.s + fmax(-terms_at(&p.r, best).curve.second, 0));
+  const double best = best_f(&p.r),
+               reach = sqrt(f.s) * sqrt(2 * (fmax(terms_at(&p.r, best).curve.value - at_m.value, 0) + 45));
+  const double far = oat_clip(best - f.m, -reach, reach),
+               width = 1 / sqrt(1 / f.s + fmax(-terms_at(&p.r, best).curve.second, 0));
   const oat_integrand integrand = {log_product, &p, fmin(far, 0), far, fmax(far, 0), 0.7 * fmin(width, 1)};
   return oat_log_integral(&integrand) - OAT_LOG_ROOT_2PI - 0.5 * log(f.s);
 }
@@ -112,7 +115,7 @@ static oat_spread beta_moments(const oat_row_call *call, double trials, oat_beli
   return (oat_spread){oat_hinge_share(&h, f.m), of_mean + h.second / (1 + call->response->parameters[0])};
 }
 
-/* ---- distribution function --------------------------------------------------------------------------------------- */
+/* ---- distribution function ------------------------------------------------------------------------------------- */
 
 /* P(Y <= y | f) falls from 1 to 0 around f = logit y, over a width by the deviation of y given f. */
 typedef struct fall {
@@ -131,8 +134,8 @@ static void below_each(const void *with, size_t n, oat_nodes *at) {
   }
 }
 
-/* Where f is uncertain: Phi((middle - f) / width) is taken off, whose average is known. What is left is small
- * except near the middle. */
+/* For uncertain f: Phi((middle - f) / width), whose average is known, is subtracted. The rest is small except near the
+ * middle. */
 static double below_wide(const fall *x, oat_belief f) {
   const double sd = sqrt(f.s), step = 0.4 * fmin(x->width, 1);
   double sum = 0;
@@ -168,10 +171,10 @@ static double beta_draw(const oat_response *response, double f, double trials, o
   (void)trials;
   const double shape = response->parameters[0], least = 1e-300;
   const double y = oat_draw_beta(fmax(shape * oat_logistic(f), least), fmax(shape * oat_logistic(-f), least), rng);
-  return oat_clip(y, 0x1p-1022, 1 - 0x1p-53); /* 0 and 1 are no answers */
+  return oat_clip(y, 0x1p-1022, 1 - 0x1p-53); /* 0 and 1 are not valid targets */
 }
 
-/* By the information about f, which is positive: the second derivative need not be negative. */
+/* Uses the Fisher information about f, which is positive; the second derivative need not be negative. */
 static oat_spread beta_site(const oat_row_call *call, oat_answer answer) {
   const double shape = call->response->parameters[0];
   const row r = row_of(shape, answer.y);

@@ -1,10 +1,10 @@
-/* E log(1 + exp(f)) for f ~ N(m, s), and its derivatives in m, at a cost that does not grow with s.
+/* E log(1 + exp(f)) for f ~ N(m, s), and its derivatives with respect to m, at a cost that does not grow with s.
  *
- * Where s is small: 24 nodes around m. Else h(f) = f Phi(f / c) + c phi(f / c), c = 1.7, is taken off: it is as
- * smooth, has the same limits, and its expectation is h itself with c^2 + s for c^2. What is left is below 1e-16
- * for |f| > 39 and analytic for |Im f| < pi, so that the sum over the nodes 0.375 k, which are the same for all
- * rows, has all digits: sum_k 0.375 rest(0.375 k) N(0.375 k; m, s). The second derivative is small at both ends by
- * itself; as a sum of positive terms it stays positive. */
+ * If s is small: 24 nodes around m. Otherwise h(f) = f Phi(f / c) + c phi(f / c), c = 1.7, is subtracted first: it is
+ * as smooth, has the same limits, and its expectation is h itself with c^2 + s for c^2. The rest is below 1e-16 for |f|
+ * > 39 and analytic for |Im f| < pi, so the sum over the nodes 0.375 k, which are the same for all rows, is accurate to
+ * all digits: sum_k 0.375 rest(0.375 k) N(0.375 k; m, s). The second derivative is small at both ends by itself; as a
+ * sum of positive terms it stays positive. */
 #include "likelihood/hinge.h"
 
 #include <math.h>
@@ -21,7 +21,8 @@
 #define FEW_STEP 0.7 /* of these, in deviations */
 
 static oat_curve smooth_hinge(double f, double width2) {
-  const double width = sqrt(width2), z = f / width, density = exp(-0.5 * z * z) / OAT_ROOT_2PI, below = oat_normal_cdf(z);
+  const double width = sqrt(width2), z = f / width, density = exp(-0.5 * z * z) / OAT_ROOT_2PI,
+               below = oat_normal_cdf(z);
   return (oat_curve){f * below + width * density, below, density / width};
 }
 
@@ -81,7 +82,7 @@ static oat_hinge by_table(const oat_hinge_table *table, double m, double s) {
   return (oat_hinge){fmax(off.value + rest.value, 0), fmax(off.first + rest.first, 0), rest.second};
 }
 
-/* Nodes m + sd z. Everything is by e = exp(-|f|), so that nothing overflows. */
+/* Nodes m + sd z. Everything is computed from e = exp(-|f|), so nothing overflows. */
 OAT_CLONES
 static oat_hinge around(const oat_hinge_table *table, double m, double sd) {
   double f[OAT_HINGE_FEW], e[OAT_HINGE_FEW], log_sum[OAT_HINGE_FEW], value = 0, d1 = 0, d2 = 0;

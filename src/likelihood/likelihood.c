@@ -1,4 +1,4 @@
-/* The table of likelihoods, and the functions over rows, which go through it. */
+/* The table of likelihoods, and the functions over rows that use it. */
 #include "likelihood/likelihood.h"
 
 #include <math.h>
@@ -7,21 +7,25 @@
 #include "likelihood/rows.h"
 #include "likelihood/special.h"
 
-#define WHOLE "a whole number from 0 on"
+#define WHOLE "a whole number, 0 or more"
 
 static const oat_likelihood table[] = {
-    {OAT_BERNOULLI_LOGIT, "bernoulli-logit", "the log odds of 1", true, false, true, false, false, "0 or 1", &oat_rows_bernoulli_logit},
-    {OAT_BERNOULLI_PROBIT, "bernoulli-probit", "the normal quantile of the probability of 1", true, false, true, false, false, "0 or 1",
-     &oat_rows_bernoulli_probit},
+    {OAT_BERNOULLI_LOGIT, "bernoulli-logit", "the log odds of 1", true, false, true, false, false, "0 or 1",
+     &oat_rows_bernoulli_logit},
+    {OAT_BERNOULLI_PROBIT, "bernoulli-probit", "the normal quantile of the probability of 1", true, false, true, false,
+     false, "0 or 1", &oat_rows_bernoulli_probit},
     {OAT_BINOMIAL_LOGIT, "binomial-logit", "the log odds of a success", true, true, true, false, false,
      "a whole number from 0 to its trials", &oat_rows_binomial_logit},
     {OAT_POISSON, "poisson", "the logarithm of the mean", true, false, true, false, true, WHOLE, &oat_rows_poisson},
     {OAT_NEGATIVE_BINOMIAL, "negative-binomial", "the logarithm of the mean", true, false, true, false, true, WHOLE,
      &oat_rows_negative_binomial},
-    {OAT_GAMMA, "gamma", "the logarithm of the mean", true, false, false, false, true, "a number above 0", &oat_rows_gamma},
-    {OAT_STUDENT_T, "student-t", "the location", false, false, false, false, false, "a finite number", &oat_rows_student_t},
-    {OAT_BETA, "beta", "the log odds of the mean", false, false, false, false, false, "strictly between 0 and 1", &oat_rows_beta},
-    {OAT_ORDINAL, "ordinal", "the place on the scale that the levels cut", true, false, true, true, false,
+    {OAT_GAMMA, "gamma", "the logarithm of the mean", true, false, false, false, true, "a number above 0",
+     &oat_rows_gamma},
+    {OAT_STUDENT_T, "student-t", "the location", false, false, false, false, false, "a finite number",
+     &oat_rows_student_t},
+    {OAT_BETA, "beta", "the log odds of the mean", false, false, false, false, false,
+     "a number between 0 and 1, both excluded", &oat_rows_beta},
+    {OAT_ORDINAL, "ordinal", "the position on the scale that the levels divide", true, false, true, true, false,
      "a whole number from 0 to one less than the number of levels", &oat_rows_ordinal},
 };
 
@@ -38,7 +42,7 @@ const oat_likelihood *oat_likelihood_find(const char *name) {
   return NULL;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 /* An own parameter and where it starts. */
 typedef struct own {
@@ -50,11 +54,12 @@ static const own shape = {{"shape", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1e-3, 1e5, tr
 static const own scale_and_degrees[] = {{{"scale", OAT_UNIT_TARGET, OAT_ALL_INPUTS, 1e-5, 1e5, true}, 0.5},
                                         {{"degrees", OAT_UNIT_NONE, OAT_ALL_INPUTS, 1, 1e4, true}, 4}};
 
-#define TEN(tens)                                                                                                                 \
-  "gap" tens "0", "gap" tens "1", "gap" tens "2", "gap" tens "3", "gap" tens "4", "gap" tens "5", "gap" tens "6", "gap" tens "7", \
-      "gap" tens "8", "gap" tens "9"
-static const char *const gap_names[OAT_OWN_MOST] = {"gap1",   "gap2",   "gap3",   "gap4",   "gap5",   "gap6",  "gap7",  "gap8", "gap9",
-                                                    TEN("1"), TEN("2"), TEN("3"), TEN("4"), TEN("5"), "gap60", "gap61", "gap62"};
+#define TEN(tens)                                                                                                 \
+  "gap" tens "0", "gap" tens "1", "gap" tens "2", "gap" tens "3", "gap" tens "4", "gap" tens "5", "gap" tens "6", \
+      "gap" tens "7", "gap" tens "8", "gap" tens "9"
+static const char *const gap_names[OAT_OWN_MOST] = {"gap1",   "gap2",   "gap3",  "gap4",   "gap5",   "gap6",
+                                                    "gap7",   "gap8",   "gap9",  TEN("1"), TEN("2"), TEN("3"),
+                                                    TEN("4"), TEN("5"), "gap60", "gap61",  "gap62"};
 
 size_t oat_likelihood_count(const oat_likelihood *likelihood, size_t levels) {
   switch (likelihood->id) {
@@ -78,9 +83,13 @@ static own own_at(const oat_likelihood *likelihood, size_t place) {
   return likelihood->id == OAT_STUDENT_T ? scale_and_degrees[place] : shape;
 }
 
-oat_parameter oat_likelihood_parameter(const oat_likelihood *likelihood, size_t place) { return own_at(likelihood, place).is; }
+oat_parameter oat_likelihood_parameter(const oat_likelihood *likelihood, size_t place) {
+  return own_at(likelihood, place).is;
+}
 
-double oat_likelihood_parameter_start(const oat_likelihood *likelihood, size_t place) { return own_at(likelihood, place).start; }
+double oat_likelihood_parameter_start(const oat_likelihood *likelihood, size_t place) {
+  return own_at(likelihood, place).start;
+}
 
 void oat_likelihood_start(const oat_likelihood *likelihood, size_t levels, const oat_answer_moments *moments, double *f,
                           double *parameters) {
@@ -88,21 +97,20 @@ void oat_likelihood_start(const oat_likelihood *likelihood, size_t levels, const
   *f = likelihood->rows->start(levels, moments, parameters != NULL ? parameters : unwanted);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------------------------- */
 
 bool oat_answer_valid(const oat_likelihood *likelihood, size_t levels, double y, double trials) {
   return likelihood->rows->valid(levels, y, trials);
 }
 
-bool oat_trials_valid(double trials) { return oat_is_whole(trials) && trials >= 1; }
-
-/* ---- functions over rows ----------------------------------------------------------------------------------------- */
+/* ---- functions over rows --------------------------------------------------------------------------------------- */
 
 static oat_belief belief_of(const oat_latent *latent, size_t i) { return (oat_belief){latent->m[i], latent->s[i]}; }
 
 static const struct oat_row_functions *rows_of(const oat_response *response) { return response->likelihood->rows; }
 
-void oat_response_expect(const oat_response *response, const oat_answers *answers, const oat_latent *latent, const oat_expectations *out) {
+void oat_response_expect(const oat_response *response, const oat_answers *answers, const oat_latent *latent,
+                         const oat_expectations *out) {
   const oat_expect_call call = {response, answers, latent, out};
   rows_of(response)->expect(&call);
 }
@@ -115,7 +123,8 @@ void oat_response_log_density(const oat_response *response, const oat_answers *a
   }
 }
 
-void oat_response_predictive(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *out) {
+void oat_response_predictive(const oat_response *response, const oat_answers *answers, const oat_latent *latent,
+                             double *out) {
   oat_hinge_table hinge = {.ready = false};
   const oat_row_call call = {response, &hinge};
   for (size_t i = 0; i < answers->n; i++) {
@@ -123,8 +132,8 @@ void oat_response_predictive(const oat_response *response, const oat_answers *an
   }
 }
 
-void oat_response_moments(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double *mean,
-                          double *variance) {
+void oat_response_moments(const oat_response *response, const oat_answers *answers, const oat_latent *latent,
+                          double *mean, double *variance) {
   oat_hinge_table hinge = {.ready = false};
   const oat_row_call call = {response, &hinge};
   for (size_t i = 0; i < answers->n; i++) {
@@ -149,7 +158,8 @@ void oat_response_cdf(const oat_response *response, const oat_answers *answers, 
   }
 }
 
-void oat_response_quantile(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double p, double *y) {
+void oat_response_quantile(const oat_response *response, const oat_answers *answers, const oat_latent *latent, double p,
+                           double *y) {
   oat_hinge_table hinge = {.ready = false};
   const oat_row_call call = {response, &hinge};
   for (size_t i = 0; i < answers->n; i++) {
@@ -183,16 +193,5 @@ void oat_response_saturated(const oat_response *response, const oat_answers *ans
   const oat_row_call call = {response, NULL};
   for (size_t i = 0; i < answers->n; i++) {
     out[i] = rows_of(response)->saturated(&call, oat_answer_of(answers, i));
-  }
-}
-
-/* log p rises towards the best f, so that the sign is that of its slope. */
-void oat_response_residuals(const oat_response *response, const oat_answers *answers, const double *f, double *out) {
-  const oat_row_call call = {response, NULL};
-  for (size_t i = 0; i < answers->n; i++) {
-    const oat_answer answer = oat_answer_of(answers, i);
-    const oat_curve at = rows_of(response)->curve(&call, answer, f[i]);
-    const double lost = rows_of(response)->saturated(&call, answer) - oat_bounded(at.value);
-    out[i] = copysign(sqrt(2 * fmax(lost, 0)), at.first);
   }
 }

@@ -1,9 +1,9 @@
-/* Likelihoods with mean exp(f) whose expectations are closed forms: poisson and gamma. Both are
+/* Likelihoods with mean exp(f) whose expectations have closed forms: poisson and gamma. Both are
  *
- *   n (x - exp(x)) and a constant,   x = f - log y and n = y (poisson),   x = log y - f and n = shape (gamma),
+ *   n (x - exp(x)) plus a constant,   x = f - log y and n = y (poisson),   x = log y - f and n = shape (gamma),
  *
- * and E exp(x) = exp(x at m, plus s / 2). Beyond exp(600) the exponential goes on as its tangent, so that
- * everything stays finite, and derivatives stay those of the value. */
+ * and E exp(x) = exp(x at m, plus s / 2). Beyond exp(600) the exponential continues as its tangent, so that everything
+ * stays finite and derivatives remain those of the value. */
 #include <math.h>
 
 #include "util/draw.h"
@@ -32,7 +32,7 @@ static oat_curve expected(double n, oat_belief x) {
   return (oat_curve){n * (x.m + 1 - e.value), n * (1 - e.slope), -n * e.slope};
 }
 
-/* ---- poisson ----------------------------------------------------------------------------------------------------- */
+/* ---- poisson --------------------------------------------------------------------------------------------------- */
 
 static oat_curve poisson_expected(double y, oat_belief f) {
   if (!(y > 0)) {
@@ -46,7 +46,8 @@ static oat_curve poisson_expected(double y, oat_belief f) {
 
 static void poisson_expect(const oat_expect_call *call) {
   for (size_t i = 0; i < call->answers->n; i++) {
-    oat_expect_set(call, i, poisson_expected(call->answers->y[i], (oat_belief){call->latent->m[i], call->latent->s[i]}));
+    oat_expect_set(call, i,
+                   poisson_expected(call->answers->y[i], (oat_belief){call->latent->m[i], call->latent->s[i]}));
   }
 }
 
@@ -78,7 +79,9 @@ static oat_spread poisson_site(const oat_row_call *call, oat_answer a) {
   return (oat_spread){log(a.y + 0.5), 1 / (a.y + 0.5)};
 }
 
-static double poisson_saturated(const oat_row_call *call, oat_answer a) { return a.y > 0 ? poisson_curve(call, a, log(a.y)).value : 0; }
+static double poisson_saturated(const oat_row_call *call, oat_answer a) {
+  return a.y > 0 ? poisson_curve(call, a, log(a.y)).value : 0;
+}
 
 static bool poisson_valid(size_t levels, double y, double trials) {
   (void)levels;
@@ -106,7 +109,7 @@ const struct oat_row_functions oat_rows_poisson = {
     .start = poisson_start,
 };
 
-/* ---- gamma ------------------------------------------------------------------------------------------------------- */
+/* ---- gamma ----------------------------------------------------------------------------------------------------- */
 
 /* k log k - k - log Gamma(k) */
 static double gamma_constant(double k) { return 0.5 * log(k) - OAT_LOG_ROOT_2PI - oat_stirling_rest(k); }
@@ -118,7 +121,8 @@ static oat_curve gamma_expected(double k, double log_y, oat_belief f) {
 }
 
 static void gamma_expect(const oat_expect_call *call) {
-  const double k = call->response->parameters[0], constant = gamma_constant(k), constant_slope = k * oat_log_less_digamma(k);
+  const double k = call->response->parameters[0], constant = gamma_constant(k),
+               constant_slope = k * oat_log_less_digamma(k);
   for (size_t i = 0; i < call->answers->n; i++) {
     const double log_y = log(call->answers->y[i]);
     oat_curve c = gamma_expected(k, log_y, (oat_belief){call->latent->m[i], call->latent->s[i]});
@@ -157,10 +161,12 @@ static double gamma_quantile(const oat_row_call *call, double trials, oat_belief
 static double gamma_draw(const oat_response *response, double f, double trials, oat_rng *rng) {
   (void)trials;
   const double k = response->parameters[0];
-  return exp(oat_clip(f - log(k) + oat_draw_log_gamma(k, rng), -708, 708)); /* 0 and infinity are no answers */
+  return exp(oat_clip(f - log(k) + oat_draw_log_gamma(k, rng), -708, 708)); /* 0 and infinity are not valid targets */
 }
 
-static oat_spread gamma_site(const oat_row_call *call, oat_answer a) { return (oat_spread){log(a.y), 1 / call->response->parameters[0]}; }
+static oat_spread gamma_site(const oat_row_call *call, oat_answer a) {
+  return (oat_spread){log(a.y), 1 / call->response->parameters[0]};
+}
 
 static double gamma_saturated(const oat_row_call *call, oat_answer a) { return gamma_curve(call, a, log(a.y)).value; }
 

@@ -1,4 +1,4 @@
-/* Likelihoods whose logarithm is y x - n log(1 + exp(x)) and a constant: bernoulli-logit and binomial-logit (x = f, n
+/* Likelihoods whose logarithm is y x - n log(1 + exp(x)) plus a constant: bernoulli-logit and binomial-logit (x = f, n
  * the trials), negative-binomial (x = f - log shape, n = y + shape). */
 #include <math.h>
 
@@ -26,7 +26,7 @@ static oat_curve curve_at(double y, double n, double x) {
   return (oat_curve){y * x - rest, y - n * small, second};
 }
 
-/* ---- bernoulli and binomial -------------------------------------------------------------------------------------- */
+/* ---- bernoulli and binomial ------------------------------------------------------------------------------------ */
 
 static void binomial_expect(const oat_expect_call *call) {
   oat_hinge_table table = {.ready = false};
@@ -45,7 +45,7 @@ static oat_curve binomial_curve(const oat_row_call *call, oat_answer a, double f
   return c;
 }
 
-/* A probability that is not small has all its digits from the average. */
+/* A probability that is not small is accurate to all digits from the average. */
 static double bernoulli_predictive(const oat_row_call *call, oat_answer a, oat_belief f) {
   const double p = oat_logistic_mean(call->hinge, a.y > 0 ? f.m : -f.m, f.s);
   return p > 1e-4 ? log(p) : oat_predictive_by_curve(call, a, f);
@@ -79,7 +79,7 @@ static double binomial_draw(const oat_response *response, double f, double trial
   return oat_draw_binomial(trials, oat_logistic(f), rng);
 }
 
-/* As if half an answer of each kind had been seen, too. */
+/* As if half a success and half a failure had also been observed. */
 static oat_spread binomial_site(const oat_row_call *call, oat_answer a) {
   (void)call;
   const double p = (a.y + 0.5) / (a.trials + 1);
@@ -135,7 +135,7 @@ const struct oat_row_functions oat_rows_binomial_logit = {
     .start = binomial_start,
 };
 
-/* ---- negative binomial ------------------------------------------------------------------------------------------- */
+/* ---- negative binomial ----------------------------------------------------------------------------------------- */
 
 /* log of Gamma(y + k) / (Gamma(k) y!) */
 static double log_ways(double y, double k) { return log(k / (y + k)) + oat_log_choose(y + k, y); }
@@ -191,7 +191,9 @@ static oat_spread negative_site(const oat_row_call *call, oat_answer a) {
   return (oat_spread){f, -1 / negative_curve(call, a, f).second};
 }
 
-static double negative_saturated(const oat_row_call *call, oat_answer a) { return a.y > 0 ? negative_curve(call, a, log(a.y)).value : 0; }
+static double negative_saturated(const oat_row_call *call, oat_answer a) {
+  return a.y > 0 ? negative_curve(call, a, log(a.y)).value : 0;
+}
 
 static bool count_valid(size_t levels, double y, double trials) {
   (void)levels;

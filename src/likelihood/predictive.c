@@ -1,8 +1,8 @@
 /* The predictive log density of a log-concave likelihood: log of the integral of exp(g(f)) N(f; m, s), where g(f) is
  * log p(y | f).
  *
- * The integrand is log-concave, too. Its mode is found first: the sum begins there, with steps by the curvature
- * there, and is relative to the value there, so that it neither misses nor overflows. */
+ * The integrand is log-concave, too. Its mode is found first. The sum starts there, its steps follow from the curvature
+ * there, and it is relative to the value there, so that it neither misses the mass nor overflows. */
 #include <math.h>
 
 #include "likelihood/quadrature.h"
@@ -14,8 +14,10 @@ typedef struct product {
   oat_belief f;
 } product;
 
-/* All places are distances x = f - m, so that they keep their digits where s is small. */
-static oat_curve curve_of(const product *p, double x) { return p->call->response->likelihood->rows->curve(p->call, p->answer, p->f.m + x); }
+/* All positions are distances x = f - m, which keep their digits if s is small. */
+static oat_curve curve_of(const product *p, double x) {
+  return p->call->response->likelihood->rows->curve(p->call, p->answer, p->f.m + x);
+}
 
 static double log_product(const void *with, double x) {
   const product *p = with;
@@ -24,7 +26,8 @@ static double log_product(const void *with, double x) {
 
 static double slope_of(const product *p, double x) { return curve_of(p, x).first - x / p->f.s; }
 
-/* The first place in a direction from m, in growing steps, that has a slope of the other sign: beyond the mode. */
+/* Goes from m in one direction, in growing steps, to the first point beyond the mode, where the slope has the opposite
+ * sign. */
 static double beyond(const product *p, double direction) {
   double step = fmin(1, sqrt(p->f.s));
   while (slope_of(p, direction * step) * direction > 0 && step < 1e300) {
@@ -33,8 +36,8 @@ static double beyond(const product *p, double direction) {
   return direction * step;
 }
 
-/* Newton's method, and halving where it leaves the interval or has not halved it in three steps. The mode need not
- * be exact. */
+/* Newton's method, with bisection if a step leaves the interval or three steps have not halved it. The mode need not be
+ * exact. */
 static double mode_of(const product *p) {
   const double far = beyond(p, slope_of(p, 0) > 0 ? 1 : -1);
   double low = fmin(0, far), high = fmax(0, far), x = 0, before = high - low;

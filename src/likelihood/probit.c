@@ -1,6 +1,6 @@
-/* Likelihoods with normal probabilities: P = Phi(b - f) - Phi(a - f), where a or b may be infinite.
- * bernoulli-probit has Phi(f) and Phi(-f); ordinal has the cuts below and above its level. Over f ~ N(m, s) all is
- * in closed form, except for E log P. */
+/* Likelihoods with normal probabilities: P = Phi(b - f) - Phi(a - f), where a or b may be infinite. bernoulli-probit
+ * has Phi(f) and Phi(-f); ordinal has the cuts below and above its level. Over f ~ N(m, s) everything has a closed
+ * form, except E log P. */
 #include <math.h>
 
 #include "kernel/vector.h"
@@ -15,11 +15,11 @@ typedef struct cuts {
   double below, above;
 } cuts;
 
-/* ---- log P and its derivatives at nodes -------------------------------------------------------------------------- */
+/* ---- log P and its derivatives at nodes ------------------------------------------------------------------------ */
 
 /* log Phi(t), t = sign (f - cut). With u = |t| / sqrt(2) and e = erfcx(u), Phi(t) is exp(-u^2) e / 2 for t < 0, and one
- * minus that else. oat_log1p wants numbers from 0 on, so it gets the inverse less 1. The second derivative is
- * -h (t + h) with the hazard h = phi(t) / Phi(t), for far t by its series. */
+ * minus that else. oat_log1p takes numbers from 0 on, so it is called with the inverse minus 1. The second derivative
+ * is -h (t + h) with the hazard h = phi(t) / Phi(t), for far t by its series. */
 typedef struct tail {
   double sign, cut;
 } tail;
@@ -35,9 +35,11 @@ static void tail_values(const void *row, size_t n, oat_nodes *at) {
   oat_erfcx_each(n, u, e);
   oat_exp(n, 1, 1, q, q);
   for (size_t k = 0; k < n; k++) {
-    const double t = side->sign * (at->f[k] - side->cut), rest = 0.5 * q[k] * e[k], inverse = 1 / (t < 0 ? e[k] : 1 - rest);
+    const double t = side->sign * (at->f[k] - side->cut), rest = 0.5 * q[k] * e[k],
+                 inverse = 1 / (t < 0 ? e[k] : 1 - rest);
     const double hazard = inverse * (t < 0 ? 2 : q[k]) / OAT_ROOT_2PI, v = 1 / (t * t);
-    const double series = 1 - v * (1 - v * (6 - 50 * v)), exact = hazard * (t + hazard), product = exact < 0 ? 0 : exact;
+    const double series = 1 - v * (1 - v * (6 - 50 * v)), exact = hazard * (t + hazard),
+                 product = exact < 0 ? 0 : exact;
     above_one[k] = t < 0 ? 2 * inverse - 1 : rest * inverse;
     at->value[k] = t < 0 ? at->value[k] : 0;
     at->first[k] = side->sign * hazard;
@@ -79,7 +81,8 @@ static void between_arguments(const cuts *c, size_t n, const double *f, double *
 OAT_CLONES
 static void between_values(const void *row, size_t n, oat_nodes *at) {
   const cuts *c = row;
-  double u[2 * OAT_NODES_AT_ONCE] = {0}, e[2 * OAT_NODES_AT_ONCE], q[2 * OAT_NODES_AT_ONCE] = {0}, above_one[OAT_NODES_AT_ONCE];
+  double u[2 * OAT_NODES_AT_ONCE] = {0}, e[2 * OAT_NODES_AT_ONCE], q[2 * OAT_NODES_AT_ONCE] = {0},
+               above_one[OAT_NODES_AT_ONCE];
   between_arguments(c, n, at->f, u, q);
   oat_erfcx_each(2 * n, u, e);
   oat_exp(2 * n, 1, 1, q, q);
@@ -87,7 +90,8 @@ static void between_values(const void *row, size_t n, oat_nodes *at) {
     const sides s = sides_of(c, at->f[k]);
     const bool split = s.hi > 0;
     /* P, relative to exp(-hi^2 / 2) unless split, and both densities in the same unit */
-    const double p = 0.5 * (split ? (2 - q[k] * e[k]) - q[k + n] * e[k + n] : e[k] - q[k + n] * e[k + n]), inverse = 1 / p;
+    const double p = 0.5 * (split ? (2 - q[k] * e[k]) - q[k + n] * e[k + n] : e[k] - q[k + n] * e[k + n]),
+                 inverse = 1 / p;
     const double at_hi = (split ? q[k] : 1) * inverse / OAT_ROOT_2PI, at_lo = q[k + n] * inverse / OAT_ROOT_2PI;
     const double slope = at_hi - at_lo, second = s.lo * at_lo - s.hi * at_hi - slope * slope;
     above_one[k] = inverse - 1;
@@ -102,7 +106,7 @@ static void between_values(const void *row, size_t n, oat_nodes *at) {
   }
 }
 
-/* E log P over N(m, s), by what kind of level it is. */
+/* E log P over N(m, s), for each kind of level. */
 static oat_expected expected(const cuts *c, oat_belief f) {
   if (isinf(c->below)) {
     const tail side = {-1, c->above};
@@ -128,13 +132,13 @@ static oat_curve curve_at(const cuts *c, double f) {
   return (oat_curve){at.value[0], at.first[0], at.second[0]};
 }
 
-/* ---- the two likelihoods as cuts --------------------------------------------------------------------------------- */
+/* ---- the two likelihoods as cuts ------------------------------------------------------------------------------- */
 
 static bool is_ordinal(const oat_response *response) { return response->likelihood->id == OAT_ORDINAL; }
 
 static size_t levels_of(const oat_response *response) { return is_ordinal(response) ? response->levels : 2; }
 
-/* A probit answer is an ordinal one of two levels. */
+/* A probit target is an ordinal one with two levels. */
 static double cut_above(const oat_response *response, size_t level) {
   double cut = 0;
   if (level + 1 >= levels_of(response)) {
@@ -154,7 +158,10 @@ static cuts cuts_of(const oat_response *response, double y) {
 /* d E / d log gap_j: a cut moves with all gaps up to it. */
 static void add_gaps(const oat_expect_call *call, size_t i, const cuts *c, const oat_expected *e) {
   const size_t level = (size_t)call->answers->y[i];
-  const double above = isinf(c->above) ? 0 : isinf(c->below) ? -e->curve.first : e->extra, below = -e->curve.first - above;
+  const double above = isinf(c->above)   ? 0
+                       : isinf(c->below) ? -e->curve.first
+                                         : e->extra,
+               below = -e->curve.first - above;
   for (size_t j = 0; j < level && j + 2 < call->response->levels; j++) {
     const double slope = above + (j + 1 < level ? below : 0);
     oat_expect_add(call, i, j, call->response->parameters[j] * slope);

@@ -6,7 +6,7 @@
 #include "kernel/vector.h"
 #include "likelihood/special.h"
 
-/* ---- expectations ------------------------------------------------------------------------------------------------ */
+/* ---- expectations ---------------------------------------------------------------------------------------------- */
 
 /* Nodes z = (k + 1/2 - count / 2) step in units of the deviation. */
 typedef struct grid {
@@ -53,7 +53,7 @@ oat_expected oat_expect_nodes(oat_belief belief, oat_nodes_fn fn, const void *ro
   return sum;
 }
 
-/* ---- logarithms of integrals ------------------------------------------------------------------------------------- */
+/* ---- logarithms of integrals ----------------------------------------------------------------------------------- */
 
 /* A sum of exponentials, relative to the largest so far. */
 typedef struct log_sum {
@@ -89,7 +89,7 @@ double oat_log_integral(const oat_integrand *in) {
   log_sum total = {-HUGE_VAL, 0};
   double step = in->step, last = -HUGE_VAL, now = in->log_value(in->with, in->middle);
   if (now < -1e11) {
-    return now; /* differences of such numbers mean nothing */
+    return now; /* differences of such numbers are meaningless */
   }
   add_side(in, in->middle, step, &total);
   add_side(in, in->middle - step, -step, &total);

@@ -1,5 +1,5 @@
-/* Quantiles of y by root finding on its distribution function: a bracket first, which then shrinks by at least a
- * factor in each step. */
+/* Quantiles of y by root finding on its distribution function: first a bracket, which then shrinks by at least a
+ * constant factor in each step. */
 #include <float.h>
 #include <math.h>
 
@@ -10,7 +10,7 @@ static double cdf_at(const oat_row_call *call, oat_answer answer, oat_belief f) 
   return call->response->likelihood->rows->cdf(call, answer, f);
 }
 
-/* ---- counts ------------------------------------------------------------------------------------------------------ */
+/* ---- counts ---------------------------------------------------------------------------------------------------- */
 
 /* The smallest whole y above `low`, where the cdf is below p, and up to `high`, where it is not. */
 static double smallest_count(const oat_row_call *call, double trials, oat_belief f, double p, double low, double high) {
@@ -46,7 +46,7 @@ double oat_quantile_count(const oat_row_call *call, double trials, oat_belief f,
   return edge;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* y as a function of x, which may be any number. */
 static double number_at(const oat_row_call *call, double x) {
@@ -60,7 +60,9 @@ typedef struct search {
   double p;
 } search;
 
-static double excess(const search *s, double x) { return cdf_at(s->call, (oat_answer){number_at(s->call, x), 1}, s->f) - s->p; }
+static double excess(const search *s, double x) {
+  return cdf_at(s->call, (oat_answer){number_at(s->call, x), 1}, s->f) - s->p;
+}
 
 /* An x on the side of `direction` where the sign of the excess has changed; ends where y is at an end of its range. */
 static double bracket(const search *s, double direction) {
@@ -79,7 +81,7 @@ static double bracket(const search *s, double direction) {
   return x;
 }
 
-/* Regula falsi with the value of an end that stays halved (Illinois); every third step halves the interval. */
+/* Regula falsi in which the value of an end that stays is halved (Illinois); every third step halves the interval. */
 static double root(const search *s, double low, double high) {
   double at_low = excess(s, low), at_high = excess(s, high), last = 0;
   if (!(at_low < 0)) {
@@ -87,7 +89,8 @@ static double root(const search *s, double low, double high) {
   }
   for (int k = 0; k < 300 && high - low > 1e-12 * fmax(1, fmax(fabs(low), fabs(high))); k++) {
     const double share = at_high > at_low ? at_low / (at_low - at_high) : 0.5;
-    const double guess = low + share * (high - low), x = k % 3 < 2 && guess > low && guess < high ? guess : 0.5 * (low + high);
+    const double guess = low + share * (high - low),
+                 x = k % 3 < 2 && guess > low && guess < high ? guess : 0.5 * (low + high);
     const double value = excess(s, x);
     if (!(x > low && x < high) || fabs(value) < 1e-15) {
       return x;

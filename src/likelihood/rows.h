@@ -1,4 +1,4 @@
-/* What a likelihood consists of, for src/likelihood alone: functions of one row, and the expectation over many. */
+/* The functions of a likelihood, only for src/likelihood: those of one row, and the expectation over many. */
 #ifndef OAT_LIKELIHOOD_ROWS_H
 #define OAT_LIKELIHOOD_ROWS_H
 
@@ -44,19 +44,21 @@ struct oat_row_functions {
   oat_curve (*curve)(const oat_row_call *call, oat_answer answer, double f); /* log p(y | f) */
   double (*predictive)(const oat_row_call *call, oat_answer answer, oat_belief f);
   oat_spread (*moments)(const oat_row_call *call, double trials, oat_belief f);
-  double (*cdf)(const oat_row_call *call, oat_answer answer, oat_belief f); /* y is at least the smallest answer; whole if discrete */
+  double (*cdf)(const oat_row_call *call, oat_answer answer,
+                oat_belief f); /* y is at least the smallest answer; whole if discrete */
   double (*quantile)(const oat_row_call *call, double trials, oat_belief f, double p);
   double (*draw)(const oat_response *response, double f, double trials, oat_rng *rng);
   oat_spread (*site)(const oat_row_call *call, oat_answer answer); /* target and noise */
   double (*saturated)(const oat_row_call *call, oat_answer answer);
   bool (*valid)(size_t levels, double y, double trials);
-  double (*start)(size_t levels, const oat_answer_moments *moments, double *parameters); /* returns f; has room for the parameters */
+  double (*start)(size_t levels, const oat_answer_moments *moments,
+                  double *parameters); /* returns f; has room for the parameters */
 };
 
-extern const struct oat_row_functions oat_rows_bernoulli_logit, oat_rows_bernoulli_probit, oat_rows_binomial_logit, oat_rows_poisson,
-    oat_rows_negative_binomial, oat_rows_gamma, oat_rows_student_t, oat_rows_beta, oat_rows_ordinal;
+extern const struct oat_row_functions oat_rows_bernoulli_logit, oat_rows_bernoulli_probit, oat_rows_binomial_logit,
+    oat_rows_poisson, oat_rows_negative_binomial, oat_rows_gamma, oat_rows_student_t, oat_rows_beta, oat_rows_ordinal;
 
-/* A part of what several likelihoods have in common. */
+/* Shared by several likelihoods. */
 
 static inline oat_answer oat_answer_of(const oat_answers *answers, size_t i) {
   return (oat_answer){answers->y != NULL ? answers->y[i] : NAN, answers->trials != NULL ? answers->trials[i] : 1};

@@ -13,7 +13,7 @@
 #include "kernel/vector.h"
 #include "oat_config.h"
 
-/* ---- gamma family ------------------------------------------------------------------------------------------------ */
+/* ---- gamma family ---------------------------------------------------------------------------------------------- */
 
 /* sum_k B_2k / (2k (2k - 1) x^(2k - 1)), x >= 8 */
 static double stirling_series(double x) {
@@ -54,18 +54,19 @@ static double trigamma_series(double z) {
   return (1 + 0.5 / z + sum * v) / z;
 }
 
-/* z raised by 8 where it is below 9: the product of what it went through, and the sums of the inverses and of their
+/* z, raised by 8 if it is below 9; the product of the factors in between, and the sums of their inverses and inverse
  * squares. */
 typedef struct raised {
   double z, product, inverses, squares;
 } raised;
 
-/* Factors are taken in pairs, (z + j) (z + 7 - j) = z (z + 7) + {0, 6, 10, 12}, so that one division is enough. */
+/* Factors are paired, (z + j) (z + 7 - j) = z (z + 7) + {0, 6, 10, 12}, so that one division is enough. */
 static raised raise(double z) {
   if (z >= 9) {
     return (raised){z, 1, 0, 0};
   }
-  const double sum = 2 * z + 7, a = z * (z + 7), b = a + 6, c = a + 10, d = a + 12, ab = a * b, cd = c * d, inverse = 1 / (ab * cd);
+  const double sum = 2 * z + 7, a = z * (z + 7), b = a + 6, c = a + 10, d = a + 12, ab = a * b, cd = c * d,
+               inverse = 1 / (ab * cd);
   const double ia = inverse * b * cd, ib = inverse * a * cd, ic = inverse * ab * d, id = inverse * ab * c;
   const double once = ia + ib + ic + id, twice = ia * ia + ib * ib + ic * ic + id * id;
   return (raised){z + 8, ab * cd, sum * once, sum * sum * twice - 2 * once};
@@ -74,11 +75,14 @@ static raised raise(double z) {
 oat_gamma_terms oat_gamma_terms_at(double x) {
   const raised r = raise(1 + x);
   const double log_z = log(r.z);
-  return (oat_gamma_terms){(r.z - 0.5) * log_z - r.z + OAT_LOG_ROOT_2PI + stirling_series(r.z) - (r.product > 1 ? log(r.product) : 0),
-                           x * (log_z + digamma_series(r.z) - r.inverses), x * x * (trigamma_series(r.z) + r.squares)};
+  return (oat_gamma_terms){
+      (r.z - 0.5) * log_z - r.z + OAT_LOG_ROOT_2PI + stirling_series(r.z) - (r.product > 1 ? log(r.product) : 0),
+      x * (log_z + digamma_series(r.z) - r.inverses), x * x * (trigamma_series(r.z) + r.squares)};
 }
 
-double oat_log_gamma(double x) { return x < 3 ? oat_gamma_terms_at(x).value - log(x) : oat_gamma_terms_at(x - 1).value; }
+double oat_log_gamma(double x) {
+  return x < 3 ? oat_gamma_terms_at(x).value - log(x) : oat_gamma_terms_at(x - 1).value;
+}
 
 double oat_digamma(double x) {
   if (x < 1) {
@@ -103,10 +107,11 @@ double oat_log_choose(double n, double y) {
     return 0;
   }
   const double share = few * log(n / few) + many * log1p(few / many);
-  return share + 0.5 * log(n / many / few) - OAT_LOG_ROOT_2PI + oat_stirling_rest(n) - oat_stirling_rest(few) - oat_stirling_rest(many);
+  return share + 0.5 * log(n / many / few) - OAT_LOG_ROOT_2PI + oat_stirling_rest(n) - oat_stirling_rest(few) -
+         oat_stirling_rest(many);
 }
 
-/* ---- incomplete gamma -------------------------------------------------------------------------------------------- */
+/* ---- incomplete gamma ------------------------------------------------------------------------------------------ */
 
 /* log(1 + x) - x without the loss of digits of small x */
 static double log1p_less(double x) {
@@ -133,7 +138,8 @@ static double gamma_above_large(double a, double x) {
   if (half > 700 || fabs(eta) > 0.5) {
     return mu > 0 ? 0 : 1;
   }
-  static const double c0[] = {-1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835, -139.0 / 777600, 1.0 / 25515, -571.0 / 261273600};
+  static const double c0[] = {-1.0 / 3,   1.0 / 12,        -2.0 / 135,  1.0 / 864,
+                              1.0 / 2835, -139.0 / 777600, 1.0 / 25515, -571.0 / 261273600};
   static const double c1[] = {-1.0 / 540, -1.0 / 288, 1.0 / 378, -77.0 / 77760};
   double first = 0, second = 0;
   for (size_t k = sizeof c0 / sizeof *c0; k-- > 0;) {
@@ -189,7 +195,7 @@ double oat_gamma_cdf(double shape, double x, bool above) {
   return fmin(1, above == series ? 1 - value : value);
 }
 
-/* ---- incomplete beta --------------------------------------------------------------------------------------------- */
+/* ---- incomplete beta ------------------------------------------------------------------------------------------- */
 
 /* I_x(a, b) for x below the mean, by Lentz's method. */
 static double beta_fraction(double a, double b, double x) {
@@ -226,15 +232,17 @@ double oat_beta_cdf(double a, double b, double x, double rest) {
   return fmax(0, 1 - weight * beta_fraction(b, a, rest) / b);
 }
 
-/* ---- normal distribution ----------------------------------------------------------------------------------------- */
+/* ---- normal distribution --------------------------------------------------------------------------------------- */
 
 static inline double erfcx_one(double x) {
   static const double p[] = {
-      -0x1.246d1377ddfc5p-32, 0x1.ffeb28f9555bdp-31,  0x1.b39ff863c372cp-29,  -0x1.a83c2ea871b62p-27, -0x1.613ab11a1521ep-26,
-      0x1.c8b87aa04ba06p-24,  0x1.4cbb15f92d1b0p-24,  -0x1.b8d249727fc97p-21, 0x1.3981051d40be1p-22,  0x1.7ef6b7a31ebb4p-18,
-      -0x1.78861f18eeb46p-17, -0x1.995385e20c468p-16, 0x1.3be04bf52bb71p-13,  -0x1.a1df5db3b79ecp-13, -0x1.8d4a9b00c7999p-11,
-      0x1.49c672e0029c2p-8,   -0x1.0962388397d97p-6,  0x1.3079edf51fc68p-5,   -0x1.0fb06dfe5229fp-4,  0x1.7fee004e1e9dcp-4,
-      -0x1.9ddb23c3e8a22p-4,  0x1.16ecefcfa4d42p-4,   0x1.f7f5df66fd6c2p-7,   -0x1.1df1ad154a287p-3,  0x1.3ba5916e9fd7fp+0,
+      -0x1.246d1377ddfc5p-32, 0x1.ffeb28f9555bdp-31,  0x1.b39ff863c372cp-29,  -0x1.a83c2ea871b62p-27,
+      -0x1.613ab11a1521ep-26, 0x1.c8b87aa04ba06p-24,  0x1.4cbb15f92d1b0p-24,  -0x1.b8d249727fc97p-21,
+      0x1.3981051d40be1p-22,  0x1.7ef6b7a31ebb4p-18,  -0x1.78861f18eeb46p-17, -0x1.995385e20c468p-16,
+      0x1.3be04bf52bb71p-13,  -0x1.a1df5db3b79ecp-13, -0x1.8d4a9b00c7999p-11, 0x1.49c672e0029c2p-8,
+      -0x1.0962388397d97p-6,  0x1.3079edf51fc68p-5,   -0x1.0fb06dfe5229fp-4,  0x1.7fee004e1e9dcp-4,
+      -0x1.9ddb23c3e8a22p-4,  0x1.16ecefcfa4d42p-4,   0x1.f7f5df66fd6c2p-7,   -0x1.1df1ad154a287p-3,
+      0x1.3ba5916e9fd7fp+0,
   };
   const double t = (x - 4) / (x + 4);
   double sum = p[0];
@@ -275,8 +283,6 @@ double oat_log_normal_between(double a, double b) {
   const double ratio = erfcx_one(far) / e * exp((near - far) * (near + far));
   return log(0.5 * e * (1 - ratio)) - near * near;
 }
-
-double oat_softplus(double x) { return fmax(x, 0) + log1p(exp(-fabs(x))); }
 
 double oat_logistic(double x) {
   const double e = exp(-fabs(x)), small = e / (1 + e);

@@ -19,7 +19,7 @@ double oat_log_gamma(double x); /* x > 0 */
 double oat_digamma(double x);   /* x > 0 */
 /* log x - psi(x), x > 0, with all digits for large x, too. */
 double oat_log_less_digamma(double x);
-/* What Stirling's formula leaves: log Gamma(1 + x) - (x + 1/2) log x + x - log(2 pi) / 2, x > 0. */
+/* The remainder of Stirling's formula: log Gamma(1 + x) - (x + 1/2) log x + x - log(2 pi) / 2, x > 0. */
 double oat_stirling_rest(double x);
 /* log of Gamma(1 + n) / (Gamma(1 + y) Gamma(1 + n - y)) for real 0 <= y <= n, without the loss of digits of large
  * arguments. */
@@ -27,7 +27,7 @@ double oat_log_choose(double n, double y);
 
 /* The gamma distribution of rate 1: P(G <= x), or P(G > x) if `above`. */
 double oat_gamma_cdf(double shape, double x, bool above);
-/* The beta distribution: P(B <= x). `rest` is 1 - x, which may have more digits than x tells. */
+/* The beta distribution: P(B <= x). `rest` is 1 - x, which may be known to more digits than x gives. */
 double oat_beta_cdf(double a, double b, double x, double rest);
 
 /* exp(x^2) erfc(x), x >= 0, within some ulp. */
@@ -39,8 +39,7 @@ double oat_log_normal_cdf(double x);
 /* log(Phi(b) - Phi(a)), a < b. */
 double oat_log_normal_between(double a, double b);
 
-/* log(1 + exp(x)), and 1 / (1 + exp(-x)), for any x. */
-double oat_softplus(double x);
+/* 1 / (1 + exp(-x)), for any x. */
 double oat_logistic(double x);
 
 #define OAT_ROOT_HALF 0.70710678118654752440

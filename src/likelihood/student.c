@@ -29,7 +29,7 @@ enum { NODES = 48 };
 static double scale_of(const oat_response *response) { return response->parameters[SCALE]; }
 static double degrees_of(const oat_response *response) { return response->parameters[DEGREES]; }
 
-/* ---- expectations ------------------------------------------------------------------------------------------------ */
+/* ---- expectations ---------------------------------------------------------------------------------------------- */
 
 /* Averages of log((a^2 + x^2) / a^2), of the inverse of a + i x (imaginary part; real part times a), and of the
  * real part of its square. */
@@ -53,7 +53,7 @@ static void moved_weights(const double *z, const double *weight, double c, doubl
   }
 }
 
-/* Inverse and its square. With w = 1 / (b + i x) all in units of b, so that large x do no harm. */
+/* The inverse and its square. w = 1 / (b + i x) is computed in units of b, so that large x are harmless. */
 OAT_CLONES
 static averages inverse_sums(double b, const double *x, const double *real, const double *imaginary) {
   double im = 0, re = 0, square = 0;
@@ -97,7 +97,8 @@ static double constant_of(double scale, double degrees) {
 }
 
 static void student_expect(const oat_expect_call *call) {
-  const double scale = scale_of(call->response), degrees = degrees_of(call->response), a = scale * sqrt(degrees), more = degrees + 1;
+  const double scale = scale_of(call->response), degrees = degrees_of(call->response), a = scale * sqrt(degrees),
+               more = degrees + 1;
   const double constant = constant_of(scale, degrees);
   const double constant_slope = 0.5 * degrees * (oat_digamma(0.5 * more) - oat_digamma(0.5 * degrees)) - 0.5;
   double z[NODES], weight[NODES];
@@ -111,12 +112,15 @@ static void student_expect(const oat_expect_call *call) {
 }
 
 static oat_curve student_curve(const oat_row_call *call, oat_answer answer, double f) {
-  const double scale = scale_of(call->response), degrees = degrees_of(call->response), a = scale * sqrt(degrees), more = degrees + 1;
-  const double t = (f - answer.y) / a, size = 1 / (1 + t * t), log_size = fabs(t) > 1e150 ? 2 * log(fabs(t)) : log1p(t * t);
-  return (oat_curve){constant_of(scale, degrees) - 0.5 * more * log_size, -more * size * t / a, more * size * (1 - 2 * size) / (a * a)};
+  const double scale = scale_of(call->response), degrees = degrees_of(call->response), a = scale * sqrt(degrees),
+               more = degrees + 1;
+  const double t = (f - answer.y) / a, size = 1 / (1 + t * t),
+               log_size = fabs(t) > 1e150 ? 2 * log(fabs(t)) : log1p(t * t);
+  return (oat_curve){constant_of(scale, degrees) - 0.5 * more * log_size, -more * size * t / a,
+                     more * size * (1 - 2 * size) / (a * a)};
 }
 
-/* ---- averages over the precision --------------------------------------------------------------------------------- */
+/* ---- averages over the precision ------------------------------------------------------------------------------- */
 
 typedef struct mixture {
   double half, scale2, s, distance; /* half the degrees; y - m */
@@ -141,8 +145,8 @@ static double below_mixed(const void *with, double u) {
 /* Steps by the width of the density of u. */
 static double step_of(const mixture *x) { return fmin(0.4, 0.6 / sqrt(x->half)); }
 
-/* Small precisions explain what is far: there may be a second mode, but none below that at which the deviation is
- * the distance. */
+/* Small precisions explain far targets, so there may be a second mode. It is not below the precision at which the
+ * standard deviation equals the distance. */
 static double student_predictive(const oat_row_call *call, oat_answer answer, oat_belief f) {
   if (!(f.s > 0)) {
     return student_curve(call, answer, f.m).value;
@@ -182,7 +186,9 @@ static oat_spread student_site(const oat_row_call *call, oat_answer answer) {
   return (oat_spread){answer.y, -1 / student_curve(call, answer, answer.y).second};
 }
 
-static double student_saturated(const oat_row_call *call, oat_answer answer) { return student_curve(call, answer, answer.y).value; }
+static double student_saturated(const oat_row_call *call, oat_answer answer) {
+  return student_curve(call, answer, answer.y).value;
+}
 
 static bool student_valid(size_t levels, double y, double trials) {
   (void)levels;
@@ -190,7 +196,7 @@ static bool student_valid(size_t levels, double y, double trials) {
   return isfinite(y);
 }
 
-/* Half of the variance is left to f, and the rest is that of four degrees. */
+/* f gets half of the variance; the rest is that of student-t with four degrees. */
 static double student_start(size_t levels, const oat_answer_moments *moments, double *parameters) {
   (void)levels;
   parameters[DEGREES] = 4;

@@ -6,7 +6,7 @@
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 
-/* Large a make for small u, where the difference is by its series. */
+/* If a is large, u is small, and the difference is computed by its series. */
 #define SMALL 1e-3
 
 double oat_log_gamma_shape(double a, double u) {
@@ -17,7 +17,8 @@ double oat_log_gamma_shape(double a, double u) {
 static double log_shape(double a, double b, double u) {
   if (b > 0 && fabs(u) < SMALL) {
     const double p = a / (a + b), q = b / (a + b); /* cumulants of a Bernoulli variable */
-    return -0.5 * u * u * a * q * (1 + u / 3 * ((q - p) + u / 4 * (1 - 6 * p * q + u / 5 * (q - p) * (1 - 12 * p * q))));
+    return -0.5 * u * u * a * q *
+           (1 + u / 3 * ((q - p) + u / 4 * (1 - 6 * p * q + u / 5 * (q - p) * (1 - 12 * p * q))));
   }
   if (b > 0) {
     return u > 0 ? -b * u - (a + b) * log1p(b / (a + b) * expm1(-u)) : a * u - (a + b) * log1p(a / (a + b) * expm1(u));
@@ -73,7 +74,7 @@ static void above_each(const void *row, size_t n, oat_nodes *at) {
   }
 }
 
-/* Where f is known far better than the threshold, the average is over f, else over the threshold. */
+/* If f is known far better than the threshold, the average is over f, otherwise over the threshold. */
 double oat_threshold_cdf(const oat_threshold *t, oat_belief f) {
   const double width = t->b > 0 ? sqrt(1 / t->a + 1 / t->b) : 1 / sqrt(t->a), sd = sqrt(f.s);
   if (sd < 0.1 * fmin(width, 1)) {

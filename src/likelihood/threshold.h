@@ -20,8 +20,8 @@ typedef struct oat_threshold {
 /* P(f < threshold) */
 double oat_threshold_cdf(const oat_threshold *threshold, oat_belief f);
 
-/* The density of u = F - mode relative to its largest value, for b = 0: exp(a (u - exp(u) + 1)). Student's t has it
- * for the logarithm of its precision. */
+/* The density of u = F - mode relative to its largest value, for b = 0: exp(a (u - exp(u) + 1)). The logarithm of the
+ * precision of Student's t has this density. */
 double oat_log_gamma_shape(double a, double u);
 
 /* A function of u and its average over such densities. */

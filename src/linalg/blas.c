@@ -1,10 +1,10 @@
-/* The BLAS of this process: which one it is, its kernels, its threads and its buffers, found by the names of its
- * functions when the library is loaded. So one build works with whatever BLAS the process has (Debian's alternatives
- * change it afterwards).
+/* The BLAS of this process: which one it is, its kernels, its threads and its buffers. It is identified by the names of
+ * its functions when the library is loaded. So one build works with any BLAS (Debian's alternatives may change it after
+ * the build).
  *
- * OpenBLAS's kernels are changed by gotoblas_dynamic_quit and gotoblas_dynamic_init, which it calls itself at its end
- * and at its start. They set one pointer, to a table of functions and block sizes that every call reads anew; its
- * threads and buffers are the same for all tables. So that is sound as long as no call is under way. */
+ * The kernels of OpenBLAS are changed with gotoblas_dynamic_quit and gotoblas_dynamic_init, which it calls itself at
+ * its end and at its start. They set one pointer to a table of functions and block sizes, which every call reads again;
+ * its threads and buffers are the same for all tables. So this is safe as long as no call is running. */
 #define _GNU_SOURCE /* RTLD_DEFAULT, dladdr */
 #include "linalg/blas.h"
 
@@ -19,7 +19,7 @@
 #include "linalg/linalg.h"
 #include "util/threads.h"
 
-/* ---- what kernels are for ---------------------------------------------------------------------------------------- */
+/* ---- the processors that kernels are made for ------------------------------------------------------------------ */
 
 /* The names of OpenBLAS (driver/others/dynamic.c). */
 static const struct {
@@ -48,15 +48,18 @@ oat_simd oat_core_simd(const char *core) {
 
 const char *oat_better_core(const char *core, oat_processor processor) {
   const oat_simd has = oat_core_simd(core);
-  if (has == OAT_SIMD_UNKNOWN || has >= processor.simd || (processor.amd && has == OAT_SIMD_AVX2)) {
+  if (has == OAT_SIMD_UNKNOWN || has >= processor.simd) {
     return NULL;
   }
-  return processor.simd == OAT_SIMD_AVX ? "Sandybridge" : processor.amd ? "Zen" : processor.simd == OAT_SIMD_AVX2 ? "Haswell" : "SkylakeX";
+  return processor.simd == OAT_SIMD_AVX      ? "Sandybridge"
+         : processor.simd == OAT_SIMD_AVX512 ? "SkylakeX"
+         : processor.amd                     ? "Zen"
+                                             : "Haswell";
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------------------------- */
 
-/* Those of the BLAS that was found; NULL where it has none. */
+/* The functions of the BLAS that was found; NULL if it does not have them. */
 static struct {
   char *(*config)(void), *(*core)(void);
   void (*quit)(void), (*init)(void);
@@ -96,7 +99,7 @@ static home find_home(char *file, size_t room) {
 
 static void leave_home(home at) {
   if (at.library != NULL) {
-    dlclose(at.library); /* it stays loaded: this only gives back what dlopen counted */
+    dlclose(at.library); /* it stays loaded; this only decreases the count that dlopen increased */
   }
 }
 
@@ -138,7 +141,7 @@ static void find_openblas(home at) {
   FIND(functions.give_back, at, blas_memory_free);
 }
 
-/* ---- what it says of itself -------------------------------------------------------------------------------------- */
+/* ---- its own description --------------------------------------------------------------------------------------- */
 
 /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
 static void read_openblas(oat_blas *blas) {
@@ -146,7 +149,8 @@ static void read_openblas(oat_blas *blas) {
   sscanf(config, "OpenBLAS %31s", blas->version);
   blas->dynamic = strstr(config, "DYNAMIC_ARCH") != NULL;
   if (blas->dynamic && functions.init != NULL) {
-    functions.init(); /* linked in, its constructor may come after this one; where it has chosen, this does nothing */
+    functions
+        .init(); /* if it is linked in, its constructor may run later; if it has already chosen, this does nothing */
   }
   if (functions.core != NULL) {
     snprintf(blas->core, sizeof blas->core, "%s", functions.core());
@@ -165,7 +169,9 @@ static void read_blis(oat_blas *blas, home at) {
   LOOK_UP(version, at, "bli_info_get_version_str");
   LOOK_UP(core, at, "bli_arch_string");
   LOOK_UP(id, at, "bli_arch_query_id");
-  snprintf(blas->version, sizeof blas->version, "%s", version());
+  if (version != NULL) {
+    snprintf(blas->version, sizeof blas->version, "%s", version());
+  }
   if (core != NULL && id != NULL) {
     snprintf(blas->core, sizeof blas->core, "%s", core(id()));
   }
@@ -175,7 +181,7 @@ static void read_blis(oat_blas *blas, home at) {
   functions.get_threads = get_from_blis != NULL ? get_blis_threads : NULL;
 }
 
-/* Whose parts do not name each other. */
+/* For MKL, whose parts do not refer to each other. */
 static const home anywhere = {NULL, false};
 
 static void read_mkl(oat_blas *blas) {
@@ -191,11 +197,19 @@ static void read_mkl(oat_blas *blas) {
   LOOK_UP(functions.get_threads, anywhere, "MKL_Get_Max_Threads");
 }
 
-/* The reference implementation has no name but that of its file (libRblas is R's copy of it). Files of this name that
- * have more than the standard asks for are others, such as Debian's BLIS, which hides its own names there. */
+/* The reference implementation is known only by the name of its file (libRblas is R's copy of it). A file of this name
+ * with more functions than the standard requires is a different BLAS. */
+static bool is_standard(const char *file) {
+  return strncmp(file, "libblas.", 8) == 0 || strncmp(file, "libRblas.", 9) == 0;
+}
+
 static bool is_reference(home at, const char *file) {
-  const bool named = strncmp(file, "libblas.", 8) == 0 || strncmp(file, "libRblas.", 9) == 0;
-  return named && symbol(at, "daxpby_") == NULL && symbol(at, "dgemmt_") == NULL;
+  return is_standard(file) && symbol(at, "daxpby_") == NULL && symbol(at, "dgemmt_") == NULL;
+}
+
+/* Debian's BLIS has a file of the standard name, too, which hides BLIS's own names. */
+static bool is_hidden_blis(home at, const char *file) {
+  return is_standard(file) && symbol(at, "dgemm_batch_") != NULL && symbol(at, "dgemmt_") != NULL;
 }
 
 static oat_blas_kind recognise(home at, const char *file) {
@@ -204,6 +218,7 @@ static oat_blas_kind recognise(home at, const char *file) {
          : symbol(anywhere, "MKL_Get_Version_String") != NULL ? OAT_MKL
          : symbol(at, "ATL_buildinfo") != NULL                ? OAT_ATLAS
          : symbol(at, "flexiblas_current_backend") != NULL    ? OAT_FLEXIBLAS
+         : is_hidden_blis(at, file)                           ? OAT_BLIS
          : is_reference(at, file)                             ? OAT_REFERENCE_BLAS
                                                               : OAT_UNKNOWN_BLAS;
 }
@@ -222,11 +237,11 @@ static void look(oat_blas *blas) {
   leave_home(at);
 }
 
-/* ---- putting it right -------------------------------------------------------------------------------------------- */
+/* ---- correcting the choice ------------------------------------------------------------------------------------- */
 
 static const char variable[] = "OPENBLAS_CORETYPE";
 
-/* OpenBLAS chooses again, and reads the variable then. The environment stays as it was. */
+/* Makes OpenBLAS choose again, which reads the variable. The environment is restored. */
 static void choose_again(const char *core) {
   if (setenv(variable, core, 1) == 0) {
     functions.quit();
@@ -247,9 +262,10 @@ static void put_right(oat_blas *blas, oat_processor processor) {
   snprintf(blas->core, sizeof blas->core, "%s", functions.core());
 }
 
-/* ---- for people -------------------------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------------------------ */
 
-static const char *const names[] = {"OpenBLAS", "BLIS", "MKL", "ATLAS", "FlexiBLAS", "the reference implementation", "unknown"};
+static const char *const names[] = {"OpenBLAS", "BLIS", "MKL", "ATLAS", "FlexiBLAS", "the reference implementation",
+                                    "unknown"};
 
 void oat_blas_line(const oat_blas *blas, oat_processor processor, char *out, size_t room) {
   const char *name = names[blas->kind];
@@ -269,30 +285,33 @@ void oat_blas_line(const oat_blas *blas, oat_processor processor, char *out, siz
   snprintf(out, room, "%s%s%s%s%s", name, blas->version[0] != '\0' ? " " : "", blas->version, kernels, why);
 }
 
-/* Measured (docs/performance.md): how many times as long an evaluation takes. */
-static const char *how_slow(oat_simd has, oat_simd could) { return has >= OAT_SIMD_AVX2 ? "1.6" : could == OAT_SIMD_AVX512 ? "5" : "3"; }
+/* Measured (docs/performance.md): by which factor an evaluation takes longer. */
+static const char *how_slow(oat_simd has, oat_simd could) {
+  return has >= OAT_SIMD_AVX2 ? "1.5" : could == OAT_SIMD_AVX512 ? "5" : "3";
+}
 
 void oat_blas_complaint(const oat_blas *blas, oat_processor processor, char *out, size_t room) {
   const char *better = oat_better_core(blas->core, processor);
   out[0] = '\0';
   if (blas->kind == OAT_REFERENCE_BLAS) {
-    snprintf(
-        out, room,
-        "the BLAS is the reference implementation (%s), with which the work takes about 10 times as long as with OpenBLAS; install that "
-        "(Debian: libopenblas0)",
-        blas->file);
+    snprintf(out, room,
+             "the BLAS is the reference implementation (%s), about 10 times slower than OpenBLAS; install OpenBLAS "
+             "(Debian: libopenblas0)",
+             blas->file);
   } else if (blas->kind == OAT_OPENBLAS && better != NULL && !blas->by_user) {
     const oat_simd has = oat_core_simd(blas->core);
-    char remedy[150] = "install a newer one that was built with DYNAMIC_ARCH, or take the Python package, which brings its own";
+    char remedy[150] = "install a newer one built with DYNAMIC_ARCH, or use the Python package, which includes its own";
     if (blas->dynamic && !blas->tried) {
       snprintf(remedy, sizeof remedy, "set %s=%s in the environment before the program starts", variable, better);
     }
-    snprintf(out, room, "OpenBLAS uses its kernels for %s, but the processor has %s, so the work takes about %s times as long; %s",
+    snprintf(out, room,
+             "OpenBLAS uses its kernels for %s, but the processor has %s, so the work takes about %s times longer than "
+             "it could; %s",
              blas->core, oat_simd_word(processor.simd), how_slow(has, processor.simd), remedy);
   }
 }
 
-/* ---- the BLAS of this process ------------------------------------------------------------------------------------ */
+/* ---- the BLAS of this process ---------------------------------------------------------------------------------- */
 
 static oat_blas found;
 static char line[200], complaint[400];
@@ -318,7 +337,7 @@ const char *oat_blas_name(void) { return line; }
 
 const char *oat_blas_news(void) { return complaint[0] == '\0' || atomic_exchange(&told, true) ? NULL : complaint; }
 
-/* ---- threads and buffers ----------------------------------------------------------------------------------------- */
+/* ---- threads and buffers --------------------------------------------------------------------------------------- */
 
 void oat_set_blas_threads(int threads) {
   if (functions.set_threads != NULL) {
@@ -330,8 +349,9 @@ int oat_blas_threads(void) { return functions.get_threads != NULL ? functions.ge
 
 /* The functions are not in OpenBLAS's header, but exported by every build so far; without them nothing is reserved. */
 int oat_reserve_blas(int threads) {
-  return functions.take != NULL && functions.give_back != NULL ? oat_reserve_buffers(threads, functions.take, functions.give_back)
-                                                               : threads;
+  return functions.take != NULL && functions.give_back != NULL
+             ? oat_reserve_buffers(threads, functions.take, functions.give_back)
+             : threads;
 }
 
 size_t oat_blas_buffer(void) { return found.kind == OAT_OPENBLAS ? OAT_BLAS_BUFFER : 0; }

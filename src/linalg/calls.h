@@ -17,7 +17,4 @@ void oat_trtri(oat_view l);
 /* Lower triangle of L^T L, in place */
 void oat_lauum(oat_view l);
 
-/* Runs items that need no memory of their own, whatever thread takes them. */
-void oat_run_items(size_t items, double flops, int threads, void (*item)(void *self, size_t lane, size_t item), void *self);
-
 #endif

@@ -1,55 +1,83 @@
-/* Loops in groups of four numbers, which all vector units have, and tiles that stay in registers. */
+/* Loops in groups of four numbers, which suit all vector units, and tiles that stay in registers. Products of rows use
+ * groups of eight where the processor has them. */
 #include "linalg/few.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "oat_config.h"
+#include "util/groups.h"
 
-enum { WIDE = 4, TILE = 4, STRIP = 8 };
-typedef double four __attribute__((vector_size(32)));
-typedef double four_anywhere __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* Compiled anew into each of the instruction sets of its callers. */
-#define INLINE static inline __attribute__((always_inline))
-#define AT(p) (*(const four_anywhere *)(p))
-#define PUT(p) (*(four_anywhere *)(p))
+enum { WIDE = 4, TILE = 4, NARROW = 3, STRIP = 8 };
+typedef long long four_places __attribute__((vector_size(32)));
 #define FETCH(p) __builtin_prefetch(p, 0, 2)
 
-/* By its place: compilers do not agree on how a vector is passed where there is no unit for it. */
+/* By pointer, because compilers do not agree on how to pass a vector without a vector unit. */
 INLINE double sum_of(const four *x) { return ((*x)[0] + (*x)[1]) + ((*x)[2] + (*x)[3]); }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* Four numbers out of the eight of two groups. */
+#if defined(__clang__)
+#define PICK(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
+#else
+#define PICK(x, y, a, b, c, d) __builtin_shuffle(x, y, (four_places){a, b, c, d})
+#endif
 
-/* out_rc = a_r . b_c of four rows each; another row is fetched. */
-INLINE void multiply_tile(size_t k, const double *const *a, const double *const *b, const double *next, double out[TILE][TILE]) {
-  four sum[TILE][TILE];
-  size_t i = 0;
-  memset(sum, 0, sizeof sum);
-  for (; i + WIDE <= k; i += WIDE) {
-    four y[TILE];
-    FETCH(next + i);
-    for (size_t c = 0; c < TILE; c++) {
-      y[c] = AT(b[c] + i);
-    }
-    for (size_t r = 0; r < TILE; r++) {
-      const four x = AT(a[r] + i);
-      for (size_t c = 0; c < TILE; c++) {
-        sum[r][c] += x * y[c];
-      }
-    }
-  }
-  for (size_t r = 0; r < TILE; r++) {
-    for (size_t c = 0; c < TILE; c++) {
-      out[r][c] = sum_of(&sum[r][c]);
-      for (size_t rest = i; rest < k; rest++) {
-        out[r][c] += a[r][rest] * b[c][rest];
-      }
-    }
-  }
+/* The sums of four groups. */
+INLINE void sums_of(const four *x, four *out) {
+  const four low = PICK(x[0], x[1], 0, 4, 2, 6) + PICK(x[0], x[1], 1, 5, 3, 7);
+  const four high = PICK(x[2], x[3], 0, 4, 2, 6) + PICK(x[2], x[3], 1, 5, 3, 7);
+  *out = PICK(low, high, 0, 1, 4, 5) + PICK(low, high, 2, 3, 6, 7);
 }
 
-/* Four rows from `first` on; where there are fewer, the last one again. */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+/* The four sums of a tile's column, one for each row. */
+INLINE void fold_four(const four *sum, four *out) { sums_of(sum, out); }
+
+INLINE void fold_eight(const eight *sum, four *out) {
+  four halves[TILE][2], folded[TILE];
+  memcpy(halves, sum, sizeof halves);
+  for (size_t r = 0; r < TILE; r++) {
+    folded[r] = halves[r][0] + halves[r][1];
+  }
+  sums_of(folded, out);
+}
+
+/* A function for tiles of four rows and so many columns: column c of `out` has a_r . b_c of the rows. The sums must
+ * stay in registers. AVX-512 has 32 of them, enough for four columns; AVX2 has 16, enough for three. Another row is
+ * fetched. */
+#define DEFINE_TILE(name, group, columns, fold)                                                               \
+  INLINE void name(size_t k, const double *const *a, const double *const *b, const double *next, four *out) { \
+    enum { SIZE = sizeof(group) / sizeof(double) };                                                           \
+    group sum[columns][TILE];                                                                                 \
+    size_t i = 0;                                                                                             \
+    memset(sum, 0, sizeof sum);                                                                               \
+    for (; i + SIZE <= k; i += SIZE) {                                                                        \
+      group y[TILE];                                                                                          \
+      FETCH(next + i);                                                                                        \
+      for (size_t r = 0; r < TILE; r++) {                                                                     \
+        y[r] = *(const group##_anywhere *)(a[r] + i);                                                         \
+      }                                                                                                       \
+      for (size_t c = 0; c < columns; c++) {                                                                  \
+        const group x = *(const group##_anywhere *)(b[c] + i);                                                \
+        for (size_t r = 0; r < TILE; r++) {                                                                   \
+          sum[c][r] += x * y[r];                                                                              \
+        }                                                                                                     \
+      }                                                                                                       \
+    }                                                                                                         \
+    for (size_t c = 0; c < columns; c++) {                                                                    \
+      fold(sum[c], &out[c]);                                                                                  \
+    }                                                                                                         \
+    for (; i < k; i++) {                                                                                      \
+      for (size_t c = 0; c < columns; c++) {                                                                  \
+        out[c] += b[c][i] * (four){a[0][i], a[1][i], a[2][i], a[3][i]};                                       \
+      }                                                                                                       \
+    }                                                                                                         \
+  }
+
+DEFINE_TILE(multiply_tile, four, NARROW, fold_four)
+DEFINE_TILE(multiply_wide_tile, eight, TILE, fold_eight)
+
+/* Four rows from `first` on; if there are fewer, the last one is repeated. */
 INLINE void take_tile(const oat_few *rows, const double *const *from, size_t first, const double **out) {
   for (size_t t = 0; t < TILE; t++) {
     out[t] = from[first + t < rows->m ? first + t : rows->m - 1];
@@ -59,20 +87,24 @@ INLINE void take_tile(const oat_few *rows, const double *const *from, size_t fir
 INLINE const double *const *next_of(const oat_few *rows) { return rows->next != NULL ? rows->next : rows->row; }
 
 OAT_CLONES
-void oat_few_products(oat_few rows, double *c, size_t ld) {
+void oat_few_products(oat_few rows, double *c) {
+  const bool wide = oat_wide_groups();
+  const size_t ld = oat_few_side(rows.m), columns = wide ? TILE : NARROW;
   const double *a[TILE], *b[TILE], *const *next = next_of(&rows);
-  double out[TILE][TILE];
-  size_t fetched = 0; /* there are as many tiles as rows, or more, but for the last few */
+  four out[TILE];
+  size_t fetched = 0; /* except for the last few, there are at least as many tiles as rows */
   for (size_t i = 0; i < rows.m; i += TILE) {
     take_tile(&rows, rows.row, i, a);
-    for (size_t j = 0; j <= i; j += TILE) {
+    for (size_t j = 0; j < i + TILE && j < rows.m; j += columns) {
       take_tile(&rows, rows.row, j, b);
-      multiply_tile(rows.k, a, b, next[fetched], out);
+      if (wide) {
+        multiply_wide_tile(rows.k, a, b, next[fetched], out);
+      } else {
+        multiply_tile(rows.k, a, b, next[fetched], out);
+      }
       fetched += fetched + 1 < rows.m;
-      for (size_t t = 0; t < TILE; t++) {
-        for (size_t r = i == j ? t : 0; r < TILE && i + r < rows.m; r++) {
-          c[i + r + (j + t) * ld] -= out[r][t];
-        }
+      for (size_t t = 0; t < columns && j + t < rows.m; t++) {
+        PUT(c + i + (j + t) * ld) = AT(c + i + (j + t) * ld) - out[t];
       }
     }
   }
@@ -131,12 +163,12 @@ void oat_few_add(oat_few rows, const double *f, double *y) {
   }
 }
 
-/* ---- small matrices ------------------------------------------------------------------------------------------------- */
+/* ---- small matrices -------------------------------------------------------------------------------------------- */
 
 /* Where the group of the diagonal begins. */
 INLINE size_t group_of(size_t j) { return j / WIDE * WIDE; }
 
-/* The numbers i to i + WIDE * groups of column j less what the first `done` columns make of them. */
+/* Subtracts the products of the first `done` columns from the numbers i to i + WIDE * groups of column j. */
 INLINE void reduce_strip(size_t groups, size_t ld, size_t done, size_t i, size_t j, double *a) {
   four sum[STRIP];
   for (size_t g = 0; g < groups; g++) {
@@ -218,7 +250,8 @@ void oat_few_pack(size_t n, size_t m, const double *a, double *packed) {
   }
 }
 
-/* Four columns at a time: their square on the diagonal number by number, what is below it in groups. They begin at the same row. */
+/* Four columns at a time, which begin at the same row: the square on their diagonal number by number, and the rest in
+ * groups. */
 OAT_CLONES
 void oat_few_solve(size_t m, const double *packed, double *x) {
   const size_t side = oat_few_side(m);

@@ -4,12 +4,14 @@
 #include <float.h>
 #include <math.h>
 
-#define FIRST_RIDGE 1e-13 /* for each column; of a unit diagonal */
+#define FIRST_RIDGE 1e-13 /* for each column, relative to a unit diagonal */
 #define LARGEST_RIDGE 1e4
 
 size_t oat_gls_room(size_t p) { return 2 * p * (1 + p); }
 
-oat_gls oat_gls_over(double *room, size_t p) { return (oat_gls){p, room, room + p, room + 2 * p, room + 2 * p + p * p}; }
+oat_gls oat_gls_over(double *room, size_t p) {
+  return (oat_gls){p, room, room + p, room + 2 * p, room + 2 * p + p * p};
+}
 
 oatgp_status oat_gls_factorise(oat_gls *gls, const double *gram, const double *size) {
   const size_t p = gls->p, width = 1 + p;

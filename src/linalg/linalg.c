@@ -1,4 +1,4 @@
-/* The BLAS and LAPACK calls that oatgp uses, by their Fortran names, so that any BLAS will do. */
+/* The BLAS and LAPACK calls that oatgp uses, by their Fortran names, so that any BLAS works. */
 #include <math.h>
 #include <string.h>
 
@@ -6,20 +6,20 @@
 #include "util/lanes.h"
 
 /* The trailing sizes are the lengths of the character arguments, as Fortran compilers pass them. */
-extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *,
-                   const double *, const int *, const double *, double *, const int *, size_t, size_t);
-extern void dsyrk_(const char *, const char *, const int *, const int *, const double *, const double *, const int *, const double *,
-                   double *, const int *, size_t, size_t);
-extern void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *, const double *,
-                   const int *, double *, const int *, size_t, size_t, size_t, size_t);
-extern void dtrmm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *, const double *,
-                   const int *, double *, const int *, size_t, size_t, size_t, size_t);
+extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+                   const int *, const double *, const int *, const double *, double *, const int *, size_t, size_t);
+extern void dsyrk_(const char *, const char *, const int *, const int *, const double *, const double *, const int *,
+                   const double *, double *, const int *, size_t, size_t);
+extern void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+                   const double *, const int *, double *, const int *, size_t, size_t, size_t, size_t);
+extern void dtrmm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+                   const double *, const int *, double *, const int *, size_t, size_t, size_t, size_t);
 extern void dtrtri_(const char *, const char *, const int *, double *, const int *, int *, size_t, size_t);
-extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *, const double *, const int *,
-                   const double *, double *, const int *, size_t);
+extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *, const double *,
+                   const int *, const double *, double *, const int *, size_t);
 extern double ddot_(const int *, const double *, const int *, const double *, const int *);
-extern void dtrsv_(const char *, const char *, const char *, const int *, const double *, const int *, double *, const int *, size_t,
-                   size_t, size_t);
+extern void dtrsv_(const char *, const char *, const char *, const int *, const double *, const int *, double *,
+                   const int *, size_t, size_t, size_t);
 extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
 extern void dlauum_(const char *, const int *, double *, const int *, int *, size_t);
 
@@ -27,14 +27,18 @@ static const int one = 1;
 enum {
   SMALL = 24,       /* order of triangles that are inverted directly */
   WHOLE = 104,      /* order of triangles that one call takes */
-  LEAST_PANEL = 80, /* rows of a matrix that is solved for in panels; fewer cost 10 % and more */
+  LEAST_PANEL = 80, /* least rows of a panel in a solve; fewer cost at least 10 % */
+  LOWER_PANEL = 40, /* least columns of a panel if only the lower triangle of a product is needed */
   STRIP = 8         /* rows of a strip */
 };
 
 static int leading(size_t ld) { return ld > 0 ? (int)ld : 1; }
 
-void oat_run_items(size_t items, double flops, int threads, void (*item)(void *self, size_t lane, size_t item), void *self) {
-  oat_loop_run(&(oat_loop){.items = items, .lanes = oat_lanes_for(items), .threads = threads, .flops = flops, .item = item, .self = self});
+/* Runs items that need no scratch, on any threads. */
+static void run_items(size_t items, double flops, int threads, void (*item)(void *self, size_t lane, size_t item),
+                      void *self) {
+  oat_loop_run(&(oat_loop){
+      .items = items, .lanes = oat_lanes_for(items), .threads = threads, .flops = flops, .item = item, .self = self});
 }
 
 void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta, oat_view c) {
@@ -44,16 +48,38 @@ void oat_gemm(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat
   dgemm_(&ta, &tb, &m, &n, &k, &alpha, a.a, &lda, b.a, &ldb, &beta, c.a, &ldc, 1, 1);
 }
 
+/* The columns of the result that are computed together. Narrower panels skip more of the upper triangle, but each costs
+ * more. */
+static size_t panel_of(size_t columns) {
+  const size_t sixth = (columns / 6 + 7) & ~(size_t)7;
+  return sixth > LOWER_PANEL ? sixth : LOWER_PANEL;
+}
+
+void oat_gemm_lower(double alpha, oat_const_view a, oat_op op_a, oat_const_view b, oat_op op_b, double beta,
+                    oat_view c) {
+  const size_t panel = panel_of(c.columns);
+  for (size_t first = 0; first < c.columns; first += panel) {
+    const size_t columns = first + panel < c.columns ? panel : c.columns - first, rows = c.rows - first;
+    const oat_const_view below = op_a == OAT_PLAIN ? (oat_const_view){a.a + first, rows, a.columns, a.ld}
+                                                   : (oat_const_view){a.a + first * a.ld, a.rows, rows, a.ld};
+    const oat_const_view right = op_b == OAT_PLAIN ? (oat_const_view){b.a + first * b.ld, b.rows, columns, b.ld}
+                                                   : (oat_const_view){b.a + first, columns, b.columns, b.ld};
+    oat_gemm(alpha, below, op_a, right, op_b, beta, (oat_view){c.a + first * (c.ld + 1), rows, columns, c.ld});
+  }
+}
+
 void oat_syrk_of(oat_op op, double alpha, oat_const_view a, double beta, oat_view c) {
   const int n = (int)c.rows, k = (int)(op == OAT_PLAIN ? a.columns : a.rows), lda = leading(a.ld), ldc = leading(c.ld);
   const char transpose = (char)op;
   dsyrk_("L", &transpose, &n, &k, &alpha, a.a, &lda, &beta, c.a, &ldc, 1, 1);
 }
 
-void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c) { oat_syrk_of(OAT_TRANSPOSED, alpha, a, beta, c); }
+void oat_syrk(double alpha, oat_const_view a, double beta, oat_view c) {
+  oat_syrk_of(OAT_TRANSPOSED, alpha, a, beta, c);
+}
 
-/* A triangle by its halves, with the parts of B that belong to them, and `corner` between these: such a call runs at two thirds of the speed
- * of a product for the whole, whose corner is one. */
+/* A triangle by its halves, with the parts of B that belong to them, and `corner` between these: such a call runs at
+ * two thirds of the speed of a product for the whole, whose corner is one. */
 typedef struct parts {
   oat_const_view first, second, corner;
   oat_view b1, b2;
@@ -99,7 +125,9 @@ void oat_trsv(oat_const_view l, oat_op op, double *x) {
   dtrsv_("L", &transpose, "N", &n, l.a, &ldl, x, &one, 1, 1, 1);
 }
 
-void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) { oat_trsm(OAT_FROM_RIGHT, oat_const_square(l, k), op, b); }
+void oat_solve_right(const double *l, size_t k, oat_op op, oat_view b) {
+  oat_trsm(OAT_FROM_RIGHT, oat_const_square(l, k), op, b);
+}
 
 void oat_trmm(oat_side side, double factor, oat_const_view t, oat_op op, oat_view b) {
   if (t.rows > WHOLE) {
@@ -144,7 +172,7 @@ void oat_trtri(oat_view l) {
   oat_trmm(OAT_FROM_LEFT, -1, oat_as_const(second), OAT_PLAIN, corner);
 }
 
-/* ---- a triangle whose diagonal blocks are inverted --------------------------------------------------------------- */
+/* ---- a triangle whose diagonal blocks are inverted ------------------------------------------------------------- */
 
 /* Blocks of equal size, in steps of 8 that suit vector registers. */
 static size_t leaf_size(size_t k) {
@@ -171,15 +199,26 @@ static void invert_leaf(void *self, size_t lane, size_t item) {
 oat_triangle oat_triangle_make(const double *l, size_t k, double *room, int threads) {
   const size_t leaf = leaf_size(k);
   leaves all = {{k, leaf, l, room}, room};
-  oat_run_items((k + leaf - 1) / leaf, (double)k * (double)(leaf * leaf) / 3, threads, invert_leaf, &all);
+  run_items((k + leaf - 1) / leaf, (double)k * (double)(leaf * leaf) / 3, threads, invert_leaf, &all);
   return all.t;
 }
 
-/* The columns of B belong to the rows and columns of L from `first` on: half of them, a product that takes these out of the other half,
- * the other half. */
+oat_triangle oat_triangle_plain(const double *l, size_t k) { return (oat_triangle){k, leaf_size(k), l, NULL}; }
+
+static void solve_leaf(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
+  const size_t n = b.columns;
+  if (t->inverse == NULL) {
+    oat_trsm(OAT_FROM_RIGHT, (oat_const_view){t->l + first * (t->k + 1), n, n, t->k}, op, b);
+  } else {
+    oat_trmm(OAT_FROM_RIGHT, 1, (oat_const_view){t->inverse + first * t->leaf, n, n, t->leaf}, op, b);
+  }
+}
+
+/* The columns of B belong to the rows and columns of L from `first` on. Solves for half of them, subtracts their
+ * product from the other half, and solves for that. */
 static void solve_part(const oat_triangle *t, size_t first, oat_op op, oat_view b) {
   if (b.columns <= t->leaf) {
-    oat_trmm(OAT_FROM_RIGHT, 1, (oat_const_view){t->inverse + first * t->leaf, b.columns, b.columns, t->leaf}, op, b);
+    solve_leaf(t, first, op, b);
     return;
   }
   const size_t half = (b.columns + t->leaf - 1) / t->leaf / 2 * t->leaf;
@@ -218,14 +257,16 @@ static void solve_panel(void *self, size_t lane, size_t item) {
   oat_triangle_solve(p->t, p->op, panel);
 }
 
-void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, oat_fill_rows fill, void *self, int threads) {
-  const size_t most = b.rows / LEAST_PANEL, even = most > 1 ? (b.rows + most - 1) / most : b.rows, height = (even + 7) & ~(size_t)7;
+void oat_triangle_solve_rows(const oat_triangle *triangle, oat_op op, oat_view b, oat_fill_rows fill, void *self,
+                             int threads) {
+  const size_t most = b.rows / LEAST_PANEL, even = most > 1 ? (b.rows + most - 1) / most : b.rows,
+               height = (even + 7) & ~(size_t)7;
   row_panels panels = {triangle, op, b, height, fill, self};
   const double flops = (double)b.rows * (double)triangle->k * (double)triangle->k;
-  oat_run_items(b.rows > 0 ? (b.rows + height - 1) / height : 0, flops, threads, solve_panel, &panels);
+  run_items(b.rows > 0 ? (b.rows + height - 1) / height : 0, flops, threads, solve_panel, &panels);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------------------------- */
 
 void oat_gemv(double alpha, oat_const_view a, oat_op op, const double *x, double beta, double *y) {
   const int m = (int)a.rows, n = (int)a.columns, lda = leading(a.ld);
@@ -255,7 +296,7 @@ double oat_log_diagonal(size_t n, const double *l) {
   return sum;
 }
 
-/* ---- both halves of a square matrix ------------------------------------------------------------------------------ */
+/* ---- both halves of a square matrix ---------------------------------------------------------------------------- */
 
 typedef struct halves {
   size_t n;
@@ -264,7 +305,8 @@ typedef struct halves {
 
 typedef void (*pair_fn)(double *upper, double *lower);
 
-/* A strip of the upper triangle, STRIP rows high, so narrow that both it and its mirror image go through the cache once. */
+/* A strip of the upper triangle, STRIP rows high, so narrow that both it and its mirror image go through the cache
+ * once. */
 static inline void for_strip(const halves *m, size_t strip, pair_fn act) {
   const size_t first = strip * STRIP, end = first + STRIP < m->n ? first + STRIP : m->n;
   for (size_t j = first; j < m->n; j++) {
@@ -293,14 +335,16 @@ static void average_strip(void *self, size_t lane, size_t item) {
 
 static void run_strips(size_t n, double *a, int threads, void (*strip)(void *self, size_t lane, size_t item)) {
   halves both = {n, a};
-  oat_run_items((n + STRIP - 1) / STRIP, OAT_FLOPS_OF_MEMORY * (double)n * (double)n, threads, strip, &both);
+  run_items((n + STRIP - 1) / STRIP, OAT_FLOPS_OF_MEMORY * (double)n * (double)n, threads, strip, &both);
 }
 
 void oat_symmetrise(size_t n, double *a, int threads) { run_strips(n, a, threads, symmetrise_strip); }
 
 void oat_average_halves(size_t n, double *a, int threads) { run_strips(n, a, threads, average_strip); }
 
-void oat_cholesky_update(size_t n, double *l, size_t ld, double *x) {
+/* The factor L becomes that of L L^T + x x^T; x is used up. L is a part of a matrix with leading dimension ld. O(2
+ * n^2). */
+static void update_factor(size_t n, double *l, size_t ld, double *x) {
   for (size_t j = 0; j < n; j++) {
     double *column = l + j * ld;
     const double root = hypot(column[j], x[j]), c = column[j] / root, s = x[j] / root;
@@ -313,7 +357,7 @@ void oat_cholesky_update(size_t n, double *l, size_t ld, double *x) {
   }
 }
 
-/* What column i had of the rows below it is theirs again. */
+/* The part of column i below its diagonal is added back to the rows below it. */
 void oat_cholesky_without(size_t n, double *l, size_t i, double *x) {
   const size_t m = n - 1;
   memcpy(x, l + i + 1 + i * n, (m - i) * sizeof *x);
@@ -322,5 +366,5 @@ void oat_cholesky_without(size_t n, double *l, size_t i, double *x) {
     memmove(l + column * m, from, i * sizeof *l);
     memmove(l + column * m + i, from + i + 1, (m - i) * sizeof *l);
   }
-  oat_cholesky_update(m - i, l + i * (m + 1), m, x);
+  update_factor(m - i, l + i * (m + 1), m, x);
 }

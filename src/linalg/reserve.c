@@ -8,12 +8,12 @@
 #include "util/machine.h"
 
 enum { MOST_BUFFERS = 128 };
-#define MARGIN ((size_t)16 << 20) /* for the stack of a thread, and for what else it needs */
+#define MARGIN ((size_t)16 << 20) /* for the stack of a thread and its other memory */
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static int reserved = 0; /* that the BLAS has for sure */
+static int reserved = 0; /* buffers that the BLAS has for certain */
 
-/* Whether a new buffer could be mapped now. Nothing is written there, so that no memory is taken. */
+/* Whether a new buffer could be mapped now. Nothing is written to it, so it takes no physical memory. */
 static bool has_room(size_t bytes) {
   void *volatile probe = malloc(bytes);
   const bool found = probe != NULL;
@@ -27,7 +27,7 @@ int oat_reserve_buffers(int threads, void *(*take)(int which), void (*give_back)
   int count = 0;
   const bool limited = oat_machine_address_limit() >= 0;
   pthread_mutex_lock(&one_at_a_time);
-  if (!limited && reserved < 1) { /* that of the caller, who may set a limit later */
+  if (!limited && reserved < 1) { /* the buffer of the calling thread, because a limit may be set later */
     held[count++] = take(0);
   }
   while (limited && reserved < wanted && count < wanted && (count < reserved || has_room(OAT_BLAS_BUFFER + MARGIN))) {

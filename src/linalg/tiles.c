@@ -1,9 +1,10 @@
 /* Dense factorisations and solves by tiles, in threads.
  *
  * A matrix is cut into square tiles. Each step reads up to two tiles and changes one, by one BLAS or LAPACK call on one
- * thread. Steps are told in the order in which one thread would take them. With several threads a step is an OpenMP
- * task that begins when the earlier steps on its tiles are done, so that each tile goes through the same numbers in any
- * case. The size of the tiles depends on the order of the matrix alone. Hence the number of threads changes no bit.
+ * thread. Steps are listed in the order in which one thread would take them. With several threads, a step is an OpenMP
+ * task that starts when the earlier steps on its tiles are done, so each tile goes through the same steps in any
+ * schedule. The size of the tiles depends only on the order of the matrix. So results have the same bits for any number
+ * of threads.
  *
  * The loops are the in-place tile algorithms of PLASMA (Buttari, Langou, Kurzak and Dongarra 2009; Agullo and others
  * 2010). */
@@ -15,13 +16,13 @@
 #include "util/threads.h"
 
 enum { SMALLEST_TILE = 64, LARGEST_TILE = 384, FEW_COLUMNS = 4, LARGE_TILE = 96 };
-#define TILE_GROWTH \
-  1.1                /* times n^(2/3): 9 tiles a side for 1000 rows, 16 for 5000; more of them cost one thread more than they gain many */
-#define SLOW_FLOPS 4 /* how many of a product one flop counts for that waits for the memory */
+/* Times n^(2/3): 9 tiles a side for 1000 rows, 16 for 5000. More tiles cost one thread more than they gain for many. */
+#define TILE_GROWTH 1.1
+#define SLOW_FLOPS 4 /* one flop that waits for memory counts as this many flops of a product */
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
 
-/* What the steps of one call share. */
+/* Shared by the steps of one call. */
 typedef struct crew {
   bool tasks;          /* steps are tasks */
   atomic_size_t pivot; /* the one that failed, from 1; 0 for none. No step is taken after that. */
@@ -55,7 +56,7 @@ static void submit(step s) {
   perform(&s);
 }
 
-/* ---- a matrix in tiles ------------------------------------------------------------------------------------------- */
+/* ---- a matrix in tiles ----------------------------------------------------------------------------------------- */
 
 typedef struct tiling {
   size_t n, tile, count;
@@ -64,7 +65,8 @@ typedef struct tiling {
 static tiling tiling_of(size_t n) {
   const double wanted = fmin(fmax(TILE_GROWTH * pow((double)n, 2.0 / 3), SMALLEST_TILE), LARGEST_TILE);
   const size_t count = n < 2 * SMALLEST_TILE ? 1 : (size_t)((double)n / wanted + 0.5);
-  const size_t tile = count > 1 ? ((n + count - 1) / count + 7) & ~(size_t)7 : n; /* a multiple of 8 suits vector registers */
+  const size_t tile =
+      count > 1 ? ((n + count - 1) / count + 7) & ~(size_t)7 : n; /* a multiple of 8 suits vector registers */
   return n > 0 ? (tiling){n, tile, (n + tile - 1) / tile} : (tiling){0, 1, 0};
 }
 
@@ -78,9 +80,9 @@ static oat_view tile(const tiling *t, double *a, size_t i, size_t j) {
   return (oat_view){a + i * t->tile + j * t->tile * t->n, rows_of(t, i), rows_of(t, j), t->n};
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-/* What is to be done, whose steps `plan` tells. */
+/* A job; `plan` submits its steps. */
 typedef struct tile_job {
   void (*plan)(struct tile_job *job);
   double flops;
@@ -93,7 +95,7 @@ typedef struct tile_job {
   crew crew;
 } tile_job;
 
-/* The first thread tells the steps. Were it another, GNU's OpenMP could lose the table of dependences that this thread has. */
+/* The first thread submits the steps. From any other thread, GNU's OpenMP could lose its table of dependences. */
 static void run(tile_job *job, int threads) {
   const int useful = oat_threads_for(threads, job->flops);
   job->crew.tasks = useful > 1;
@@ -101,12 +103,16 @@ static void run(tile_job *job, int threads) {
     job->plan(job);
     return;
   }
+  const int place = oat_place();
 #pragma omp parallel num_threads(useful)
+  {
+    oat_leave_place(place);
 #pragma omp master
-  job->plan(job);
+    job->plan(job);
+  }
 }
 
-/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky -------------------------------------------------------------------------------------------------- */
 
 static void act_clear(const step *s) {
   for (size_t j = 0; j < s->c.columns; j++) {
@@ -139,7 +145,8 @@ static size_t first_bad_pivot(oat_view l, size_t rows) {
 }
 
 static void act_factorise(const step *s) {
-  const size_t failed = oat_potrf(s->c), bad = first_bad_pivot(s->c, failed > 0 ? failed - 1 : s->c.rows), pivot = bad > 0 ? bad : failed;
+  const size_t failed = oat_potrf(s->c), bad = first_bad_pivot(s->c, failed > 0 ? failed - 1 : s->c.rows),
+               pivot = bad > 0 ? bad : failed;
   for (size_t j = 0; j < s->c.columns; j++) {
     memset(s->c.a + j * s->c.ld, 0, j * sizeof *s->c.a);
   }
@@ -161,8 +168,11 @@ static void submit_updates(tile_job *job, size_t k) {
     const oat_const_view across = const_tile(t, job->a, j, k);
     submit((step){.act = act_subtract_square, .c = tile(t, job->a, j, j), .a = across, .crew = &job->crew});
     for (size_t i = j + 1; i < t->count; i++) {
-      submit(
-          (step){.act = act_subtract_outer, .c = tile(t, job->a, i, j), .a = const_tile(t, job->a, i, k), .b = across, .crew = &job->crew});
+      submit((step){.act = act_subtract_outer,
+                    .c = tile(t, job->a, i, j),
+                    .a = const_tile(t, job->a, i, k),
+                    .b = across,
+                    .crew = &job->crew});
     }
   }
 }
@@ -189,7 +199,7 @@ static void submit_clears(tile_job *job) {
   }
 }
 
-/* What is above the diagonal is cleared last, when there is less and less else to do. */
+/* The part above the diagonal is cleared last, when threads run out of other work. */
 static void plan_cholesky(tile_job *job) {
   const tiling *t = &job->t;
   if (job->from != NULL) {
@@ -227,7 +237,7 @@ oat_lifted oat_cholesky_lifted(size_t n, const double *a, const oat_lifts *lifts
   return done;
 }
 
-/* ---- the inverse ------------------------------------------------------------------------------------------------- */
+/* ---- the inverse ----------------------------------------------------------------------------------------------- */
 
 static void act_invert(const step *s) { oat_trtri(s->c); }
 
@@ -246,7 +256,7 @@ static void act_add_square(const step *s) { oat_syrk_of(OAT_TRANSPOSED, 1, s->a,
 static void act_square(const step *s) { oat_lauum(s->c); }
 
 /* L <- L^-1. Before the columns k, tiles left of them are those of the inverse of the leading part, and below that part
- * what is left of L22^-1 L21 L11^-1 but for L22^-1. */
+ * L21 L11^-1, to be multiplied by L22^-1. */
 static void plan_triangle_inverse(tile_job *job) {
   const tiling *t = &job->t;
   for (size_t k = 0; k < t->count; k++) {
@@ -264,12 +274,14 @@ static void plan_triangle_inverse(tile_job *job) {
       }
     }
     for (size_t j = 0; j < k; j++) {
-      submit((step){.act = act_multiply_left, .c = tile(t, job->a, k, j), .a = oat_as_const(corner), .crew = &job->crew});
+      submit(
+          (step){.act = act_multiply_left, .c = tile(t, job->a, k, j), .a = oat_as_const(corner), .crew = &job->crew});
     }
   }
 }
 
-/* L <- the lower triangle of L^T L. Row k of tiles is added to what is above it, and then takes its own place. */
+/* L <- the lower triangle of L^T L. Row k of tiles is added to the rows above it, and then replaced by its own
+ * result. */
 static void plan_square(tile_job *job) {
   const tiling *t = &job->t;
   for (size_t k = 0; k < t->count; k++) {
@@ -278,11 +290,16 @@ static void plan_square(tile_job *job) {
       const oat_const_view left = const_tile(t, job->a, k, j);
       submit((step){.act = act_add_square, .c = tile(t, job->a, j, j), .a = left, .crew = &job->crew});
       for (size_t i = j + 1; i < k; i++) {
-        submit((step){.act = act_add_inner, .c = tile(t, job->a, i, j), .a = const_tile(t, job->a, k, i), .b = left, .crew = &job->crew});
+        submit((step){.act = act_add_inner,
+                      .c = tile(t, job->a, i, j),
+                      .a = const_tile(t, job->a, k, i),
+                      .b = left,
+                      .crew = &job->crew});
       }
     }
     for (size_t j = 0; j < k; j++) {
-      submit((step){.act = act_multiply_transposed, .c = tile(t, job->a, k, j), .a = oat_as_const(corner), .crew = &job->crew});
+      submit((step){
+          .act = act_multiply_transposed, .c = tile(t, job->a, k, j), .a = oat_as_const(corner), .crew = &job->crew});
     }
     submit((step){.act = act_square, .c = corner, .crew = &job->crew});
   }
@@ -297,14 +314,17 @@ static void plan_inverse(tile_job *job) {
 }
 
 void oat_cholesky_inverse(size_t n, const double *l, double *inverse, int threads) {
-  tile_job job = {.plan = plan_inverse, .flops = 2 * cube(n) / 3, .t = tiling_of(n), .a = inverse, .from = l != inverse ? l : NULL};
+  tile_job job = {
+      .plan = plan_inverse, .flops = 2 * cube(n) / 3, .t = tiling_of(n), .a = inverse, .from = l != inverse ? l : NULL};
   run(&job, threads);
 }
 
-/* ---- solves from the left ---------------------------------------------------------------------------------------- */
+/* ---- solves from the left -------------------------------------------------------------------------------------- */
 
 /* A few columns are faster one by one: a product of matrices would first copy the tile. */
-static bool one_by_one(const step *s) { return s->c.columns == 1 || (s->c.columns <= FEW_COLUMNS && s->a.rows >= LARGE_TILE); }
+static bool one_by_one(const step *s) {
+  return s->c.columns == 1 || (s->c.columns <= FEW_COLUMNS && s->a.rows >= LARGE_TILE);
+}
 
 static void solve_tile(const step *s, oat_op op) {
   if (!one_by_one(s)) {
@@ -340,15 +360,18 @@ static oat_view part(const tile_job *job, size_t i, size_t column) {
   return (oat_view){job->b.a + i * job->t.tile + column * job->b.ld, rows_of(&job->t, i), width, job->b.ld};
 }
 
-/* Some columns: forwards through L, or backwards through L^T. Each part that is solved for is taken out of those that follow. */
+/* Some columns: forwards through L, or backwards through L^T. Each part is subtracted from those that follow once it is
+ * solved. */
 static void solve_columns(tile_job *job, size_t column) {
   const tiling *t = &job->t;
   const bool forwards = job->op == OAT_PLAIN;
   for (size_t turn = 0; turn < t->count; turn++) {
     const size_t k = forwards ? turn : t->count - 1 - turn;
     const oat_view solved = part(job, k, column);
-    submit(
-        (step){.act = forwards ? act_solve : act_solve_transposed, .c = solved, .a = const_tile(t, job->from, k, k), .crew = &job->crew});
+    submit((step){.act = forwards ? act_solve : act_solve_transposed,
+                  .c = solved,
+                  .a = const_tile(t, job->from, k, k),
+                  .crew = &job->crew});
     for (size_t later = turn + 1; later < t->count; later++) {
       const size_t i = forwards ? later : t->count - 1 - later;
       submit((step){.act = forwards ? act_subtract : act_subtract_transposed,
@@ -368,7 +391,11 @@ static void plan_solve(tile_job *job) {
 
 void oat_solve_left(const double *l, size_t k, oat_op op, oat_view b, int threads) {
   const double flops = (double)k * (double)k * (double)b.columns;
-  tile_job job = {
-      .plan = plan_solve, .flops = b.columns > FEW_COLUMNS ? flops : SLOW_FLOPS * flops, .t = tiling_of(k), .from = l, .op = op, .b = b};
+  tile_job job = {.plan = plan_solve,
+                  .flops = b.columns > FEW_COLUMNS ? flops : SLOW_FLOPS * flops,
+                  .t = tiling_of(k),
+                  .from = l,
+                  .op = op,
+                  .b = b};
   run(&job, threads);
 }

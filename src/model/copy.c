@@ -1,4 +1,4 @@
-/* A model again: the same in memory, or the full GP with room for another number of rows. */
+/* Copies of a model: an identical one in memory, or the full GP with room for another number of rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +15,11 @@ static oatgp_status copy_texts(oatgp_context *ctx, const oatgp_model *from, oatg
   return oat_levels_copy(ctx, &from->target_levels, &to->target_levels);
 }
 
-/* A record of `count` rows of numbers. */
+/* A record of `count` rows of numbers; the copy of an empty one is empty, so that a copied model is saved to the same
+ * bytes. */
 static oatgp_status copy_record(oatgp_context *ctx, const double *from, size_t count, size_t width, double **to) {
-  PASS_ON(oat_new_matrix(ctx, count, width, to));
   if (count > 0) {
+    PASS_ON(oat_new_matrix(ctx, count, width, to));
     memcpy(*to, from, count * width * sizeof **to);
   }
   return OATGP_OK;
@@ -83,7 +84,7 @@ static oatgp_status copy_full(oatgp_context *ctx, const oatgp_model *from, oatgp
 oatgp_status oat_model_copy(oatgp_context *ctx, const oatgp_model *from, oatgp_model **out) {
   oat_bytes file = {0};
   oatgp_status status;
-  if (!from->approx->sparse) {
+  if (!from->approx->sparse && from->draw_count == 0) {
     return copy_full(ctx, from, out);
   }
   TRY(oat_model_pack(ctx, from, &file));

@@ -1,7 +1,9 @@
-/* What a model says of itself. */
+/* The description of a model. */
 #include "model/model.h"
 
-static const char *text_of(const oatgp_model *model, size_t which) { return model->text[which] != NULL ? model->text[which] : ""; }
+static const char *text_of(const oatgp_model *model, size_t which) {
+  return model->text[which] != NULL ? model->text[which] : "";
+}
 
 void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
   if (model == NULL || info == NULL) {
@@ -64,8 +66,19 @@ void oatgp_model_get_info(const oatgp_model *model, oatgp_model_info *info) {
       .likelihood_count = model->kernel->further.count,
       .likelihood_parameters = model->own,
       .answer_levels = oat_model_answer_levels(model),
+      .prior = text_of(model, OAT_TEXT_PRIOR),
+      .log_prior = oat_model_log_prior(model),
       .kernel_candidates = text_of(model, OAT_TEXT_CANDIDATES),
+      .average = model->draw_count,
   };
+}
+
+const oatgp_model *oatgp_model_draw(const oatgp_model *model, size_t draw, double *weight) {
+  const bool there = model != NULL && draw < model->draw_count;
+  if (there && weight != NULL) {
+    *weight = model->draw_weights[draw];
+  }
+  return there ? model->members[draw] : NULL;
 }
 
 const char *oatgp_model_input_name(const oatgp_model *model, size_t input) {
@@ -80,7 +93,9 @@ const char *oatgp_model_level(const oatgp_model *model, size_t input, size_t lev
   return level < oatgp_model_level_count(model, input) ? model->levels[input].name[level] : NULL;
 }
 
-size_t oatgp_model_target_level_count(const oatgp_model *model) { return model != NULL ? model->target_levels.count : 0; }
+size_t oatgp_model_target_level_count(const oatgp_model *model) {
+  return model != NULL ? model->target_levels.count : 0;
+}
 
 const char *oatgp_model_target_level(const oatgp_model *model, size_t level) {
   return level < oatgp_model_target_level_count(model) ? model->target_levels.name[level] : NULL;

@@ -26,6 +26,7 @@ void oatgp_model_free(oatgp_model *model) {
   oat_levels_clear(&model->target_levels);
   oat_scaling_clear(&model->scaling);
   free_rows(model);
+  oat_model_free_draws(model);
   free(model->kept.x);
   free(model->history);
   free(model->selection);
@@ -57,10 +58,11 @@ void oat_model_count_neighbours(oatgp_model *model) {
   const bool any = number[OAT_NUMBER_NEIGHBOURS] >= 1;
   model->neighbours = any ? (size_t)number[OAT_NUMBER_NEIGHBOURS] : 0;
   model->near = any ? (size_t)number[OAT_NUMBER_NEAR] : 0;
-  model->kept.n = any ? (size_t)number[OAT_NUMBER_N] : 0;
+  model->kept.n = oat_model_keeps(model) ? (size_t)number[OAT_NUMBER_N] : 0;
 }
 
-oatgp_status oat_model_allocate_rows(oatgp_context *ctx, oatgp_model *model, size_t n) {
+/* Room for n rows to keep. */
+static oatgp_status allocate_rows(oatgp_context *ctx, oatgp_model *model, size_t n) {
   double *x = NULL;
   PASS_ON(oat_new_matrix(ctx, n, model->d + 3, &x));
   double *const r = x + n * model->d;
@@ -70,7 +72,7 @@ oatgp_status oat_model_allocate_rows(oatgp_context *ctx, oatgp_model *model, siz
 }
 
 oatgp_status oat_model_keep_rows(oatgp_context *ctx, oatgp_model *model, const oat_rows *rows) {
-  PASS_ON(oat_model_allocate_rows(ctx, model, oat_rows_total(rows)));
+  PASS_ON(allocate_rows(ctx, model, oat_rows_total(rows)));
   oat_rows_keep(rows, &model->kept);
   return OATGP_OK;
 }
@@ -143,11 +145,11 @@ oatgp_status oat_model_allocate(oatgp_context *ctx, oatgp_model *model) {
     model->lb = oat_take_doubles(memory, k, k);
     model->sums_count = oat_sums_count(k, p);
     model->sums = oat_take_doubles(memory, model->sums_count, 1);
-    memory->status = memory->status == OATGP_OK ? oat_model_allocate_rows(ctx, model, model->kept.n) : memory->status;
   } else {
     model->r = oat_take_doubles(memory, k, 1);
     model->noise = oat_take_doubles(memory, k, 1);
   }
+  memory->status = memory->status == OATGP_OK ? allocate_rows(ctx, model, model->kept.n) : memory->status;
   return memory->status == OATGP_OK ? name_effects(model) : memory->status;
 }
 
@@ -162,18 +164,21 @@ void oat_model_copy_scaling(const oat_scaling *from, oat_scaling *to) {
   memcpy(to->highest, from->highest, bytes);
 }
 
-/* ---- answers that are not Gaussian ------------------------------------------------------------------------------- */
+/* ---- answers that are not Gaussian ----------------------------------------------------------------------------- */
 
 oat_response oat_model_response(const oatgp_model *model) {
-  return (oat_response){model->likelihood, model->theta + oat_covariance_count(model->kernel, model->d), oat_model_answer_levels(model)};
+  return (oat_response){model->likelihood, model->theta + oat_covariance_count(model->kernel, model->d),
+                        oat_model_answer_levels(model)};
 }
 
-/* The setting that a parameter starts from, which is also its name for --fix: a kernel may have a shape, too. */
+/* The setting with the parameter's start, which is also its name for --fix. It differs from `shape`, because a kernel
+ * may have a shape, too. */
 static const char *setting_name(const char *name) {
   return strcmp(name, "shape") == 0 ? "likelihood_shape" : strcmp(name, "scale") == 0 ? "likelihood_scale" : name;
 }
 
-oat_further oat_answer_parameters(const oat_likelihood *likelihood, size_t levels, size_t first, oat_parameter *is, double *start) {
+oat_further oat_answer_parameters(const oat_likelihood *likelihood, size_t levels, size_t first, oat_parameter *is,
+                                  double *start) {
   const size_t count = oat_likelihood_count(likelihood, levels);
   for (size_t i = 0; i < count; i++) {
     is[i] = oat_likelihood_parameter(likelihood, i);
@@ -183,7 +188,8 @@ oat_further oat_answer_parameters(const oat_likelihood *likelihood, size_t level
   return (oat_further){true, first, count, is, start};
 }
 
-void oat_answer_show(const oat_likelihood *likelihood, size_t levels, const double *own, double unit, oatgp_parameter *out) {
+void oat_answer_show(const oat_likelihood *likelihood, size_t levels, const double *own, double unit,
+                     oatgp_parameter *out) {
   for (size_t i = 0; i < oat_likelihood_count(likelihood, levels); i++) {
     const oat_parameter is = oat_likelihood_parameter(likelihood, i);
     const bool target = is.unit == OAT_UNIT_TARGET;
@@ -198,7 +204,8 @@ oat_sparse oat_model_sparse(const oatgp_model *model) {
                       .ldz = model->k,
                       .l = model->l,
                       .tau = model->theta[OAT_TAU],
-                      .alpha = model->number[OAT_NUMBER_ALPHA]};
+                      .alpha = model->number[OAT_NUMBER_ALPHA],
+                      .exact = !model->approx->sparse};
 }
 
 /* L L^T = K and the diagonal in c, by a device with the model's rows. */
@@ -236,9 +243,10 @@ static oatgp_status factorise_full(oatgp_context *ctx, oatgp_model *model) {
   return status;
 }
 
-/* Tells models apart by what is in them and by where their rows are; never 0. */
+/* A hash of the model's contents and of the address of its rows, to tell models apart; never 0. */
 static size_t mark_of(const oatgp_model *model) {
-  uint64_t mark = oat_hash(OAT_HASH_START, model->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
+  uint64_t mark =
+      oat_hash(OAT_HASH_START, model->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
   mark = oat_hash(mark, model->c, model->k * sizeof *model->c);
   mark = oat_hash(mark, model->z, model->k * model->d * sizeof *model->z);
   mark = oat_hash(mark, model->kept.x, model->kept.n * model->d * sizeof *model->kept.x);
@@ -259,7 +267,8 @@ done:
 void oat_model_translate(oatgp_model *model) {
   const oat_units units = {model->number[OAT_NUMBER_Y_SCALE], model->d, model->scaling.scale};
   for (size_t j = 0; model->slopes != NULL && j < model->d; j++) {
-    model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] / (model->scaling.spread[j] * model->scaling.scale[j]);
+    model->slopes[j] = model->number[OAT_NUMBER_Y_SCALE] * model->coefficient[1 + j] /
+                       (model->scaling.spread[j] * model->scaling.scale[j]);
   }
   if (model->parameters != NULL) {
     oat_expression_show(model->kernel->expression, model->theta, &units, model->parameters);
@@ -270,9 +279,27 @@ void oat_model_translate(oatgp_model *model) {
   }
 }
 
+void oat_model_take(const oat_objective *objective, const oat_point *point, oatgp_model *model) {
+  const oat_factors *factors = &objective->factors;
+  const size_t k = model->k;
+  memcpy(model->theta, point->theta, oat_theta_count(model->kernel, model->d) * sizeof *model->theta);
+  memcpy(model->coefficient, factors->coefficient, model->p * sizeof *model->coefficient);
+  if (!model->approx->sparse) {
+    oat_rows_copy(objective->config.rows, model->coefficient, model->theta[OAT_TAU], model->z, model->r, model->noise);
+    return;
+  }
+  memcpy(model->z, point->z, k * model->d * sizeof *model->z);
+  memcpy(model->l, factors->l, k * k * sizeof *model->l);
+  memcpy(model->lb, factors->lb, k * k * sizeof *model->lb);
+  memcpy(model->c, factors->c, k * sizeof *model->c);
+  memcpy(model->sums, factors->sums->vwv, model->sums_count * sizeof *model->sums);
+}
+
 oatgp_status oat_model_finish(oatgp_context *ctx, oatgp_model *model) {
   oat_model_translate(model);
-  return !model->approx->sparse ? factorise_full(ctx, model) : model->neighbours > 0 ? take_rows(ctx, model) : OATGP_OK;
+  PASS_ON(!model->approx->sparse ? factorise_full(ctx, model) : OATGP_OK);
+  PASS_ON(model->neighbours > 0 ? take_rows(ctx, model) : OATGP_OK);
+  return model->draw_count > 0 ? oat_model_make_members(ctx, model) : OATGP_OK;
 }
 
 oatgp_status oat_model_prior_mean(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows, double *mean) {

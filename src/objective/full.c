@@ -1,7 +1,7 @@
-/* The full GP: F = log N(y; m, K + noise), its own objective by a Cholesky factorisation of the N x N matrix.
+/* The full GP: F = log N(y; m, K + noise), with its own objective by a Cholesky factorisation of the N x N matrix.
  *
- * The device has the matrix and the derivative in it; here are the value, the mean's coefficients and the chain rule of
- * the parameters. O(N^3) time, one N x N matrix. */
+ * The device has the matrix and its derivative. This file has the value, the coefficients of the mean and the chain
+ * rule for the parameters. O(N^3) time, one N x N matrix. */
 #include <math.h>
 #include <string.h>
 
@@ -15,14 +15,26 @@ typedef struct full_objective {
 
 static full_objective *own(oat_objective *objective) { return (full_objective *)objective; }
 
-static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *config) {
-  const double n = (double)oat_rows_total(config->rows), bytes = 8 * n * n;
-  if (bytes > (double)config->memory || n > OAT_LARGEST_SIDE) {
-    return oat_fail(
-        ctx, OATGP_DATA,
-        "the full GP of %.0f rows needs %.2f GiB for its matrix, and %.2f GiB may be used: raise --memory or take a sparse model, "
-        "such as --approx vfe",
-        n, bytes / 1073741824, (double)config->memory / 1073741824);
+static double bytes_of(const oat_objective_config *config) {
+  const double n = (double)oat_rows_total(config->rows);
+  return 8 * n * n;
+}
+
+static bool fits_processor(const oat_objective_config *config) {
+  return bytes_of(config) <= (double)config->memory && oat_rows_total(config->rows) <= OAT_LARGEST_SIDE;
+}
+
+/* If the matrix does not fit into --memory, a GPU may still have room for it. It is then the only device to try, and it
+ * reports if its memory is too small. */
+static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *config, oat_device_config *device) {
+  const double n = (double)oat_rows_total(config->rows), bytes = bytes_of(config);
+  if (!fits_processor(config) && oat_device_on_gpu(ctx, device, config->rows)) {
+    device->where.device = "cuda";
+  } else if (!fits_processor(config)) {
+    return oat_fail(ctx, OATGP_DATA,
+                    "the full GP of %.0f rows needs %.3g GiB for its matrix, but only %.3g GiB may be used; raise "
+                    "--memory or use a sparse model such as --approx=vfe",
+                    n, bytes / 1073741824, (double)config->memory / 1073741824);
   }
   return OATGP_OK;
 }
@@ -30,10 +42,10 @@ static oatgp_status check_size(oatgp_context *ctx, const oat_objective_config *c
 static oatgp_status full_open(oatgp_context *ctx, oat_objective *objective) {
   full_objective *o = own(objective);
   const size_t p = oat_rows_basis(objective->config.rows);
-  const oat_device_config device = {
+  oat_device_config device = {
       .where = objective->config.where, .kernel = oat_kernel_size_of(objective->config.kernel), .exact = true};
   oatgp_status status;
-  TRY(check_size(ctx, &objective->config));
+  TRY(check_size(ctx, &objective->config, &device));
   objective->config.k = 0;
   o->gram = oat_take_doubles(&objective->memory, 1 + p, 1 + p);
   o->coefficient = oat_take_doubles(&objective->memory, 1 + p, 1);
@@ -46,7 +58,8 @@ done:
   return status;
 }
 
-/* The factor, then the mean's coefficients by generalised least squares; *value is log N(r; H coefficient, S) without its 2 pi. */
+/* The factor, then the mean's coefficients by generalised least squares; *value is log N(r; H coefficient, S) without
+ * its 2 pi. */
 static oatgp_status find_density(full_objective *o, const oat_exact *exact, double *value) {
   oat_exact_sums sums = {.gram = o->gram};
   double quadratic;
@@ -91,7 +104,8 @@ static oatgp_status differentiate(full_objective *o, const oat_exact *exact, oat
   return status;
 }
 
-static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
+static oatgp_status full_evaluate(oat_objective *objective, const oat_point *point, double *value,
+                                  oat_gradient *gradient) {
   full_objective *o = own(objective);
   const size_t d = oat_rows_inputs(objective->config.rows);
   oat_exact exact = {.cov = oat_covariance_at(objective->config.kernel, d, point->theta),

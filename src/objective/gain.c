@@ -1,10 +1,12 @@
-/* The exact gain of a further knot at fixed parameters, for the models with alpha = 0, in O(N K) for each candidate.
+/* The exact gain of one more knot at fixed parameters, for models with alpha = 0, in O(N K) for each candidate.
  *
- * A knot x* adds to V the row a = E / s*, E_i = k(x*, x_i) - v . v_i, s*^2 = k(x*, x*) + jitter - |v|^2, and to the factors
- *   L: [v^T s*],   LB: [u^T gamma], u = LB^-1 sum w v a, gamma^2 = 1 + sum w a^2 - |u|^2,   c: c* = (sum w r a - u . c) / gamma,
- * so that F grows by -log gamma + c*^2 / 2, and by what the penalty loses, since g_i becomes g_i - a_i^2: sum w a^2 / 2 for vfe, 1/2 sum
- * log((n_i + g_i) / (n_i + g_i - a_i^2)) for tvfe. An estimated mean moves too: with
- * h the new row of LB^-1 V W H for its basis H, and A = H^T S^-1 H, c*^2 becomes c*^2 / (1 - h^T A^-1 h). */
+ * A knot x* adds to V the row a = E / s*, E_i = k(x*, x_i) - v . v_i, s*^2 = k(x*, x*) + jitter - |v|^2, and to the
+ * factors
+ *   L: [v^T s*],   LB: [u^T gamma], u = LB^-1 sum w v a, gamma^2 = 1 + sum w a^2 - |u|^2,
+ *   c: c* = (sum w r a - u . c) / gamma.
+ * So F grows by -log gamma + c*^2 / 2, and by the decrease of the penalty, because g_i becomes g_i - a_i^2: sum w a^2 /
+ * 2 for vfe, 1/2 sum log((n_i + g_i) / (n_i + g_i - a_i^2)) for tvfe. An estimated mean changes, too: with h the new
+ * row of LB^-1 V W H for its basis H, and A = H^T S^-1 H, c*^2 becomes c*^2 / (1 - h^T A^-1 h). */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@
 
 #define COINCIDENT 1e-6 /* of sigma^2: below this a candidate sits on a knot, unless the jitter is soft */
 
-/* What candidates need, carved out of `work`. */
+/* The scratch for candidates, carved out of `work`. */
 typedef struct bench {
   double *v, *s2, *ee, *er, *ve, *logs, *kernel;
   double *row;  /* 1 + p: the new row of LB^-1 V W R, R = [r, H] */
@@ -41,7 +43,8 @@ static bench lay_out(const oat_objective *objective, size_t m, double *work) {
 }
 
 /* v of every candidate and s*^2. */
-static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
+static void whiten(const oat_objective *objective, const oat_sparse *sparse, oat_points candidates, double delta,
+                   bench *b) {
   const size_t m = candidates.n, k = objective->config.k;
   oat_kernel_cross(&sparse->cov, candidates, oat_sparse_knots(sparse), b->v, m, b->kernel);
   oat_solve_right(sparse->l, k, OAT_TRANSPOSED, (oat_view){b->v, m, k, m});
@@ -61,7 +64,7 @@ typedef struct border {
   double s, gamma, c, shrink, gain; /* shrink: 1 - h^T A^-1 h */
 } border;
 
-/* By how much the penalty shrinks, for sum w a^2 = aa. */
+/* The decrease of the penalty, for sum w a^2 = aa. */
 static double less_penalty(const oat_sparse_objective *o, const bench *b, size_t i, double aa) {
   const oat_penalty penalty = o->base.config.approx->penalty;
   return penalty == OAT_PENALISE_TRACE ? 0.5 * aa : penalty == OAT_PENALISE_LOG ? 0.5 * b->logs[i] : 0;
@@ -80,7 +83,8 @@ static border border_of(const oat_sparse_objective *o, const bench *b, size_t m,
 }
 
 /* All sums over the rows, and ve <- LB^-1 ve. */
-static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat_points candidates, double delta, bench *b) {
+static oatgp_status weigh(oat_sparse_objective *o, const oat_sparse *sparse, oat_points candidates, double delta,
+                          bench *b) {
   const size_t k = o->base.config.k;
   whiten(&o->base, sparse, candidates, delta, b);
   oat_candidates sums = {candidates, b->v, b->s2, b->ee, b->er, b->ve, b->logs};
@@ -93,15 +97,17 @@ static double jitter_of(const oat_objective_config *config, const oat_sparse *sp
   return oat_jitter_variance(config, &sparse->cov, oat_sparse_knots(sparse), sparse->tau);
 }
 
-/* Whether a candidate whose variance given the knots, with the jitter, is s2 sits on a knot: it is explained to the jitter and, if that is
- * soft, to a small part of the noise. */
+/* Whether a candidate whose variance given the knots, with the jitter, is s2 sits on a knot: it is explained to the
+ * jitter and, if that is soft, to a small part of the noise. */
 static bool coincident(const oat_objective_config *config, const oat_sparse *sparse, double s2, double delta) {
   const oat_points z = oat_sparse_knots(sparse);
-  const double least = config->soft ? oat_soft_variance(&sparse->cov, z, sparse->tau) : oat_kernel_share(&sparse->cov, z, COINCIDENT);
+  const double least =
+      config->soft ? oat_soft_variance(&sparse->cov, z, sparse->tau) : oat_kernel_share(&sparse->cov, z, COINCIDENT);
   return !(s2 - delta > delta + least);
 }
 
-void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
+void oat_objective_mark_coincident(oat_objective *objective, const oat_point *point, oat_points candidates,
+                                   double *work, double *gain) {
   const oat_sparse sparse = oat_sparse_at((oat_sparse_objective *)objective, point, objective->config.k);
   const double delta = jitter_of(&objective->config, &sparse);
   bench b = lay_out(objective, candidates.n, work);
@@ -111,7 +117,8 @@ void oat_objective_mark_coincident(oat_objective *objective, const oat_point *po
   }
 }
 
-oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work, double *gain) {
+oatgp_status oat_objective_gains(oat_objective *objective, const oat_point *point, oat_points candidates, double *work,
+                                 double *gain) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);
   const double delta = jitter_of(&objective->config, &sparse);

@@ -1,12 +1,12 @@
-/* How well a sparse model predicts its own rows, each without itself: one pass over the rows after an evaluation. The
- * coefficients of an estimated mean stay as they are; src/predict/loo.c has what each row has, and estimates them
- * without it. */
+/* How well a sparse model predicts each of its own rows from the others: one pass over the rows after an evaluation.
+ * The coefficients of an estimated mean stay fixed; src/predict/loo.c has the values of each row, and estimates the
+ * coefficients without it. */
 #include <stdlib.h>
 
 #include "objective/sites.h"
 #include "objective/sparse.h"
 
-/* rows: errors, or NULL; variances are behind them. */
+/* `rows`: errors, or NULL; the variances follow behind them. */
 static oatgp_status leave_out(oat_objective *objective, const oat_point *point, double *rows, double *sum) {
   oat_sparse_objective *o = (oat_sparse_objective *)objective;
   const oat_sparse sparse = oat_sparse_at(o, point, objective->config.k);

@@ -6,7 +6,7 @@
 
 #define LOWEST_RUNG 1e-12
 #define HIGHEST_RUNG 1e-2
-#define UNTOLD_RUNG 1e-9 /* up to here a jitter that the fit chooses itself is raised without a word */
+#define UNTOLD_RUNG 1e-9 /* up to here, a jitter that the fit itself has chosen is raised without a message */
 
 /* Every objective has sites of its own, so that several can be optimised side by side. */
 static oatgp_status take_sites(oatgp_context *ctx, oat_objective *objective) {
@@ -26,7 +26,9 @@ oatgp_status oat_objective_create(oatgp_context *ctx, const oat_objective_config
   TRY(oat_new(ctx, 1, table->size, &objective));
   *objective = (oat_objective){.table = table, .config = *config, .memory = {.ctx = ctx}};
   objective->config.where = oat_where_known(config->where);
-  objective->config.neighbours = config->approx->neighbours ? config->neighbours : 0; /* an exact GP in the search for a model with some */
+  objective->config.neighbours = config->approx->neighbours
+                                     ? config->neighbours
+                                     : 0; /* an exact GP may be part of a search for a model with neighbours */
   TRY(config->likelihood != NULL ? take_sites(ctx, objective) : OATGP_OK);
   TRY(table->open(ctx, objective));
   *out = objective;
@@ -50,21 +52,37 @@ static bool gradient_finite(const oat_objective_config *config, const oat_gradie
          (gradient->z == NULL || oat_all_finite(config->k * oat_rows_inputs(config->rows), gradient->z, -DBL_MAX));
 }
 
-oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
+/* Adds the share of the priors that belongs to the rows of the objective. */
+static double add_prior(const oat_objective_config *config, const double *theta, double *slope) {
+  const oat_prior *prior = config->prior;
+  return prior == NULL ? 0
+                       : oat_prior_add(prior, (double)oat_rows_total(config->rows) / (double)prior->rows, theta, slope);
+}
+
+double oat_objective_log_prior(const oat_objective *objective, const double *theta) {
+  return add_prior(&objective->config, theta, NULL);
+}
+
+oatgp_status oat_objective_evaluate(oat_objective *objective, const oat_point *point, double *value,
+                                    oat_gradient *gradient) {
   objective->pivot = 0;
   const oatgp_status status = objective->table->evaluate(objective, point, value, gradient);
-  if (status == OATGP_OK && (!isfinite(*value) || (gradient != NULL && !gradient_finite(&objective->config, gradient)))) {
+  if (status == OATGP_OK) {
+    *value += add_prior(&objective->config, point->theta, gradient != NULL ? gradient->theta : NULL);
+  }
+  if (status == OATGP_OK &&
+      (!isfinite(*value) || (gradient != NULL && !gradient_finite(&objective->config, gradient)))) {
     return OATGP_NUMERIC;
   }
   return status;
 }
 
 oatgp_status oat_objective_rejected(oatgp_context *ctx, const oat_objective *objective, const oat_point *point) {
-  return oat_fail(
-      ctx, OATGP_NUMERIC,
-      "the objective has no finite value at sigma %g, tau %g (scaled), jitter %g (pivot %zu); try other start values or a larger "
-      "--jitter",
-      oat_kernel_amplitude(objective->config.kernel, point->theta), point->theta[OAT_TAU], objective->config.jitter, objective->pivot);
+  return oat_fail(ctx, OATGP_NUMERIC,
+                  "the objective has no finite value at sigma %g, tau %g (scaled), jitter %g (pivot %zu); try other "
+                  "start values or a larger --jitter",
+                  oat_kernel_amplitude(objective->config.kernel, point->theta), point->theta[OAT_TAU],
+                  objective->config.jitter, objective->pivot);
 }
 
 bool oat_objective_raise_jitter(oat_objective *objective) {
@@ -82,14 +100,16 @@ oatgp_status oat_objective_settle(oatgp_context *ctx, oat_objective *objective, 
     status = oat_objective_evaluate(objective, start, value, gradient);
   } while (status == OATGP_NUMERIC && oat_objective_raise_jitter(objective));
   if (status == OATGP_OK && *jitter > given && (!objective->config.soft || *jitter > UNTOLD_RUNG)) {
-    oat_say(ctx, OATGP_WARNING, "the covariance could not be factorised with jitter %g: raised to %g for this fit", given, *jitter);
+    oat_say(ctx, OATGP_WARNING, "the covariance could not be factorised with jitter %g: raised to %g for this fit",
+            given, *jitter);
   }
   if (status == OATGP_NUMERIC) {
-    return oat_fail(
-        ctx, OATGP_NUMERIC,
-        "the objective has no finite value%s at sigma %g, tau %g (scaled), even with jitter %g (pivot %zu); try other start values",
-        gradient != NULL ? " and gradient" : "", oat_kernel_amplitude(objective->config.kernel, start->theta), start->theta[OAT_TAU],
-        *jitter, objective->pivot);
+    return oat_fail(ctx, OATGP_NUMERIC,
+                    "the objective has no finite value%s at sigma %g, tau %g (scaled), even with jitter %g (pivot "
+                    "%zu); try other start values",
+                    gradient != NULL ? " and gradient" : "",
+                    oat_kernel_amplitude(objective->config.kernel, start->theta), start->theta[OAT_TAU], *jitter,
+                    objective->pivot);
   }
   return status;
 }

@@ -1,4 +1,4 @@
-/* From a point to the optimiser's vector and back. */
+/* Converts a point to the optimiser's vector and back. */
 #include "objective/params.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static size_t place_of(const oat_mapping *mapping, size_t i) {
 
 static size_t input_of(const oat_mapping *mapping, size_t i) { return i / (mapping->k - mapping->first); }
 
-/* One coordinate j of a knot into the vector and back, and the derivative of the way back. */
+/* Converts coordinate j of a knot to the vector and back, with the derivative of the way back. */
 static double knot_in(const oat_mapping *mapping, size_t j, double z) {
   if (mapping->box == OAT_BOX_LOGIT) {
     const double t = log((z - mapping->low[j]) / (mapping->high[j] - z));
@@ -53,9 +53,11 @@ static double knot_slope(const oat_mapping *mapping, size_t j, double x) {
   return mapping->spread[j];
 }
 
-/* What is given of the range of a parameter. */
+/* The given limits of a parameter. */
 static double least_of(const oat_mapping *mapping, size_t i) { return mapping->least != NULL ? mapping->least[i] : 0; }
-static double most_of(const oat_mapping *mapping, size_t i) { return mapping->most != NULL ? mapping->most[i] : HUGE_VAL; }
+static double most_of(const oat_mapping *mapping, size_t i) {
+  return mapping->most != NULL ? mapping->most[i] : HUGE_VAL;
+}
 
 void oat_mapping_pack(const oat_mapping *mapping, const oat_point *point, double *x) {
   for (size_t i = 0; i < theta_count(mapping); i++) {
@@ -91,7 +93,8 @@ void oat_mapping_gradient(const oat_mapping *mapping, const double *x, const oat
   }
 }
 
-void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *lower, double *upper, double *sign_weight) {
+void oat_mapping_bounds(const oat_mapping *mapping, const double *x, double *lower, double *upper,
+                        double *sign_weight) {
   const oat_units units = {1, mapping->d, mapping->spread};
   size_t at = 0;
   for (size_t i = 0; i < theta_count(mapping); i++) {

@@ -1,5 +1,5 @@
-/* The fixed point of the sites. A step in their natural parameters is one of the natural gradient of the bound, so that a short enough one
- * raises it: a whole step is tried first, and halved until the bound does not fall. */
+/* The fixed point of the sites. A step in their natural parameters follows the natural gradient of the bound, so a
+ * short enough step raises it: a whole step is tried first, and halved until the bound does not fall. */
 #include "objective/sites.h"
 
 #include <math.h>
@@ -7,16 +7,17 @@
 
 #define SHORTEST 1e-4 /* step */
 #define LONGEST 64.0
-#define LEAST_STEP 0.3 /* that is not forced by a fall of the bound */
+#define LEAST_STEP 0.3 /* shortest step, unless the bound falls */
 #define MOST_LONGER 8.0
-#define ROUNDING 1e-10                          /* of the bound, relative to its size: less is no fall */
-enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 }; /* the latter also are the most of a likelihood that is not log-concave */
-#define SLOW_ENOUGH 1e-4                        /* after many rounds such a change is taken as the end */
-#define NEAR 0.1                                /* where no step leads on, such a change is */
+#define ROUNDING 1e-10 /* of the bound, relative to its size: a smaller decrease does not count */
+enum { MOST_ROUNDS = 1000, SLOW_ROUNDS = 100 }; /* SLOW_ROUNDS: the limit if not log-concave */
+#define SLOW_ENOUGH 1e-4                        /* after many rounds, such a change counts as converged */
+#define NEAR 0.1                                /* if no step makes progress, such a change does */
 
 oat_response oat_objective_response(const oat_objective *objective, const double *theta) {
   const oat_objective_config *config = &objective->config;
-  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)), config->levels};
+  return (oat_response){config->likelihood, theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
+                        config->levels};
 }
 
 double oat_objective_constant(const oat_objective *objective, const oat_rows *rows, const double *theta, double *tau) {
@@ -43,7 +44,7 @@ static bool is_settled(const oat_objective *objective, size_t rounds) {
   return change <= objective->config.site_tol || (rounds >= SLOW_ROUNDS && change <= SLOW_ENOUGH);
 }
 
-/* Looks at the q of the present sites. Whether it is accepted: its value is finite, and not below that of the last one. */
+/* Evaluates q at the current sites. Accepts it if its value is finite and not below that of the last one. */
 static oatgp_status look(settling *s, bool *accepted) {
   double value = -HUGE_VAL;
   const oatgp_status status = s->round(s->objective, s->self, &s->objective->look, &value);
@@ -54,8 +55,8 @@ static oatgp_status look(settling *s, bool *accepted) {
   return status == OATGP_NUMERIC ? OATGP_OK : status;
 }
 
-/* The length of the next step (Barzilai and Borwein's). If a step of this length turned the change into `turn` times itself, one that is
- * 1 / (1 - turn) times as long would have left nothing of it. */
+/* The length of the next step (Barzilai and Borwein's). If a step of this length multiplied the change by `turn`, a
+ * step 1 / (1 - turn) times as long would have reduced it to 0. */
 static double next_step(const settling *s, bool accepted, bool first) {
   const double turn = s->objective->look.turn;
   if (first || !accepted) {
@@ -64,8 +65,8 @@ static double next_step(const settling *s, bool accepted, bool first) {
   return fmin(fmax(s->step / fmax(1 - turn, 1 / MOST_LONGER), LEAST_STEP), LONGEST);
 }
 
-/* No step leads on: rounding errors hide what is left to gain. (Where the likelihood is not log-concave, the exact GP's sites may be held by
- * their bounds.) The sites go back to where the bound was largest. */
+/* No step makes progress, because rounding errors hide the remaining gain. (If the likelihood is not log-concave, the
+ * sites of the exact GP may be at their bounds.) The sites return to where the bound was largest. */
 static oatgp_status rest(settling *s) {
   bool accepted;
   PASS_ON(s->objective->device->table->sites_move(s->objective->device, 0, false));
@@ -97,7 +98,8 @@ done:
   return status;
 }
 
-oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, oat_site_round round, void *self, double *value) {
+oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, oat_site_round round, void *self,
+                              double *value) {
   settling s = {.objective = objective, .round = round, .self = self};
   const bool warm = objective->sited;
   oatgp_status status = OATGP_NUMERIC;
@@ -107,11 +109,11 @@ oatgp_status oat_sites_settle(oat_objective *objective, const oat_point *point, 
   if (warm) {
     status = settle_from_here(&s);
   }
-  if (status == OATGP_NUMERIC) { /* from the answers alone */
+  if (status == OATGP_NUMERIC) { /* start from the targets */
     objective->device->table->sites_begin(objective->device, &objective->look.response, NAN);
     status = settle_from_here(&s);
   }
-  if (status == OATGP_NUMERIC) { /* from a constant, where answers side by side are too far from each other for that */
+  if (status == OATGP_NUMERIC) { /* start from a constant, if nearby targets differ too much for that */
     double level;
     oat_rows_constant_answers(objective->config.rows, &objective->look.response, &level);
     objective->device->table->sites_begin(objective->device, &objective->look.response, level);
@@ -126,7 +128,7 @@ void oat_sites_add_own(const oat_objective *objective, oat_gradient *gradient) {
   const oat_objective_config *config = &objective->config;
   if (config->likelihood != NULL) {
     gradient->theta[OAT_TAU] = 0;
-    memcpy(gradient->theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)), objective->look.parameters,
-           objective->look.count * sizeof *gradient->theta);
+    memcpy(gradient->theta + oat_covariance_count(config->kernel, oat_rows_inputs(config->rows)),
+           objective->look.parameters, objective->look.count * sizeof *gradient->theta);
   }
 }

@@ -3,14 +3,15 @@
  *
  *   B = I + sum w v v^T,  LB LB^T = B,  b = sum w v r,  c = LB^-1 b,  e = B^-1 b
  *   F = -N/2 log 2 pi - 1/2 sum log lambda - sum log diag LB - 1/2 sum w r^2 + 1/2 |c|^2 + penalty
- * The gradient is by adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv
- * v^T. Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated in an evaluation. */
+ * The gradient uses adjoints: dKfu row by row in the second pass, dKuu through the Cholesky factor from S = sum dv v^T.
+ * Time O(N K^2 + N K d), memory O(block K + K^2); nothing is allocated during an evaluation. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "objective/sites.h"
 #include "objective/sparse.h"
+#include "util/ranks.h"
 #include "util/lanes.h"
 #include "util/machine.h"
 
@@ -25,12 +26,14 @@ static void shape_sums(oat_sparse_objective *o) {
   const oat_rows *rows = o->base.config.rows;
   const size_t theta = oat_theta_most(oat_kernel_size_of(o->base.config.kernel), oat_rows_inputs(rows));
   o->sums = oat_sums_over(o->sums.vwv, o->base.config.k, oat_rows_basis(rows));
-  o->gradient_sums = oat_gradient_sums_over(o->gradient_sums.kernel.theta, theta, o->base.config.k, oat_rows_inputs(rows));
+  o->gradient_sums =
+      oat_gradient_sums_over(o->gradient_sums.kernel.theta, theta, o->base.config.k, oat_rows_inputs(rows));
 }
 
 /* Takes all memory, for the capacity. */
 static oatgp_status take_all(oat_sparse_objective *o) {
-  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows), p = oat_rows_basis(o->base.config.rows);
+  const size_t k = o->base.config.capacity, d = oat_rows_inputs(o->base.config.rows),
+               p = oat_rows_basis(o->base.config.rows);
   const oat_kernel_size size = oat_kernel_size_of(o->base.config.kernel);
   oat_scratch *memory = &o->base.memory;
   double **const squares[] = {&o->l, &o->lb, &o->binv, &o->m, &o->s, &o->slope};
@@ -47,6 +50,7 @@ static oatgp_status take_all(oat_sparse_objective *o) {
   o->coefficient = oat_take_doubles(memory, 1 + p, 1);
   o->mix = oat_take_doubles(memory, 1 + p, 1);
   o->z_grad = oat_take_doubles(memory, k, d);
+  o->theta_grad = oat_take_doubles(memory, oat_theta_most(size, d), 1);
   o->room = oat_take_doubles(memory, oat_triangle_room(k), 1);
   o->team.threads = threads_of(o);
   o->team.work = oat_take_doubles(memory, oat_kernel_team_work(size, k, d, o->team.threads), 1);
@@ -62,18 +66,17 @@ void oat_objective_resize(oat_objective *objective, size_t k) {
   shape_sums(own(objective));
 }
 
-/* Neighbours may be any rows, so that what is made of all rows has to be kept. */
+/* Neighbours may be any rows, so the results for all rows must be kept. */
 static oatgp_status check_neighbours(oatgp_context *ctx, const oat_objective_config *config) {
   const double n = (double)oat_rows_total(config->rows), k = (double)config->capacity, m = (double)config->neighbours;
   const double bytes = oat_neighbour_bytes(n, k, m), most = (double)oat_machine_available();
   if (m == 0 || bytes <= most) {
     return OATGP_OK;
   }
-  return oat_fail(
-      ctx, OATGP_MEMORY,
-      "%.0f rows with %.0f knots and %.0f neighbours need %.3g GiB, and this machine has %.3g GiB to spare: take fewer knots or "
-      "neighbours, or a model without neighbours",
-      n, k, m, bytes / 1073741824, most / 1073741824);
+  return oat_fail(ctx, OATGP_MEMORY,
+                  "%.0f rows with %.0f knots and %.0f neighbours need %.3g GiB, but this machine has only %.3g GiB "
+                  "free; use fewer knots or neighbours, or none",
+                  n, k, m, bytes / 1073741824, most / 1073741824);
 }
 
 static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
@@ -87,6 +90,8 @@ static oatgp_status sparse_open(oatgp_context *ctx, oat_objective *objective) {
   const oat_device_config device = {.max_knots = config->capacity,
                                     .block = config->block,
                                     .memory = config->memory,
+                                    .shared = oat_rank_count() > 1,
+                                    .any_memory = config->any_memory,
                                     .neighbours = config->neighbours,
                                     .where = config->where,
                                     .kernel = oat_kernel_size_of(config->kernel),
@@ -97,7 +102,7 @@ done:
   return status;
 }
 
-/* ---- the value ----------------------------------------------------------------------------------------------------- */
+/* ---- the value ------------------------------------------------------------------------------------------------- */
 
 static oat_points knots_of(const oat_objective_config *config, const oat_point *point) {
   return (oat_points){point->z, config->k, config->k};
@@ -162,13 +167,19 @@ static oatgp_status solve_right_sides(oat_sparse_objective *o, double *rwr) {
   return OATGP_OK;
 }
 
-/* e = B^-1 b, le = L^-T e, binv = B^-1 */
-static void invert_b(oat_sparse_objective *o) {
+/* e = B^-1 b, le = L^-T e */
+static void solve_e(oat_sparse_objective *o) {
   const size_t k = o->base.config.k;
   memcpy(o->e, o->c, k * sizeof *o->e);
   oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k}, threads_of(o));
   memcpy(o->le, o->e, k * sizeof *o->e);
   oat_solve_left(o->l, k, OAT_TRANSPOSED, (oat_view){o->le, k, 1, k}, threads_of(o));
+}
+
+/* The leaves of L and binv = B^-1 */
+static void invert(oat_sparse_objective *o) {
+  const size_t k = o->base.config.k;
+  o->triangle = oat_triangle_make(o->l, k, o->room, threads_of(o));
   oat_cholesky_inverse(k, o->lb, o->binv, threads_of(o));
   oat_symmetrise(k, o->binv, threads_of(o));
 }
@@ -189,12 +200,12 @@ static void rows_of_m(void *self, size_t first, oat_view rows) {
   }
 }
 
-static void collapsed_product(oat_sparse_objective *o, const oat_triangle *l) {
-  oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, l->k), rows_of_m, o, threads_of(o));
+static void collapsed_product(oat_sparse_objective *o) {
+  oat_triangle_solve_rows(&o->triangle, OAT_PLAIN, oat_square(o->m, o->triangle.k), rows_of_m, o, threads_of(o));
 }
 
-/* The lower triangle of S = sum dv v^T with alpha = 0: B^-1 - I + e e^T (dic, dtc), and what the penalty adds: B - I (vfe), a sum over
- * rows (tvfe). */
+/* The lower triangle of S = sum dv v^T with alpha = 0: B^-1 - I + e e^T (dic, dtc), and plus the part of the penalty: B
+ * - I (vfe), a sum over rows (tvfe). */
 static void column_of_s(void *self, size_t lane, size_t item) {
   const oat_sparse_objective *o = self;
   const size_t k = o->base.config.k;
@@ -241,7 +252,8 @@ static void rows_of_m_transposed(void *self, size_t first, oat_view rows) {
 }
 
 /* dKuu = sym(L^-T P L^-1) in the place of S; m is free by now. */
-static void cholesky_adjoint(oat_sparse_objective *o, const oat_triangle *l) {
+static void cholesky_adjoint(oat_sparse_objective *o) {
+  const oat_triangle *l = &o->triangle;
   const size_t k = l->k;
   oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->m, k), rows_of_p, o, threads_of(o));
   oat_triangle_solve_rows(l, OAT_PLAIN, oat_square(o->s, k), rows_of_m_transposed, o, threads_of(o));
@@ -256,13 +268,14 @@ static double trace(size_t k, const double *a) {
   return sum;
 }
 
-/* What a jitter that is not proportional to sigma^2 alone changes in the derivatives in log sigma and log tau. The soft
- * jitter h has the derivative 2 h^2 / (c tau^2) in log tau, and 2 h less that in log sigma. */
+/* The change of the derivatives in log sigma and log tau by a jitter that is not just proportional to sigma^2. The soft
+ * jitter h has the derivative 2 h^2 / (c tau^2) in log tau, and 2 h minus that in log sigma. */
 typedef struct jitter_slopes {
   double log_sigma, log_tau;
 } jitter_slopes;
 
-static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_covariance *cov, const oat_point *point) {
+static jitter_slopes slopes_of_jitter(const oat_objective_config *config, const oat_covariance *cov,
+                                      const oat_point *point) {
   const double tau = point->theta[OAT_TAU], h = config->soft ? oat_soft_variance(cov, knots_of(config, point), tau) : 0;
   const double log_tau = h > 0 ? 2 * h * (h / (OAT_SOFT_TAU * tau * tau)) : 0;
   return (jitter_slopes){-2 * config->jitter_absolute - log_tau, log_tau};
@@ -283,68 +296,135 @@ static void add_jitter(const oat_sparse_objective *o, const oat_covariance *cov,
   oat_kernel_diagonal_adjoint(cov, z, g, total);
 }
 
-/* Adds the part of the gradient that goes through K(Z, Z), both of whose arguments are knots, and the jitter. Returns
- * that in log sigma, of both K(X, Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) =
- * -1/2 tr S, since V is free of it but for L. */
-static jitter_slopes add_kuu(oat_sparse_objective *o, const oat_triangle *l, const oat_point *point, oat_kernel_gradient *total) {
+/* The K x K work of a gradient that does not affect the input of the second pass. */
+typedef struct square_work {
+  oat_sparse_objective *o;
+  const oat_point *point;
+  bool inverse;             /* B^-1 is not computed yet */
+  bool early;               /* S has a closed form: all of this may be done during the second pass */
+  bool knots;               /* their derivative is wanted */
+  bool begun;               /* the work that may be done during that pass is done */
+  double trace_s, d_jitter; /* tr S; the derivative in the jitter */
+} square_work;
+
+/* Computes the part of the gradient through K(Z, Z), from S. */
+static void differentiate_kuu(square_work *rest) {
+  oat_sparse_objective *o = rest->o;
   const oat_objective_config *config = &o->base.config;
-  const size_t k = config->k, count = k * oat_rows_inputs(config->rows);
-  const oat_covariance cov = oat_covariance_at(config->kernel, oat_rows_inputs(config->rows), point->theta);
-  const double scaled = trace(k, o->s);
-  oat_kernel_gradient part = *total;
-  part.z = total->z != NULL ? o->z_grad : NULL;
-  memset(o->z_grad, 0, count * sizeof *o->z_grad);
-  cholesky_adjoint(o, l);
-  const jitter_slopes slopes = slopes_of_jitter(config, &cov, point);
-  const double d_jitter = trace(k, o->s);
-  oat_kernel_square_adjoint(&cov, knots_of(config, point), o->s, o->slope, &o->team, &part);
+  const size_t k = config->k, d = oat_rows_inputs(config->rows);
+  const oat_covariance cov = oat_covariance_at(config->kernel, d, rest->point->theta);
+  oat_kernel_gradient part = {o->theta_grad, rest->knots ? o->z_grad : NULL};
+  rest->trace_s = trace(k, o->s);
+  cholesky_adjoint(o);
+  rest->d_jitter = trace(k, o->s);
+  memset(o->theta_grad, 0, oat_theta_count(config->kernel, d) * sizeof *o->theta_grad);
+  memset(o->z_grad, 0, k * d * sizeof *o->z_grad);
+  oat_kernel_square_adjoint(&cov, knots_of(config, rest->point), o->s, o->slope, &o->team, &part);
+}
+
+/* Adds that part, in which a knot is both arguments of K(Z, Z), and the jitter. Returns that in log sigma, of both K(X,
+ * Z) and K(Z, Z), and in log tau: sum dKfu Kfu = tr S and sum dKuu (Kuu + jitter) = -1/2 tr S, because V depends on it
+ * only through L. */
+static jitter_slopes add_kuu(const square_work *rest, oat_kernel_gradient *total) {
+  const oat_sparse_objective *o = rest->o;
+  const oat_objective_config *config = &o->base.config;
+  const size_t d = oat_rows_inputs(config->rows), count = config->k * d;
+  const oat_covariance cov = oat_covariance_at(config->kernel, d, rest->point->theta);
+  const jitter_slopes slopes = slopes_of_jitter(config, &cov, rest->point);
+  for (size_t i = 0; i < oat_theta_count(config->kernel, d); i++) {
+    total->theta[i] += o->theta_grad[i];
+  }
   for (size_t i = 0; total->z != NULL && i < count; i++) {
     total->z[i] += 2 * o->z_grad[i];
   }
   if (oat_covariance_is_tree(&cov)) {
-    add_jitter(o, &cov, knots_of(config, point), d_jitter, total);
+    add_jitter(o, &cov, knots_of(config, rest->point), rest->d_jitter, total);
   }
-  return (jitter_slopes){scaled + slopes.log_sigma * d_jitter, slopes.log_tau * d_jitter};
+  return (jitter_slopes){rest->trace_s + slopes.log_sigma * rest->d_jitter, slopes.log_tau * rest->d_jitter};
 }
 
-/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known but that of a log penalty. Of no meaning for
- * other noise. */
+static void begin_rest(void *self) {
+  square_work *rest = self;
+  rest->begun = true;
+  if (rest->inverse) {
+    invert(rest->o);
+  }
+  if (rest->early) {
+    collapsed_s(rest->o);
+    differentiate_kuu(rest);
+  }
+}
+
+/* d F / d log tau when alpha = 0 and every n_i is proportional to tau^2: all sums are known but that of a log penalty.
+ * Meaningless for other noise. */
 static double collapsed_log_tau(const oat_sparse_objective *o, double rwr) {
   const size_t k = o->base.config.k;
   const double quadratic = rwr - oat_dot(k, o->e, o->rhs) - oat_dot(k, o->e, o->e);
-  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic + o->gamma * o->sums.scalar[OAT_G_OVER_N];
+  return (double)k - trace(k, o->binv) - (double)oat_rows_total(o->base.config.rows) + quadratic +
+         o->gamma * o->sums.scalar[OAT_G_OVER_N];
 }
 
-/* With alpha = 0 and any noise of the rows, S and sum dg are known but for what a log penalty adds. The rows are asked for their terms where
- * sum dn is not known. */
+/* The input of the second pass; the device may compute the product itself, or B^-1 follows later. */
+static oat_adjoint prepare_adjoint(square_work *rest, bool collapsed) {
+  oat_sparse_objective *o = rest->o;
+  const size_t own = o->base.device->table->products;
+  rest->inverse = collapsed && own > 0 && o->base.config.k >= own;
+  solve_e(o);
+  if (!rest->inverse) {
+    invert(o);
+  }
+  if (collapsed && !rest->inverse) {
+    collapsed_product(o);
+  }
+  return (oat_adjoint){.collapsed = collapsed,
+                       .product = rest->inverse ? NULL
+                                  : collapsed   ? o->m
+                                                : o->binv,
+                       .lb = o->lb,
+                       .gamma = o->gamma,
+                       .e = o->e,
+                       .le = o->le,
+                       .coefficient = o->coefficient,
+                       .meanwhile = begin_rest,
+                       .self = rest};
+}
+
+/* After the second pass. */
+static void end_rest(square_work *rest, bool closed, const oat_gradient_sums *sums) {
+  oat_sparse_objective *o = rest->o;
+  if (!rest->begun) {
+    begin_rest(rest);
+  }
+  if (rest->early) {
+    return;
+  }
+  if (closed) {
+    collapsed_s(o);
+  } else {
+    memcpy(o->s, sums->s, o->base.config.k * o->base.config.k * sizeof *o->s);
+  }
+  differentiate_kuu(rest);
+}
+
+/* With alpha = 0 and any noise, S and sum dg are known except for the part of a log penalty. The terms of each row are
+ * requested only if sum dn is not known. */
 static oatgp_status differentiate(oat_sparse_objective *o, const oat_sparse *sparse, const oat_point *point, double rwr,
                                   oat_gradient *gradient) {
   const size_t k = sparse->k, d = oat_rows_inputs(o->base.config.rows);
   const bool closed = sparse->alpha == 0, sums_s = !closed || sparse->penalty == OAT_PENALISE_LOG;
   const bool collapsed = closed && (gradient->without_tau || !oat_rows_known_noise(o->base.config.rows));
+  square_work rest = {.o = o, .point = point, .early = !sums_s, .knots = gradient->z != NULL};
   oat_gradient_sums sums = o->gradient_sums;
   sums.kernel.z = gradient->z != NULL ? sums.kernel.z : NULL;
   sums.count -= sums_s ? 0 : k * k;
   sums.s = sums_s ? sums.s : NULL;
-  const oat_triangle l = oat_triangle_make(o->l, k, o->room, threads_of(o));
   o->gamma = sparse->penalty == OAT_PENALISE_TRACE ? 1 : 0;
   o->explained = o->gamma > 0 ? o->sums.vwv : sums.s;
-  invert_b(o);
-  if (collapsed) {
-    collapsed_product(o, &l);
-  }
-  const oat_adjoint adjoint = {collapsed, collapsed ? o->m : o->binv, o->e, o->le, o->coefficient};
-  const oatgp_status status = o->base.device->table->gradient_sums(o->base.device, sparse, &adjoint, &sums);
-  if (status != OATGP_OK) {
-    return status;
-  }
-  if (closed) {
-    collapsed_s(o);
-    sums.dg = o->gamma > 0 ? -0.5 * o->sums.scalar[OAT_SUM_W] : sums.dg;
-  } else {
-    memcpy(o->s, sums.s, k * k * sizeof *o->s);
-  }
-  const jitter_slopes kuu = add_kuu(o, &l, point, &sums.kernel);
+  const oat_adjoint adjoint = prepare_adjoint(&rest, collapsed);
+  PASS_ON(o->base.device->table->gradient_sums(o->base.device, sparse, &adjoint, &sums));
+  end_rest(&rest, closed, &sums);
+  sums.dg = closed && o->gamma > 0 ? -0.5 * o->sums.scalar[OAT_SUM_W] : sums.dg;
+  const jitter_slopes kuu = add_kuu(&rest, &sums.kernel);
   memcpy(gradient->theta, sums.kernel.theta, oat_theta_count(o->base.config.kernel, d) * sizeof *gradient->theta);
   if (!oat_covariance_is_tree(&sparse->cov)) {
     gradient->theta[sparse->cov.sigma] =
@@ -377,8 +457,8 @@ oatgp_status oat_sparse_solve(oat_sparse_objective *o, double n, double *rwr, do
   oatgp_status status = OATGP_OK;
   TRY(factorise_b(o));
   TRY(solve_right_sides(o, rwr));
-  *value = -0.5 * (n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + *rwr) - oat_log_diagonal(k, o->lb) + 0.5 * oat_dot(k, o->c, o->c) +
-           scalar[OAT_PENALTY];
+  *value = -0.5 * (n * log(OAT_TWO_PI) + scalar[OAT_LOG_LAMBDA] + *rwr) - oat_log_diagonal(k, o->lb) +
+           0.5 * oat_dot(k, o->c, o->c) + scalar[OAT_PENALTY];
 done:
   return status;
 }
@@ -393,9 +473,10 @@ oatgp_status oat_objective_find_neighbours(oat_objective *objective, const oat_p
   return objective->device->table->find_neighbours(objective->device, &cov, share);
 }
 
-/* ---- answers that are not Gaussian ----------------------------------------------------------------------------------- */
+/* ---- answers that are not Gaussian ----------------------------------------------------------------------------- */
 
-/* ELBO = sum E_i - KL(q || p), KL = 1/2 (tr B^-1 + |e|^2 - K + log det B), and tr B^-1 - K = -sum |LB^-1 v_i|^2 / n_i. */
+/* ELBO = sum E_i - KL(q || p), KL = 1/2 (tr B^-1 + |e|^2 - K + log det B), and tr B^-1 - K = -sum |LB^-1 v_i|^2 /
+ * n_i. */
 static oatgp_status look_at_sites(oat_objective *objective, void *self, oat_site_look *look, double *value) {
   oat_sparse_objective *o = own(objective);
   const oat_sparse *sparse = self;
@@ -404,7 +485,8 @@ static oatgp_status look_at_sites(oat_objective *objective, void *self, oat_site
   oatgp_status status = OATGP_OK;
   TRY(objective->device->table->sums(objective->device, sparse, &o->sums));
   TRY(oat_sparse_solve(o, 0, &rwr, &gaussian));
-  TRY(objective->device->table->sites_look(objective->device, sparse, &(oat_site_q){o->lb, o->c, o->coefficient}, look));
+  TRY(objective->device->table->sites_look(objective->device, sparse, &(oat_site_q){o->lb, o->c, o->coefficient},
+                                           look));
   memcpy(o->e, o->c, k * sizeof *o->e);
   oat_solve_left(o->lb, k, OAT_TRANSPOSED, (oat_view){o->e, k, 1, k}, threads_of(o));
   *value = look->value - oat_log_diagonal(k, o->lb) - 0.5 * oat_dot(k, o->e, o->e);
@@ -412,9 +494,10 @@ done:
   return status;
 }
 
-/* ---- an evaluation ---------------------------------------------------------------------------------------------------- */
+/* ---- an evaluation --------------------------------------------------------------------------------------------- */
 
-static oatgp_status sparse_value(oat_objective *objective, const oat_point *point, oat_sparse *sparse, double *rwr, double *value) {
+static oatgp_status sparse_value(oat_objective *objective, const oat_point *point, oat_sparse *sparse, double *rwr,
+                                 double *value) {
   oat_sparse_objective *o = own(objective);
   if (objective->config.likelihood != NULL) {
     return oat_sites_settle(objective, point, look_at_sites, sparse, value);
@@ -423,7 +506,8 @@ static oatgp_status sparse_value(oat_objective *objective, const oat_point *poin
   return oat_sparse_solve(o, (double)oat_rows_total(objective->config.rows), rwr, value);
 }
 
-static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value, oat_gradient *gradient) {
+static oatgp_status sparse_evaluate(oat_objective *objective, const oat_point *point, double *value,
+                                    oat_gradient *gradient) {
   oat_sparse_objective *o = own(objective);
   const oat_objective_config *config = &objective->config;
   o->stamp++;

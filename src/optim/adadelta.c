@@ -1,7 +1,7 @@
 /* ADADELTA as the paper uses it: per coordinate
  *   G = rho G + (1 - rho) g^2,  step = eta^-s sqrt(D + eps) / sqrt(G + eps) g,  D = rho D + (1 - rho) step^2,
- * and, with the gradient g' at the new point, s = rho s + (1 - rho) weight |sign g' - sign g|: a coordinate whose derivative keeps
- * changing sign takes ever smaller steps. A rejected point halves the step. */
+ * and, with the gradient g' at the new point, s = rho s + (1 - rho) weight |sign g' - sign g|: a coordinate whose
+ * derivative keeps changing sign takes ever smaller steps. A rejected point halves the step. */
 #include <math.h>
 
 #include "linalg/linalg.h"
@@ -63,7 +63,10 @@ static bool adadelta_step(oat_optim *optim) {
   return true;
 }
 
-static bool adadelta_sound(const oat_optim *optim) { return oat_all_finite(VECTORS * optim->problem->n, optim->own, 0); }
+static bool adadelta_sound(const oat_optim *optim) {
+  return oat_all_finite(VECTORS * optim->problem->n, optim->own, 0);
+}
 
 extern const oat_optim_method oat_optim_adadelta;
-const oat_optim_method oat_optim_adadelta = {"adadelta", false, vectors_size, vectors_size, adadelta_step, adadelta_sound};
+const oat_optim_method oat_optim_adadelta = {"adadelta",   false,         vectors_size,
+                                             vectors_size, adadelta_step, adadelta_sound};

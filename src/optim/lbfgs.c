@@ -1,7 +1,7 @@
 /* L-BFGS with bounds and a line search for the strong Wolfe conditions (Nocedal and Wright 2006, chapters 3 and 7).
  *
- * Coordinates that a bound holds are left out of the direction; a step that leaves the box is cut off coordinate by
- * coordinate. A rejected evaluation is the far end of the bracket. Directions are ascent directions. */
+ * Coordinates that are held at a bound are left out of the direction; a step that leaves the box is cut off coordinate
+ * by coordinate. A rejected evaluation is the far end of the bracket. Directions are ascent directions. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,10 @@
 #define CURVATURE 0.9
 #define FIRST_STEP 0.5
 #define LONGEST_STEP 2.0
+#define LEAST_CURVATURE 1e-12 /* s.y of a pair, relative to y.y */
 
-/* The state is a ring of the latest pairs: how many there are, the slot of the newest, then for each slot s.y, s and y (n each). */
+/* The state is a ring of the latest pairs: how many there are, the slot of the newest, then for each slot s.y, s and y
+ * (n each). */
 typedef struct memory {
   double *pairs, *newest, *products, *s, *y;
 } memory;
@@ -29,7 +31,8 @@ static memory memory_of(const oat_optim *optim) {
 static size_t state_size(size_t n, const oat_optim_settings *settings) { return 2 + settings->history * (2 * n + 1); }
 
 static size_t scratch_size(size_t n, const oat_optim_settings *settings) {
-  return 5 * n + settings->history; /* direction, trial x and gradient, kept x and gradient; the recursion's factors */
+  return 5 * n + 2 * settings->history; /* direction, trial x and gradient, kept x and gradient; the recursion's factors
+                                           and products */
 }
 
 /* Where the pair is that came `age` pairs before the newest. */
@@ -45,49 +48,80 @@ static void add(size_t n, double a, const double *x, double *y) {
   }
 }
 
-static void free_gradient(const oat_optim *optim, double *direction) {
+/* A direction in the coordinates that no bound holds. Returns whether any is held. */
+static bool keep_free(const oat_optim *optim, double *direction) {
+  bool any = false;
   for (size_t i = 0; i < optim->problem->n; i++) {
-    direction[i] = oat_optim_held(optim, i) ? 0 : optim->gradient[i];
+    const bool held = oat_optim_held(optim, i);
+    direction[i] = held ? 0 : direction[i];
+    any = any || held;
   }
+  return any;
 }
 
-/* The two-loop recursion: direction = H g. O(pairs n). */
-static void multiply(const oat_optim *optim, double *direction, double *factor) {
+/* a . b in these coordinates. */
+static double free_dot(const oat_optim *optim, const double *a, const double *b) {
+  double sum = 0;
+  for (size_t i = 0; i < optim->problem->n; i++) {
+    sum += oat_optim_held(optim, i) ? 0 : a[i] * b[i];
+  }
+  return sum;
+}
+
+/* s.y of a pair over the free coordinates; 0 if F would bend upwards or there is no such pair. */
+static double free_product(const oat_optim *optim, size_t p, bool any_held) {
+  const memory m = memory_of(optim);
+  const double *s = m.s + p * optim->problem->n, *y = m.y + p * optim->problem->n;
+  if (!any_held) {
+    return m.products[p];
+  }
+  const double product = free_dot(optim, s, y);
+  return product > LEAST_CURVATURE * free_dot(optim, y, y) ? product : 0;
+}
+
+/* The two-loop recursion: direction = H g, over the free coordinates only, because the held ones would distort the
+ * direction. O(pairs n). */
+static void multiply(const oat_optim *optim, bool any_held, double *direction, double *factor) {
   const memory m = memory_of(optim);
   const size_t n = optim->problem->n, pairs = (size_t)*m.pairs;
+  double *product = factor + optim->settings->history, scale = 1;
+  for (size_t age = pairs; age-- > 0;) {
+    const size_t p = slot(optim, age);
+    const double *y = m.y + p * n;
+    product[age] = free_product(optim, p, any_held);
+    scale = product[age] > 0 ? product[age] / (any_held ? free_dot(optim, y, y) : oat_dot(n, y, y)) : scale;
+  }
   for (size_t age = 0; age < pairs; age++) {
     const size_t p = slot(optim, age);
-    factor[age] = oat_dot(n, m.s + p * n, direction) / m.products[p];
+    factor[age] = product[age] > 0 ? oat_dot(n, m.s + p * n, direction) / product[age] : 0;
     add(n, -factor[age], m.y + p * n, direction);
+    keep_free(optim, direction);
   }
-  if (pairs > 0) {
-    const size_t p = slot(optim, 0);
-    const double *y = m.y + p * n, scale = m.products[p] / oat_dot(n, y, y);
-    for (size_t i = 0; i < n; i++) {
-      direction[i] *= scale;
-    }
+  for (size_t i = 0; i < n; i++) {
+    direction[i] *= scale;
   }
   for (size_t age = pairs; age-- > 0;) {
     const size_t p = slot(optim, age);
-    add(n, factor[age] - oat_dot(n, m.y + p * n, direction) / m.products[p], m.s + p * n, direction);
+    const double back = product[age] > 0 ? oat_dot(n, m.y + p * n, direction) / product[age] : 0;
+    add(n, factor[age] - back, m.s + p * n, direction);
+    keep_free(optim, direction);
   }
 }
 
-/* An ascent direction; forgets the pairs when they give none. Returns its slope, 0 at a stationary point. */
+/* An ascent direction; drops the pairs if they give none. Returns its slope, 0 at a stationary point. */
 static double choose_direction(oat_optim *optim, double *direction, double *factor) {
   const size_t n = optim->problem->n;
-  free_gradient(optim, direction);
+  memcpy(direction, optim->gradient, n * sizeof *direction);
+  const bool any_held = keep_free(optim, direction);
   const double plain = oat_dot(n, direction, direction);
-  multiply(optim, direction, factor);
-  for (size_t i = 0; i < n; i++) {
-    direction[i] = oat_optim_held(optim, i) ? 0 : direction[i];
-  }
+  multiply(optim, any_held, direction, factor);
   const double slope = oat_dot(n, direction, optim->gradient);
   if (slope > 1e-12 * sqrt(plain * oat_dot(n, direction, direction))) {
     return slope;
   }
   *memory_of(optim).pairs = 0;
-  free_gradient(optim, direction);
+  memcpy(direction, optim->gradient, n * sizeof *direction);
+  keep_free(optim, direction);
   return plain;
 }
 
@@ -132,7 +166,8 @@ static trial try_length(search *s, double t) {
   return result;
 }
 
-/* Maximum of the cubic through both ends' values and slopes, kept well inside the bracket; its middle if an end was rejected. */
+/* Maximum of the cubic through both ends' values and slopes, kept well inside the bracket; its middle if an end was
+ * rejected. */
 static double interpolate(trial a, trial b) {
   const double width = b.t - a.t, middle = 0.5;
   double fraction = middle;
@@ -172,14 +207,17 @@ static bool place(search *s, trial t) {
   return fabs(t.slope) <= CURVATURE * s->start.slope;
 }
 
-/* Leaves the accepted point in low; false if no trial rose enough. Ends early when a step could not raise F by more than its
- * rounding error. */
+/* Leaves the accepted point in low; false if no trial rose enough. Ends early if a step cannot raise F by more than its
+ * rounding error, or if a step shorter than the first cannot raise it by more than least_gain. */
 static bool search_line(search *s) {
   const oat_optim *optim = s->optim;
   const double largest = largest_element(optim->problem->n, s->direction), longest = LONGEST_STEP / largest;
   const double rounding = 1e-14 * fabs(s->start.value);
   double length = *memory_of(optim).pairs > 0 ? fmin(1, longest) : FIRST_STEP / largest;
-  for (size_t i = 0; i < optim->settings->line_search && length * s->start.slope > rounding; i++) {
+  for (size_t i = 0; i < optim->settings->line_search; i++) {
+    if (length * s->start.slope <= fmax(rounding, i > 0 ? optim->settings->least_gain : 0)) {
+      break;
+    }
     const trial t = try_length(s, length);
     if (!isfinite(t.value) && oat_optim_out_of_budget(optim)) {
       break;
@@ -192,8 +230,8 @@ static bool search_line(search *s) {
   return s->low.t > 0;
 }
 
-/* Remembers s = x' - x and y = g - g' (the curvature of -F), in the oldest pair's place when all are taken; not if they say that
- * F bends upwards. */
+/* Stores s = x' - x and y = g - g' (the curvature of -F), in place of the oldest pair if all places are taken. The pair
+ * is not stored if F bends upwards along it. */
 static void remember(oat_optim *optim, const double *x, const double *gradient) {
   const memory m = memory_of(optim);
   const size_t n = optim->problem->n, history = optim->settings->history, next = ((size_t)*m.newest + 1) % history;
@@ -203,7 +241,7 @@ static void remember(oat_optim *optim, const double *x, const double *gradient) 
     product += (x[i] - optim->x[i]) * change;
     square += change * change;
   }
-  if (!(product > 1e-12 * square)) {
+  if (!(product > LEAST_CURVATURE * square)) {
     return;
   }
   for (size_t i = 0; i < n; i++) {

@@ -54,7 +54,9 @@ void oat_optim_free(oat_optim *optim) {
   }
 }
 
-double oat_optim_clamp(const oat_problem *problem, size_t i, double x) { return fmin(fmax(x, problem->lower[i]), problem->upper[i]); }
+double oat_optim_clamp(const oat_problem *problem, size_t i, double x) {
+  return fmin(fmax(x, problem->lower[i]), problem->upper[i]);
+}
 
 bool oat_optim_held(const oat_optim *optim, size_t i) {
   const double x = optim->x[i], g = optim->gradient[i];
@@ -82,11 +84,11 @@ static bool is_inside(const oat_problem *problem, const double *x) {
 
 bool oat_optim_sound(const oat_optim *optim) {
   const size_t common = (size_t)(optim->own - optim->state);
-  return oat_all_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) && is_inside(optim->problem, optim->x) &&
-         is_inside(optim->problem, optim->best) && optim->method->sound(optim);
+  return oat_all_finite(common, optim->state, -DBL_MAX) && are_counts(optim->counter) &&
+         is_inside(optim->problem, optim->x) && is_inside(optim->problem, optim->best) && optim->method->sound(optim);
 }
 
-/* Evaluates whatever the budget says. */
+/* Evaluates even if the budget is used up. */
 static bool evaluate(oat_optim *optim, const double *x, double *value, double *gradient) {
   const oat_problem *problem = optim->problem;
   double *counter = optim->counter;
@@ -119,6 +121,12 @@ oatgp_status oat_optim_start(oat_optim *optim, const double *x) {
   }
   optim->recent[0] = optim->counter[OAT_VALUE];
   return OATGP_OK;
+}
+
+void oat_optim_inherit(oat_optim *optim, const oat_optim *earlier) {
+  if (earlier != NULL && earlier->method == optim->method && earlier->state_count == optim->state_count) {
+    memcpy(optim->own, earlier->own, (size_t)(optim->state + optim->state_count - optim->own) * sizeof *optim->own);
+  }
 }
 
 void oat_optim_step(oat_optim *optim) {

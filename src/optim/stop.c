@@ -1,8 +1,9 @@
-/* Every rule that ends an optimisation, in the order in which they are asked. */
+/* Every rule that ends an optimisation, in the order in which they are checked. */
 #include <math.h>
 
 #include "optim/optim.h"
 #include "util/clock.h"
+#include "util/ranks.h"
 
 double oat_optim_largest_derivative(const oat_optim *optim) {
   double largest = 0;
@@ -14,7 +15,9 @@ double oat_optim_largest_derivative(const oat_optim *optim) {
   return largest;
 }
 
-static bool out_of_time(const oat_optim *optim) { return optim->settings->deadline > 0 && oat_seconds() >= optim->settings->deadline; }
+static bool out_of_time(const oat_optim *optim) {
+  return optim->settings->deadline > 0 && oat_ranks_first(oat_seconds() >= optim->settings->deadline);
+}
 
 bool oat_optim_out_of_budget(const oat_optim *optim) {
   return optim->settings->max_eval > 0 && optim->counter[OAT_EVALUATIONS] >= optim->settings->max_eval;
@@ -29,7 +32,7 @@ static bool objective_rests(const oat_optim *optim, size_t back) {
   return fabs(optim->counter[OAT_VALUE] - optim->recent[(iteration - back) % kept]) < optim->settings->obj_tol;
 }
 
-/* Without a step to take, the one before it decides: a small one means that the optimum was reached. */
+/* If no step can be taken, the previous step decides: if it was small, the optimum was reached. */
 static oatgp_stop stalled(const oat_optim *optim) {
   const size_t patience = optim->settings->patience;
   return objective_rests(optim, patience < 2 ? patience : 2) ? OATGP_STOP_OBJECTIVE : OATGP_STOP_STALLED;

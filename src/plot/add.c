@@ -1,4 +1,4 @@
-/* Marks are added to a panel: checked and copied. */
+/* Adds marks to a panel: checks and copies them. */
 #include <string.h>
 
 #include "plot/figure.h"
@@ -31,7 +31,7 @@ static oatgp_status check_style(oatgp_context *ctx, const oat_style *style) {
   return OATGP_OK;
 }
 
-/* `mark` has kind, place and n; the rest comes from the others. */
+/* `mark` has kind, place and n; the other arguments have the rest. */
 static oatgp_status add_mark(oat_panel *panel, const oat_style *style, oat_mark mark, arrays a) {
   if (panel == NULL) {
     return OATGP_ARGUMENT;
@@ -59,12 +59,15 @@ oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n
   return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = x, .y = y});
 }
 
-oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2], const double *numbers) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n}, (arrays){.x = xy[0], .y = xy[1], .z = numbers});
+oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2],
+                                const double *numbers) {
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_POINTS, .n = n},
+                  (arrays){.x = xy[0], .y = xy[1], .z = numbers});
 }
 
 oatgp_status oat_panel_tiles(oat_panel *panel, const oat_style *style, size_t n, const double *sides, oat_limits y) {
-  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TILES, .n = n}, (arrays){.x = sides, .y = y.low, .z = y.high, .x_more = n});
+  return add_mark(panel, style, (oat_mark){.kind = OAT_MARK_TILES, .n = n},
+                  (arrays){.x = sides, .y = y.low, .z = y.high, .x_more = n});
 }
 
 oatgp_status oat_panel_band(oat_panel *panel, const oat_style *style, size_t n, const double *x, oat_limits y) {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- texts --------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------------------------- */
 
-/* A line in the middle of something, but moved or shortened where it would leave low to high, from left to right or, turned, from top to
- * bottom. Nothing where there is no text. */
+/* A line in the middle of something, but moved or shortened where it would leave low to high, from left to right or,
+ * turned, from top to bottom. Nothing where there is no text. */
 static void draw_centred(oat_string *svg, oat_label label, double low, double high) {
   if (label.text == NULL) {
     return;
@@ -21,7 +21,7 @@ static void draw_centred(oat_string *svg, oat_label label, double low, double hi
   oat_svg_label(svg, &label);
 }
 
-/* ---- one panel ----------------------------------------------------------------------------------------------------- */
+/* ---- one panel ------------------------------------------------------------------------------------------------- */
 
 static void draw_rectangle(oat_string *svg, const char *class, oat_box box) {
   oat_svg_begin(svg, "rect");
@@ -61,7 +61,10 @@ static void draw_grid(oat_string *svg, const oat_panel *panel) {
 
 static void draw_tick_label(oat_string *svg, const oat_panel *panel, oat_direction direction, const oat_tick *tick) {
   const bool tilted = panel->ticks[direction].tilted;
-  oat_label l = {.text = tick->name != NULL ? tick->name : tick->digits, .power = tick->power, .font = OAT_TICK_FONT, .room = tick->room};
+  oat_label l = {.text = tick->name != NULL ? tick->name : tick->digits,
+                 .power = tick->power,
+                 .font = OAT_TICK_FONT,
+                 .room = tick->room};
   if (direction == OAT_Y) {
     l.x = panel->box.left - OAT_TICK_GAP_Y;
     l.y = tick->at + 0.35 * OAT_TICK_SIZE;
@@ -94,15 +97,16 @@ static void draw_axis(oat_string *svg, const oat_panel *panel, oat_direction dir
   }
 }
 
-/* The panel's own labels stand outside its ticks, at the outer side of the margin of their column or row. That of y ends where a title or
- * the labels of x begin. */
+/* The panel's own labels stand outside its ticks, at the outer side of the margin of their column or row. That of y
+ * ends where a title or the labels of x begin. */
 static void draw_panel_labels(oat_string *svg, const oat_panel *panel) {
   const oat_box box = panel->box, cell = panel->cell;
   const double middle_x = (box.left + box.right) / 2, middle_y = (box.top + box.bottom) / 2;
   const oat_label title = {.text = panel->title, .font = OAT_TITLE_FONT, .x = middle_x, .y = box.top - 4.5};
   draw_centred(svg, title, cell.left, cell.right);
   if (oat_panel_shows_axis(panel, OAT_X)) {
-    draw_centred(svg, (oat_label){.text = panel->axis[OAT_X].label, .x = middle_x, .y = panel->label_y}, cell.left, cell.right);
+    draw_centred(svg, (oat_label){.text = panel->axis[OAT_X].label, .x = middle_x, .y = panel->label_y}, cell.left,
+                 cell.right);
   }
   if (oat_panel_shows_axis(panel, OAT_Y)) {
     const oat_label label = {.text = panel->axis[OAT_Y].label, .x = panel->label_x, .y = middle_y, .turn = -90};
@@ -110,12 +114,14 @@ static void draw_panel_labels(oat_string *svg, const oat_panel *panel) {
   }
 }
 
-/* Where the values are, for the script of a page. Twelve digits, so that a point's place gives back what the eye can tell. */
+/* Writes the scale for the script of a page. With twelve digits, a point's position gives its value more exactly than
+ * the eye can see. */
 static void tell_scale(oat_string *svg, const oat_panel *panel, oat_direction direction) {
   static const char *const kinds[] = {"linear", "log", "names"};
   const char letter = direction == OAT_X ? 'x' : 'y';
   const oat_scale *const scale = &panel->scale[direction];
-  const char *const label = panel->axis[direction].label != NULL ? panel->axis[direction].label : panel->figure->axis_label[direction];
+  const char *const label =
+      panel->axis[direction].label != NULL ? panel->axis[direction].label : panel->figure->axis_label[direction];
   oat_string_print(svg, " data-%c=\"%s%s", letter, panel->axis[direction].whole ? "whole-" : "", kinds[scale->kind]);
   const double numbers[] = {scale->low, scale->high, scale->from, scale->to};
   for (int i = 0; i < 4; i++) {
@@ -158,11 +164,12 @@ static void draw_panel(const oat_canvas *canvas) {
   }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 static void draw_head(const oat_figure *figure, const char *prefix, oat_string *svg) {
-  oat_string_print(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" role=\"img\" aria-labelledby=\"%s-title %s-desc\"", prefix,
-                   prefix, prefix);
+  oat_string_print(
+      svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" role=\"img\" aria-labelledby=\"%s-title %s-desc\"",
+      prefix, prefix, prefix);
   oat_string_add(svg, " viewBox=\"0 0 ");
   oat_svg_pair(svg, figure->width, figure->height);
   oat_string_add(svg, "\" width=\"");
@@ -183,14 +190,19 @@ static void draw_head(const oat_figure *figure, const char *prefix, oat_string *
 static void draw_grid_titles(const oat_figure *figure, const oat_layout *layout, oat_string *svg) {
   for (size_t i = 0; i < figure->columns; i++) {
     const oat_box box = figure->panels[i].box, cell = figure->panels[i].cell;
-    const oat_label title = {
-        .text = figure->column_title[i], .font = OAT_TITLE_FONT, .x = (box.left + box.right) / 2, .y = layout->column_title_y};
+    const oat_label title = {.text = figure->column_title[i],
+                             .font = OAT_TITLE_FONT,
+                             .x = (box.left + box.right) / 2,
+                             .y = layout->column_title_y};
     draw_centred(svg, title, cell.left, cell.right);
   }
   for (size_t i = 0; i < figure->rows; i++) {
     const oat_box box = figure->panels[i * figure->columns].box, cell = figure->panels[i * figure->columns].cell;
-    const oat_label title = {
-        .text = figure->row_title[i], .font = OAT_TITLE_FONT, .x = layout->row_title_x, .y = (box.top + box.bottom) / 2, .turn = 90};
+    const oat_label title = {.text = figure->row_title[i],
+                             .font = OAT_TITLE_FONT,
+                             .x = layout->row_title_x,
+                             .y = (box.top + box.bottom) / 2,
+                             .turn = 90};
     draw_centred(svg, title, cell.top, cell.bottom);
   }
 }
@@ -199,16 +211,19 @@ static void draw_figure_labels(const oat_figure *figure, const oat_layout *layou
   const oat_box area = layout->area, cells = layout->cells;
   const double middle_x = (area.left + area.right) / 2, middle_y = (area.top + area.bottom) / 2;
   if (figure->heading != NULL) {
-    oat_svg_label(
-        svg, &(oat_label){
-                 .text = figure->heading, .font = OAT_TITLE_FONT, .x = area.left, .y = layout->heading_y, .room = cells.right - area.left});
+    oat_svg_label(svg, &(oat_label){.text = figure->heading,
+                                    .font = OAT_TITLE_FONT,
+                                    .x = area.left,
+                                    .y = layout->heading_y,
+                                    .room = cells.right - area.left});
   }
-  draw_centred(svg, (oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y}, cells.left, cells.right);
+  draw_centred(svg, (oat_label){.text = figure->axis_label[OAT_X], .x = middle_x, .y = layout->label_y}, cells.left,
+               cells.right);
   const oat_label label = {.text = figure->axis_label[OAT_Y], .x = layout->label_x, .y = middle_y, .turn = -90};
   draw_centred(svg, label, cells.top, cells.bottom);
 }
 
-/* Inside a panel the legend lies on what is drawn there, on a ground that lets little through. */
+/* Inside a panel, the legend covers the drawing with an almost opaque background. */
 static void draw_legend(const oat_figure *figure, const oat_key *key, const oat_layout *layout, oat_string *svg) {
   if (key->n > 0 && figure->legend.place == OAT_LEGEND_INSIDE) {
     const oat_box ground = {layout->key_left - 4, layout->key_top - 1, layout->key_left + key->width + 4,

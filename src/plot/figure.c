@@ -1,4 +1,5 @@
-/* The figure and its panels: made, described, freed. Marks are added in add.c and drawn in marks.c, where things go in layout.c, how they look in draw.c. */
+/* The figure and its panels: created, described, freed. add.c adds marks, marks.c draws them, layout.c places
+ * everything, and draw.c draws the rest. */
 #include "plot/figure.h"
 
 #include <math.h>
@@ -7,14 +8,14 @@
 
 static const double points_per_mm = 72 / 25.4;
 
-/* ---- a figure ------------------------------------------------------------------------------------------------------ */
+/* ---- a figure -------------------------------------------------------------------------------------------------- */
 
 static oatgp_status check_spec(oatgp_context *ctx, const oat_figure_spec *spec) {
-  REFUSE_IF(spec->title == NULL || spec->title[0] == '\0' || spec->description == NULL || spec->description[0] == '\0', ctx, OATGP_ARGUMENT,
-            "a figure needs a title and a description, for those who cannot see it");
+  REFUSE_IF(spec->title == NULL || spec->title[0] == '\0' || spec->description == NULL || spec->description[0] == '\0',
+            ctx, OATGP_ARGUMENT, "a figure needs a title and a description, for those who cannot see it");
   REFUSE_IF(spec->rows > OAT_MAX_GRID || spec->columns > OAT_MAX_GRID, ctx, OATGP_ARGUMENT,
-            "a figure has at most %d rows and %d columns of panels, not %zu and %zu", OAT_MAX_GRID, OAT_MAX_GRID, spec->rows,
-            spec->columns);
+            "a figure has at most %d rows and %d columns of panels, not %zu and %zu", OAT_MAX_GRID, OAT_MAX_GRID,
+            spec->rows, spec->columns);
   const double sizes[] = {spec->width_mm, spec->height_mm};
   for (int i = 0; i < 2; i++) {
     REFUSE_IF(sizes[i] != 0 && !(sizes[i] >= 20 && sizes[i] <= 2000), ctx, OATGP_ARGUMENT,
@@ -53,8 +54,8 @@ oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, 
   figure->ctx = figure->memory.ctx = ctx;
   TRY(fill_figure(figure, spec));
   if (figure->legend.row >= figure->rows || figure->legend.column >= figure->columns) {
-    TRY(oat_fail(ctx, OATGP_ARGUMENT, "the legend's panel (%zu, %zu) is outside the %zu x %zu panels of the figure", figure->legend.row,
-                 figure->legend.column, figure->rows, figure->columns));
+    TRY(oat_fail(ctx, OATGP_ARGUMENT, "the legend's panel (%zu, %zu) is outside the %zu x %zu panels of the figure",
+                 figure->legend.row, figure->legend.column, figure->rows, figure->columns));
   }
   *out = figure;
   figure = NULL;
@@ -74,12 +75,12 @@ void oat_figure_free(oat_figure *figure) {
   free(figure);
 }
 
-/* ---- panels and titles --------------------------------------------------------------------------------------------- */
+/* ---- panels and titles ----------------------------------------------------------------------------------------- */
 
 oat_panel *oat_figure_panel(oat_figure *figure, size_t row, size_t column) {
   if (row >= figure->rows || column >= figure->columns) {
-    oat_fail(figure->ctx, OATGP_ARGUMENT, "there is no panel (%zu, %zu) in a figure of %zu x %zu", row, column, figure->rows,
-             figure->columns);
+    oat_fail(figure->ctx, OATGP_ARGUMENT, "there is no panel (%zu, %zu) in a figure of %zu x %zu", row, column,
+             figure->rows, figure->columns);
     return NULL;
   }
   return &figure->panels[row * figure->columns + column];
@@ -104,25 +105,27 @@ oatgp_status oat_panel_title(oat_panel *panel, const char *text) {
   return panel != NULL ? set_text(panel->figure, &panel->title, text) : OATGP_ARGUMENT;
 }
 
-/* ---- axes ---------------------------------------------------------------------------------------------------------- */
+/* ---- axes ------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status check_axis(oatgp_context *ctx, oat_direction direction, const oat_axis *axis) {
   const char name = direction == OAT_X ? 'x' : 'y';
   if (axis->kind == OAT_NAMES) {
     const bool good = axis->names != NULL && axis->n_names > 0 && axis->n_names <= OAT_MAX_NAMES;
     return good ? OATGP_OK
-                : oat_fail(ctx, OATGP_ARGUMENT, "the %c axis must have 1 to %d names, not %zu", name, OAT_MAX_NAMES, axis->n_names);
+                : oat_fail(ctx, OATGP_ARGUMENT, "the %c axis must have 1 to %d names, not %zu", name, OAT_MAX_NAMES,
+                           axis->n_names);
   }
   if (axis->low == axis->high) {
     return OATGP_OK;
   }
   const double ends[] = {axis->low, axis->high};
   for (int i = 0; i < 2; i++) {
-    REFUSE_IF(!isnan(ends[i]) && isnan(oat_scale_transform(axis->kind, ends[i])), ctx, OATGP_ARGUMENT, "the %c axis cannot end at %g: %s",
-              name, ends[i], axis->kind == OAT_LOG10 ? "a logarithmic axis has positive numbers only" : "the limit is 1e300");
+    REFUSE_IF(!isnan(ends[i]) && isnan(oat_scale_transform(axis->kind, ends[i])), ctx, OATGP_ARGUMENT,
+              "the %c axis cannot end at %g: %s", name, ends[i],
+              axis->kind == OAT_LOG10 ? "a logarithmic axis has positive numbers only" : "the limit is 1e300");
   }
-  REFUSE_IF(axis->low > axis->high, ctx, OATGP_ARGUMENT, "the %c axis cannot go from %g to %g: the lower end comes first", name, axis->low,
-            axis->high);
+  REFUSE_IF(axis->low > axis->high, ctx, OATGP_ARGUMENT,
+            "the %c axis cannot go from %g to %g: the lower end comes first", name, axis->low, axis->high);
   REFUSE_IF(axis->high - axis->low < 1e-9 * fmax(fabs(axis->low), fabs(axis->high)), ctx, OATGP_ARGUMENT,
             "the ends of the %c axis, %.17g and %.17g, are too close for ticks", name, axis->low, axis->high);
   return OATGP_OK;

@@ -1,4 +1,4 @@
-/* What the files of this folder share: the parts of a figure, its scales and its layout. Others use plot.h. */
+/* Shared by the files of this folder: the parts of a figure, its scales and its layout. Other folders use plot.h. */
 #ifndef OAT_FIGURE_H
 #define OAT_FIGURE_H
 
@@ -7,7 +7,8 @@
 
 enum { OAT_TICK_LENGTH = 3, OAT_MAX_TICKS = 96 };
 
-/* From the box of a panel to its tick labels: at the left to their end, below to their top. Numbers at the corner do not touch. */
+/* From the box of a panel to its tick labels: at the left to their end, below to their top. Numbers at the corner do
+ * not touch. */
 #define OAT_TICK_GAP_Y (OAT_TICK_LENGTH + 2)
 #define OAT_TICK_GAP_X (OAT_TICK_LENGTH + 4)
 
@@ -20,12 +21,12 @@ typedef struct oat_box {
   double left, top, right, bottom;
 } oat_box;
 
-/* ---- scales (scale.c) ---------------------------------------------------------------------------------------------- */
+/* ---- scales (scale.c) ------------------------------------------------------------------------------------------ */
 
 /* A range of transformed values (log10 on a logarithmic axis); empty as long as low > high. */
 typedef struct oat_range {
   double low, high;
-  bool base; /* bars stand on 0, which then needs no room beyond it */
+  bool base; /* bars stand on 0, so no room beyond 0 is needed */
 } oat_range;
 
 typedef struct oat_scale {
@@ -53,7 +54,7 @@ typedef struct oat_ticks {
 /* NaN where nothing can be drawn. */
 double oat_scale_transform(oat_scale_kind kind, double value);
 double oat_scale_place(const oat_scale *scale, double value);
-/* Takes the values into the range. */
+/* Widens the range to the values. */
 void oat_range_take(oat_range *range, oat_scale_kind kind, size_t n, const double *values);
 /* The limits of an axis for the data in this range, transformed, low < high but for names on a y axis. */
 oat_range oat_axis_limits(const oat_axis *axis, oat_direction direction, oat_range data);
@@ -61,7 +62,7 @@ oat_range oat_axis_limits(const oat_axis *axis, oat_direction direction, oat_ran
 void oat_axis_ticks(const oat_axis *axis, const oat_scale *scale, oat_direction direction, oat_ticks *ticks);
 double oat_tick_width(const oat_tick *tick);
 
-/* ---- the figure (figure.c) ----------------------------------------------------------------------------------------- */
+/* ---- the figure (figure.c) ------------------------------------------------------------------------------------- */
 
 typedef enum oat_mark_kind {
   OAT_MARK_TILES,
@@ -119,12 +120,12 @@ struct oat_figure {
   oat_layout layout;
 };
 
-/* The panel has marks, so it is drawn. */
+/* Whether the panel has marks, so that it is drawn. */
 bool oat_panel_is_used(const oat_panel *panel);
-/* The panel carries the labels of this axis, for itself or for those that share it. */
+/* Whether the panel has the labels of this axis, for itself or for the panels that share it. */
 bool oat_panel_shows_axis(const oat_panel *panel, oat_direction direction);
 
-/* ---- marks (add.c, marks.c) ---------------------------------------------------------------------------------------- */
+/* ---- marks (add.c, marks.c) ------------------------------------------------------------------------------------ */
 
 typedef struct oat_canvas {
   oat_string *svg;
@@ -132,7 +133,7 @@ typedef struct oat_canvas {
   const char *prefix;
 } oat_canvas;
 
-/* Takes what the mark covers in this direction into the range. */
+/* Widens the range to the part that the mark covers in this direction. */
 void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_kind kind, oat_range *range);
 /* In units of its axis. */
 double oat_mark_bar_width(const oat_mark *mark);
@@ -142,7 +143,7 @@ void oat_mark_key(oat_string *svg, const oat_mark *mark, double x, double y);
 
 enum { OAT_KEY_WIDTH = 18 };
 
-/* ---- legend (legend.c) --------------------------------------------------------------------------------------------- */
+/* ---- legend (legend.c) ----------------------------------------------------------------------------------------- */
 
 typedef struct oat_entry {
   const char *label;
@@ -162,9 +163,10 @@ oatgp_status oat_key_make(const oat_figure *figure, oat_key *key);
 /* A label that does not fit into the width of the legend is shortened. */
 void oat_key_draw(oat_string *svg, const oat_key *key, double left, double top);
 
-/* ---- layout (layout.c) and style sheet (palette.c) ----------------------------------------------------------------- */
+/* ---- layout (layout.c) and style sheet (palette.c) ------------------------------------------------------------- */
 
-/* Gives every used panel its box, scales and ticks, and the figure its layout. A legend inside a panel gets no wider than that. */
+/* Gives every used panel its box, scales and ticks, and the figure its layout. A legend inside a panel gets no wider
+ * than that. */
 oatgp_status oat_figure_lay_out(oat_figure *figure, oat_key *key);
 /* The style element of a figure, whose id is the prefix. */
 void oat_style_sheet(oat_string *svg, const char *prefix);

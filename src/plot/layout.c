@@ -1,5 +1,6 @@
-/* Where everything goes. Ticks depend on the size of the panels and the room for their labels takes from that size, so both are made
- * in turn. That settles after two or three turns; should it not, the room only grows from some turn on, so that it is enough. */
+/* Where everything goes. Ticks depend on the size of the panels, and the labels of the ticks reduce that size, so both
+ * are computed in turn. That settles after two or three rounds. If it does not, from some round on the room for labels
+ * can only grow, so that it is enough. */
 #include "plot/figure.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ typedef struct margins {
   double left[OAT_MAX_GRID], right[OAT_MAX_GRID], top[OAT_MAX_GRID], bottom[OAT_MAX_GRID];
 } margins;
 
-/* ---- which panels belong together ---------------------------------------------------------------------------------- */
+/* ---- which panels belong together ------------------------------------------------------------------------------ */
 
 bool oat_panel_is_used(const oat_panel *panel) { return panel->n_marks > 0; }
 
@@ -42,17 +43,19 @@ static bool share_axis(const oat_panel *a, const oat_panel *b, oat_direction dir
   }
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status check_shared(const oat_panel *a, const oat_panel *b, oat_direction direction) {
   if (a->axis[direction].kind == b->axis[direction].kind && a->axis[direction].n_names == b->axis[direction].n_names) {
     return OATGP_OK;
   }
-  return oat_fail(a->figure->ctx, OATGP_ARGUMENT, "panels (%zu, %zu) and (%zu, %zu) share the %c axis, but it is of another kind in each",
-                  a->row, a->column, b->row, b->column, direction == OAT_X ? 'x' : 'y');
+  return oat_fail(a->figure->ctx, OATGP_ARGUMENT,
+                  "panels (%zu, %zu) and (%zu, %zu) share the %c axis, but use different kinds of it", a->row,
+                  a->column, b->row, b->column, direction == OAT_X ? 'x' : 'y');
 }
 
-/* Limits of the axis that begins with this panel, set in all panels that share it: what was asked for in the first one holds. */
+/* Sets the limits of the axis that begins with this panel in all panels that share it. The limits requested for the
+ * first panel apply. */
 static oatgp_status set_limits(oat_panel *first, oat_direction direction) {
   oat_figure *const figure = first->figure;
   const size_t n_panels = figure->rows * figure->columns;
@@ -101,7 +104,7 @@ static oatgp_status set_all_limits(oat_figure *figure) {
   return OATGP_OK;
 }
 
-/* ---- room for labels ----------------------------------------------------------------------------------------------- */
+/* ---- room for labels ------------------------------------------------------------------------------------------- */
 
 static double widest_label(const oat_ticks *ticks) {
   double widest = 0;
@@ -161,9 +164,9 @@ static bool any_title(char *const *titles) {
   return false;
 }
 
-/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+/* ---- boxes ----------------------------------------------------------------------------------------------------- */
 
-/* From the page inwards, what belongs to the whole figure. */
+/* Places the parts of the whole figure, from the page inwards. */
 static void place_surroundings(const oat_figure *figure, const oat_key *key, oat_layout *layout) {
   oat_box area = {edge, edge, figure->width - edge, figure->height - edge};
   const bool outside = key->n > 0 && figure->legend.place != OAT_LEGEND_INSIDE;
@@ -187,7 +190,7 @@ static void place_surroundings(const oat_figure *figure, const oat_key *key, oat
   layout->area = area;
 }
 
-/* Names take at most so much of what a panel has of the area. */
+/* The largest share of a panel's part of the area for names. */
 static const double most_for_names = 0.4;
 
 static void place_scales(oat_panel *panel) {
@@ -204,7 +207,7 @@ static void place_scales(oat_panel *panel) {
   }
 }
 
-/* What `count` panels have of a length, each, when the margins and gaps are taken off. */
+/* The length of each of `count` panels, without the margins and gaps. */
 static double panel_size(double length, size_t count, const double *before, const double *after) {
   length -= gap * (double)(count - 1);
   for (size_t i = 0; i < count; i++) {
@@ -218,7 +221,8 @@ static oatgp_status place_panels(oat_figure *figure, const oat_layout *layout, c
   const double width = panel_size(area.right - area.left, figure->columns, m->left, m->right);
   const double height = panel_size(area.bottom - area.top, figure->rows, m->top, m->bottom);
   REFUSE_IF(!(width >= 20 && height >= 20), figure->ctx, OATGP_ARGUMENT,
-            "the figure '%s' is too small: its panels would be %.0f x %.0f points, and need 20 x 20; make it larger or its labels shorter",
+            "the figure '%s' is too small: its panels would be %.0f x %.0f points, and need 20 x 20; make it larger or "
+            "its labels shorter",
             figure->title, width, height);
   double top = area.top;
   for (size_t row = 0; row < figure->rows; row++) {
@@ -228,7 +232,8 @@ static oatgp_status place_panels(oat_figure *figure, const oat_layout *layout, c
       oat_panel *const panel = &figure->panels[row * figure->columns + column];
       left += m->left[column];
       panel->box = (oat_box){left, top, left + width, top + height};
-      panel->cell = (oat_box){left - m->left[column], top - m->top[row], left + width + m->right[column], top + height + m->bottom[row]};
+      panel->cell = (oat_box){left - m->left[column], top - m->top[row], left + width + m->right[column],
+                              top + height + m->bottom[row]};
       panel->label_x = left - m->left[column] + OAT_LABEL_SIZE;
       left += width + m->right[column] + gap;
       if (oat_panel_is_used(panel)) {
@@ -257,7 +262,8 @@ static void place_key(const oat_figure *figure, oat_key *key, oat_layout *layout
       layout->key_top = top ? box.top + 4 : box.bottom - height - 4;
       break;
     case OAT_LEGEND_BELOW:
-      layout->key_left = fmax(edge, fmin((layout->area.left + layout->area.right - width) / 2, figure->width - edge - width));
+      layout->key_left =
+          fmax(edge, fmin((layout->area.left + layout->area.right - width) / 2, figure->width - edge - width));
       break;
     default:
       layout->key_top = fmax(edge, (layout->area.top + layout->area.bottom - height) / 2);
@@ -271,10 +277,10 @@ static oatgp_status check_key(const oat_figure *figure, const oat_key *key) {
   if (height <= room) {
     return OATGP_OK;
   }
-  return oat_fail(
-      figure->ctx, OATGP_ARGUMENT,
-      "the %zu entries in the legend of the figure '%s' need a height of %.0f points and have %.0f; make it higher or put the legend below",
-      key->n, figure->title, height, room);
+  return oat_fail(figure->ctx, OATGP_ARGUMENT,
+                  "the %zu entries in the legend of the figure '%s' need a height of %.0f points and have %.0f; make "
+                  "it higher or put the legend below",
+                  key->n, figure->title, height, room);
 }
 
 static oat_box around(oat_box first, oat_box last) { return (oat_box){first.left, first.top, last.right, last.bottom}; }

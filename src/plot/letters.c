@@ -1,5 +1,6 @@
-/* A figure in letters, for a terminal. Limits and ticks are those of the drawing; a mark is drawn dot by dot, eight to a letter where Braille
- * may be used. A letter shows one thing: of what falls into its cell, the one that a reader looks for first (see the order of `sign`). */
+/* A figure as text, for a terminal. Limits and ticks are those of the drawing. Marks are drawn dot by dot, eight dots
+ * to a letter if Braille may be used. A letter shows one mark: of those in its cell, the one that a reader looks for
+ * first (see the order of `sign`). */
 #include "plot/figure.h"
 
 #include <math.h>
@@ -10,9 +11,14 @@
 
 #include "util/utf8.h"
 
-enum { ROOM = 10, LEAST_WIDTH = 24, LEAST_HEIGHT = 8, NUMBER = 64 }; /* ROOM: letters for the labels of the y axis, at least */
+enum {
+  ROOM = 10,
+  LEAST_WIDTH = 24,
+  LEAST_HEIGHT = 8,
+  NUMBER = 64
+}; /* ROOM: letters for the labels of the y axis, at least */
 
-/* What a cell can hold, by rising claim to it. */
+/* The contents of a cell, in rising priority. */
 typedef enum sign { NOTHING, SHADE, DARK_SHADE, BAR, POINT, RULE, STROKE, CROSS, RING, KNOB } sign;
 
 static const struct {
@@ -25,7 +31,7 @@ static const struct {
 };
 
 typedef struct grid {
-  size_t width, height; /* letters inside the axes */
+  size_t width, height; /* in letters, inside the axes */
   size_t room;          /* letters for the labels of the y axis */
   int across, down;     /* dots of a letter */
   double dots_of[2];    /* of the whole, by direction */
@@ -34,7 +40,7 @@ typedef struct grid {
   const oat_panel *panel;
 } grid;
 
-/* ---- dots ---------------------------------------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------------------------ */
 
 /* The bit of a dot in a Braille letter. */
 static unsigned char braille_bit(int column, int row) {
@@ -68,13 +74,15 @@ static double dot(const grid *g, oat_direction direction, double value) {
 static void stroke(const grid *g, const double from[2], const double to[2], sign what) {
   const double steps = fmax(1, fmax(fabs(to[0] - from[0]), fabs(to[1] - from[1])));
   for (double i = 0; i <= steps; i++) {
-    put(g, floor(from[0] + (to[0] - from[0]) * i / steps + 0.5), floor(from[1] + (to[1] - from[1]) * i / steps + 0.5), what);
+    put(g, floor(from[0] + (to[0] - from[0]) * i / steps + 0.5), floor(from[1] + (to[1] - from[1]) * i / steps + 0.5),
+        what);
   }
 }
 
 /* A rectangle of values, if all can be drawn. */
 static void fill(const grid *g, const double x[2], const double y[2], sign what) {
-  const double left = dot(g, OAT_X, x[0]), right = dot(g, OAT_X, x[1]), low = dot(g, OAT_Y, y[0]), high = dot(g, OAT_Y, y[1]);
+  const double left = dot(g, OAT_X, x[0]), right = dot(g, OAT_X, x[1]), low = dot(g, OAT_Y, y[0]),
+               high = dot(g, OAT_Y, y[1]);
   if (isnan(left + right + low + high)) {
     return;
   }
@@ -85,16 +93,20 @@ static void fill(const grid *g, const double x[2], const double y[2], sign what)
   }
 }
 
-/* ---- marks --------------------------------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------------------------------------- */
 
 static sign sign_of_shape(oat_shape shape) {
-  static const sign others[OAT_SHAPES] = {[OAT_NO_SHAPE] = POINT, [OAT_CIRCLE] = POINT, [OAT_CROSS] = CROSS, [OAT_RING] = RING};
+  static const sign others[OAT_SHAPES] = {
+      [OAT_NO_SHAPE] = POINT, [OAT_CIRCLE] = POINT, [OAT_CROSS] = CROSS, [OAT_RING] = RING};
   return others[shape] != NOTHING ? others[shape] : KNOB;
 }
 
 static sign sign_of(const oat_mark *mark) {
-  static const sign others[OAT_MARK_KINDS] = {
-      [OAT_MARK_COLUMNS] = BAR, [OAT_MARK_BARS] = BAR, [OAT_MARK_RULE] = RULE, [OAT_MARK_LINE] = STROKE, [OAT_MARK_RUG] = KNOB};
+  static const sign others[OAT_MARK_KINDS] = {[OAT_MARK_COLUMNS] = BAR,
+                                              [OAT_MARK_BARS] = BAR,
+                                              [OAT_MARK_RULE] = RULE,
+                                              [OAT_MARK_LINE] = STROKE,
+                                              [OAT_MARK_RUG] = KNOB};
   switch (mark->kind) {
     case OAT_MARK_TILES:
     case OAT_MARK_BAND:
@@ -169,7 +181,7 @@ static void draw_bars(const grid *g, const oat_mark *mark) {
   }
 }
 
-/* Those that are dark enough to be told from the others. */
+/* Draws the tiles that are dark enough to be distinguished. */
 static void draw_tiles(const grid *g, const oat_mark *mark) {
   for (size_t i = 0; mark->style.opacity > 0.5 && i < mark->n; i++) {
     const double x[] = {mark->x[i], mark->x[i + mark->n]}, y[] = {mark->y[i], mark->z[i]};
@@ -178,19 +190,20 @@ static void draw_tiles(const grid *g, const oat_mark *mark) {
 }
 
 static void (*const draw[OAT_MARK_KINDS])(const grid *g, const oat_mark *mark) = {
-    [OAT_MARK_TILES] = draw_tiles, [OAT_MARK_BAND] = draw_band, [OAT_MARK_COLUMNS] = draw_bars,  [OAT_MARK_BARS] = draw_bars,
-    [OAT_MARK_RULE] = draw_rule,   [OAT_MARK_LINE] = draw_line, [OAT_MARK_POINTS] = draw_points, [OAT_MARK_RUG] = draw_rug,
+    [OAT_MARK_TILES] = draw_tiles,   [OAT_MARK_BAND] = draw_band, [OAT_MARK_COLUMNS] = draw_bars,
+    [OAT_MARK_BARS] = draw_bars,     [OAT_MARK_RULE] = draw_rule, [OAT_MARK_LINE] = draw_line,
+    [OAT_MARK_POINTS] = draw_points, [OAT_MARK_RUG] = draw_rug,
 };
 
-/* ---- text ---------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------------ */
 
-/* What stands for a character that is not in ASCII. */
+/* The ASCII replacement of a character. */
 static const char *ascii_of(uint32_t c) {
   const bool dash = c == 0x2212 || c == 0x2013, ellipsis = c == 0x2026; /* minus or en dash */
   return dash ? "-" : ellipsis ? "~" : "?";
 }
 
-/* The first letters of a text. Control characters are blanks: a terminal would obey them. */
+/* The first letters of a text. Control characters become blanks, because a terminal would obey them. */
 static void add_letters(oat_string *out, const char *text, size_t most, bool utf8) {
   const unsigned char *cursor = (const unsigned char *)text;
   for (size_t i = 0; i < most && *cursor != '\0'; i++) {
@@ -224,7 +237,7 @@ static const char *tick_text(const oat_tick *tick, char number[NUMBER]) {
   if (tick->power[0] == '\0') {
     return tick->name != NULL ? tick->name : tick->digits;
   }
-  const char *const times = strstr(tick->digits, "\xc3\x97"); /* without it the digits are 10 */
+  const char *const times = strstr(tick->digits, "\xc3\x97"); /* without a mantissa the digits are "10" */
   snprintf(number, NUMBER, "%.*se%s", times != NULL ? (int)(times - tick->digits) : 1, tick->digits, tick->power);
   return number;
 }
@@ -241,7 +254,8 @@ static void add_cell(oat_string *out, const grid *g, size_t at) {
   }
 }
 
-/* The label of the y axis that belongs to this line of letters, or NULL; a number may be written into the space given. */
+/* The label of the y axis that belongs to this line of letters, or NULL; a number may be written into the space
+ * given. */
 static const char *label_of_line(const grid *g, size_t line, char number[NUMBER]) {
   const oat_ticks *const ticks = &g->panel->ticks[OAT_Y];
   const oat_box box = g->panel->box;
@@ -280,8 +294,10 @@ static void add_x_labels(oat_string *out, const grid *g) {
   for (size_t i = 0; i < ticks->n; i++) {
     const char *const text = tick_text(&ticks->tick[i], number);
     const size_t count = letters_of(text);
-    const double middle = (double)g->room + 2 + (ticks->tick[i].at - box.left) / (box.right - box.left) * ((double)g->width - 1);
-    const double start = fmin(floor(middle - (double)count / 2 + 0.5), (double)(g->room + 2 + g->width) - (double)count);
+    const double middle =
+        (double)g->room + 2 + (ticks->tick[i].at - box.left) / (box.right - box.left) * ((double)g->width - 1);
+    const double start =
+        fmin(floor(middle - (double)count / 2 + 0.5), (double)(g->room + 2 + g->width) - (double)count);
     if (count > 0 && start >= (double)used + (used > 0 ? 1 : 0)) {
       add_blanks(out, (size_t)start - used);
       add_text(out, text, g->utf8);
@@ -310,7 +326,7 @@ static bool is_in_key(const oat_mark *mark) {
   return mark->style.label != NULL && !(mark->kind == OAT_MARK_TILES && mark->style.opacity <= 0.5);
 }
 
-/* A mark before this one has its label. */
+/* Whether an earlier mark has the same label. */
 static bool is_told(const oat_panel *panel, size_t number) {
   for (size_t i = 0; i < number; i++) {
     if (is_in_key(&panel->marks[i]) && strcmp(panel->marks[i].style.label, panel->marks[number].style.label) == 0) {
@@ -329,7 +345,8 @@ static void add_key(oat_string *out, const grid *g) {
     if (!is_in_key(mark) || is_told(g->panel, i)) {
       continue;
     }
-    const char *const key = g->utf8 ? (signs[what].utf8 != NULL ? signs[what].utf8 : "\xe2\xa0\x92") : signs[what].ascii;
+    const char *const key =
+        g->utf8 ? (signs[what].utf8 != NULL ? signs[what].utf8 : "\xe2\xa0\x92") : signs[what].ascii;
     oat_string_print(out, "   %s ", key);
     add_text(out, mark->style.label, g->utf8);
   }
@@ -350,12 +367,13 @@ static void add_head(oat_string *out, const grid *g) {
   oat_string_add(out, "\n");
 }
 
-/* As much room as the labels of the y axis need, but of the width no more than a third. */
+/* As much room as the labels of the y axis need, but at most a third of the width. */
 static size_t room_for(const oat_panel *panel, size_t width) {
   size_t room = ROOM;
   char number[NUMBER];
   for (size_t i = 0; i < panel->ticks[OAT_Y].n; i++) {
-    const size_t count = letters_of(tick_text(&panel->ticks[OAT_Y].tick[i], number)), most = count < width / 3 ? count : width / 3;
+    const size_t count = letters_of(tick_text(&panel->ticks[OAT_Y].tick[i], number)),
+                 most = count < width / 3 ? count : width / 3;
     room = room > most ? room : most;
   }
   return room;
@@ -363,7 +381,11 @@ static size_t room_for(const oat_panel *panel, size_t width) {
 
 static oatgp_status add_panel(const oat_panel *panel, oat_letters letters, oat_string *out) {
   const size_t room = room_for(panel, letters.width);
-  grid g = {.width = letters.width - room - 2, .height = letters.height - 4, .room = room, .utf8 = letters.utf8, .panel = panel};
+  grid g = {.width = letters.width - room - 2,
+            .height = letters.height - 4,
+            .room = room,
+            .utf8 = letters.utf8,
+            .panel = panel};
   oat_scratch memory = {.ctx = panel->figure->ctx};
   oatgp_status status;
   g.across = letters.utf8 ? 2 : 1;
@@ -390,8 +412,8 @@ oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_str
   oat_key key = {0};
   oatgp_status status;
   REFUSE_IF(letters.width < LEAST_WIDTH || letters.height < LEAST_HEIGHT, figure->ctx, OATGP_ARGUMENT,
-            "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH, LEAST_HEIGHT, letters.width,
-            letters.height);
+            "a figure in letters must be at least %d wide and %d high, not %zu and %zu", LEAST_WIDTH, LEAST_HEIGHT,
+            letters.width, letters.height);
   TRY(oat_key_make(figure, &key));
   TRY(oat_figure_lay_out(figure, &key));
   for (size_t i = 0; i < figure->rows * figure->columns; i++) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- what they cover ----------------------------------------------------------------------------------------------- */
+/* ---- their extent ---------------------------------------------------------------------------------------------- */
 
 typedef struct reach {
   oat_direction direction;
@@ -13,7 +13,9 @@ typedef struct reach {
 
 static void take(const reach *r, size_t n, const double *values) { oat_range_take(r->range, r->kind, n, values); }
 
-static void extend_points(const oat_mark *mark, const reach *r) { take(r, mark->n, r->direction == OAT_X ? mark->x : mark->y); }
+static void extend_points(const oat_mark *mark, const reach *r) {
+  take(r, mark->n, r->direction == OAT_X ? mark->x : mark->y);
+}
 
 static void extend_band(const oat_mark *mark, const reach *r) {
   extend_points(mark, r);
@@ -31,7 +33,7 @@ static void extend_tiles(const oat_mark *mark, const reach *r) {
   }
 }
 
-/* Lengths are seen from 0, which a logarithmic axis has not. */
+/* Bars start at 0, which a logarithmic axis does not have. */
 static void take_lengths(const reach *r, size_t n, const double *lengths) {
   const double zero = 0;
   take(r, n, lengths);
@@ -68,9 +70,9 @@ static void extend_rug(const oat_mark *mark, const reach *r) {
   }
 }
 
-/* ---- drawing: what all use ----------------------------------------------------------------------------------------- */
+/* ---- drawing: what all use ------------------------------------------------------------------------------------- */
 
-/* Paths leave the page where limits are set, but need not go on to where the numbers lose their digits. */
+/* If limits are set, paths leave the page. They are cut before the numbers lose their digits. */
 static double place(const oat_canvas *canvas, oat_direction direction, double value) {
   const double at = oat_scale_place(&canvas->panel->scale[direction], value);
   return isnan(at) ? at : fmin(fmax(at, -1e5), 1e5);
@@ -106,10 +108,11 @@ static void begin_fill(oat_string *svg, const oat_mark *mark) {
 }
 
 static void clip(const oat_canvas *canvas) {
-  oat_string_print(canvas->svg, " clip-path=\"url(#%s-%zu-%zu)\"", canvas->prefix, canvas->panel->row, canvas->panel->column);
+  oat_string_print(canvas->svg, " clip-path=\"url(#%s-%zu-%zu)\"", canvas->prefix, canvas->panel->row,
+                   canvas->panel->column);
 }
 
-/* ---- drawing: points ----------------------------------------------------------------------------------------------- */
+/* ---- drawing: points ------------------------------------------------------------------------------------------- */
 
 /* A shape is a walk, in units of half its size: (m)ove, (l)ine, (a)rc of radius 1, (z) close. */
 typedef struct walk {
@@ -131,7 +134,9 @@ static const struct {
     [OAT_CROSS] = {false, {{'m', -.95, -.95}, {'l', 1.9, 1.9}, {'m', 0, -1.9}, {'l', -1.9, 1.9}}},
 };
 
-static oat_shape shape_of(const oat_mark *mark) { return mark->style.shape != OAT_NO_SHAPE ? mark->style.shape : OAT_CIRCLE; }
+static oat_shape shape_of(const oat_mark *mark) {
+  return mark->style.shape != OAT_NO_SHAPE ? mark->style.shape : OAT_CIRCLE;
+}
 
 static double point_size(const oat_mark *mark) { return mark->style.size > 0 ? mark->style.size : 4.5; }
 
@@ -187,7 +192,7 @@ static void tell_numbers(const oat_canvas *canvas, const oat_mark *mark) {
   oat_string_add(canvas->svg, before[1] == '\0' ? "\"" : "");
 }
 
-/* What the script of a page wants to know of a mark whose values it can tell. */
+/* Writes the data of a mark whose values the script of a page can show. */
 static void tell(const oat_canvas *canvas, const oat_mark *mark, oat_mark_kind kind) {
   const char *const names[OAT_MARK_KINDS] = {
       [OAT_MARK_LINE] = "line", [OAT_MARK_POINTS] = "points", [OAT_MARK_RUG] = is_level(mark) ? "x-rug" : "y-rug"};
@@ -221,7 +226,7 @@ static void trace_rug(const oat_canvas *canvas, const oat_mark *mark) {
   }
 }
 
-/* ---- drawing: lines and bands -------------------------------------------------------------------------------------- */
+/* ---- drawing: lines and bands ---------------------------------------------------------------------------------- */
 
 /* A path in progress. Points that would be written with the same digits are written once. */
 typedef struct pen {
@@ -264,7 +269,8 @@ static void trace_line(const oat_canvas *canvas, const oat_mark *mark) {
 }
 
 static bool band_is_there(const oat_canvas *canvas, const oat_mark *mark, size_t i) {
-  return !isnan(place(canvas, OAT_X, mark->x[i])) && !isnan(place(canvas, OAT_Y, mark->y[i])) && !isnan(place(canvas, OAT_Y, mark->z[i]));
+  return !isnan(place(canvas, OAT_X, mark->x[i])) && !isnan(place(canvas, OAT_Y, mark->y[i])) &&
+         !isnan(place(canvas, OAT_Y, mark->z[i]));
 }
 
 /* Each run of finite values: to the right along the upper limit and back along the lower. */
@@ -283,7 +289,9 @@ static void trace_band(const oat_canvas *canvas, const oat_mark *mark) {
   }
 }
 
-static double place_rule(const oat_canvas *canvas, const oat_mark *mark) { return place(canvas, (oat_direction)mark->place, mark->x[0]); }
+static double place_rule(const oat_canvas *canvas, const oat_mark *mark) {
+  return place(canvas, (oat_direction)mark->place, mark->x[0]);
+}
 
 static void trace_rule(const oat_canvas *canvas, const oat_mark *mark) {
   const oat_box box = canvas->panel->box;
@@ -294,7 +302,7 @@ static void trace_rule(const oat_canvas *canvas, const oat_mark *mark) {
   pen_to(&p, upright ? at : box.right, upright ? box.top : at);
 }
 
-/* ---- drawing: bars ------------------------------------------------------------------------------------------------- */
+/* ---- drawing: bars --------------------------------------------------------------------------------------------- */
 
 /* Where bars begin: at 0, or at the end of an axis that has no 0. */
 static double base(const oat_canvas *canvas, oat_direction along) {
@@ -333,9 +341,11 @@ static void trace_bars(const oat_canvas *canvas, const oat_mark *mark) {
   }
 }
 
-/* ---- samples in the legend ----------------------------------------------------------------------------------------- */
+/* ---- samples in the legend ------------------------------------------------------------------------------------- */
 
-static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) { add_point(svg, mark, x + OAT_KEY_WIDTH / 2.0, y); }
+static void key_point(oat_string *svg, const oat_mark *mark, double x, double y) {
+  add_point(svg, mark, x + OAT_KEY_WIDTH / 2.0, y);
+}
 
 static void key_line(oat_string *svg, const oat_mark *mark, double x, double y) {
   pen p = {.svg = svg};
@@ -345,13 +355,14 @@ static void key_line(oat_string *svg, const oat_mark *mark, double x, double y) 
 }
 
 static void key_area(oat_string *svg, const oat_mark *mark, double x, double y) {
-  const double indent = mark->kind == OAT_MARK_BAND ? 0 : 4.5, xs[] = {x + indent, x + OAT_KEY_WIDTH - indent}, ys[] = {y - 4, y + 4};
+  const double indent = mark->kind == OAT_MARK_BAND ? 0 : 4.5, xs[] = {x + indent, x + OAT_KEY_WIDTH - indent},
+               ys[] = {y - 4, y + 4};
   add_bar(svg, xs, ys);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
-/* A mark is one path: how it begins, and what it follows in a panel and in the legend. */
+/* A mark is one path: its extent, its beginning, and its course in a panel and in the legend. */
 static const struct {
   void (*extend)(const oat_mark *mark, const reach *r);
   void (*begin)(oat_string *svg, const oat_mark *mark);
@@ -372,7 +383,9 @@ void oat_mark_extend(const oat_mark *mark, oat_direction direction, oat_scale_ki
   kinds[mark->kind].extend(mark, &(reach){direction, kind, range});
 }
 
-static bool has_points(const oat_mark *mark) { return mark->kind == OAT_MARK_LINE && mark->style.shape != OAT_NO_SHAPE; }
+static bool has_points(const oat_mark *mark) {
+  return mark->kind == OAT_MARK_LINE && mark->style.shape != OAT_NO_SHAPE;
+}
 
 static void begin_data(oat_string *svg) { oat_string_add(svg, " d=\""); }
 
@@ -381,7 +394,7 @@ static void end_path(oat_string *svg, const oat_mark *mark) {
   oat_svg_leaf(svg, "path", mark->style.tooltip);
 }
 
-/* The mark as one of this kind: a line may have points, too. */
+/* Draws the mark as this kind, because a line may have points, too. */
 static void draw_as(const oat_canvas *canvas, const oat_mark *mark, oat_mark_kind kind) {
   kinds[kind].begin(canvas->svg, mark);
   if (kind != OAT_MARK_POINTS && kind != OAT_MARK_RUG) {

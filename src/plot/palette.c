@@ -1,16 +1,17 @@
-/* Colours, in light and in dark surroundings, and the style sheet that has them. */
+/* Colours for light and dark backgrounds, and the style sheet that has them. */
 #include "plot/figure.h"
 
 /* The dark ones are the same hues, lighter, in the same order of lightness as far as it goes. */
 static const struct {
   const char *light, *dark;
 } colours[OAT_COLOURS] = {
-    [OAT_INK] = {"#1b1b1b", "#e8e8e8"},   [OAT_BLUE] = {"#0072b2", "#3d97e6"},   [OAT_VERMILION] = {"#d55e00", "#ff7733"},
-    [OAT_GREEN] = {"#009e73", "#22c493"}, [OAT_PURPLE] = {"#cc79a7", "#e59bc5"}, [OAT_ORANGE] = {"#e69f00", "#f5b62e"},
-    [OAT_SKY] = {"#56b4e9", "#90d4ff"},   [OAT_GREY] = {"#7a7a7a", "#9a9fa6"},
+    [OAT_INK] = {"#1b1b1b", "#e8e8e8"},       [OAT_BLUE] = {"#0072b2", "#3d97e6"},
+    [OAT_VERMILION] = {"#d55e00", "#ff7733"}, [OAT_GREEN] = {"#009e73", "#22c493"},
+    [OAT_PURPLE] = {"#cc79a7", "#e59bc5"},    [OAT_ORANGE] = {"#e69f00", "#f5b62e"},
+    [OAT_SKY] = {"#56b4e9", "#90d4ff"},       [OAT_GREY] = {"#7a7a7a", "#9a9fa6"},
 };
 
-/* What is no data: the class, the property, its two colours. */
+/* The parts that are not data: the class, the property, its two colours. */
 static const struct {
   const char *selector, *property, *light, *dark;
 } surroundings[] = {
@@ -37,7 +38,8 @@ static void add_rules(oat_string *svg, const char *prefix, bool dark) {
   }
 }
 
-/* Plain rules and a media query, no variables: many programs that draw SVG know those alone, and they then show the light one. */
+/* Plain rules and a media query, no variables: many programs that draw SVG support only those, and then show the light
+ * style. */
 void oat_figure_style(const char *prefix, oat_string *svg) {
   oat_string_print(svg, "#%s text{font:%dpx Helvetica,Arial,'Liberation Sans',sans-serif}\n", prefix, OAT_LABEL_SIZE);
   oat_string_print(svg, "#%s .tick{font-size:%dpx}\n#%s .title{font-weight:bold}\n", prefix, OAT_TICK_SIZE, prefix);

@@ -1,15 +1,14 @@
 /* Figures as SVG: panels in a grid, marks in a panel, axes whose limits come from the data, one legend for all panels.
  *
- * A figure is made from a description of its grid, filled panel by panel, and written at the end; nothing is laid out before. All
- * arrays and texts are copied. Texts are UTF-8. A value that is not finite (on a logarithmic axis: not positive), or beyond 1e300,
- * is not drawn; a line or a band breaks there. The same calls give the same bytes. Sizes are in points (1/72 inch) unless named _mm.
- * A text that has too little room in the widest of the usual fonts has an ellipsis in its middle, and all of it as a tooltip.
+ * A figure is made from a description of its grid, filled panel by panel, and written at the end; nothing is laid out
+ * before. All arrays and texts are copied. Texts are UTF-8. A value that is not finite (on a logarithmic axis: not
+ * positive), or beyond 1e300, is not drawn; a line or a band breaks there. The same calls give the same bytes. Sizes
+ * are in points (1/72 inch) unless named _mm. A text that has too little room in the widest of the usual fonts is
+ * shortened with an ellipsis in its middle, and its tooltip has the whole text.
  *
- *   TRY(oat_figure_create(ctx, &(oat_figure_spec){.title = "Fit", .description = "A line through 5 points."}, &figure));
- *   oat_panel *panel = oat_figure_panel(figure, 0, 0);
- *   TRY(oat_panel_line(panel, &(oat_style){.colour = OAT_BLUE, .label = "mean"}, n, x, y));
- *   TRY(oat_figure_write(figure, "fit.svg"));
- */
+ *   TRY(oat_figure_create(ctx, &(oat_figure_spec){.title = "Fit", .description = "A line through 5 points."},
+ * &figure)); oat_panel *panel = oat_figure_panel(figure, 0, 0); TRY(oat_panel_line(panel, &(oat_style){.colour =
+ * OAT_BLUE, .label = "mean"}, n, x, y)); TRY(oat_figure_write(figure, "fit.svg")); */
 #ifndef OAT_PLOT_H
 #define OAT_PLOT_H
 
@@ -20,14 +19,14 @@
 typedef struct oat_figure oat_figure;
 typedef struct oat_panel oat_panel;
 
-/* ---- the figure ---------------------------------------------------------------------------------------------------- */
+/* ---- the figure ------------------------------------------------------------------------------------------------ */
 
 enum { OAT_MAX_GRID = 16, OAT_MAX_NAMES = 60 };
 
 typedef enum oat_direction { OAT_X, OAT_Y } oat_direction;
 
-/* Which panels have the same limits. LINE: for x those of a column, for y those of a row. Shared axes have their numbers at the
- * lowest (leftmost) panel only. */
+/* Which panels have the same limits. LINE: for x those of a column, for y those of a row. Shared axes have their
+ * numbers at the lowest (leftmost) panel only. */
 typedef enum oat_share { OAT_SHARE_NONE, OAT_SHARE_LINE, OAT_SHARE_ALL } oat_share;
 
 typedef enum oat_corner { OAT_TOP_LEFT, OAT_TOP_RIGHT, OAT_BOTTOM_LEFT, OAT_BOTTOM_RIGHT } oat_corner;
@@ -42,13 +41,14 @@ typedef struct oat_legend {
 } oat_legend;
 
 typedef struct oat_figure_spec {
-  const char *title, *description; /* what a reader who does not see the figure is told; neither may be empty */
+  const char *title, *description; /* the description for a reader who does not see the figure; neither may be empty */
   const char *heading;             /* drawn above the panels, or NULL */
   double width_mm, height_mm;      /* 0: 160 and 100; else 20 to 2000 */
   size_t rows, columns;            /* of panels, 0: 1; at most OAT_MAX_GRID */
   oat_share share[2];              /* by direction */
   oat_legend legend;
-  bool in_page; /* one of several in a page that has their style once (oat_figure_style) and a script that reads their values */
+  bool in_page; /* it is one of several in a page, which has their style once (oat_figure_style) and a script that reads
+                   their values */
 } oat_figure_spec;
 
 oatgp_status oat_figure_create(oatgp_context *ctx, const oat_figure_spec *spec, oat_figure **out);
@@ -58,24 +58,25 @@ void oat_figure_free(oat_figure *figure);
 oatgp_status oat_figure_column_title(oat_figure *figure, size_t column, const char *text);
 oatgp_status oat_figure_row_title(oat_figure *figure, size_t row, const char *text);
 
-/* Appends the svg element. The prefix (a letter, then letters, digits, - or _) begins every id and keeps the style sheet to this
- * figure, so that a page can hold several. Fails when nothing was drawn or the panels do not fit into the size; the
- * string may then end with a part of the figure. */
+/* Appends the svg element. The prefix (a letter, then letters, digits, - or _) begins every id and keeps the style
+ * sheet to this figure, so that a page can hold several. Fails when nothing was drawn or the panels do not fit into the
+ * size; the string may then end with a part of the figure. */
 oatgp_status oat_figure_svg(oat_figure *figure, const char *prefix, oat_string *out);
-/* Appends the style of all figures inside the element with this id, for those that are made with in_page. Such a figure says where its values
- * are: a group for each panel has data-x and data-y ("kind low high from to", low and high of log10 on a logarithmic axis, from and to in the
- * units of the drawing) with the labels in data-x-name and data-y-name, and each mark of points or lines has data-mark and data-label. */
+/* Appends the style of all figures inside the element with this id, for those that are made with in_page. Such a figure
+ * states its scales: a group for each panel has data-x and data-y ("kind low high from to", low and high of log10 on a
+ * logarithmic axis, from and to in the units of the drawing) with the labels in data-x-name and data-y-name, and each
+ * mark of points or lines has data-mark and data-label. */
 void oat_figure_style(const char *id, oat_string *out);
-/* Appends the panels, one below the other, in letters for a terminal. */
+/* Appends the panels, one below the other, as text for a terminal. */
 typedef struct oat_letters {
   size_t width, height; /* of a panel with its axes, in letters; at least 24 and 8 */
   bool utf8;            /* may use Braille and other signs; otherwise ASCII alone */
 } oat_letters;
 oatgp_status oat_figure_letters(oat_figure *figure, oat_letters letters, oat_string *out);
-/* Writes a file that appears whole or not at all. */
+/* Writes a file that appears only when it is complete. */
 oatgp_status oat_figure_write(oat_figure *figure, const char *path);
 
-/* ---- axes ---------------------------------------------------------------------------------------------------------- */
+/* ---- axes ------------------------------------------------------------------------------------------------------ */
 
 /* NAMES: the names stand at 1, 2, ...; on a y axis the first is at the top. */
 typedef enum oat_scale_kind { OAT_LINEAR, OAT_LOG10, OAT_NAMES } oat_scale_kind;
@@ -94,10 +95,21 @@ oatgp_status oat_figure_axis(oat_figure *figure, oat_direction direction, const 
 /* The axis of one panel, with a label of its own. */
 oatgp_status oat_panel_axis(oat_panel *panel, oat_direction direction, const oat_axis *axis);
 
-/* ---- style --------------------------------------------------------------------------------------------------------- */
+/* ---- style ----------------------------------------------------------------------------------------------------- */
 
-/* The colours of Okabe and Ito, which differ for colour-blind readers too, less the yellow, which is no line on white paper. */
-typedef enum oat_colour { OAT_INK, OAT_BLUE, OAT_VERMILION, OAT_GREEN, OAT_PURPLE, OAT_ORANGE, OAT_SKY, OAT_GREY, OAT_COLOURS } oat_colour;
+/* The colours of Okabe and Ito, which colour-blind readers can distinguish, too, without the yellow, which is invisible
+ * as a line on white paper. */
+typedef enum oat_colour {
+  OAT_INK,
+  OAT_BLUE,
+  OAT_VERMILION,
+  OAT_GREEN,
+  OAT_PURPLE,
+  OAT_ORANGE,
+  OAT_SKY,
+  OAT_GREY,
+  OAT_COLOURS
+} oat_colour;
 
 typedef enum oat_dash { OAT_SOLID, OAT_DASHED, OAT_DOTTED, OAT_DASHDOT, OAT_DASHES } oat_dash;
 
@@ -125,10 +137,11 @@ typedef struct oat_style {
   const char *tooltip; /* shown when the pointer is on the mark, or NULL */
 } oat_style;
 
-/* A colour and a shape for the i-th of several series: no two of the first 48 have the same pair, the first 6 differ in both. */
+/* A colour and a shape for the i-th of several series: no two of the first 48 have the same pair, the first 6 differ in
+ * both. */
 oat_style oat_series_style(size_t i, const char *label);
 
-/* ---- panels and marks ---------------------------------------------------------------------------------------------- */
+/* ---- panels and marks ------------------------------------------------------------------------------------------ */
 
 /* NULL, with a sentence, outside the grid; the functions below then do nothing but return OATGP_ARGUMENT. */
 oat_panel *oat_figure_panel(oat_figure *figure, size_t row, size_t column);
@@ -137,8 +150,9 @@ oatgp_status oat_panel_title(oat_panel *panel, const char *text);
 /* Marks lie one on another in the order in which they are added. A panel without marks stays empty. */
 oatgp_status oat_panel_line(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);
 oatgp_status oat_panel_points(oat_panel *panel, const oat_style *style, size_t n, const double *x, const double *y);
-/* Points with numbers of their own (of rows, say), which a page can tell. */
-oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2], const double *numbers);
+/* Points with numbers of their own (of rows, say), which a page can show. */
+oatgp_status oat_panel_numbered(oat_panel *panel, const oat_style *style, size_t n, const double *const xy[2],
+                                const double *numbers);
 
 typedef struct oat_limits {
   const double *low, *high;

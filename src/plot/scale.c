@@ -1,5 +1,5 @@
-/* Scales and ticks. A tick is a whole number of steps and a step is 1, 2 or 5 times a power of ten, so that labels are written with
- * whole numbers: exactly, and in every locale alike. */
+/* Scales and ticks. A tick is a whole number of steps, and a step is 1, 2 or 5 times a power of ten, so labels are
+ * written with whole numbers: exactly, and the same in every locale. */
 #include "plot/figure.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 static const double largest = 1e300, smallest_span = 1e-290;
 
-/* ---- values to places ---------------------------------------------------------------------------------------------- */
+/* ---- values to places ------------------------------------------------------------------------------------------ */
 
 double oat_scale_transform(oat_scale_kind kind, double value) {
   if (!(fabs(value) <= largest) || (kind == OAT_LOG10 && value <= 0)) {
@@ -27,7 +27,9 @@ static double place_transformed(const oat_scale *scale, double value) {
   return scale->from + (value - scale->low) / (scale->high - scale->low) * (scale->to - scale->from);
 }
 
-double oat_scale_place(const oat_scale *scale, double value) { return place_transformed(scale, oat_scale_transform(scale->kind, value)); }
+double oat_scale_place(const oat_scale *scale, double value) {
+  return place_transformed(scale, oat_scale_transform(scale->kind, value));
+}
 
 void oat_range_take(oat_range *range, oat_scale_kind kind, size_t n, const double *values) {
   for (size_t i = 0; i < n; i++) {
@@ -39,15 +41,16 @@ void oat_range_take(oat_range *range, oat_scale_kind kind, size_t n, const doubl
   }
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------------------------- */
 
-/* Values that are all the same, or almost, still need an axis whose ticks differ in ten digits. */
+/* If all values are the same, or almost, the axis still needs ticks that differ within ten digits. */
 static oat_range widened(oat_scale_kind kind, oat_range range) {
   if (range.low > range.high) {
     return (oat_range){0, 1, false};
   }
   const double size = fmax(fabs(range.low), fabs(range.high));
-  const double least = range.low == range.high ? (kind == OAT_LINEAR && size > 0 ? 0.2 * size : 1) : fmax(1e-9 * size, smallest_span);
+  const double least =
+      range.low == range.high ? (kind == OAT_LINEAR && size > 0 ? 0.2 * size : 1) : fmax(1e-9 * size, smallest_span);
   if (range.high - range.low < least) {
     const double middle = range.low + (range.high - range.low) / 2;
     range.low = middle - least / 2;
@@ -64,7 +67,7 @@ oat_range oat_axis_limits(const oat_axis *axis, oat_direction direction, oat_ran
   const bool set = axis->low != axis->high; /* true where one is NaN */
   const double low = set ? oat_scale_transform(axis->kind, axis->low) : NAN;
   const double high = set ? oat_scale_transform(axis->kind, axis->high) : NAN;
-  /* An end that is set must be the end, also of data that lie beyond it. */
+  /* A limit that is set must hold, even if data lie beyond it. */
   if (!isnan(low)) {
     data.low = low;
     data.high = fmax(data.high, low);
@@ -86,10 +89,12 @@ oat_range oat_axis_limits(const oat_axis *axis, oat_direction direction, oat_ran
   return wide;
 }
 
-/* ---- labels -------------------------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------------------------- */
 
 /* whole * 10^exponent, with one rounding where the power is exact. */
-static double decimal(double whole, int exponent) { return exponent < 0 ? whole / pow(10, -exponent) : whole * pow(10, exponent); }
+static double decimal(double whole, int exponent) {
+  return exponent < 0 ? whole / pow(10, -exponent) : whole * pow(10, exponent);
+}
 
 /* whole / 10^decimals in digits, then so many zeros. */
 static void write_digits(oat_tick *tick, long long whole, int decimals, int zeros) {
@@ -117,8 +122,8 @@ static void write_power(oat_tick *tick, int exponent) {
   snprintf(tick->power, sizeof tick->power, "%s%d", exponent < 0 ? MINUS : "", abs(exponent) % 1000);
 }
 
-/* The label of whole * 10^exponent on an axis whose largest tick has its first digit at 10^top: plain, or as m x 10^top where that is
- * shorter. */
+/* The label of whole * 10^exponent on an axis whose largest tick has its first digit at 10^top: plain, or as m x 10^top
+ * where that is shorter. */
 static void write_label(oat_tick *tick, long long whole, int exponent, int top) {
   const int decimals = exponent < 0 ? -exponent : 0;
   const int plain = (top > 0 ? top : 0) + 1 + (decimals > 0 ? decimals + 1 : 0);
@@ -157,7 +162,8 @@ static size_t first_touching(const oat_ticks *ticks, bool side_by_side) {
     if (!has_label(tick)) {
       continue;
     }
-    if (last != NULL && fabs(tick->at - last->at) < (label_room(ticks, tick, side_by_side) + label_room(ticks, last, side_by_side)) / 2) {
+    if (last != NULL && fabs(tick->at - last->at) <
+                            (label_room(ticks, tick, side_by_side) + label_room(ticks, last, side_by_side)) / 2) {
       return i;
     }
     last = tick;
@@ -165,7 +171,9 @@ static size_t first_touching(const oat_ticks *ticks, bool side_by_side) {
   return ticks->n;
 }
 
-static bool labels_touch(const oat_ticks *ticks, bool side_by_side) { return first_touching(ticks, side_by_side) < ticks->n; }
+static bool labels_touch(const oat_ticks *ticks, bool side_by_side) {
+  return first_touching(ticks, side_by_side) < ticks->n;
+}
 
 /* The last resort: labels that touch the one before them are left out. */
 static void thin_out(oat_ticks *ticks, bool side_by_side) {
@@ -175,9 +183,9 @@ static void thin_out(oat_ticks *ticks, bool side_by_side) {
   }
 }
 
-/* ---- ticks of numbers ---------------------------------------------------------------------------------------------- */
+/* ---- ticks of numbers ------------------------------------------------------------------------------------------ */
 
-/* What the makers of ticks need. */
+/* A request for ticks. */
 typedef struct request {
   const oat_scale *scale;
   double low, high; /* limits, not transformed */
@@ -206,7 +214,10 @@ static void ticks_by_step(const request *r, step s, oat_ticks *ticks) {
   const int top = far > 0 ? (int)floor(log10(far) + 1e-12) + s.exponent : s.exponent;
   ticks->n = 0;
   for (double i = first; i <= last && ticks->n < OAT_MAX_TICKS; i++) {
-    const double whole = i * s.mantissa, at = decimal(whole, s.exponent); /* the room beside data at the limit of 1e300 has ticks, too */
+    const double whole = i * s.mantissa,
+                 at = decimal(
+                     whole,
+                     s.exponent); /* data at the limit of 1e300 have room beside them, with ticks beyond that limit */
     const double place = place_transformed(r->scale, r->scale->kind == OAT_LOG10 ? log10(at) : at);
     write_label(add_tick(ticks, place), (long long)whole, s.exponent, top);
   }
@@ -218,8 +229,8 @@ static double count_ticks(const request *r, step s) {
   return floor(r->high / size + 1e-9) - ceil(r->low / size - 1e-9) + 1;
 }
 
-/* The smallest step that gives no more ticks than asked for and labels that do not touch, but two ticks at least where a larger step
- * leaves fewer. */
+/* The smallest step that gives no more ticks than asked for and labels that do not touch, but two ticks at least where
+ * a larger step leaves fewer. */
 static void linear_ticks(const request *r, oat_ticks *ticks) {
   step s = {1, (int)floor(log10((r->high - r->low) / (double)r->most)) - 1};
   while (count_ticks(r, s) > (double)r->most || (r->whole && s.exponent < 0)) {
@@ -232,7 +243,7 @@ static void linear_ticks(const request *r, oat_ticks *ticks) {
   }
 }
 
-/* ---- ticks of a logarithmic axis ----------------------------------------------------------------------------------- */
+/* ---- ticks of a logarithmic axis ------------------------------------------------------------------------------- */
 
 /* Exponents whose powers of ten are written out. */
 static bool is_plain(int low, int high) { return low >= -3 && high <= 4; }
@@ -270,7 +281,9 @@ static void add_minor_ticks(const request *r, oat_ticks *ticks) {
   }
 }
 
-static bool fits(const request *r, const oat_ticks *ticks) { return ticks->n <= r->most + 2 && !labels_touch(ticks, r->side_by_side); }
+static bool fits(const request *r, const oat_ticks *ticks) {
+  return ticks->n <= r->most + 2 && !labels_touch(ticks, r->side_by_side);
+}
 
 static void log_ticks(const request *r, oat_ticks *ticks) {
   const double span = r->scale->high - r->scale->low;
@@ -295,7 +308,7 @@ static void log_ticks(const request *r, oat_ticks *ticks) {
   }
 }
 
-/* ---- names, and the choice ----------------------------------------------------------------------------------------- */
+/* ---- names, and the choice ------------------------------------------------------------------------------------- */
 
 static void name_ticks(const oat_axis *axis, const request *r, oat_ticks *ticks) {
   for (size_t i = 0; i < axis->n_names; i++) {

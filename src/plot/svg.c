@@ -1,4 +1,5 @@
-/* The writer: a growing string, and the elements, numbers and texts of SVG in it. Nothing here depends on the locale. */
+/* The writer: a growing string, and functions that add the elements, numbers and texts of SVG to it. Nothing here
+ * depends on the locale. */
 #include "plot/svg.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "util/memory.h"
 #include "util/utf8.h"
 
-/* ---- the string ---------------------------------------------------------------------------------------------------- */
+/* ---- the string ------------------------------------------------------------------------------------------------ */
 
 void oat_string_free(oat_string *string) {
   free(string->text);
@@ -40,7 +41,7 @@ oatgp_status oat_string_write(const oat_string *string, const char *path) {
   oat_file file = {0};
   PASS_ON(string->status);
   PASS_ON(oat_file_open(string->ctx, path, &file));
-  fwrite(string->text, 1, string->length, file.stream); /* closing finds what failed */
+  fwrite(string->text, 1, string->length, file.stream); /* closing reports a failure */
   return oat_file_close(string->ctx, &file, OATGP_OK);
 }
 
@@ -59,7 +60,8 @@ void oat_string_print(oat_string *string, const char *format, ...) {
   va_end(again);
 }
 
-/* printf's decimal point is that of the locale, the one thing in its output that is neither a digit nor a letter or sign. */
+/* printf's decimal point is that of the locale, the one thing in its output that is neither a digit nor a letter or
+ * sign. */
 static void make_plain(char *printed) {
   static const char plain[] = "0123456789+-e";
   char *const point = printed + strspn(printed, plain), *const behind = point + strcspn(point, plain);
@@ -84,7 +86,8 @@ oat_digits oat_number(double value, int digits) {
     return out;
   }
   const double size = fabs(value);
-  const int before = size > 0 ? (int)floor(log10(size)) + 1 : 1; /* digits before the point, or minus the zeros behind it */
+  const int before =
+      size > 0 ? (int)floor(log10(size)) + 1 : 1; /* digits before the point, or minus the zeros behind it */
   char *const start = out.text + snprintf(out.text, sizeof out.text, "%s", value < 0 ? "\xe2\x88\x92" : "");
   const size_t room = sizeof out.text - (size_t)(start - out.text);
   if (before < -3 || before > 9) {
@@ -96,12 +99,15 @@ oat_digits oat_number(double value, int digits) {
   return out;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------------ */
 
-static bool is_allowed(uint32_t c) { return c >= 0x20 ? c != 0x7f && c != 0xfffd && c != 0xfffe && c != 0xffff : c == '\t' || c == '\n'; }
+static bool is_allowed(uint32_t c) {
+  return c >= 0x20 ? c != 0x7f && c != 0xfffd && c != 0xfffe && c != 0xffff : c == '\t' || c == '\n';
+}
 
 static const char *escape_of(uint32_t c) {
-  static const char *const escapes[] = {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+  static const char *const escapes[] = {
+      ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
   const bool escaped = c < sizeof escapes / sizeof *escapes && escapes[c] != NULL;
   return escaped ? escapes[c] : is_allowed(c) ? NULL : "\xef\xbf\xbd";
 }
@@ -121,7 +127,7 @@ static void add_escaped(oat_string *svg, const char *text, const char *end) {
 
 void oat_svg_text(oat_string *svg, const char *text) { add_escaped(svg, text, text + strlen(text)); }
 
-/* ---- widths -------------------------------------------------------------------------------------------------------- */
+/* ---- widths ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
   const char *class;
@@ -172,7 +178,8 @@ double oat_svg_width(const char *text, oat_font font) { return width_between(tex
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* The end of the longest beginning that is no wider than the room. Accents have no width, so they stay with their letter. */
+/* The end of the longest beginning that is no wider than the room. Accents have no width, so they stay with their
+ * letter. */
 static const char *fitting_end(const char *text, double room, oat_font font) {
   const unsigned char *cursor = (const unsigned char *)text;
   const char *end = text;
@@ -188,7 +195,8 @@ static const char *fitting_end(const char *text, double room, oat_font font) {
   return end;
 }
 
-/* The start of the longest end that is no wider than the room and does not begin with the accent of a letter that is left out. */
+/* The start of the longest end that is no wider than the room and does not begin with the accent of a letter that is
+ * left out. */
 static const char *fitting_start(const char *text, double room, oat_font font) {
   const unsigned char *cursor = (const unsigned char *)text;
   double rest = oat_svg_width(text, font);
@@ -202,13 +210,13 @@ static const char *fitting_start(const char *text, double room, oat_font font) {
   }
 }
 
-/* What remains of a text: from its beginning to `end`, and from `start`; end NULL: all of it. */
+/* The parts of a text that remain: from its beginning to `end`, and from `start` on; end NULL: all of it. */
 typedef struct cut {
   const char *end, *start;
 } cut;
 
-/* Names often differ at their end, so an ellipsis takes the place of the middle. Rounding errors of a room that was made from the width of
- * this text must not shorten it. */
+/* Names often differ at their end, so an ellipsis takes the place of the middle. A room that was computed from the
+ * width of this text must not shorten it by a rounding error. */
 static cut cut_to(const char *text, double room, oat_font font) {
   if (room <= 0 || oat_svg_width(text, font) <= room + 1e-6) {
     return (cut){NULL, text};
@@ -232,7 +240,7 @@ void oat_string_shortened(oat_string *string, const char *text, double room, oat
   oat_string_add(string, c.start);
 }
 
-/* ---- numbers and elements ------------------------------------------------------------------------------------------ */
+/* ---- numbers and elements -------------------------------------------------------------------------------------- */
 
 void oat_svg_number(oat_string *svg, double value) {
   const long long hundredths = llround(fmin(fmax(value, -1e9), 1e9) * 100), size = llabs(hundredths);

@@ -7,8 +7,8 @@
 
 #include "util/context.h"
 
-/* Begin with (oat_string){.ctx = ctx}. The first failure is kept and later additions do nothing, so that it is enough to look at
- * `status` once, at the end. */
+/* Begin with (oat_string){.ctx = ctx}. The first failure is kept and later additions do nothing, so that it is enough
+ * to look at `status` once, at the end. */
 typedef struct oat_string {
   oatgp_context *ctx;
   oatgp_status status;
@@ -18,22 +18,24 @@ typedef struct oat_string {
 
 void oat_string_free(oat_string *string);
 void oat_string_add(oat_string *string, const char *text);
-/* Writes it to a file that appears whole or not at all; "-" is standard output. */
+/* Writes it to a file that appears only when it is complete; "-" is standard output. */
 oatgp_status oat_string_write(const oat_string *string, const char *path);
-/* For letters and whole numbers only: how printf writes others depends on the locale. Those are texts, by oat_number(...).text. */
+/* For letters and whole numbers only: how printf writes others depends on the locale. Those are texts, by
+ * oat_number(...).text. */
 void oat_string_print(oat_string *string, const char *format, ...) OAT_PRINTF(2, 3);
 
 typedef struct oat_digits {
   char text[64];
 } oat_digits;
 
-/* A number for a program, with so many significant digits at most; in any locale with a point. NaN and infinities are "NaN". */
+/* A number for a program, with so many significant digits at most; in any locale with a point. NaN and infinities are
+ * "NaN". */
 oat_digits oat_value(double value, int digits);
-/* A number for people, with just so many significant digits, an exponent only where it is very large or small, and a true minus. What is not
- * finite is an en dash. */
+/* A number for readers, with exactly this many significant digits, an exponent only if it is very large or small, and a
+ * true minus. A number that is not finite is an en dash. */
 oat_digits oat_number(double value, int digits);
 
-/* Text with the characters that mean something in XML replaced, and what XML does not allow at all as U+FFFD. */
+/* Text with the characters that mean something in XML replaced, and characters that XML does not allow as U+FFFD. */
 void oat_svg_text(oat_string *svg, const char *text);
 /* A number with at most two decimals, and none that are not needed. */
 void oat_svg_number(oat_string *svg, double value);
@@ -56,8 +58,8 @@ enum { OAT_LABEL_SIZE = 9, OAT_TICK_SIZE = 8 };
 /* The side of a text that is at its position. */
 typedef enum oat_anchor { OAT_START, OAT_MIDDLE, OAT_END } oat_anchor;
 
-/* A line of text as an element. One that is wider than its room is shortened: an ellipsis takes the place of its middle, and its tooltip has
- * all of it. */
+/* A line of text as an element. One that is wider than its room is shortened: an ellipsis takes the place of its
+ * middle, and its tooltip has all of it. */
 typedef struct oat_label {
   const char *text, *power; /* power: a superscript after the text, NULL for none */
   double x, y, turn;        /* of the base line; turned about (x, y), in degrees clockwise */
@@ -67,9 +69,10 @@ typedef struct oat_label {
 } oat_label;
 void oat_svg_label(oat_string *svg, const oat_label *label);
 
-/* How wide a text is at most in the usual fonts without serifs (advances.py has the list): which of them the reader has is not known. */
+/* The largest width of a text in the usual fonts without serifs (advances.py has the list), because the reader's font
+ * is unknown. */
 double oat_svg_width(const char *text, oat_font font);
-/* Adds a text as it is, shortened like a label that has so much room. */
+/* Adds a text without replacing characters, shortened like a label with this much room. */
 void oat_string_shortened(oat_string *string, const char *text, double room, oat_font font);
 
 #endif

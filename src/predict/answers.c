@@ -1,22 +1,27 @@
-/* Answers of any likelihood. The f of a row is normal, with a mean m and a variance s, and all that is said of y is integrated over it:
- * likelihood/ has the integrals. Here are the rows, their exposure and trials, and the target's unit. */
+/* Predictions of y for any likelihood. The f of a row is normal with a mean m and a variance s, and every statement
+ * about y is integrated over it; likelihood/ has the integrals. This file has the rows, their exposure and trials, and
+ * the unit of the target. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/predict.h"
+#include "predict/mixture.h"
 #include "util/lanes.h"
 #include "util/memory.h"
 
 enum { PART = 256, SOME = 16 }; /* rows at a time; of those with the probabilities of all levels */
-#define ROW_FLOPS 1e4           /* of the integrals of a row, about */
+#define ROW_FLOPS 1e4           /* relative error of the integrals of a row, about */
 
 static double unit_of(const oatgp_model *model) { return model->number[OAT_NUMBER_Y_SCALE]; }
 
-static double log_exposure(const oatgp_data *data, size_t i) { return data->exposure != NULL ? log(data->exposure[i]) : 0; }
+static double log_exposure(const oatgp_data *data, size_t i) {
+  return data->exposure != NULL ? log(data->exposure[i]) : 0;
+}
 
-static const double *trials_from(const oatgp_data *data, size_t first) { return data->trials != NULL ? data->trials + first : NULL; }
+static const double *trials_from(const oatgp_data *data, size_t first) {
+  return data->trials != NULL ? data->trials + first : NULL;
+}
 
 static double *from(double *values, size_t first) { return values != NULL ? values + first : NULL; }
 
@@ -25,13 +30,19 @@ static oat_span part_of(size_t n, size_t item) {
   return (oat_span){first, left < PART ? left : PART};
 }
 
-static void over_parts(const oatgp_context *ctx, size_t n, void (*item)(void *self, size_t lane, size_t item), void *self) {
+static void over_parts(const oatgp_context *ctx, size_t n, void (*item)(void *self, size_t lane, size_t item),
+                       void *self) {
   const size_t parts = (n + PART - 1) / PART;
-  oat_loop_run(&(oat_loop){
-      .items = parts, .lanes = oat_lanes_for(parts), .threads = ctx->at_work, .flops = ROW_FLOPS * (double)n, .item = item, .self = self});
+  oat_loop_run(&(oat_loop){.items = parts,
+                           .lanes = oat_lanes_for(parts),
+                           .threads = ctx->at_work,
+                           .flops = ROW_FLOPS * (double)n,
+                           .item = item,
+                           .self = self});
 }
 
-oatgp_status oat_held_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s) {
+oatgp_status oat_held_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m,
+                             double *s) {
   PASS_ON(oat_predict_latent(ctx, model, data, m, s));
   for (size_t i = 0; i < data->n; i++) {
     m[i] = m[i] / unit_of(model) + log_exposure(data, i);
@@ -39,7 +50,7 @@ oatgp_status oat_held_latent(oatgp_context *ctx, const oatgp_model *model, const
   return OATGP_OK;
 }
 
-/* ---- predictions ------------------------------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------------------------- */
 
 typedef struct answering {
   const oatgp_model *model;
@@ -126,36 +137,34 @@ static void answer_part(void *self, size_t lane, size_t item) {
 }
 
 /* y has mean and spread of f and noise. */
-static oatgp_status predict_gaussian(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_answers *out) {
-  const double reach = -oat_normal_quantile(0.5 - 0.5 * out->interval);
+static oatgp_status predict_gaussian(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                     const oatgp_answers *out) {
   oat_scratch memory = {.ctx = ctx};
-  double *mean = oat_take_doubles(&memory, data->n, 1), *sd = oat_take_doubles(&memory, data->n, 1);
+  double *mean = oat_take_doubles(&memory, data->n, 1);
   double *const means[] = {out->mean, out->latent_mean};
+  const bool bounded = out->lower != NULL || out->upper != NULL;
   oatgp_status status;
   TRY(memory.status);
-  TRY(oat_predict_sd(ctx, model, data, &(oatgp_prediction_sd){mean, out->latent_sd, sd}));
-  for (size_t i = 0; i < data->n; i++) {
-    if (out->lower != NULL) {
-      out->lower[i] = mean[i] - reach * sd[i];
-    }
-    if (out->upper != NULL) {
-      out->upper[i] = mean[i] + reach * sd[i];
-    }
-  }
+  TRY(bounded ? oat_predict_interval(ctx, model, data,
+                                     &(oatgp_prediction_interval){.mean = mean,
+                                                                  .sd_latent = out->latent_sd,
+                                                                  .sd = out->sd,
+                                                                  .lower = out->lower,
+                                                                  .upper = out->upper,
+                                                                  .interval = out->interval})
+              : oat_predict_sd(ctx, model, data, &(oatgp_prediction_sd){mean, out->latent_sd, out->sd}));
   for (size_t j = 0; j < sizeof means / sizeof *means; j++) {
     if (means[j] != NULL) {
       memcpy(means[j], mean, data->n * sizeof *mean);
     }
-  }
-  if (out->sd != NULL) {
-    memcpy(out->sd, sd, data->n * sizeof *sd);
   }
 done:
   oat_scratch_free(&memory);
   return status;
 }
 
-oatgp_status oat_predict_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_answers *out) {
+oatgp_status oat_predict_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                 const oatgp_answers *out) {
   oat_scratch memory = {.ctx = ctx};
   oatgp_status status;
   if (model->likelihood == NULL) {
@@ -170,7 +179,7 @@ done:
   return status;
 }
 
-/* ---- draws ------------------------------------------------------------------------------------------------------- */
+/* ---- draws ----------------------------------------------------------------------------------------------------- */
 
 /* An answer given f, both in the data's unit. */
 static double draw_answer(const oatgp_model *model, const oatgp_data *data, size_t i, double f, oat_rng *rng) {
@@ -182,18 +191,21 @@ static double draw_answer(const oatgp_model *model, const oatgp_data *data, size
   return unit * oat_response_draw(&response, f / unit + log_exposure(data, i), trials, rng);
 }
 
-oatgp_status oat_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count, uint64_t seed,
-                                        double *samples) {
+oatgp_status oat_predict_answer_samples(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                        size_t count, uint64_t seed, double *samples) {
   oat_rng rng;
+  if (model->draw_count > 0) {
+    return oat_mixture_samples(ctx, model, data, oat_predict_answer_samples, count, seed, samples);
+  }
   PASS_ON(oat_predict_samples(ctx, model, data, count, seed, samples));
-  oat_rng_seed(&rng, ~seed); /* other numbers than those of f */
+  oat_rng_seed(&rng, ~seed); /* an independent stream from that of f */
   for (size_t i = 0; i < count * data->n; i++) {
     samples[i] = draw_answer(model, data, i % data->n, samples[i], &rng);
   }
   return OATGP_OK;
 }
 
-/* ---- rows that were held out: what scores are made of -------------------------------------------------------------- */
+/* ---- held-out rows: the columns that scores are computed from -------------------------------------------------- */
 
 typedef struct judging {
   const oatgp_model *model;
@@ -203,7 +215,9 @@ typedef struct judging {
   double *columns;
 } judging;
 
-static double *column_of(const judging *j, size_t column, size_t first) { return j->columns + column * j->data->n + first; }
+static double *column_of(const judging *j, size_t column, size_t first) {
+  return j->columns + column * j->data->n + first;
+}
 
 /* In the data's unit. */
 static void judge_moments(const judging *j, oat_span part, const oat_answers *answers, const oat_latent *latent) {
@@ -282,15 +296,44 @@ static void judge_part(void *self, size_t lane, size_t item) {
   judge_class(j, part, &answers, &latent);
 }
 
-oatgp_status oat_held_judge(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_latent latent, double *columns) {
+oatgp_status oat_held_judge(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_latent latent,
+                            double *columns) {
   PASS_ON(oat_check_answers(ctx, model->likelihood, oat_model_answer_levels(model), data));
   over_parts(ctx, data->n, judge_part, &(judging){model, data, oat_model_response(model), latent, columns});
   return OATGP_OK;
 }
 
+/* The columns of a mixture of Gaussian predictions. */
+static oatgp_status judge_mixture(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                  double *columns) {
+  const size_t n = data->n;
+  oat_scratch memory = {.ctx = ctx};
+  oat_mixture mixture;
+  oatgp_status status;
+  TRY(oat_mixture_predict(&memory, model, data, &mixture));
+  for (size_t i = 0; i < n; i++) {
+    const oat_mixture_moments at = oat_mixture_moments_at(&mixture, i);
+    double nlp, below;
+    oat_mixture_judge(&mixture, i, &nlp, &below);
+    const double values[] = {[OAT_HELD_MEAN] = at.mean, [OAT_HELD_SD] = unit_of(model) * sqrt(at.observed),
+                             [OAT_HELD_NLP] = nlp,      [OAT_HELD_BELOW] = below,
+                             [OAT_HELD_UP_TO] = below,  [OAT_HELD_DEVIANCE] = NAN,
+                             [OAT_HELD_RIGHT] = NAN};
+    for (size_t j = 0; j < OAT_HELD_COLUMNS; j++) {
+      columns[i + j * n] = values[j];
+    }
+  }
+done:
+  oat_scratch_free(&memory);
+  return status;
+}
+
 oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *columns) {
   oat_scratch memory = {.ctx = ctx};
   oatgp_status status;
+  if (model->draw_count > 0) {
+    return judge_mixture(ctx, model, data, columns);
+  }
   if (model->likelihood == NULL) {
     return oat_predict_sd(ctx, model, data, &(oatgp_prediction_sd){columns, NULL, columns + data->n});
   }
@@ -303,7 +346,7 @@ done:
   return status;
 }
 
-/* The normal quantile of the middle of P(Y < y) and P(Y <= y), within what a number near 1 can tell. */
+/* The normal quantile of the middle of P(Y < y) and P(Y <= y), kept away from 0 and 1 by their rounding error. */
 static double residual_of(double below, double up_to) {
   const double p = 0.5 * below + 0.5 * up_to;
   return oat_normal_quantile(fmin(fmax(p, DBL_MIN), 1 - DBL_EPSILON / 2));
@@ -321,8 +364,8 @@ static void report_rows(size_t n, const double *columns, const oatgp_held_out_sd
   }
 }
 
-static oatgp_status score_classes(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data, const double *columns,
-                                  oatgp_scores *out) {
+static oatgp_status score_classes(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data,
+                                  const double *columns, oatgp_scores *out) {
   const size_t n = data->n;
   oat_scored *order = NULL;
   out->accuracy = oat_mean(n, columns + OAT_HELD_RIGHT * n);
@@ -337,36 +380,44 @@ static oatgp_status score_classes(oatgp_context *ctx, const oat_likelihood *like
   return OATGP_OK;
 }
 
-static oatgp_status score_answers(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data, const double *columns,
-                                  oatgp_scores *out) {
+static oatgp_status score_answers(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data,
+                                  const double *columns, oatgp_scores *out) {
   const size_t n = data->n;
   const double *mean = columns + OAT_HELD_MEAN * n, *nlp = columns + OAT_HELD_NLP * n;
   const double *below = columns + OAT_HELD_BELOW * n, *up_to = columns + OAT_HELD_UP_TO * n;
   const struct {
     double p, *coverage;
-  } shares[] = {
-      {0.50, &out->coverage50}, {0.80, &out->coverage80}, {0.90, &out->coverage90}, {0.95, &out->coverage95}, {0.99, &out->coverage99}};
+  } shares[] = {{0.50, &out->coverage50},
+                {0.80, &out->coverage80},
+                {0.90, &out->coverage90},
+                {0.95, &out->coverage95},
+                {0.99, &out->coverage99}};
   double *ordered = NULL;
   PASS_ON(oat_new_matrix(ctx, n, 1, &ordered));
   memcpy(ordered, nlp, n * sizeof *nlp);
-  *out = (oatgp_scores){.n = n, .mean_nlp = oat_mean(n, nlp), .mnlp = oat_median(n, ordered), .aukl_latent = NAN, .aukl_observation = NAN};
+  *out = (oatgp_scores){.n = n,
+                        .mean_nlp = oat_mean(n, nlp),
+                        .mnlp = oat_median(n, ordered),
+                        .aukl_latent = NAN,
+                        .aukl_observation = NAN};
   free(ordered);
   out->rmse = oat_rmse(n, data->y, mean);
   out->srmse = oat_srmse(n, data->y, mean);
   out->deviance = oat_mean(n, columns + OAT_HELD_DEVIANCE * n);
   for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-    *shares[i].coverage = oat_likelihood_is_bernoulli(likelihood) ? NAN : oat_quantile_coverage(n, below, up_to, shares[i].p);
+    *shares[i].coverage =
+        oat_likelihood_is_bernoulli(likelihood) ? NAN : oat_quantile_coverage(n, below, up_to, shares[i].p);
   }
   return score_classes(ctx, likelihood, data, columns, out);
 }
 
-oatgp_status oat_held_report(oatgp_context *ctx, const oat_likelihood *likelihood, const oatgp_data *data, const double *columns,
+oatgp_status oat_held_report(oatgp_context *ctx, oat_held_form form, const oatgp_data *data, const double *columns,
                              const oatgp_held_out_sd *rows, oatgp_scores *scores) {
-  if (likelihood == NULL) {
+  if (oat_held_columns(form) == OAT_HELD_GAUSSIAN) {
     return oat_held_gaussian(ctx, data, (oat_gaussian){columns, columns + data->n}, rows, scores);
   }
   if (rows != NULL) {
     report_rows(data->n, columns, rows);
   }
-  return scores != NULL ? score_answers(ctx, likelihood, data, columns, scores) : OATGP_OK;
+  return scores != NULL ? score_answers(ctx, form.likelihood, data, columns, scores) : OATGP_OK;
 }

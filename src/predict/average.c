@@ -1,12 +1,13 @@
-/* The posterior of averages of f over groups of points, from averaged kernel values alone: with kbar_g the mean of k(Z,
+/* The posterior of averages of f over groups of points, from averaged kernel values alone. With kbar_g the mean of k(Z,
  * x) over the points of group g, v = L^-1 kbar_g and u = LB^-1 v,
  *   mean = average of the prior mean + u . c,
- *   variance = average of k(x, x') over the group - |v|^2 + |u|^2, the first two as the model predicts (see predict.c).
+ *   variance = average of k(x, x') over the group - |v|^2 + |u|^2, the first two parts as in predict.c.
  * O(rows x (knots + group) x d + groups x knots^2). */
-#include "predict/predict.h"
+#include "predict/mixture.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/memory.h"
 
@@ -34,7 +35,8 @@ static oatgp_status average_kernels(oatgp_context *ctx, averaging *a, const oat_
   config.block = a->size;
   config.max_knots = a->size > model->k ? a->size : model->k;
   const oatgp_status status = oat_device_keep(ctx, &config, rows, &device);
-  return status == OATGP_OK ? device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a}) : status;
+  return status == OATGP_OK ? device->table->averages(device, &sparse, &(oat_group_averages){a->prior, a->v.a})
+                            : status;
 }
 
 static double row_square(oat_view v, size_t row) {
@@ -57,8 +59,10 @@ static void condition(averaging *a) {
   }
 }
 
-/* With neighbours, the mean is the average of the predictions, and the band that of the knots, which is wider. */
-static oatgp_status average_predictions(oatgp_context *ctx, const averaging *a, const oatgp_data *data, const oat_averages *out) {
+/* With neighbours, the mean is the average of the predictions. The band is the one from the knots alone, which is
+ * wider. */
+static oatgp_status average_predictions(oatgp_context *ctx, const averaging *a, const oatgp_data *data,
+                                        const oat_averages *out) {
   double *mean = NULL;
   oatgp_status status = OATGP_OK;
   if (a->model->neighbours == 0) {
@@ -87,8 +91,47 @@ static void fill(const averaging *a, const oat_averages *out) {
   }
 }
 
+/* ---- mixtures -------------------------------------------------------------------------------------------------- */
+
+typedef struct average_mixture {
+  oatgp_context *ctx;
+  const oatgp_data *data;
+  size_t size;
+  oat_averages found; /* of the members, one after the other */
+} average_mixture;
+
+static oatgp_status average_member(void *self, const oatgp_model *member, size_t which) {
+  const average_mixture *x = self;
+  const size_t first = which * (x->data->n / x->size);
+  return oat_predict_averages(x->ctx, member, x->data, x->size,
+                              &(oat_averages){x->found.mean + first, x->found.sd + first});
+}
+
+static oatgp_status average_members(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
+                                    const oat_averages *out) {
+  const size_t groups = data->n / size;
+  oat_scratch memory = {.ctx = ctx};
+  average_mixture x = {
+      ctx,
+      data,
+      size,
+      {oat_take_doubles(&memory, groups, model->draw_count), oat_take_doubles(&memory, groups, model->draw_count)}};
+  oatgp_status status;
+  TRY(memory.status);
+  TRY(oat_mixture_each(ctx, model, average_member, &x));
+  oat_mixture_join(model, groups, x.found.mean, x.found.sd);
+  memcpy(out->mean, x.found.mean, groups * sizeof *out->mean);
+  memcpy(out->sd, x.found.sd, groups * sizeof *out->sd);
+done:
+  oat_scratch_free(&memory);
+  return status;
+}
+
 oatgp_status oat_predict_averages(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t size,
                                   const oat_averages *out) {
+  if (model->draw_count > 0) {
+    return average_members(ctx, model, data, size, out);
+  }
   averaging a = {.memory = {.ctx = ctx}, .model = model, .size = size, .groups = data->n / size};
   oat_rows *rows = NULL;
   oatgp_status status;

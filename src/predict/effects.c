@@ -1,33 +1,35 @@
-/* The summands f_a of a function whose kernel is a sum, k = sum of k_a, given the data.
+/* The terms f_a of a function whose kernel is a sum, k = sum of k_a, given the data.
  *
- * The summands are independent a priori, so that f_a(x) has the covariance k_a(x, Z) with the function at the knots, and k_a(x, x') with
- * itself. Conditioning is that of predict.c with k_a in the place of k between points and the knots, and the factors of the whole: with
- * v = L^-1 k_a(Z, x) and u = LB^-1 v,
+ * The terms are independent a priori, so f_a(x) has the covariance k_a(x, Z) with the function at the knots, and k_a(x,
+ * x') with itself. Conditioning is that of predict.c, with k_a instead of k between points and knots, and with the
+ * factors of the whole model. With v = L^-1 k_a(Z, x) and u = LB^-1 v,
  *   mean_a(x) = k_a(x, Z) . weights, weights = L^-T LB^-T c,
- *   cov_a(x, x') = k_a(x, x') - v . v' + u . u', the first two where the model has what the knots leave, the last if it is sparse.
- * The means of all summands and the prior mean add up to the prediction.
+ *   cov_a(x, x') = k_a(x, x') - v . v' + u . u',
+ * where the first two parts are absent if the model has no variance beyond the knots, and the last if it is not sparse.
+ * The means of all terms and the prior mean add up to the prediction.
  *
- * An effect is f_a less its average over some rows r = 1 .. m, so that its variance is
+ * An effect is f_a minus its average over some rows r = 1 .. m, so its variance is
  *   cov_a(x, x) - 2 t(x) + (average of t over r), t(x) = average over r of cov_a(x, x_r).
- * t(x) = (average over r of k_a(x, x_r)) + k_a(x, Z) . w, w = L^-T (LB^-T LB^-1 - I) vbar, vbar = L^-1 (average over r of k_a(Z, x_r)):
- * both are products of a kernel with one vector, which devices have. O(n (K^2 + m)) for each summand. */
+ * t(x) = (average over r of k_a(x, x_r)) + k_a(x, Z) . w, w = L^-T (LB^-T LB^-1 - I) vbar, vbar = L^-1 (average over r
+ * of k_a(Z, x_r)): both are products of a kernel with one vector, an operation of devices. O(n (K^2 + m)) for each
+ * term. */
 #include <math.h>
 #include <string.h>
 
-#include "predict/predict.h"
+#include "predict/mixture.h"
 #include "util/memory.h"
 
-enum { MOST_AVERAGED = 2000 }; /* rows that the sd of an average is made from */
+enum { MOST_AVERAGED = 2000 }; /* rows from which the sd of an average is computed */
 
 typedef struct work {
   oatgp_context *ctx;
   oat_scratch memory;
   const oatgp_model *model;
   oat_device_config config;
-  oat_sparse sparse; /* the model, with the covariance of the summand in hand */
-  oat_sparse few;    /* rows of the average as if they were knots, likewise */
+  oat_sparse sparse; /* the model with the covariance of the current summand */
+  oat_sparse few;    /* the same, with the rows of the average as knots */
   oat_rows *rows, *others, *few_rows, *knots;
-  const oat_rows *over; /* that averages are of: rows or others */
+  const oat_rows *over; /* rows of the averages */
   double *weights;      /* K: of the mean */
   double *equal;        /* m: 1 / m */
   double *pull;         /* K: w */
@@ -45,14 +47,15 @@ static double mean_of(size_t n, const double *values) {
 }
 
 /* out <- scale k_a(x, Z) . weights, x the rows and Z the points of `by`. */
-static oatgp_status multiply(work *w, const oat_rows *rows, const oat_sparse *by, const double *weights, double scale, double *out) {
+static oatgp_status multiply(work *w, const oat_rows *rows, const oat_sparse *by, const double *weights, double scale,
+                             double *out) {
   oat_device *device = NULL;
   PASS_ON(oat_device_keep(w->ctx, &w->config, rows, &device));
   memset(out, 0, oat_rows_total(rows) * sizeof *out);
   return device->table->means(device, by, weights, scale, out);
 }
 
-/* ---- means ------------------------------------------------------------------------------------------------------------ */
+/* ---- means ----------------------------------------------------------------------------------------------------- */
 
 /* The mean over rows that averages are of, its centre, and its variance over these rows. */
 static oatgp_status find_centre(work *w, double *centre, double *variance) {
@@ -76,7 +79,7 @@ static oatgp_status find_mean(work *w, double centre, double *mean) {
   return OATGP_OK;
 }
 
-/* ---- bands ------------------------------------------------------------------------------------------------------------ */
+/* ---- bands ----------------------------------------------------------------------------------------------------- */
 
 /* pull <- w, from the average of k_a(Z, x_r). */
 static oatgp_status find_pull(work *w) {
@@ -127,13 +130,14 @@ static oatgp_status find_sd(work *w, double *sd) {
   PASS_ON(device->table->predictions(device, &w->sparse, model->lb, model->c, &found));
   const double average = mean_of(w->few.k, w->at_few);
   for (size_t i = 0; i < oat_rows_total(w->rows); i++) {
-    const double own = (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : w->left[i]) + (model->approx->sparse ? w->u2[i] : 0);
+    const double own =
+        (model->approx->residual == OAT_RESIDUAL_NONE ? 0 : w->left[i]) + (model->approx->sparse ? w->u2[i] : 0);
     sd[i] = sqrt(fmax(own - 2 * w->at_rows[i] + average, 0)) * model->number[OAT_NUMBER_Y_SCALE];
   }
   return OATGP_OK;
 }
 
-/* ---- all summands ----------------------------------------------------------------------------------------------------- */
+/* ---- all summands ---------------------------------------------------------------------------------------------- */
 
 /* The rows of the average, or of many some that are spread evenly over them. */
 static oatgp_status choose_few(work *w) {
@@ -173,7 +177,7 @@ static oatgp_status prepare(work *w, const oatgp_data *data, const oatgp_data *o
   return OATGP_OK;
 }
 
-/* Effect number a, whose covariance is in place; its variance goes where its share will be. */
+/* Computes effect number a, whose covariance has been set. Its variance is stored in the place of its share. */
 static oatgp_status find_effect(work *w, const oatgp_data *data, size_t a, const oatgp_effect_values *out) {
   double centre = 0, variance = 0;
   PASS_ON(find_centre(w, &centre, &variance));
@@ -194,7 +198,7 @@ static oatgp_status find_effect(work *w, const oatgp_data *data, size_t a, const
   return OATGP_OK;
 }
 
-/* The covariance of a summand, for as long as the part lives. */
+/* Computes the effect of a summand, with the covariance of that summand in place. */
 static oatgp_status find_part(work *w, size_t node, const oatgp_data *data, size_t a, const oatgp_effect_values *out) {
   oat_expression *part = NULL;
   oatgp_status status;
@@ -217,14 +221,65 @@ static void share_out(size_t count, double *share) {
   }
 }
 
-oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oat_effects_of *of, const oatgp_effect_values *out) {
+/* ---- mixtures -------------------------------------------------------------------------------------------------- */
+
+typedef struct effect_mixture {
+  oatgp_context *ctx;
+  const oat_effects_of *of;
+  oatgp_effect_values found; /* of the members, one after the other */
+} effect_mixture;
+
+static oatgp_status find_member(void *self, const oatgp_model *member, size_t which) {
+  const effect_mixture *x = self;
+  const size_t one = x->of->count, all = which * one * x->of->data->n;
+  return oat_predict_effects(x->ctx, member, x->of,
+                             &(oatgp_effect_values){x->found.mean + all, x->found.sd + all,
+                                                    x->found.centre + which * one, x->found.share + which * one});
+}
+
+static void put(size_t count, const double *from, double *to) {
+  if (to != NULL) {
+    memcpy(to, from, count * sizeof *to);
+  }
+}
+
+/* Centres and shares are means over the members, as the effects are. */
+static oatgp_status mix_effects(oatgp_context *ctx, const oatgp_model *model, const oat_effects_of *of,
+                                const oatgp_effect_values *out) {
+  const size_t all = of->count * of->data->n;
+  oat_scratch memory = {.ctx = ctx};
+  effect_mixture x = {
+      ctx,
+      of,
+      {oat_take_doubles(&memory, all, model->draw_count), oat_take_doubles(&memory, all, model->draw_count),
+       oat_take_doubles(&memory, of->count, model->draw_count),
+       oat_take_doubles(&memory, of->count, model->draw_count)}};
+  oatgp_status status;
+  TRY(memory.status);
+  TRY(oat_mixture_each(ctx, model, find_member, &x));
+  oat_mixture_join(model, all, x.found.mean, x.found.sd);
+  oat_mixture_join(model, of->count, x.found.centre, NULL);
+  oat_mixture_join(model, of->count, x.found.share, NULL);
+  put(all, x.found.mean, out->mean);
+  put(all, x.found.sd, out->sd);
+  put(of->count, x.found.centre, out->centre);
+  put(of->count, x.found.share, out->share);
+done:
+  oat_scratch_free(&memory);
+  return status;
+}
+
+oatgp_status oat_predict_effects(oatgp_context *ctx, const oatgp_model *model, const oat_effects_of *of,
+                                 const oatgp_effect_values *out) {
+  if (model->draw_count > 0) {
+    return mix_effects(ctx, model, of, out);
+  }
   const oat_expression *expression = model->kernel->expression;
   work w = {.ctx = ctx, .memory = {.ctx = ctx}, .model = model};
   size_t node[OAT_MOST_LEAVES] = {0};
   oatgp_status status;
   REFUSE_IF(model->neighbours > 0, ctx, OATGP_DATA,
-            "effects need a model of knots alone, and this one has neighbours: fit again with neighbours 0 or, where the fit chooses, with "
-            "max_knots");
+            "effects need a model without neighbours; fit again with --max-knots=K or without --neighbours");
   TRY(prepare(&w, of->data, of->over));
   w.few.cov = w.sparse.cov;
   if (expression != NULL) {

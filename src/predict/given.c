@@ -1,17 +1,18 @@
-/* Predictions as if further rows h were known. The posterior of f is a Gaussian process with mean m and covariance C, whatever the model; so
+/* Predictions as if further rows h were known. The posterior of f is a Gaussian process with mean m and covariance C
+ * for any model, so
  *   m(x) + C(x, h) (C(h, h) + noise)^-1 (y - m(h)),   C(x, x) - C(x, h) (C(h, h) + noise)^-1 C(h, x)
- * is that posterior given y at h. Nothing of the model changes. */
+ * is that posterior given y at h. The model does not change. */
 #include <math.h>
 #include <string.h>
 
-#include "predict/predict.h"
+#include "predict/mixture.h"
 #include "util/memory.h"
 
 typedef struct given_rows {
   oatgp_context *ctx;
   const oatgp_model *model;
   const oatgp_data *data, *given;
-  oat_rows *rows, *known; /* of both, as the model sees them */
+  oat_rows *rows, *known; /* rows of both, in the model's units */
   size_t n, h;
   double *l;      /* h x h: C(h, h) + noise, then its factor */
   double *pull;   /* h: L^-1 (y - m(h)), in the model's unit */
@@ -20,10 +21,12 @@ typedef struct given_rows {
 } given_rows;
 
 static oatgp_status check(const given_rows *g) {
-  REFUSE_IF(g->model->neighbours > 0, g->ctx, OATGP_DATA, "a model with neighbours cannot be predicted from as if further rows were known");
+  REFUSE_IF(g->model->neighbours > 0, g->ctx, OATGP_DATA,
+            "a model with neighbours cannot predict as if further rows were known");
   REFUSE_IF(g->model->likelihood != NULL, g->ctx, OATGP_DATA,
-            "a model with likelihood %s cannot be predicted from as if further rows were known", g->model->likelihood->name);
-  REFUSE_IF(g->h > OAT_LARGEST_SIDE, g->ctx, OATGP_DATA, "%zu rows that are given are too many: at most %d", g->h, OAT_LARGEST_SIDE);
+            "a model with likelihood %s cannot predict as if further rows were known", g->model->likelihood->name);
+  REFUSE_IF(g->h > OAT_LARGEST_SIDE, g->ctx, OATGP_DATA, "%zu given rows are too many; the limit is %d", g->h,
+            OAT_LARGEST_SIDE);
   return OATGP_OK;
 }
 
@@ -59,16 +62,18 @@ static oatgp_status condition(const given_rows *g) {
     g->pull[i] = (g->given->y[i] - g->mean_h[i]) / unit;
   }
   REFUSE_IF(oat_cholesky(h, g->l, threads) != 0, g->ctx, OATGP_NUMERIC,
-            "the %zu rows that are given could not be factorised: without noise no row may be given twice", h);
+            "the covariance of the %zu given rows could not be factorised; without noise, no row may appear twice", h);
   oat_solve_left(g->l, h, OAT_PLAIN, (oat_view){g->pull, h, 1, h}, threads);
   oat_solve_right(g->l, h, OAT_TRANSPOSED, (oat_view){g->cross, g->n, h, g->n});
   return OATGP_OK;
 }
 
-/* A standard deviation whose variance is less by so much, in units of the model. */
-static double lessened(double sd, double unit, double less) { return unit * sqrt(fmax(sd / unit * (sd / unit) - less, 0)); }
+/* Lowers the variance behind a standard deviation by `less`, in squares of the model's unit. */
+static double lessened(double sd, double unit, double less) {
+  return unit * sqrt(fmax(sd / unit * (sd / unit) - less, 0));
+}
 
-/* The prediction without them becomes that with them; noise stays. */
+/* Turns the prediction without the rows into the one with them; the noise stays. */
 static void move(const given_rows *g, const oatgp_prediction_sd *p) {
   const double unit = g->model->number[OAT_NUMBER_Y_SCALE];
   for (size_t i = 0; i < g->n; i++) {
@@ -78,7 +83,8 @@ static void move(const given_rows *g, const oatgp_prediction_sd *p) {
       less += w * w;
       more += w * g->pull[j];
     }
-    const double noise2 = fmax(p->sd[i] / unit * (p->sd[i] / unit) - p->sd_latent[i] / unit * (p->sd_latent[i] / unit), 0);
+    const double noise2 =
+        fmax(p->sd[i] / unit * (p->sd[i] / unit) - p->sd_latent[i] / unit * (p->sd_latent[i] / unit), 0);
     p->mean[i] += unit * more;
     p->sd_latent[i] = lessened(p->sd_latent[i], unit, less);
     p->sd[i] = unit * sqrt(p->sd_latent[i] / unit * (p->sd_latent[i] / unit) + noise2);
@@ -95,8 +101,49 @@ static void hand_over(const given_rows *g, const oatgp_prediction_sd *found, con
   }
 }
 
-oatgp_status oat_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_data *given,
-                               const oatgp_prediction_sd *out) {
+/* ---- mixtures: the rows are known to every member; the weights stay --------------------------------------------- */
+
+typedef struct given_mixture {
+  oatgp_context *ctx;
+  const oatgp_data *data, *given;
+  oatgp_prediction_sd found; /* n for each member */
+} given_mixture;
+
+static oatgp_status give_member(void *self, const oatgp_model *member, size_t which) {
+  const given_mixture *g = self;
+  const size_t first = which * g->data->n;
+  return oat_predict_given(
+      g->ctx, member, g->data, g->given,
+      &(oatgp_prediction_sd){g->found.mean + first, g->found.sd_latent + first, g->found.sd + first});
+}
+
+static oatgp_status give_members(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                 const oatgp_data *given, const oatgp_prediction_sd *out) {
+  const size_t n = data->n, all = n * model->draw_count;
+  oat_scratch memory = {.ctx = ctx};
+  given_mixture g = {
+      ctx,
+      data,
+      given,
+      {oat_take_doubles(&memory, all, 1), oat_take_doubles(&memory, all, 1), oat_take_doubles(&memory, all, 1)}};
+  double *again = oat_take_doubles(&memory, all, 1);
+  oatgp_status status;
+  TRY(memory.status);
+  TRY(oat_mixture_each(ctx, model, give_member, &g));
+  memcpy(again, g.found.mean, all * sizeof *again);
+  oat_mixture_join(model, n, again, g.found.sd_latent);
+  oat_mixture_join(model, n, g.found.mean, g.found.sd);
+  hand_over(&(given_rows){.n = n}, &g.found, out);
+done:
+  oat_scratch_free(&memory);
+  return status;
+}
+
+oatgp_status oat_predict_given(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                               const oatgp_data *given, const oatgp_prediction_sd *out) {
+  if (model->draw_count > 0) {
+    return give_members(ctx, model, data, given, out);
+  }
   given_rows g = {.ctx = ctx, .model = model, .data = data, .given = given, .n = data->n, .h = given->n};
   oat_scratch memory = {.ctx = ctx};
   oatgp_status status;

@@ -1,36 +1,41 @@
 /* Leave-one-out in closed form.
  *
- * With S the covariance of the rows in the model (Q + Lambda for a sparse one, K + noise for the full GP) and R = [r, H] the residual and the
- * mean's basis, all that row i's absence changes follows from kappa_i = (S^-1)_ii and e_i = (S^-1 R)_i / kappa_i, the error that each column
- * of R has when it is predicted there from the other rows:
+ * Let S be the covariance of the rows in the model (Q + Lambda for a sparse model, K + noise for the full GP), and R =
+ * [r, H] the residual and the basis of the mean. Everything that changes without row i follows from kappa_i = (S^-1)_ii
+ * and e_i = (S^-1 R)_i / kappa_i, the error of each column of R when it is predicted there from the other rows:
  *   sparse:  u = LB^-1 v, s = |u|^2, leave = 1 - w s;  kappa = w leave,  e = (R_i - u^T LB^-1 V W R) / leave,
  *            latent variance s / leave + g (dic: s / leave alone), g the prior variance that the knots do not explain;
- *   full:    by the factor of S; latent variance 1 / kappa - what S has on its diagonal besides the kernel.
- * An estimated mean is estimated without the row: R^T S^-1 R loses kappa e e^T, so that with t = kappa e_H^T (H^T S^-1 H)^-1 e_H
+ *   full:    from the factor of S; latent variance 1 / kappa minus the diagonal of S beyond the kernel.
+ * An estimated mean is estimated without the row: R^T S^-1 R loses kappa e e^T, so with t = kappa e_H^T (H^T S^-1 H)^-1
+ * e_H
  *   y - mean = (e_r - e_H . coefficients of all rows) / (1 - t).
- * As in predictions, the variance has nothing for the uncertainty of these coefficients.
+ * As in predictions, the variance does not include the uncertainty of these coefficients.
  *
- * Answers that are not Gaussian: the rows are their sites (device/cpu/sites.c), Gaussian rows with a target and a variance each. Leaving a
- * row's site out gives f there a mean and a latent variance, by the same formulas; the predictive density of the answer follows from those.
- * That is exact for the sites as they are. Really without the row, those of its neighbours would be a little different. */
+ * Targets that are not Gaussian: each row is replaced by its site (device/cpu/sites.c), a Gaussian row with its own
+ * target and variance. Leaving out the site gives f a mean and a latent variance by the same formulas, and the
+ * predictive density of the target follows from these. This is exact for fixed sites. A real refit without the row
+ * would change the sites of nearby rows a little. */
 #include "predict/predict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/parts.h"
 #include "util/lanes.h"
 #include "util/memory.h"
 
-#define OTHER_ROWS 1e-6    /* relative difference of sums of squares from which on the rows are others than those of the fit */
-#define OTHER_SITES 1e-4   /* the same where they are sites, which are settled with a tolerance, and for each row */
-#define OTHER_ANSWERS 0.02 /* standard deviations of f by which the slope of log p(y) may differ from that of its site */
+#define INSIDE_95 1.959963984540054 /* the central 95 % of a normal distribution, in standard deviations */
+#define OTHER_ROWS 1e-6  /* relative difference of sums of squares above which the rows are not those of the fit */
+#define OTHER_SITES 1e-4 /* the same for each row if the rows are sites, which are only settled to a tolerance */
+/* Standard deviations of f by which the slope of log p(y) may differ from that of its site. */
+#define OTHER_ANSWERS 0.02
 
-/* One value for each row, in the data's units: y - mean, and the standard deviation of an observation there. Of answers that are not
- * Gaussian, in the model's unit: the error of the site's target, and the variance of f. */
+/* One value for each row, in the data's units: y - mean, and the standard deviation of an observation there. Of answers
+ * that are not Gaussian, in the model's unit: the error of the site's target, and the variance of f. */
 typedef struct left_rows {
-  double *error, *sd;
-  bool known; /* the rows are those of the fit for sure, and need no check */
+  double *error, *sd; /* NULL: only the sums */
+  bool known;         /* the rows are known to be those of the fit and need no check */
 } left_rows;
 
 typedef struct leaving {
@@ -41,28 +46,32 @@ typedef struct leaving {
   oat_where where;
   const oat_rows *rows;
   const left_rows *out;
-  size_t width;  /* 1 + p: columns of R */
-  double *gram;  /* width x width: R^T S^-1 R */
-  oat_gls gls;   /* of gram */
-  double *c_all; /* columns LB^-1 V W R of a sparse model */
+  size_t width;       /* 1 + p: columns of R */
+  double *gram;       /* width x width: R^T S^-1 R */
+  oat_gls gls;        /* of gram */
+  double *c_all;      /* columns LB^-1 V W R of a sparse model */
+  oat_left_out *sums; /* those of it, which are added to, or NULL */
+  bool part;          /* these are some of the rows alone */
 } leaving;
 
-/* ---- the mean's coefficients without a row --------------------------------------------------------------------------- */
+/* ---- the mean's coefficients without a row --------------------------------------------------------------------- */
 
 static oatgp_status factorise_basis(leaving *l, const double *size) {
   if (oat_gls_factorise(&l->gls, l->gram, size) == OATGP_OK) {
     return OATGP_OK;
   }
-  return oat_fail(l->ctx, OATGP_NUMERIC, "leave-one-out needs the normal equations of the mean, which could not be factorised");
+  return oat_fail(l->ctx, OATGP_NUMERIC,
+                  "leave-one-out failed: the normal equations of the mean could not be factorised");
 }
 
-/* What is added to f of a row, in the model's unit: a given mean, the logarithm of the exposure. */
+/* The offset of f at a row, in the model's unit: a given mean, the logarithm of the exposure. */
 static double base_of(const leaving *l, size_t i) {
   const double *number = l->model->number;
-  return number[OAT_NUMBER_MEAN] / number[OAT_NUMBER_Y_SCALE] + (l->data->exposure != NULL ? log(l->data->exposure[i]) : 0);
+  return number[OAT_NUMBER_MEAN] / number[OAT_NUMBER_Y_SCALE] +
+         (l->data->exposure != NULL ? log(l->data->exposure[i]) : 0);
 }
 
-/* ---- sparse models --------------------------------------------------------------------------------------------------- */
+/* ---- sparse models --------------------------------------------------------------------------------------------- */
 
 /* The columns LB^-1 V W R, and R^T S^-1 R = R^T W R less their products. */
 static oatgp_status prepare_sparse(leaving *l) {
@@ -83,11 +92,12 @@ done:
 }
 
 static oatgp_status refuse_rows(oatgp_context *ctx, const char *why) {
-  return oat_fail(ctx, OATGP_DATA, "these are not the rows that the model was fitted to: %s; leave-one-out needs them all", why);
+  return oat_fail(ctx, OATGP_DATA,
+                  "the model was not fitted to these rows: %s; leave-one-out needs all rows of the fit", why);
 }
 
-/* Two sums over the rows that the model's sums have, too: of the targets, and of the targets with what the knots make of the inputs. The
- * first says nothing of sites, whose targets may be anywhere where their precision is next to 0. */
+/* Compares two sums over the rows with the model's own: that of the squared targets, and that of the targets times V.
+ * The first is useless for sites, whose targets are arbitrary if their precision is almost 0. */
 static oatgp_status recognise(const leaving *l, const oat_left_out *found) {
   const oatgp_model *model = l->model;
   const size_t k = model->k;
@@ -95,7 +105,9 @@ static oatgp_status recognise(const leaving *l, const oat_left_out *found) {
   if (model->likelihood != NULL) {
     return fabs(found->products - explained) <= OTHER_SITES * (explained + model->number[OAT_NUMBER_N])
                ? OATGP_OK
-               : refuse_rows(l->ctx, "their inputs or answers differ, or some of them came by an update (--refit fits to all of them)");
+               : refuse_rows(
+                     l->ctx,
+                     "their inputs or targets differ, or some were added by an update (--refit fits all of them)");
   }
   if (!(fabs(found->squares - rwr) <= OTHER_ROWS * rwr)) {
     return refuse_rows(l->ctx, "their targets or weights differ");
@@ -115,6 +127,14 @@ static void convert_chunk(void *self, size_t lane, size_t item) {
   }
 }
 
+static void add_sums(const oat_left_out *more, oat_left_out *sums) {
+  sums->density += more->density;
+  sums->squares += more->squares;
+  sums->products += more->products;
+  sums->errors += more->errors;
+  sums->inside += more->inside;
+}
+
 static oatgp_status leave_sparse(leaving *l) {
   const oatgp_model *model = l->model;
   const oat_sparse sparse = oat_model_sparse(model);
@@ -129,9 +149,11 @@ static oatgp_status leave_sparse(leaving *l) {
                       .explained = model->approx->residual == OAT_RESIDUAL_NONE,
                       .latent = model->likelihood != NULL,
                       .error = l->out->error,
-                      .variance = l->out->sd};
+                      .variance = l->out->sd,
+                      .reach = INSIDE_95};
   oat_device_config config = oat_model_device(model, l->where);
   config.neighbours = model->neighbours;
+  config.shared = true;
   TRY(oat_device_keep(l->ctx, &config, l->rows, &device));
   if (model->neighbours > 0) {
     TRY(device->table->find_neighbours(device, &sparse.cov, NULL));
@@ -140,15 +162,18 @@ static oatgp_status leave_sparse(leaving *l) {
   oat_loop loop = oat_chunks(oat_rows_total(l->rows), 5 * OAT_FLOPS_OF_MEMORY, l->where.threads);
   loop.item = convert_chunk;
   loop.self = l;
-  if (model->likelihood == NULL) {
+  if (model->likelihood == NULL && l->out->error != NULL) {
     oat_loop_run(&loop);
   }
-  TRY(l->out->known ? OATGP_OK : recognise(l, &out));
+  if (l->sums != NULL) {
+    add_sums(&out, l->sums);
+  }
+  TRY(l->out->known || l->part ? OATGP_OK : recognise(l, &out));
 done:
   return status;
 }
 
-/* ---- the full GP ------------------------------------------------------------------------------------------------------ */
+/* ---- the full GP ----------------------------------------------------------------------------------------------- */
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + fabs(b)); }
 
@@ -182,13 +207,14 @@ static void leave_full_row(const leaving *l, size_t i, const double *solved, dou
   for (size_t j = 0; j < l->width; j++) {
     e[j] = solved[i + j * model->k] / kappa;
   }
-  const double error = oat_gls_error(&l->gls, model->coefficient, e, kappa), latent = fmax(1 / kappa - jitter - model->noise[i], 0);
+  const double error = oat_gls_error(&l->gls, model->coefficient, e, kappa),
+               latent = fmax(1 / kappa - jitter - model->noise[i], 0);
   l->out->error[i] = model->likelihood != NULL ? error : unit * error;
   l->out->sd[i] = model->likelihood != NULL ? latent : unit * sqrt(latent + model->noise[i]);
 }
 
-/* The answers are those of the fit if each has at f the slope that its site has: dE/dm = (t - m) / n = a, with a = S^-1 (r - mean).
- * Where log p is not concave, sites may be kept from that, and the inputs alone are compared. */
+/* The targets are those of the fit if the slope of each at f is that of its site: dE/dm = (t - m) / n = a, with a =
+ * S^-1 (r - mean). If log p is not concave, sites may not reach that slope, so only the inputs are compared. */
 static oatgp_status recognise_answers(const leaving *l, const oat_exact_rows *found, const double *sites) {
   const oatgp_model *model = l->model;
   const size_t n = model->k;
@@ -199,13 +225,15 @@ static oatgp_status recognise_answers(const leaving *l, const oat_exact_rows *fo
     for (size_t j = 0; j < model->p; j++) {
       a -= model->coefficient[j] * found->solved[i + (1 + j) * n];
     }
-    const double noise = model->noise[i], m = sites[i] - noise * a + base_of(l, i), s = noise * fmax(1 - noise * found->precision[i], 0);
-    const double y = l->data->y[i] / model->number[OAT_NUMBER_Y_SCALE], times = l->data->weight != NULL ? l->data->weight[i] : 1;
-    oat_response_expect(&response, &(oat_answers){1, &y, l->data->trials != NULL ? l->data->trials + i : NULL}, &(oat_latent){&m, &s},
-                        &(oat_expectations){.value = &value, .dm = &dm, .ds = &ds});
+    const double noise = model->noise[i], m = sites[i] - noise * a + base_of(l, i),
+                 s = noise * fmax(1 - noise * found->precision[i], 0);
+    const double y = l->data->y[i] / model->number[OAT_NUMBER_Y_SCALE],
+                 times = l->data->weight != NULL ? l->data->weight[i] : 1;
+    oat_response_expect(&response, &(oat_answers){1, &y, l->data->trials != NULL ? l->data->trials + i : NULL},
+                        &(oat_latent){&m, &s}, &(oat_expectations){.value = &value, .dm = &dm, .ds = &ds});
     same = same && fabs(times * dm - a) * sqrt(s) <= OTHER_ANSWERS;
   }
-  return same ? OATGP_OK : refuse_rows(l->ctx, "their answers differ");
+  return same ? OATGP_OK : refuse_rows(l->ctx, "their targets differ");
 }
 
 static oatgp_status check_answers(leaving *l, const oat_exact_rows *found) {
@@ -238,9 +266,9 @@ done:
   return status;
 }
 
-/* ---- sites of answers that are not Gaussian ----------------------------------------------------------------------------- */
+/* ---- sites of answers that are not Gaussian -------------------------------------------------------------------- */
 
-/* Those that the model's posterior asks for: at its fixed point they are the ones that it was made of. */
+/* Finds the sites from the model's posterior. At its fixed point, they are the sites that it was made from. */
 static oatgp_status ask_for_sites(const leaving *l, const oat_rows *sited) {
   const oatgp_model *model = l->model;
   const oat_sparse sparse = oat_model_sparse(model);
@@ -278,7 +306,7 @@ done:
   return status;
 }
 
-/* From the errors of the sites' targets to f without the row, what is added to it included. */
+/* Turns the errors of the sites' targets into f without the row, with its offset. */
 static oatgp_status find_cavities(leaving *l) {
   const size_t n = oat_rows_total(l->rows);
   double *sites = oat_take_doubles(&l->memory, n, 2);
@@ -293,16 +321,16 @@ static oatgp_status find_cavities(leaving *l) {
   return OATGP_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-static oatgp_status check_count(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows) {
-  REFUSE_IF((double)oat_rows_total(rows) != model->number[OAT_NUMBER_N], ctx, OATGP_DATA,
-            "the model was fitted to %.0f rows and these data have %zu: leave-one-out needs the rows of the fit, and all of them",
-            model->number[OAT_NUMBER_N], oat_rows_total(rows));
+static oatgp_status check_count(oatgp_context *ctx, const oatgp_model *model, size_t rows) {
+  REFUSE_IF((double)rows != model->number[OAT_NUMBER_N], ctx, OATGP_DATA,
+            "the model was fitted to %.0f rows, but these data have %zu; leave-one-out needs all rows of the fit",
+            model->number[OAT_NUMBER_N], rows);
   return OATGP_OK;
 }
 
-/* rows are those that the model was fitted to, as it sees them. */
+/* `rows` are those that the model was fitted to, in its units. */
 static oatgp_status leave_each(const leaving *of, const oat_rows *rows, const left_rows *out) {
   leaving l = *of;
   const oatgp_model *model = l.model;
@@ -310,7 +338,7 @@ static oatgp_status leave_each(const leaving *of, const oat_rows *rows, const le
   l.memory = (oat_scratch){.ctx = l.ctx};
   l.rows = rows;
   l.out = out;
-  TRY(check_count(l.ctx, model, rows));
+  TRY(l.part ? OATGP_OK : check_count(l.ctx, model, oat_rows_total(rows)));
   l.width = 1 + model->p;
   l.gram = oat_take_doubles(&l.memory, l.width, l.width);
   double *gls = oat_take_doubles(&l.memory, oat_gls_room(model->p), 1);
@@ -327,7 +355,7 @@ done:
 static oatgp_status leave_each_answer(const leaving *l, const oat_rows *rows, const left_rows *out) {
   oat_rows *sited = NULL;
   oatgp_status status = OATGP_OK;
-  TRY(check_count(l->ctx, l->model, rows));
+  TRY(l->part ? OATGP_OK : check_count(l->ctx, l->model, oat_rows_total(rows)));
   TRY(oat_rows_with_sites(l->ctx, rows, &sited));
   TRY(l->model->approx->sparse ? ask_for_sites(l, sited) : recall_sites(l, sited));
   TRY(leave_each(l, sited, out));
@@ -336,7 +364,7 @@ done:
   return status;
 }
 
-/* A model with neighbours knows its rows and their order, which need not be that of the data. */
+/* A model with neighbours keeps its rows in its own order, which may differ from that of the data. */
 static oatgp_status leave_each_kept(const leaving *l, const oat_rows *rows, const left_rows *out) {
   const oatgp_model *model = l->model;
   const size_t n = oat_rows_total(rows);
@@ -371,7 +399,7 @@ static oatgp_status report(const leaving *l, left_rows mine, const oatgp_held_ou
   }
   TRY(oat_new_matrix(l->ctx, data->n, OAT_HELD_COLUMNS, &columns));
   TRY(oat_held_judge(l->ctx, l->model, data, (oat_latent){mine.error, mine.sd}, columns));
-  TRY(oat_held_report(l->ctx, l->model->likelihood, data, columns, rows, scores));
+  TRY(oat_held_report(l->ctx, (oat_held_form){l->model->likelihood, false}, data, columns, rows, scores));
 done:
   free(columns);
   return status;
@@ -389,17 +417,20 @@ done:
   return status;
 }
 
-oatgp_status oat_loo_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m, double *s) {
+oatgp_status oat_loo_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m,
+                            double *s) {
   const leaving l = {.ctx = ctx, .model = model, .data = data, .where = oat_where_of(ctx)};
   return leave_data(&l, &(left_rows){m, s, false});
 }
 
-oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_held_out_sd *rows,
-                            oatgp_scores *scores) {
-  const leaving l = {.ctx = ctx, .model = model, .data = data, .where = oat_where_of(ctx)};
-  oat_scratch memory = {.ctx = ctx};
+/* Rows in memory: all of them, or a part. */
+static oatgp_status leave_and_report(void *self, const oatgp_data *data, const oatgp_held_out_sd *rows,
+                                     oatgp_scores *scores) {
+  leaving l = *(const leaving *)self;
+  oat_scratch memory = {.ctx = l.ctx};
   const left_rows mine = {oat_take_doubles(&memory, data->n, 1), oat_take_doubles(&memory, data->n, 1), false};
   oatgp_status status;
+  l.data = data;
   TRY(memory.status);
   TRY(leave_data(&l, &mine));
   TRY(report(&l, mine, rows, scores));
@@ -408,21 +439,85 @@ done:
   return status;
 }
 
-/* The rows of the fit have its order, which with neighbours is not that of the data. */
-oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows, const oatgp_data *data) {
-  const leaving l = {.ctx = ctx, .model = model, .data = data, .where = where};
-  oat_scratch memory = {.ctx = ctx};
-  const left_rows mine = {oat_take_doubles(&memory, data->n, 1), oat_take_doubles(&memory, data->n, 1), true};
+/* The sums over all parts show in the end whether the rows are those of the fit. */
+static oatgp_status report_parts(leaving *l, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
+  const oatgp_model *model = l->model;
+  oat_left_out sums = {0};
+  oatgp_scores all;
+  oatgp_status status = OATGP_OK;
+  PASS_ON(check_count(l->ctx, model, l->data->n));
+  REFUSE_IF(!model->approx->sparse || model->neighbours > 0, l->ctx, OATGP_ARGUMENT,
+            "leave-one-out of the full GP and of models with neighbours needs all rows in memory, and these %zu rows "
+            "stay in their file; raise --memory",
+            l->data->n);
+  l->part = true;
+  l->sums = &sums;
+  TRY(oat_parts_score(l->ctx, l->data, leave_and_report, l, rows, &all));
+  l->width = 1 + model->p;
+  l->gram = oat_take_doubles(&l->memory, l->width, l->width);
+  double *gls = oat_take_doubles(&l->memory, oat_gls_room(model->p), 1);
+  TRY(l->memory.status);
+  l->gls = oat_gls_over(gls, model->p);
+  TRY(prepare_sparse(l));
+  TRY(recognise(l, &sums));
+  if (scores != NULL) {
+    *scores = all;
+  }
+done:
+  oat_scratch_free(&l->memory);
+  return status;
+}
+
+oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                            const oatgp_held_out_sd *rows, oatgp_scores *scores) {
+  leaving l = {.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .data = data, .where = oat_where_of(ctx)};
+  return oat_data_is_streamed(data) ? report_parts(&l, rows, scores) : leave_and_report(&l, data, rows, scores);
+}
+
+/* The scores that a model stores, from one pass without memory for each row. */
+static oatgp_status keep_sums(const leaving *of, const oat_rows *rows, double *number) {
+  oat_left_out sums = {0};
+  leaving l = *of;
+  l.sums = &sums;
+  PASS_ON(leave_each(&l, rows, &(left_rows){NULL, NULL, true}));
+  const double n = (double)oat_rows_total(rows), unit = number[OAT_NUMBER_Y_SCALE];
+  number[OAT_NUMBER_LOO_MEAN_NLP] = log(unit) - sums.density / n;
+  number[OAT_NUMBER_LOO_RMSE] = unit * sqrt(sums.errors / n);
+  number[OAT_NUMBER_LOO_COVERAGE95] = sums.inside / n;
+  return OATGP_OK;
+}
+
+/* Rows that stay in their files take little memory compared with the matrix of the full GP, so they are read for the
+ * report. */
+static oatgp_status keep_rows(const leaving *of, const oat_rows *rows, double *number) {
+  leaving l = *of;
+  oat_scratch memory = {.ctx = l.ctx};
+  const left_rows mine = {oat_take_doubles(&memory, l.data->n, 1), oat_take_doubles(&memory, l.data->n, 1), true};
+  oatgp_data *read = NULL;
   oatgp_scores scores;
   oatgp_status status;
   TRY(memory.status);
-  TRY(model->neighbours > 0 ? leave_data(&l, &mine) : leave_each(&l, rows, &mine));
+  if (oat_data_is_streamed(of->data) && !l.model->approx->sparse) {
+    TRY(oat_data_copy_rows(l.ctx, of->data, (oat_span){0, of->data->n}, &read));
+    l.data = read;
+  }
+  TRY(l.model->neighbours > 0 ? leave_data(&l, &mine) : leave_each(&l, rows, &mine));
   TRY(report(&l, mine, NULL, &scores));
-  model->number[OAT_NUMBER_LOO_MEAN_NLP] = scores.mean_nlp;
-  model->number[OAT_NUMBER_LOO_RMSE] = scores.rmse;
-  model->number[OAT_NUMBER_LOO_COVERAGE95] = scores.coverage95;
+  number[OAT_NUMBER_LOO_MEAN_NLP] = scores.mean_nlp;
+  number[OAT_NUMBER_LOO_RMSE] = scores.rmse;
+  number[OAT_NUMBER_LOO_COVERAGE95] = scores.coverage95;
 done:
-  oat_context_drop(ctx); /* who fits may fit again, and need the memory */
+  oatgp_data_free(read);
   oat_scratch_free(&memory);
+  return status;
+}
+
+/* The rows of the fit have its order, which with neighbours is not that of the data. */
+oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows,
+                          const oatgp_data *data) {
+  const leaving l = {.ctx = ctx, .model = model, .data = data, .where = where};
+  const bool plain = model->approx->sparse && model->neighbours == 0 && model->likelihood == NULL;
+  const oatgp_status status = plain ? keep_sums(&l, rows, model->number) : keep_rows(&l, rows, model->number);
+  oat_context_drop(ctx); /* the caller may fit again and need the memory */
   return status;
 }

@@ -9,7 +9,7 @@
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
-/* A sum that carries its rounding error along (Neumaier 1974): as good as if summed in twice the precision. */
+/* A compensated sum (Neumaier 1974), as accurate as in twice the precision. */
 typedef struct total {
   double sum, lost;
 } total;
@@ -20,7 +20,7 @@ static void add(total *to, double value) {
   to->sum = sum;
 }
 
-/* Of an infinite sum the lost part is NaN and means nothing. */
+/* For an infinite sum, the compensation is NaN and is ignored. */
 static double result(const total *of) { return isfinite(of->sum) ? of->sum + of->lost : of->sum; }
 
 double oat_mean(size_t n, const double *values) {
@@ -47,7 +47,7 @@ static double root_mean_square(size_t n, const double *y, const double *middle, 
   return scale * sqrt(result(&squares) / divisor);
 }
 
-/* The mean of equal values need not equal them after rounding, so they are told apart first. */
+/* After rounding, the mean of equal values may differ from them, so equal values are detected first. */
 double oat_sd(size_t n, const double *values) {
   if (n < 2) {
     return NAN;
@@ -67,7 +67,7 @@ static void select_kth(size_t n, double *values, size_t k) {
   size_t left = 0, right = n - 1;
   while (left < right) {
     const double pivot = values[left + (right - left) / 2];
-    size_t i = left, j = right + 1; /* j is one past its place, since it may go below 0 */
+    size_t i = left, j = right + 1; /* j is one past its place, because its place may become -1 */
     while (i < j) {
       while (values[i] < pivot) {
         i++;

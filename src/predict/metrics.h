@@ -1,5 +1,5 @@
-/* Scores of predictions: pure functions on arrays, in O(n) time where nothing else is said, no memory. Without rows (n = 0) a score is NaN, and a NaN
- * among the numbers makes the score NaN. */
+/* Scores of predictions: pure functions of arrays, in O(n) time unless stated otherwise, without allocation. Without
+ * rows (n = 0) a score is NaN, and a NaN among the numbers makes the score NaN. */
 #ifndef OAT_METRICS_H
 #define OAT_METRICS_H
 
@@ -7,7 +7,8 @@
 
 #include "util/normal.h"
 
-/* A normal distribution for each row. Variances would leave the range of a double where the target's unit is its root. */
+/* A normal distribution for each row, by its standard deviation, because variances could leave the range of a
+ * double. */
 typedef struct oat_gaussian {
   const double *mean, *sd;
 } oat_gaussian;
@@ -26,12 +27,13 @@ double oat_srmse(size_t n, const double *y, const double *mean);
 void oat_nlp(size_t n, const double *y, oat_gaussian prediction, double *nlp);
 /* Share of rows with y in the central interval of probability p; NaN unless -1 < p < 1, and 0 for p < 0. */
 double oat_coverage(size_t n, const double *y, oat_gaussian prediction, double p);
-/* The same from P(Y < y) and P(Y <= y) of any distribution: whether y is between the quantiles (1 - p) / 2 and (1 + p) / 2. */
+/* The same from P(Y < y) and P(Y <= y) of any distribution: whether y is between the quantiles (1 - p) / 2 and (1 + p)
+ * / 2. */
 double oat_quantile_coverage(size_t n, const double *below, const double *up_to, double p);
 /* Mean of (p - y)^2. */
 double oat_brier(size_t n, const double *y, const double *p);
-/* The probability that a row with y = 1 has a larger p than one with y = 0, ties counted half; NaN if all y are the same. Sorts `order`,
- * room for n pairs. O(n log n). */
+/* The probability that a row with y = 1 has a larger p than one with y = 0, ties counted half; NaN if all y are the
+ * same. Sorts `order`, room for n pairs. O(n log n). */
 typedef struct oat_scored {
   double p, y;
 } oat_scored;

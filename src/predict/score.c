@@ -1,4 +1,5 @@
 /* Scores of a model's predictions on data with a target. */
+#include "predict/parts.h"
 #include "predict/predict.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ static oatgp_status predict_all(oat_scratch *memory, const oatgp_model *model, c
   return oat_predict_sd(memory->ctx, model, data, &(oatgp_prediction_sd){p->mean, p->latent, p->observed});
 }
 
-/* Scores that take a few passes over the rows each, side by side. */
+/* Scores that need a few passes over the rows each; they run in parallel. */
 typedef struct scoring {
   size_t n;
   const double *y;
@@ -37,8 +38,11 @@ static void score_part(void *self, size_t lane, size_t item) {
   oatgp_scores *out = s->out;
   const struct {
     double p, *coverage;
-  } shares[] = {
-      {0.50, &out->coverage50}, {0.80, &out->coverage80}, {0.90, &out->coverage90}, {0.95, &out->coverage95}, {0.99, &out->coverage99}};
+  } shares[] = {{0.50, &out->coverage50},
+                {0.80, &out->coverage80},
+                {0.90, &out->coverage90},
+                {0.95, &out->coverage95},
+                {0.99, &out->coverage99}};
   (void)lane;
   if (item == 0) {
     out->mean_nlp = oat_mean(s->n, s->nlp);
@@ -52,7 +56,7 @@ static void score_part(void *self, size_t lane, size_t item) {
   }
 }
 
-/* All scores but those against another model; nlp has that of each row, and is put in another order. */
+/* All scores but those against another model. nlp has a value for each row, and its order changes. */
 static void score_rows(int threads, size_t n, const double *y, oat_gaussian observed, double *nlp, oatgp_scores *out) {
   enum { PARTS = 8 };
   scoring s = {n, y, observed, nlp, 0, out};
@@ -69,7 +73,7 @@ static void score_rows(int threads, size_t n, const double *y, oat_gaussian obse
   out->log_loss = out->brier = out->accuracy = out->auc = out->deviance = NAN;
 }
 
-/* What is said of each row. */
+/* The results for each row. */
 typedef struct row_report {
   const oatgp_data *data;
   oat_gaussian observed;
@@ -94,8 +98,8 @@ static void report_chunk(void *self, size_t lane, size_t item) {
   }
 }
 
-oatgp_status oat_held_gaussian(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed, const oatgp_held_out_sd *rows,
-                               oatgp_scores *scores) {
+oatgp_status oat_held_gaussian(oatgp_context *ctx, const oatgp_data *data, oat_gaussian observed,
+                               const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   row_report r = {data, observed, rows, NULL};
   const oatgp_status status = oat_new_matrix(ctx, data->n, 1, &r.nlp);
   if (status != OATGP_OK) {
@@ -123,50 +127,75 @@ static bool has_input(const oatgp_model *model, const char *name) {
 /* Rows mean the same to both models only if their inputs have the same names. */
 static oatgp_status check_against(oatgp_context *ctx, const oatgp_model *model, const oatgp_model *against) {
   if (against->d != model->d) {
-    return oat_fail(ctx, OATGP_DATA, "the model has %zu inputs and the one to compare with has %zu", model->d, against->d);
+    return oat_fail(ctx, OATGP_DATA, "the model has %zu inputs, but the model to compare with has %zu", model->d,
+                    against->d);
   }
   for (size_t j = 0; j < against->d; j++) {
     if (!has_input(model, against->names[j])) {
-      return oat_fail(ctx, OATGP_DATA, "the model to compare with has an input '%s', which this model does not have", against->names[j]);
+      return oat_fail(ctx, OATGP_DATA, "the model to compare with has an input '%s', which this model does not have",
+                      against->names[j]);
     }
   }
   return OATGP_OK;
 }
 
-static oatgp_status score_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oatgp_scores *out) {
+static oatgp_status score_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                  const oatgp_held_out_sd *rows, oatgp_scores *out) {
   double *columns = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, data->n, OAT_HELD_COLUMNS, &columns));
   TRY(oat_held_predict(ctx, model, data, columns));
-  TRY(oat_held_report(ctx, model->likelihood, data, columns, NULL, out));
+  TRY(oat_held_report(ctx, oat_held_form_of(model), data, columns, rows, out));
 done:
   free(columns);
   return status;
 }
 
-oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
-                       oatgp_scores *out) {
-  const oatgp_model *special = model->likelihood != NULL || against == NULL ? model : against;
-  REFUSE_IF(against != NULL && special->likelihood != NULL, ctx, OATGP_ARGUMENT,
-            "divergences from another model are of Gaussian predictions, and likelihood %s has others: score each model by itself",
-            special->likelihood->name);
-  if (model->likelihood != NULL) {
-    return score_answers(ctx, model, data, out);
+/* The models, and the results for each row, or NULL. */
+typedef struct scored {
+  oatgp_context *ctx;
+  const oatgp_model *model, *against;
+} scored;
+
+/* Rows in memory. */
+static oatgp_status score_data(void *self, const oatgp_data *data, const oatgp_held_out_sd *rows, oatgp_scores *out) {
+  const scored *of = self;
+  oatgp_context *ctx = of->ctx;
+  const oatgp_model *model = of->model, *against = of->against;
+  if (oat_held_columns(oat_held_form_of(model)) != OAT_HELD_GAUSSIAN) {
+    return score_answers(ctx, model, data, rows, out);
   }
   oat_scratch memory = {.ctx = ctx};
   predictions own = {0}, other = {0};
   oatgp_scores scores;
   oatgp_status status;
   TRY(predict_all(&memory, model, data, &own));
-  TRY(oat_held_gaussian(ctx, data, (oat_gaussian){own.mean, own.observed}, NULL, &scores));
+  TRY(oat_held_gaussian(ctx, data, (oat_gaussian){own.mean, own.observed}, rows, &scores));
   if (against != NULL) {
     TRY(check_against(ctx, model, against));
     TRY(predict_all(&memory, against, data, &other));
-    scores.aukl_latent = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.latent}, (oat_gaussian){own.mean, own.latent});
-    scores.aukl_observation = oat_mean_kl(data->n, (oat_gaussian){other.mean, other.observed}, (oat_gaussian){own.mean, own.observed});
+    scores.aukl_latent =
+        oat_mean_kl(data->n, (oat_gaussian){other.mean, other.latent}, (oat_gaussian){own.mean, own.latent});
+    scores.aukl_observation =
+        oat_mean_kl(data->n, (oat_gaussian){other.mean, other.observed}, (oat_gaussian){own.mean, own.observed});
   }
   *out = scores;
 done:
   oat_scratch_free(&memory);
   return status;
+}
+
+oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_model *against,
+                       oatgp_scores *out) {
+  const oatgp_model *special = model->likelihood != NULL || against == NULL ? model : against;
+  scored of = {ctx, model, against};
+  REFUSE_IF(against != NULL && special->likelihood != NULL, ctx, OATGP_ARGUMENT,
+            "a divergence from another model needs Gaussian predictions, and this model has likelihood %s; score each "
+            "model by itself",
+            special->likelihood->name);
+  REFUSE_IF(against != NULL && (model->draw_count > 0 || against->draw_count > 0), ctx, OATGP_ARGUMENT,
+            "a divergence from another model needs Gaussian predictions, and those of an averaged model are mixtures; "
+            "score each model by itself");
+  return oat_data_is_streamed(data) ? oat_parts_score(ctx, data, score_data, &of, NULL, out)
+                                    : score_data(&of, data, NULL, out);
 }

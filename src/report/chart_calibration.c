@@ -1,6 +1,6 @@
-/* Whether the predictive distributions are right: how many rows lie inside the central interval of every probability, less how many should (so that
- * it can be seen however many rows there are), and the histogram of the
- * probability integral transform, each with the band in which a binomial count is found 95 times of 100. */
+/* Whether the predictive distributions are right: for central intervals of every probability, the share of rows inside
+ * minus the expected share (a difference that is visible for any number of rows), and the histogram of the probability
+ * integral transform. Each has the band that holds a binomial count 95 times out of 100. */
 #include <math.h>
 
 #include "data/data.h"
@@ -20,7 +20,7 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   oat_string_add(out, panel == COVERAGE ? "Coverage of the intervals" : "Probability integral transform (PIT)");
 }
 
-/* ---- counting -------------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------------------------- */
 
 /* Rows by their places, from 0 to below `places`. A row may be in several of them, with parts that add up to 1. */
 typedef struct counting {
@@ -51,25 +51,27 @@ static void count_rows(counting *c, double count[STEPS]) {
   }
 }
 
-/* A row that is at one place; NaN counts nowhere. */
+/* Counts a row at one place; NaN is not counted. */
 static void add_at(double at, size_t places, double *count) {
   if (!isnan(at)) {
     count[at < (double)places ? (size_t)at : places - 1]++;
   }
 }
 
-/* How much of the stretch from P(Y < y) to P(Y <= y) lies between two probabilities: a whole number is spread over it. */
+/* The share of the range from P(Y < y) to P(Y <= y) that lies between two probabilities. A whole number counts evenly
+ * over that range. */
 static double part_between(const oat_facts *f, size_t row, double low, double high) {
   const double below = f->below[row], up_to = f->up_to[row];
-  if (!(up_to > below)) { /* too far out to be told from a point */
+  if (!(up_to > below)) { /* so far out that the range is a point */
     return below >= low && (below < high || high == 1);
   }
   return fmax(fmin(up_to, high) - fmax(below, low), 0) / (up_to - below);
 }
 
-/* ---- coverage -------------------------------------------------------------------------------------------------------- */
+/* ---- coverage -------------------------------------------------------------------------------------------------- */
 
-/* The first of the central intervals, of probability i / (STEPS - 1), that has the row, or what each has of it that the one before has not. */
+/* Counts the row in the first central interval, of probability i / (STEPS - 1), that contains it. A whole number counts
+ * in parts: in each interval, the part that the interval before does not contain. */
 static void add_to_interval(const oat_facts *f, size_t row, size_t steps, double *count) {
   if (!oat_facts_discrete(f)) {
     add_at(ceil(erf(fabs(f->quantile[row]) / sqrt(2)) * (double)(steps - 1)), steps, count);
@@ -83,7 +85,7 @@ static void add_to_interval(const oat_facts *f, size_t row, size_t steps, double
   }
 }
 
-/* inside[i]: share of rows in their central interval of probability i / (STEPS - 1). */
+/* inside[i]: the share of rows in their central interval of probability i / (STEPS - 1). */
 static void count_inside(const oat_facts *f, double inside[STEPS]) {
   counting c = {.facts = f, .places = STEPS, .add = add_to_interval};
   count_rows(&c, inside);
@@ -108,17 +110,17 @@ static oatgp_status draw_coverage(const oat_facts *f, oat_panel *out) {
   }
   PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "probability of the interval", .low = 0, .high = 1}));
   PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share inside \xe2\x88\x92 probability"}));
-  PASS_ON(
-      oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, STEPS, p, (oat_limits){low, high}));
+  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, STEPS, p,
+                         (oat_limits){low, high}));
   PASS_ON(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, 0));
   return oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "rows inside"}, STEPS, p, inside);
 }
 
 static void tell_spread(const oat_facts *f, oat_string *out) {
-  oat_string_add(out, oat_facts_discrete(f)
-                          ? " A whole number is spread over the stretch of probabilities that it has, which makes the band "
-                            "wider than it need be."
-                          : "");
+  oat_string_add(out,
+                 oat_facts_discrete(f)
+                     ? " Each whole number is spread over its range of probabilities, so the band is wider than needed."
+                     : "");
 }
 
 static void explain_coverage(const oat_facts *f, oat_string *out) {
@@ -131,17 +133,18 @@ static void explain_coverage(const oat_facts *f, oat_string *out) {
                inside[i] * n - 0.5 > (double)oat_binomial_quantile(f->data->n, p, 0.975);
   }
   oat_string_add(out,
-                 "For central intervals of every probability, the share of rows inside minus the share that should be. Above the dashed "
-                 "line the model is too cautious, below it too sure. ");
+                 "For central intervals of every probability: the share of rows inside minus the share that should be. "
+                 "Above the dashed line the model is too cautious, below it overconfident. ");
   if (outside == 0) {
     oat_string_add(out, "The curve stays within what chance alone would do.");
   } else {
-    oat_string_print(out, "It leaves the band of what chance alone would do at %zu of %d probabilities.", outside, STEPS - 2);
+    oat_string_print(out, "It leaves the band of what chance alone would do at %zu of %d probabilities.", outside,
+                     STEPS - 2);
   }
   tell_spread(f, out);
 }
 
-/* ---- the probability integral transform -------------------------------------------------------------------------------- */
+/* ---- the probability integral transform ------------------------------------------------------------------------ */
 
 static size_t count_bins(const oat_facts *f) { return f->data->n < FEW_ROWS ? MOST_BINS / 2 : MOST_BINS; }
 
@@ -174,10 +177,13 @@ static oatgp_status draw_pit(const oat_facts *f, oat_panel *out) {
   }
   PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "P(prediction \xe2\x89\xa4 observed)", .low = 0, .high = 1}));
   PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
-  PASS_ON(oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"}, bins, middle,
-                            height));
-  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "chance alone"}, 2, ends, (oat_limits){low, high}));
-  return oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y, (double)f->data->n * share);
+  PASS_ON(oat_panel_columns(out,
+                            &(oat_style){.colour = OAT_BLUE, .opacity = 0.75, .width = 0.94 * share, .label = "rows"},
+                            bins, middle, height));
+  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.4, .label = "chance alone"}, 2, ends,
+                         (oat_limits){low, high}));
+  return oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8}, OAT_Y,
+                        (double)f->data->n * share);
 }
 
 static void explain_pit(const oat_facts *f, oat_string *out) {
@@ -191,13 +197,13 @@ static void explain_pit(const oat_facts *f, oat_string *out) {
                height[i] > (double)oat_binomial_quantile(f->data->n, share, 0.975);
   }
   oat_string_add(out,
-                 "The probability that the model gave to values up to the observed one. The bars should be level: a hill "
-                 "means too wide, a valley too narrow intervals, a slope a bias. ");
+                 "The probability that the model gave to values up to the observed one. The bars should be level. A "
+                 "hill means intervals that are too wide, a valley too narrow, a slope a bias. ");
   oat_string_print(out, "%zu of %zu bars leave the band that holds 95 of 100 by chance alone.", outside, bins);
   tell_spread(f, out);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   return panel == COVERAGE ? draw_coverage(f, out) : draw_pit(f, out);
@@ -216,7 +222,7 @@ const oat_chart oat_chart_calibration = {
     .help = "coverage of intervals of every probability, and the histogram of the probability integral transform",
     .needs_data = true,
     .suits = oat_suits_numbers,
-    .wants = "answers other than two classes ('reliability' is of those)",
+    .wants = "targets other than two classes (those have 'reliability')",
     .panels = panels,
     .name_panel = name_panel,
     .draw = draw,

@@ -1,4 +1,5 @@
-/* The map of classes for a model of two inputs: the probability of the second of two, or the likeliest level, with the rows on it. */
+/* The map of classes for a model of two inputs: the probability of the second of two classes, or the most likely level,
+ * with the rows on it. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +10,7 @@
 
 enum { MOST_CLASSES = 8, STEPS = 6, ALL = OAT_CELLS * OAT_CELLS };
 
-/* Probabilities from which on a step begins; the first three are on the side of class 0. */
+/* Probabilities at which the colour steps begin; the first three are on the side of class 0. */
 static const double from[STEPS + 1] = {0, 0.1, 0.25, 0.5, 0.75, 0.9, 1};
 
 static bool suits(const oat_facts *f) { return f->model->likelihood != NULL && f->n_classes > 0; }
@@ -25,7 +26,7 @@ static size_t lowest_of(const unsigned char *of_cell) {
   return lowest;
 }
 
-/* ---- two classes ------------------------------------------------------------------------------------------------------- */
+/* ---- two classes ----------------------------------------------------------------------------------------------- */
 
 static oatgp_status draw_probability(const oat_facts *f, const oatgp_data *cells, oat_scratch *memory, oat_panel *out) {
   static const double opacity[STEPS] = {0.45, 0.3, 0.12, 0.12, 0.52, 0.75};
@@ -41,15 +42,16 @@ static oatgp_status draw_probability(const oat_facts *f, const oatgp_data *cells
   const size_t first = lowest_of(of_cell);
   for (size_t step = first; step < STEPS; step++) {
     char label[160];
-    snprintf(label, sizeof label, "%s%s\xe2\x80\x93%s", step == first ? "probability " : "", oat_value(from[step], 3).text,
-             oat_value(from[step + 1], 3).text);
-    const oat_style style = {.colour = step < STEPS / 2 ? OAT_ORANGE : OAT_BLUE, .opacity = opacity[step], .label = label};
+    snprintf(label, sizeof label, "%s%s\xe2\x80\x93%s", step == first ? "probability " : "",
+             oat_value(from[step], 3).text, oat_value(from[step + 1], 3).text);
+    const oat_style style = {
+        .colour = step < STEPS / 2 ? OAT_ORANGE : OAT_BLUE, .opacity = opacity[step], .label = label};
     PASS_ON(oat_map_draw(f, of_cell, step, &style, out));
   }
   return OATGP_OK;
 }
 
-/* ---- levels ------------------------------------------------------------------------------------------------------------ */
+/* ---- levels ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status draw_likeliest(const oat_facts *f, const oatgp_data *cells, oat_scratch *memory, oat_panel *out) {
   const size_t levels = f->n_classes;
@@ -64,15 +66,16 @@ static oatgp_status draw_likeliest(const oat_facts *f, const oatgp_data *cells, 
     }
   }
   for (size_t level = 0; level < levels; level++) {
-    const oat_style style = {.colour = OAT_BLUE, .opacity = 0.06 + 0.74 * (double)level / (double)(levels - 1), .label = f->classes[level]};
+    const oat_style style = {
+        .colour = OAT_BLUE, .opacity = 0.06 + 0.74 * (double)level / (double)(levels - 1), .label = f->classes[level]};
     PASS_ON(oat_map_draw(f, of_cell, level, &style, out));
   }
   return OATGP_OK;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* Those of a class that are drawn, as points of their own shape. */
+/* The rows of a class that are drawn, with a shape for each class. */
 static oatgp_status draw_class(const oat_facts *f, size_t class, oat_panel *out) {
   static const oat_shape shapes[MOST_CLASSES] = {OAT_RING,     OAT_CIRCLE,        OAT_CROSS, OAT_SQUARE,
                                                  OAT_TRIANGLE, OAT_TRIANGLE_DOWN, OAT_PLUS,  OAT_DIAMOND};
@@ -93,7 +96,8 @@ static oatgp_status draw_class(const oat_facts *f, size_t class, oat_panel *out)
   }
   oat_string_print(&label, "row: %s", f->classes[class]);
   TRY(label.status);
-  const oat_style style = {.colour = OAT_INK, .shape = shapes[class], .size = 3.2, .opacity = 0.75, .label = label.text};
+  const oat_style style = {
+      .colour = OAT_INK, .shape = shapes[class], .size = 3.2, .opacity = 0.75, .label = label.text};
   TRY(n > 0 ? oat_panel_numbered(out, &style, n, (const double *const[]){x, y}, number) : OATGP_OK);
 done:
   oat_string_free(&label);
@@ -131,13 +135,18 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   (void)panel;
   if (oat_facts_two_classes(f)) {
-    oat_string_print(out, "Where the model finds %s likelier (blue) and where %s (orange), the stronger the colour, the surer. ",
+    oat_string_print(out,
+                     "Where the model finds %s more likely (blue) and where %s (orange). The stronger the colour, the "
+                     "more certain the model. ",
                      f->classes[1], f->classes[0]);
   } else {
-    oat_string_print(out, "The likeliest level of %s over the range of the inputs: the stronger the colour, the higher. ", f->target);
+    oat_string_print(
+        out,
+        "The most likely level of %s over the range of the inputs. The stronger the colour, the higher the level. ",
+        f->target);
   }
   if (f->data != NULL && f->data->y != NULL) {
-    oat_string_print(out, "On it are the rows; for %s %% of them the likeliest class is their own.",
+    oat_string_print(out, "Points are the rows; for %s %% of them the most likely class is the observed one.",
                      oat_number(100 * f->scores.accuracy, 3).text);
   } else {
     oat_string_print(out, "It is over %s and %s.", f->name[0], f->name[1]);
@@ -147,10 +156,10 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 
 const oat_chart oat_chart_classes = {
     .name = "classes",
-    .help = "of answers that are classes: a map of their probability, or of the likeliest one, over two inputs, with the rows",
+    .help = "for classes: a map of their probability, or of the most likely class, over two inputs, with the rows",
     .suits = suits,
-    .wants = "answers that are classes or levels",
-    .why = "a map of classes is over two inputs, and shows at most 8 classes",
+    .wants = "classes or levels",
+    .why = "a map of classes needs two inputs and shows at most 8 classes",
     .tall = true,
     .panels = panels,
     .name_panel = name_panel,

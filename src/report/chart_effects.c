@@ -1,6 +1,6 @@
-/* Effects: each summand of a kernel that is a sum, less its average over the rows, with its band. A summand of one input is a curve, or a
- * point with a bar for each level of a category. One of several inputs is drawn along the first that holds numbers, for some values of one
- * other; inputs that are left stay at their medians. */
+/* Effects: each term of a kernel that is a sum, minus its average over the rows, with its band. A term of one input is
+ * a curve, or a point with a bar for each level of a category. A term of several inputs is drawn along the first
+ * numeric one, for some values of one other; the remaining inputs stay at their medians. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,14 @@
 #include "predict/predict.h"
 #include "report/chart.h"
 
-enum { FEW_VALUES = 65, MOST_VALUES = 1025, MOST_SERIES = 6, MOST_PANELS = 24, MOST_LEVELS = OAT_MAX_NAMES / 2, PERIODS = 2 };
+enum {
+  FEW_VALUES = 65,
+  MOST_VALUES = 1025,
+  MOST_SERIES = 6,
+  MOST_PANELS = 24,
+  MOST_LEVELS = OAT_MAX_NAMES / 2,
+  PERIODS = 2
+};
 
 /* One panel. */
 typedef struct view {
@@ -24,9 +31,9 @@ typedef struct view {
 
 static bool is_category(const oat_facts *f, size_t input) { return f->model->scaling.category[input]; }
 
-/* ---- which summands ---------------------------------------------------------------------------------------------------- */
+/* ---- which summands -------------------------------------------------------------------------------------------- */
 
-/* The summand of a panel: those that look at no input have none. */
+/* The summand of a panel. Summands without an input have no panel. */
 static size_t summand_of(const oat_facts *f, size_t panel) {
   size_t effect = 0;
   for (;; effect++) {
@@ -48,7 +55,7 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
   oat_string_print(out, "Effect of %s", f->model->effects[summand_of(f, panel)].name);
 }
 
-/* ---- where it is looked at --------------------------------------------------------------------------------------------- */
+/* ---- the values at which it is drawn --------------------------------------------------------------------------- */
 
 static void choose_inputs(view *v) {
   const oatgp_effect *e = v->effect;
@@ -80,11 +87,14 @@ static double *sorted(view *v, size_t input) {
   return values;
 }
 
-static double quantile(const oat_facts *f, const double *in_order, double p) { return in_order[(size_t)(p * (double)(f->data->n - 1))]; }
+static double quantile(const oat_facts *f, const double *in_order, double p) {
+  return in_order[(size_t)(p * (double)(f->data->n - 1))];
+}
 
 /* The period of a leaf that is a season or a wave, in the data's units, else 0. */
 static double period_of_leaf(const oat_facts *f, const oat_leaf *leaf) {
-  return leaf->kind == OAT_LEAF_periodic || leaf->kind == OAT_LEAF_cosine ? f->model->parameters[leaf->parameter].value : 0;
+  return leaf->kind == OAT_LEAF_periodic || leaf->kind == OAT_LEAF_cosine ? f->model->parameters[leaf->parameter].value
+                                                                          : 0;
 }
 
 /* The same of a summand that is such a leaf alone. */
@@ -96,13 +106,14 @@ static double period_of(const view *v) {
   return root->kind == OAT_NODE_LEAF ? period_of_leaf(v->f, &e->leaf[root->leaf]) : 0;
 }
 
-/* The range of its numbers; of what repeats itself more often, the last periods. */
+/* The lowest value that is drawn: the lowest of the input or, if the effect has many periods, the start of the last
+ * ones. */
 static double lowest_of(const view *v) {
   const double low = v->f->lowest[v->along], shown = PERIODS * period_of(v);
   return shown > 0 && v->f->highest[v->along] - shown > low ? v->f->highest[v->along] - shown : low;
 }
 
-/* So many values that a wave is drawn round, however smooth it is within its period. */
+/* Enough values to draw a period smoothly. */
 static size_t count_values(const view *v) {
   const oat_facts *const f = v->f;
   const oat_expression *e = f->model->kernel->expression;
@@ -158,10 +169,12 @@ static oatgp_status make_rows(view *v, oatgp_data **out) {
     const double *const in_order = sorted(v, j);
     PASS_ON(v->memory.status);
     for (size_t i = 0; i < n; i++) {
-      x[i + j * n] = j == v->along ? v->at[i % v->values] : j == v->by ? v->by_values[i / v->values] : quantile(v->f, in_order, 0.5);
+      x[i + j * n] = j == v->along ? v->at[i % v->values]
+                     : j == v->by  ? v->by_values[i / v->values]
+                                   : quantile(v->f, in_order, 0.5);
     }
   }
-  return oat_facts_rows(v->f, n, x, out);
+  return oat_model_points(v->f->ctx, v->f->model, n, x, out);
 }
 
 static oatgp_status find_effect(view *v) {
@@ -186,7 +199,7 @@ done:
   return status;
 }
 
-/* ---- the drawing ------------------------------------------------------------------------------------------------------- */
+/* ---- the drawing ----------------------------------------------------------------------------------------------- */
 
 /* "region = north"; "effect" where there is one series. */
 static const char *label_of(view *v, size_t series) {
@@ -194,8 +207,9 @@ static const char *label_of(view *v, size_t series) {
   if (v->by == OAT_NO_PLACE) {
     return "effect";
   }
-  oat_string_print(&text, "%s = %s", v->f->name[v->by],
-                   is_category(v->f, v->by) ? v->f->model->levels[v->by].name[series] : oat_number(v->by_values[series], 3).text);
+  oat_string_print(
+      &text, "%s = %s", v->f->name[v->by],
+      is_category(v->f, v->by) ? v->f->model->levels[v->by].name[series] : oat_number(v->by_values[series], 3).text);
   const char *const label = oat_take_text(&v->memory, text.text);
   v->memory.status = text.status != OATGP_OK ? text.status : v->memory.status;
   oat_string_free(&text);
@@ -213,7 +227,8 @@ static oatgp_status draw_curves(view *v, oat_panel *out) {
   for (size_t s = 0; s < v->series; s++) {
     const size_t first = s * v->values;
     const oat_style line = style_of(v, s);
-    const oat_style band = {.colour = line.colour, .opacity = v->series > 1 ? 0.12 : 0.3, .label = v->series > 1 ? NULL : "95 % band"};
+    const oat_style band = {
+        .colour = line.colour, .opacity = v->series > 1 ? 0.12 : 0.3, .label = v->series > 1 ? NULL : "95 % band"};
     PASS_ON(v->memory.status);
     PASS_ON(oat_panel_band(out, &band, v->values, v->at, (oat_limits){v->low + first, v->high + first}));
     PASS_ON(oat_panel_line(out, &line, v->values, v->at, v->mean + first));
@@ -225,7 +240,8 @@ static oatgp_status draw_levels(view *v, oat_panel *out) {
   for (size_t i = 0; i < v->values * v->series; i++) {
     const size_t series = i / v->values;
     const double x = 1 + (double)(i % v->values) + 0.14 * ((double)series - 0.5 * (double)(v->series - 1));
-    const oat_style bar = {.colour = style_of(v, series).colour, .width = 1.4, .label = v->series > 1 ? NULL : "95 % interval"};
+    const oat_style bar = {
+        .colour = style_of(v, series).colour, .width = 1.4, .label = v->series > 1 ? NULL : "95 % interval"};
     oat_style point = style_of(v, series);
     point.shape = OAT_CIRCLE;
     PASS_ON(v->memory.status);
@@ -235,7 +251,7 @@ static oatgp_status draw_levels(view *v, oat_panel *out) {
   return OATGP_OK;
 }
 
-/* Where rows are that are in sight. */
+/* Marks the rows within the drawn range. */
 static oatgp_status draw_rug(view *v, oat_panel *out) {
   const oat_facts *const f = v->f;
   double *const at = oat_take_doubles(&v->memory, f->n_shown, 1);
@@ -246,7 +262,8 @@ static oatgp_status draw_rug(view *v, oat_panel *out) {
     at[count] = x;
     count += x >= v->at[0] ? 1 : 0;
   }
-  return oat_panel_rug(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.5, .size = 2, .label = "rows"}, OAT_BOTTOM, count, at);
+  return oat_panel_rug(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.5, .size = 2, .label = "rows"}, OAT_BOTTOM,
+                       count, at);
 }
 
 static oatgp_status draw_axes(view *v, oat_panel *out) {
@@ -279,21 +296,22 @@ done:
   return status;
 }
 
-/* ---- what is to be seen ------------------------------------------------------------------------------------------------ */
+/* ---- the description ------------------------------------------------------------------------------------------- */
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t effect = summand_of(f, panel);
   view v = {.f = f, .effect = &f->model->effects[effect]};
   choose_inputs(&v);
-  oat_string_print(out, "What %s adds to %s: %s %% of the variance of all effects.", v.effect->name, f->link != NULL ? f->link : f->target,
-                   oat_number(100 * f->effect_share[effect], 3).text);
+  oat_string_print(out, "What %s adds to %s: %s %% of the variance of all effects.", v.effect->name,
+                   f->link != NULL ? f->link : f->target, oat_number(100 * f->effect_share[effect], 3).text);
   if (panel == 0) {
     oat_string_add(out,
-                   " Effects are about 0, since each has its average over the rows taken off. The band holds that difference with 95 % "
-                   "probability.");
+                   " Effects are centred: the average of each over the rows is subtracted. The band holds that "
+                   "difference with 95 % probability.");
   }
   if (v.by != OAT_NO_PLACE) {
-    oat_string_print(out, " It depends on %zu inputs, and is drawn for some values of %s.", v.effect->input_count, f->name[v.by]);
+    oat_string_print(out, " It depends on %zu inputs, and is drawn for some values of %s.", v.effect->input_count,
+                     f->name[v.by]);
   }
   if (!is_category(f, v.along) && lowest_of(&v) > f->lowest[v.along]) {
     oat_string_print(out, " It repeats itself; the last %d periods are shown.", PERIODS);
@@ -302,9 +320,9 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 
 const oat_chart oat_chart_effects = {
     .name = "effects",
-    .help = "effects: each summand of a covariance that is a sum, less its average, with its band",
+    .help = "effects: each term of a covariance that is a sum, centred, with its band",
     .needs_data = true,
-    .why = "effects are the summands of a covariance that is a sum, such as se(a) + se(b), in a model without neighbours",
+    .why = "effects exist for a covariance that is a sum, such as se(a) + se(b), in a model without neighbours",
     .panels = panels,
     .name_panel = name_panel,
     .draw = draw,

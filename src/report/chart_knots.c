@@ -1,5 +1,5 @@
-/* Where the knots are. One input: on the fit with its bands. Two: on a map of the predictive standard deviation. More: among the rows, for the
- * pairs of the three most relevant inputs. */
+/* Where the knots are. With one input: on the fit with its bands. With two: on a map of the predictive standard
+ * deviation. With more: among the rows, for the pairs of the three most relevant inputs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,10 @@
 #include "predict/predict.h"
 #include "report/chart.h"
 #include "report/map.h"
+#include "text/shown.h"
 
-enum { POINTS = 301, LEVELS = 7, PAIRS = 3 };
+enum { POINTS = 301, LEVELS = 7, PAIRS = 3, MOST_CODES = 12 };
+#define HALF_STEP 0.35 /* of a level on the axis; 0.5 would touch the next */
 
 static const oat_style knot_style = {.colour = OAT_VERMILION, .shape = OAT_PLUS, .size = 6, .label = "knots"};
 
@@ -24,7 +26,7 @@ static const char *name_of(const oat_facts *f, size_t pair, oat_direction direct
   return f->name[f->d == 1 ? 0 : input_of(f, pair, direction)];
 }
 
-/* Of the full GP there are no knots, but with one or two inputs its fit can be seen all the same. */
+/* The full GP has no knots, but with one or two inputs its fit is drawn, too. */
 static size_t panels(const oat_facts *f) { return f->d <= 2 ? 1 : f->info.knots > 0 ? PAIRS : 0; }
 
 static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
@@ -36,9 +38,14 @@ static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
                    name_of(f, panel, OAT_Y));
 }
 
-/* ---- one input --------------------------------------------------------------------------------------------------------- */
+/* ---- one input ------------------------------------------------------------------------------------------------- */
 
 enum { OF_FUNCTION, OF_ROWS, BANDS };
+
+/* Whether the one input is a category whose levels have their names on the axis, at 1, 2 and so on. */
+static bool has_names(const oat_facts *f) {
+  return f->model->scaling.category[0] && f->model->levels[0].count <= OAT_MAX_NAMES;
+}
 
 typedef struct curve {
   double x[POINTS], mean[POINTS], low[BANDS][POINTS], high[BANDS][POINTS];
@@ -46,7 +53,8 @@ typedef struct curve {
 
 static oatgp_status predict_gaussian(const oat_facts *f, const oatgp_data *rows, curve *c) {
   const double width = oat_normal_quantile(0.975);
-  PASS_ON(oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){c->mean, c->high[OF_FUNCTION], c->high[OF_ROWS]}));
+  PASS_ON(
+      oat_predict_sd(f->ctx, f->model, rows, &(oatgp_prediction_sd){c->mean, c->high[OF_FUNCTION], c->high[OF_ROWS]}));
   for (size_t i = 0; i < BANDS * POINTS; i++) {
     double *const high = &c->high[i / POINTS][i % POINTS];
     const double mean = c->mean[i % POINTS], half = width * *high;
@@ -68,22 +76,36 @@ static oatgp_status predict_answers(const oat_facts *f, const oatgp_data *rows, 
   }
   oat_facts_expect(f, POINTS, (oat_latent){low, none}, c->low[OF_FUNCTION]);
   oat_facts_expect(f, POINTS, (oat_latent){high, none}, c->high[OF_FUNCTION]);
-  return oat_predict_answers(f->ctx, f->model, rows,
-                             &(oatgp_answers){.mean = c->mean, .lower = c->low[OF_ROWS], .upper = c->high[OF_ROWS], .interval = 0.95});
+  return oat_predict_answers(
+      f->ctx, f->model, rows,
+      &(oatgp_answers){.mean = c->mean, .lower = c->low[OF_ROWS], .upper = c->high[OF_ROWS], .interval = 0.95});
+}
+
+/* A step for each level, apart from the next. */
+static void stand_apart(curve *c) {
+  for (size_t i = 0; i < POINTS; i++) {
+    const bool between = fabs(c->x[i] - floor(c->x[i] + 0.5)) > HALF_STEP;
+    c->x[i] = between ? NAN : c->x[i] + 1;
+  }
 }
 
 static oatgp_status predict_curve(const oat_facts *f, curve *c) {
   oatgp_data *rows = NULL;
   oatgp_status status;
-  oat_spread_evenly(POINTS, f->lowest[0], f->highest[0], c->x);
-  TRY(oat_facts_rows(f, POINTS, c->x, &rows));
+  const bool names = has_names(f);
+  oat_spread_evenly(POINTS, names ? -0.5 : f->lowest[0],
+                    names ? (double)f->model->levels[0].count - 0.5 : f->highest[0], c->x);
+  TRY(oat_model_points(f->ctx, f->model, POINTS, c->x, &rows));
   TRY(f->model->likelihood == NULL ? predict_gaussian(f, rows, c) : predict_answers(f, rows, c));
+  if (names) {
+    stand_apart(c);
+  }
 done:
   oatgp_data_free(rows);
   return status;
 }
 
-/* Two classes have no band of rows, nor have rows of different sizes one. */
+/* There is no band of rows for two classes, or if rows have an exposure or trials. */
 static bool has_row_band(const oat_facts *f) { return !oat_facts_two_classes(f) && *oat_tell_size(f) == '\0'; }
 
 static oatgp_status draw_bands(const oat_facts *f, const curve *c, oat_panel *out) {
@@ -99,13 +121,14 @@ static oatgp_status draw_bands(const oat_facts *f, const curve *c, oat_panel *ou
 static oatgp_status draw_answers(const oat_facts *f, oat_panel *out) {
   const double *const size = f->data->exposure != NULL ? f->data->exposure : f->data->trials;
   oat_scratch memory = {.ctx = f->ctx};
-  double *const y = oat_take_doubles(&memory, f->data->n, 1);
+  double *const x = oat_take_doubles(&memory, f->data->n, 1), *const y = oat_take_doubles(&memory, f->data->n, 1);
   oatgp_status status;
   TRY(memory.status);
   for (size_t i = 0; i < f->data->n; i++) {
+    x[i] = f->input[0][i] + (has_names(f) ? 1 : 0);
     y[i] = size != NULL ? f->data->y[i] / size[i] : f->data->y[i];
   }
-  TRY(oat_draw_rows(f, OAT_GREY, f->input[0], y, out));
+  TRY(oat_draw_rows(f, OAT_GREY, x, y, out));
 done:
   oat_scratch_free(&memory);
   return status;
@@ -127,30 +150,55 @@ done:
   return status;
 }
 
+static oatgp_status draw_input(const oat_facts *f, oat_panel *out) {
+  oat_axis axis = {.label = f->full_name[0]};
+  if (has_names(f)) {
+    axis.kind = OAT_NAMES;
+    axis.n_names = f->model->levels[0].count;
+    axis.names = (const char *const *)f->model->levels[0].name;
+  }
+  return oat_panel_axis(out, OAT_X, &axis);
+}
+
+/* The knots of one input. */
+static oatgp_status draw_marks(const oat_facts *f, oat_panel *out) {
+  const size_t k = f->info.knots;
+  oat_scratch memory = {.ctx = f->ctx};
+  double *const at = oat_take_doubles(&memory, k, 1);
+  oatgp_status status = memory.status;
+  for (size_t i = 0; i < k && status == OATGP_OK; i++) {
+    at[i] = f->knots[i] + (has_names(f) ? 1 : 0);
+  }
+  TRY(status);
+  TRY(k > 0 ? oat_panel_rug(out, &knot_style, OAT_BOTTOM, k, at) : OATGP_OK);
+done:
+  oat_scratch_free(&memory);
+  return status;
+}
+
 static oatgp_status draw_fit(const oat_facts *f, oat_panel *out) {
   curve *c = NULL;
   oatgp_status status;
   TRY(oat_new(f->ctx, 1, sizeof *c, &c));
   TRY(predict_curve(f, c));
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[0]}));
+  TRY(draw_input(f, out));
   TRY(label_answers(f, out));
   TRY(draw_bands(f, c, out));
   if (f->data != NULL && f->data->y != NULL) {
     TRY(draw_answers(f, out));
   }
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.5, .label = oat_facts_two_classes(f) ? "probability" : "mean"},
-                     POINTS, c->x, c->mean));
-  if (f->info.knots > 0) {
-    TRY(oat_panel_rug(out, &knot_style, OAT_BOTTOM, f->info.knots, f->knots));
-  }
+  TRY(oat_panel_line(
+      out, &(oat_style){.colour = OAT_BLUE, .width = 1.5, .label = oat_facts_two_classes(f) ? "probability" : "mean"},
+      POINTS, c->x, c->mean));
+  TRY(draw_marks(f, out));
 done:
   free(c);
   return status;
 }
 
-/* ---- two inputs -------------------------------------------------------------------------------------------------------- */
+/* ---- two inputs ------------------------------------------------------------------------------------------------ */
 
-/* The least of 1, 2 and 5 times a power of ten that takes no more than LEVELS levels. */
+/* The smallest step of 1, 2 or 5 times a power of ten that gives at most LEVELS levels. */
 static double round_step(double low, double high) {
   double step = pow(10, floor(log10(fmax(high - low, 1e-9 * high + 1e-300) / LEVELS)));
   for (size_t i = 0; floor(high / step) - floor(low / step) >= LEVELS; i++) {
@@ -178,8 +226,10 @@ static levels make_levels(const double *sd) {
   return (levels){step * floor(lowest / step), step};
 }
 
-static oatgp_status draw_level(const oat_facts *f, const levels *l, const unsigned char *of_cell, size_t level, oat_panel *out) {
-  const oat_digits low = oat_value(l->low + l->step * (double)level, 6), high = oat_value(l->low + l->step * (double)(level + 1), 6);
+static oatgp_status draw_level(const oat_facts *f, const levels *l, const unsigned char *of_cell, size_t level,
+                               oat_panel *out) {
+  const oat_digits low = oat_value(l->low + l->step * (double)level, 6),
+                   high = oat_value(l->low + l->step * (double)(level + 1), 6);
   char label[2 * sizeof low + 8];
   const oat_style style = {.colour = OAT_BLUE, .opacity = 0.06 + 0.12 * (double)level, .label = label};
   snprintf(label, sizeof label, "%s%s\xe2\x80\x93%s", level == 0 ? "sd " : "", low.text, high.text);
@@ -209,7 +259,7 @@ done:
   return status;
 }
 
-/* ---- two inputs or more ------------------------------------------------------------------------------------------------ */
+/* ---- two inputs or more ---------------------------------------------------------------------------------------- */
 
 static oatgp_status draw_knots(const oat_facts *f, size_t pair, oat_panel *out) {
   const size_t k = f->info.knots;
@@ -227,12 +277,18 @@ done:
   return status;
 }
 
+static oatgp_status draw_axis(const oat_facts *f, size_t panel, oat_direction direction, oat_panel *out) {
+  const size_t input = input_of(f, panel, direction);
+  return oat_panel_axis(out, direction,
+                        &(oat_axis){.label = f->full_name[input], .whole = f->model->scaling.category[input]});
+}
+
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   if (f->d == 1) {
     return draw_fit(f, out);
   }
-  PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_X)]}));
-  PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->full_name[input_of(f, panel, OAT_Y)]}));
+  PASS_ON(draw_axis(f, panel, OAT_X, out));
+  PASS_ON(draw_axis(f, panel, OAT_Y, out));
   if (f->d == 2) {
     PASS_ON(draw_map(f, out));
   }
@@ -244,20 +300,36 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
 
 static void tell_curve(const oat_facts *f, oat_string *out) {
   if (f->link == NULL) {
-    oat_string_add(out, "The mean of the fit, where the function itself lies with 95 % probability, and where 95 % of new rows would.");
+    oat_string_add(out,
+                   "The mean of the fit, the band that holds the function with 95 % probability, and the band that "
+                   "holds 95 % of new rows.");
   } else if (oat_facts_two_classes(f)) {
-    oat_string_print(out,
-                     "The probability of class %s, and where it lies with 95 %% probability. Rows of it are at 1, those of class %s at 0.",
-                     f->classes[1], f->classes[0]);
+    oat_string_print(
+        out, "The probability of class %s and its 95 %% band. Rows of this class are at 1, rows of class %s at 0.",
+        f->classes[1], f->classes[0]);
   } else {
-    oat_string_print(out, "The expected %s%s, and what it is where f, %s, is at the ends of its 95 %% interval", f->target,
+    oat_string_print(out, "The expected %s%s, with a band from the two ends of the 95 %% interval of f (%s)", f->target,
                      oat_tell_size(f), f->link);
     if (has_row_band(f)) {
       oat_string_add(out, "; the wide band holds at least 95 % of new rows.");
     } else {
-      oat_string_print(out, ". Rows are divided by their %s.", f->model->likelihood->has_trials ? "trials" : "exposure");
+      oat_string_print(out, ". Rows are divided by their %s.",
+                       f->model->likelihood->has_trials ? "trials" : "exposure");
     }
   }
+}
+
+/* The levels behind the codes on an axis. */
+static void tell_codes(const oat_facts *f, size_t input, oat_string *out) {
+  const size_t count = oatgp_model_level_count(f->model, input);
+  for (size_t i = 0; i < count && i < MOST_CODES; i++) {
+    if (i == 0) {
+      oat_string_print(out, " Of %s, ", f->name[input]);
+    }
+    oat_string_print(out, "%s%zu is %s", i > 0 ? ", " : "", i,
+                     oat_show_text(oatgp_model_level(f->model, input, i)).text);
+  }
+  oat_string_add(out, count > MOST_CODES ? " and so on." : count > 0 ? "." : "");
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
@@ -267,7 +339,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
       oat_string_print(out, " The marks at the bottom are the %zu knots.", f->info.knots);
     }
   } else if (f->d == 2) {
-    oat_string_add(out, "The darker, the less is known of the function");
+    oat_string_add(out, "The darker the colour, the less is known about the function");
     if (f->link != NULL) {
       oat_string_print(out, " f, %s", f->link);
     }
@@ -276,8 +348,11 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
       oat_string_print(out, " The crosses are the %zu knots.", f->info.knots);
     }
   } else {
-    oat_string_print(out, "The %zu knots among the rows, seen along %s and %s (of %zu inputs).", f->info.knots, name_of(f, panel, OAT_X),
-                     name_of(f, panel, OAT_Y), f->d);
+    oat_string_print(out, "The %zu knots among the rows, seen along %s and %s (of %zu inputs).", f->info.knots,
+                     name_of(f, panel, OAT_X), name_of(f, panel, OAT_Y), f->d);
+  }
+  for (size_t i = 0; i < 2 && f->d > 1; i++) {
+    tell_codes(f, input_of(f, panel, i == 0 ? OAT_X : OAT_Y), out);
   }
   oat_tell_thinned(f, out);
 }
@@ -285,7 +360,7 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 const oat_chart oat_chart_knots = {
     .name = "knots",
     .help = "where the knots are: on the fit (one input), on a map of its uncertainty (two), or among the rows (more)",
-    .why = "the full Gaussian process has no knots, and more than two inputs cannot be seen as a whole",
+    .why = "the full Gaussian process has no knots, and more than two inputs cannot be drawn on one map",
     .tall = true,
     .panels = panels,
     .name_panel = name_panel,

@@ -1,11 +1,12 @@
-/* The objective against the number of knots, with every knot that was kept or dropped; where their number did not change, against the evaluations. */
+/* The objective against the number of knots, with every knot that was kept or dropped; against the evaluations if their
+ * number did not change. */
 #include <math.h>
 
 #include "report/chart.h"
 
 enum { HISTORY_WIDTH = 3 };
 
-/* Points (knots, objective) of what was kept, in the order in which it was, and of what was dropped. */
+/* Points (knots, objective) of the proposals that were kept, in their order, and of those that were dropped. */
 typedef struct record {
   oat_scratch memory;
   size_t n_kept, n_dropped;
@@ -31,13 +32,17 @@ static bool is_of_the_fit(const oat_facts *f) {
   return found;
 }
 
-static const double *step_of(const oat_facts *f, size_t i) { return f->info.selection + i * (OAT_SELECTION_WIDTH + f->d); }
+static const double *step_of(const oat_facts *f, size_t i) {
+  return f->info.selection + i * (OAT_SELECTION_WIDTH + f->d);
+}
 
-/* The end of the proposal that begins at this row: knots that came together have the same evaluations and objective, and are counted on. */
+/* The end of the proposal that begins at this row. Knots that were proposed together have the same evaluations and
+ * objective and consecutive numbers. */
 static size_t end_of_proposal(const oat_facts *f, size_t first) {
   const double *const begin = step_of(f, first);
   size_t end = first + 1;
-  while (end < f->info.selection_count && step_of(f, end)[OAT_SELECTION_EVALUATIONS] == begin[OAT_SELECTION_EVALUATIONS] &&
+  while (end < f->info.selection_count &&
+         step_of(f, end)[OAT_SELECTION_EVALUATIONS] == begin[OAT_SELECTION_EVALUATIONS] &&
          step_of(f, end)[OAT_SELECTION_OBJECTIVE] == begin[OAT_SELECTION_OBJECTIVE] &&
          step_of(f, end)[OAT_SELECTION_KNOTS] == begin[OAT_SELECTION_KNOTS] + (double)(end - first)) {
     end++;
@@ -51,11 +56,12 @@ static void add(double *const to[2], size_t *n, double knots, double objective) 
   (*n)++;
 }
 
-/* What there was before the first proposal. A start without knots, where all is noise, is so far below that nothing else could be told apart: it is
- * shown only if there is nothing else. */
+/* The model before the first proposal. A start without knots explains everything as noise. Its objective is so low that
+ * the other points could not be told apart, so it is shown only if there are no others. */
 static void add_start(const oat_facts *f, record *r) {
   const double *const first = step_of(f, 0);
-  const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN], knots = first[OAT_SELECTION_KNOTS] - 1;
+  const double before = first[OAT_SELECTION_OBJECTIVE] - first[OAT_SELECTION_GAIN],
+               knots = first[OAT_SELECTION_KNOTS] - 1;
   if (isfinite(before) && (knots > 0 || end_of_proposal(f, 0) == f->info.selection_count)) {
     add(r->kept, &r->n_kept, knots, before);
   }
@@ -72,7 +78,8 @@ static oatgp_status make_record(const oat_facts *f, record *r) {
     i = end_of_proposal(f, i);
     const double *const step = step_of(f, i - 1);
     const bool kept = step[OAT_SELECTION_KEPT] > 0;
-    add(kept ? r->kept : r->dropped, kept ? &r->n_kept : &r->n_dropped, step[OAT_SELECTION_KNOTS], step[OAT_SELECTION_OBJECTIVE]);
+    add(kept ? r->kept : r->dropped, kept ? &r->n_kept : &r->n_dropped, step[OAT_SELECTION_KNOTS],
+        step[OAT_SELECTION_OBJECTIVE]);
   }
   return OATGP_OK;
 }
@@ -91,15 +98,15 @@ static oatgp_status draw_selection(const oat_facts *f, oat_panel *out) {
   TRY(make_record(f, &r));
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "knots", .whole = true}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "objective"}));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 3.2, .label = "kept"}, r.n_kept, r.kept[0],
-                     r.kept[1]));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 3.2, .label = "kept"}, r.n_kept,
+                     r.kept[0], r.kept[1]));
   if (r.n_dropped > 0) {
-    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CROSS, .size = 5, .label = "dropped"}, r.n_dropped,
-                         r.dropped[0], r.dropped[1]));
+    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CROSS, .size = 5, .label = "dropped"},
+                         r.n_dropped, r.dropped[0], r.dropped[1]));
   }
   if (is_of_the_fit(f)) {
-    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_GREEN, .shape = OAT_RING, .size = 8, .label = "the model"}, 1, &knots,
-                         &f->info.objective));
+    TRY(oat_panel_points(out, &(oat_style){.colour = OAT_GREEN, .shape = OAT_RING, .size = 8, .label = "the model"}, 1,
+                         &knots, &f->info.objective));
   }
 done:
   oat_scratch_free(&r.memory);
@@ -136,7 +143,31 @@ static void tell_count(const char *what, size_t proposals, size_t knots, oat_str
   }
 }
 
-static void explain_selection(const oat_facts *f, oat_string *out) {
+/* Does every proposal begin again at the first knot? Then each is a whole set, as in an automatic fit. */
+static bool are_sets(const oat_facts *f) {
+  for (size_t i = 0; i < f->info.selection_count; i = end_of_proposal(f, i)) {
+    if (step_of(f, i)[OAT_SELECTION_KNOTS] > 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void tell_sets(const oat_facts *f, oat_string *out) {
+  const size_t count = f->info.selection_count;
+  oat_string_add(out, end_of_proposal(f, 0) < count ? "The fit tried sets of " : "The fit tried one set of ");
+  for (size_t i = 0, end; i < count; i = end) {
+    end = end_of_proposal(f, i);
+    oat_string_print(out, "%s%.0f",
+                     i == 0        ? ""
+                     : end < count ? ", "
+                                   : " and ",
+                     step_of(f, end - 1)[OAT_SELECTION_KNOTS]);
+  }
+  oat_string_print(out, " knot%s", oat_plural(f->info.selection_count));
+}
+
+static void tell_proposals(const oat_facts *f, oat_string *out) {
   size_t proposals[2] = {0, 0}, knots[2] = {0, 0}; /* dropped, kept */
   for (size_t i = 0, end; i < f->info.selection_count; i = end) {
     const bool kept = step_of(f, i)[OAT_SELECTION_KEPT] > 0;
@@ -144,15 +175,24 @@ static void explain_selection(const oat_facts *f, oat_string *out) {
     proposals[kept]++;
     knots[kept] += end - i;
   }
-  oat_string_add(out, proposals[0] + proposals[1] < f->info.selection_count ? "Every proposal: " : "Every proposed knot: ");
+  oat_string_add(out,
+                 proposals[0] + proposals[1] < f->info.selection_count ? "Every proposal: " : "Every proposed knot: ");
   tell_count("kept", proposals[1], knots[1], out);
   oat_string_add(out, " and ");
   tell_count("dropped", proposals[0], knots[0], out);
+}
+
+static void explain_selection(const oat_facts *f, oat_string *out) {
+  if (are_sets(f)) {
+    tell_sets(f, out);
+  } else {
+    tell_proposals(f, out);
+  }
   oat_string_print(out, ". The model has %zu knot%s", f->info.knots, oat_plural(f->info.knots));
   if (is_of_the_fit(f)) {
     oat_string_print(out, " and the objective %s", oat_number(f->info.objective, 6).text);
   }
-  oat_string_add(out, ". Where the curve is level, more knots would gain little.");
+  oat_string_add(out, ". Where the curve is flat, more knots would gain little.");
 }
 
 static void explain_history(const oat_facts *f, oat_string *out) {
@@ -164,7 +204,7 @@ static void explain_history(const oat_facts *f, oat_string *out) {
   oat_string_print(out, rose ? "The objective rose to %s" : "No step of the fit raised the objective, which was %s",
                    oat_number(highest, 6).text);
   if (rose) {
-    oat_string_print(out, " in %lld evaluations; a level end means that there was nothing left to gain",
+    oat_string_print(out, " in %lld evaluations; a flat end means that nothing was left to gain",
                      (long long)f->info.history[(f->info.history_count - 1) * HISTORY_WIDTH]);
   }
   oat_string_add(out, ".");
@@ -186,7 +226,9 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 const oat_chart oat_chart_objective = {
     .name = "objective",
     .help = "objective against the number of knots, with every kept and dropped one (or against the evaluations)",
-    .why = "the model holds no history of its fit: nothing was optimised",
+    .why =
+        "the model holds no history of its objective, because nothing was optimised after the starting values were "
+        "found",
     .panels = panels,
     .name_panel = name_panel,
     .draw = draw,

@@ -1,5 +1,5 @@
-/* Residuals by quantile: in their order, each against the quantile that a standard normal variable has there, with the band in which that one of
- * so many is found 95 times of 100. */
+/* Sorted residuals, each against the quantile of the standard normal distribution at its rank, with the band that holds
+ * that order statistic 95 times out of 100. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,11 +31,11 @@ static size_t put_in_order(const oat_facts *f, ordered *list) {
   return n;
 }
 
-/* The normal quantile of a place among n. */
+/* The normal quantile for rank `place` of n, from 0. */
 static double quantile_at(size_t place, size_t n) { return oat_normal_quantile(((double)place + 0.5) / (double)n); }
 
-/* Where the residual at this place (a number from 0 to n - 1) is below with probability p: as many as are up to its place are below z with a
- * binomial number. */
+/* The value z that the residual at this rank (from 0 to n - 1) is below with probability p. The number of residuals
+ * below z is binomial, and the residual is below z if more than `place` of them are. */
 static double limit_at(size_t place, size_t n, double p) {
   double low = -9, high = 9;
   for (size_t i = 0; i < HALVINGS; i++) {
@@ -49,7 +49,7 @@ static double limit_at(size_t place, size_t n, double p) {
   return 0.5 * (low + high);
 }
 
-/* The place that is nearest to this share of the way, where quantiles are at equal distances. */
+/* The rank whose quantile is nearest to the i-th of `count` equally spaced ones. */
 static size_t place_at(size_t i, size_t count, size_t n) {
   const double end = quantile_at(n - 1, n), z = count > 1 ? end * (2 * (double)i / (double)(count - 1) - 1) : 0;
   const double place = 0.5 * erfc(-z / sqrt(2)) * (double)n - 0.5;
@@ -64,10 +64,11 @@ static oatgp_status draw_band(size_t n, oat_panel *out) {
     low[i] = limit_at(place, n, 0.025);
     high[i] = limit_at(place, n, 0.975);
   }
-  return oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, BAND, x, (oat_limits){low, high});
+  return oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, BAND, x,
+                        (oat_limits){low, high});
 }
 
-/* All of them, or some that are at equal distances. */
+/* All residuals, or some with equally spaced quantiles. */
 static oatgp_status draw_points(oatgp_context *ctx, const ordered *list, size_t n, oat_panel *out) {
   const size_t most = n < OAT_MOST_POINTS ? n : OAT_MOST_POINTS;
   oat_scratch memory = {.ctx = ctx};
@@ -100,9 +101,11 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   const size_t n = put_in_order(f, list);
   const double end = n > 0 ? fmax(quantile_at(n - 1, n), 1) : 1, ends[] = {-end, end};
   TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "quantile of the standard normal"}));
-  TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = f->model->likelihood == NULL ? "residual / its sd" : "quantile residual"}));
+  TRY(oat_panel_axis(out, OAT_Y,
+                     &(oat_axis){.label = f->model->likelihood == NULL ? "residual / its sd" : "quantile residual"}));
   TRY(n > 1 ? draw_band(n, out) : OATGP_OK);
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 1, .label = "as it should be"}, 2, ends, ends));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 1, .label = "as it should be"},
+                     2, ends, ends));
   TRY(n > 0 ? draw_points(f->ctx, list, n, out) : OATGP_OK);
 done:
   free(list);
@@ -116,17 +119,16 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   for (size_t i = 0; i < f->data->n; i++) {
     beyond += fabs(f->quantile[i]) > width;
   }
-  oat_string_print(
-      out,
-      "The residuals in their order, against what so many from the standard normal distribution would be. On the dashed line the "
-      "predictive distributions are right; ends that are steeper mean more far rows than they say, a shift means a bias. "
-      "%s %% of the rows are beyond %s, where 5 %% should be.",
-      oat_number(100 * (double)beyond / (double)f->data->n, 2).text, oat_number(width, 3).text);
+  oat_string_print(out,
+                   "The sorted residuals against the quantiles of the standard normal distribution. On the dashed line "
+                   "the predictive distributions are right. Steeper ends mean more extreme rows than predicted, a "
+                   "shift means a bias. %s %% of the rows are beyond %s; it should be 5 %%.",
+                   oat_number(100 * (double)beyond / (double)f->data->n, 2).text, oat_number(width, 3).text);
 }
 
 const oat_chart oat_chart_quantiles = {
     .name = "quantiles",
-    .help = "residuals by quantile: in their order, against the quantiles of the standard normal distribution, with a band",
+    .help = "sorted residuals against the quantiles of the standard normal distribution, with a band",
     .needs_data = true,
     .panels = oat_one_panel,
     .title = "Quantiles of the residuals",

@@ -29,12 +29,11 @@ done:
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   const size_t first = f->order[0], last = f->order[f->d - 1];
   (void)panel;
-  oat_string_print(
-      out,
-      "The longer the bar, the faster the prediction changes with that input: most with %s, whose lengthscale is %s in its own "
-      "units, least with %s (%s).",
-      f->name[first], oat_number(f->info.lengthscales[first] * f->info.input_scale[first], 3).text, f->name[last],
-      oat_number(f->info.lengthscales[last] * f->info.input_scale[last], 3).text);
+  oat_string_print(out,
+                   "The longer the bar, the faster the prediction changes with that input. It changes fastest with %s, "
+                   "whose lengthscale is %s in its own units, and slowest with %s (%s).",
+                   f->name[first], oat_number(f->info.lengthscales[first] * f->info.input_scale[first], 3).text,
+                   f->name[last], oat_number(f->info.lengthscales[last] * f->info.input_scale[last], 3).text);
   if (shown(f) < f->d) {
     oat_string_print(out, " Shown are the %zu most relevant of %zu inputs.", shown(f), f->d);
   }
@@ -43,7 +42,9 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 const oat_chart oat_chart_relevance = {
     .name = "relevance",
     .help = "relevance of the inputs: 1 / lengthscale of each",
-    .why = "a kernel whose name ends with -ard has one lengthscale for each of several inputs, and this one has not",
+    .why =
+        "relevances are those of a kernel with a lengthscale for each of several inputs, such as one whose name ends "
+        "with -ard",
     .names = shown,
     .panels = panels,
     .title = "Relevance of the inputs",

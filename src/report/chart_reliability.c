@@ -1,5 +1,5 @@
-/* Whether probabilities of two classes are right: rows in bins of equal width by their probability, how many of each bin have the second class,
- * and how many there are. */
+/* Whether probabilities of two classes are right: rows in bins of equal width by their probability, how many rows of
+ * each bin have the second class, and how many rows each bin has. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ static size_t panels(const oat_facts *f) {
 }
 
 static void name_panel(const oat_facts *f, size_t panel, oat_string *out) {
-  oat_string_print(out, panel == CURVE ? "Reliability of the probabilities" : "Rows by their probability of %s", f->classes[1]);
+  oat_string_print(out, panel == CURVE ? "Reliability of the probabilities" : "Rows by their probability of %s",
+                   f->classes[1]);
 }
 
 static void fill_bins(const oat_facts *f, bins *b) {
@@ -38,7 +39,7 @@ static void fill_bins(const oat_facts *f, bins *b) {
   }
 }
 
-/* The share of class 1 that so many rows with such a probability would have at most in so many cases. */
+/* The quantile `level` of the share of class 1 in the bin, if its mean probability is right. */
 static double chance_of(const bins *b, size_t bin, double level) {
   const double p = fmin(fmax(b->mean[bin], 1e-12), 1 - 1e-12);
   return (double)oat_binomial_quantile(b->rows[bin], p, level) / (double)b->rows[bin];
@@ -60,11 +61,14 @@ static oatgp_status draw_curve(const bins *b, const oat_facts *f, oat_panel *out
   }
   PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->expected, .low = 0, .high = 1}));
   PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share of rows", .low = 0, .high = 1}));
-  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, n, x, (oat_limits){low, high}));
-  PASS_ON(
-      oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "as it should be"}, 2, ends, ends));
-  return oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 5, .width = 1.4, .label = "rows in bins"}, n, x,
-                        y);
+  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.3, .label = "chance alone"}, n, x,
+                         (oat_limits){low, high}));
+  PASS_ON(oat_panel_line(out,
+                         &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "as it should be"},
+                         2, ends, ends));
+  return oat_panel_line(
+      out, &(oat_style){.colour = OAT_BLUE, .shape = OAT_CIRCLE, .size = 5, .width = 1.4, .label = "rows in bins"}, n,
+      x, y);
 }
 
 static oatgp_status draw_counts(const bins *b, const oat_facts *f, const char *label, oat_panel *out) {
@@ -79,9 +83,10 @@ static oatgp_status draw_counts(const bins *b, const oat_facts *f, const char *l
   }
   PASS_ON(oat_panel_axis(out, OAT_X, &(oat_axis){.label = f->expected, .low = 0, .high = 1}));
   PASS_ON(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "rows", .whole = true}));
-  PASS_ON(
-      oat_panel_tiles(out, &(oat_style){.colour = OAT_SKY, .opacity = 0.55, .label = "all rows"}, BINS, sides, (oat_limits){none, all}));
-  return oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.85, .width = 0.5 / BINS, .label = label}, BINS, x, ones);
+  PASS_ON(oat_panel_tiles(out, &(oat_style){.colour = OAT_SKY, .opacity = 0.55, .label = "all rows"}, BINS, sides,
+                          (oat_limits){none, all}));
+  return oat_panel_columns(out, &(oat_style){.colour = OAT_BLUE, .opacity = 0.85, .width = 0.5 / BINS, .label = label},
+                           BINS, x, ones);
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
@@ -105,8 +110,9 @@ static void explain_curve(const bins *b, const oat_facts *f, oat_string *out) {
   }
   oat_string_print(
       out,
-      "Of the rows with about the same probability of %s, the share that is of class %s. On the dashed line the probabilities are right; "
-      "above it %s is more frequent than the model says. %zu of %zu bins %s the band that holds 95 of 100 by chance alone.",
+      "Among rows with about the same probability of %s, the share that has class %s. On the dashed line the "
+      "probabilities are right; above it %s is more frequent than predicted. %zu of %zu bins %s the band that holds 95 "
+      "of 100 by chance alone.",
       f->classes[1], f->classes[1], f->classes[1], outside, used, outside == 1 ? "leaves" : "leave");
 }
 
@@ -115,10 +121,12 @@ static void explain_counts(const bins *b, const oat_facts *f, oat_string *out) {
   for (size_t i = 0; i < BINS; i++) {
     ones += b->ones[i];
   }
-  oat_string_print(out, "How many rows have which probability of %s, and how many of them are of class %s: %zu of %zu in all.",
+  oat_string_print(out,
+                   "How many rows have each probability of %s, and how many of them have class %s: %zu of %zu in all.",
                    f->classes[1], f->classes[1], ones, f->data->n);
-  oat_string_print(out, " The surer the model, the more rows are at the two ends: %zu below 0.1 and %zu from 0.9 on.", b->rows[0],
-                   b->rows[BINS - 1]);
+  oat_string_print(
+      out, " The more certain the model, the more rows are at the two ends: %zu below 0.1 and %zu at 0.9 or above.",
+      b->rows[0], b->rows[BINS - 1]);
 }
 
 static void explain(const oat_facts *f, size_t panel, oat_string *out) {
@@ -133,10 +141,12 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 
 const oat_chart oat_chart_reliability = {
     .name = "reliability",
-    .help = "of answers of two classes: the share of one of them against its probability, with a band, and how many rows have which",
+    .help =
+        "for two classes: the observed share of one class against its predicted probability, with a band, and how many "
+        "rows have each probability",
     .needs_data = true,
     .suits = oat_facts_two_classes,
-    .wants = "answers of two classes ('calibration' is of others)",
+    .wants = "two classes ('calibration' is for other targets)",
     .panels = panels,
     .name_panel = name_panel,
     .draw = draw,

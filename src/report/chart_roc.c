@@ -1,5 +1,5 @@
-/* The receiver operating characteristic of answers of two classes: for every limit from which on a probability counts as the second class, how
- * many rows of that class are found against how many of the other are taken for it. */
+/* The receiver operating characteristic of two classes: for every threshold above which a row is assigned to the second
+ * class, how many rows of that class are found, against how many of the other are mistaken for it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "predict/metrics.h"
 #include "report/chart.h"
 
-#define NEAR 1e-3 /* points that are nearer to the last one than this are not drawn */
+#define NEAR 1e-3 /* points nearer than this to the last one are not drawn */
 
 typedef struct curve {
   size_t n;
@@ -80,12 +80,14 @@ static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
   qsort(row, f->data->n, sizeof *row, by_falling_probability);
   trace(f, row, &c);
   find_middle(f, &middle[0], &middle[1]);
-  TRY(oat_panel_axis(out, OAT_X, &(oat_axis){.label = "share of the other class taken for it", .low = 0, .high = 1}));
+  TRY(oat_panel_axis(out, OAT_X,
+                     &(oat_axis){.label = "share of the other class mistaken for it", .low = 0, .high = 1}));
   TRY(oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "share found", .low = 0, .high = 1}));
-  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "by chance"}, 2, ends, ends));
+  TRY(oat_panel_line(out, &(oat_style){.colour = OAT_INK, .dash = OAT_DASHED, .width = 0.8, .label = "by chance"}, 2,
+                     ends, ends));
   TRY(oat_panel_line(out, &(oat_style){.colour = OAT_BLUE, .width = 1.6, .label = "the model"}, c.n, c.x, c.y));
-  TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_RING, .size = 7, .label = "limit 0.5"}, 1, &middle[0],
-                       &middle[1]));
+  TRY(oat_panel_points(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_RING, .size = 7, .label = "limit 0.5"},
+                       1, &middle[0], &middle[1]));
 done:
   oat_scratch_free(&memory);
   return status;
@@ -95,26 +97,29 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
   double x, y;
   (void)panel;
   find_middle(f, &x, &y);
-  oat_string_print(
-      out,
-      "For every limit from which on a probability is called %s: how many of the %zu rows of class %s are found, and how many of "
-      "the %zu others are taken for it. ",
-      f->classes[1], count_ones(f), f->classes[1], f->data->n - count_ones(f));
-  oat_string_print(out, "At the limit 0.5 these are %s %% and %s %%. ", oat_number(100 * y, 3).text, oat_number(100 * x, 3).text);
   oat_string_print(out,
-                   "The area below the curve (AUC) is %s: so often a random row of class %s has a larger probability of it than another.",
+                   "For every threshold above which a row is called %s: how many of the %zu rows of class %s are "
+                   "found, and how many of the %zu others are mistaken for it. ",
+                   f->classes[1], count_ones(f), f->classes[1], f->data->n - count_ones(f));
+  oat_string_print(out, "At the threshold 0.5 these are %s %% and %s %%. ", oat_number(100 * y, 3).text,
+                   oat_number(100 * x, 3).text);
+  oat_string_print(out,
+                   "The area under the curve (AUC) is %s: that is how often a random row of class %s gets a higher "
+                   "probability than a random other row.",
                    oat_number(f->scores.auc, 3).text, f->classes[1]);
 }
 
 const oat_chart oat_chart_roc = {
     .name = "roc",
-    .help = "of answers of two classes: for every limit, how many rows of one class are found and how many of the other taken for it",
+    .help =
+        "for two classes: at every threshold, how many rows of one class are found and how many of the other are "
+        "mistaken for it",
     .needs_data = true,
     .suits = oat_facts_two_classes,
-    .wants = "answers of two classes",
-    .why = "a curve of how many rows of one class are found and how many of the other taken for it needs rows of both",
+    .wants = "two classes",
+    .why = "the curve needs rows of both classes",
     .panels = panels,
-    .title = "Classes told apart (ROC)",
+    .title = "Telling the classes apart (ROC)",
     .draw = draw,
     .explain = explain,
 };

@@ -1,6 +1,6 @@
-/* A hanging rootogram of answers that are whole numbers or levels: on the curve of the root of how many rows are expected to have each number
- * hang bars as long as the root of how many have it, so that they end near 0 where the two agree. With the band in which the ends of 95 of 100
- * bars would be by chance alone. */
+/* A hanging rootogram for targets that are whole numbers or levels. The curve is the square root of the expected number
+ * of rows with each value. Bars hang from it, as long as the square root of the observed number, so that they end near
+ * 0 where the two agree. A band shows where 95 of 100 bars would end by chance alone. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static oatgp_status find_largest(bars *b, double *largest) {
   return OATGP_OK;
 }
 
-/* The least of 1, 2 and 5 times a power of ten that makes no more than MOST_BINS bins. */
+/* The smallest of 1, 2 and 5 times a power of ten that makes at most MOST_BINS bins. */
 static void choose_bins(bars *b, double largest) {
   b->width = 1;
   for (size_t i = 0; floor(largest / b->width) >= MOST_BINS; i++) {
@@ -75,7 +75,8 @@ static void add_part(void *self, size_t lane, size_t item) {
     for (size_t bin = 0; bin < b->bins; bin++) {
       const double y = count_below(b, bin + 1);
       double up_to;
-      oat_response_cdf(&response, &(oat_answers){1, &y, f->data->trials != NULL ? f->data->trials + row : NULL}, &latent, &up_to);
+      oat_response_cdf(&response, &(oat_answers){1, &y, f->data->trials != NULL ? f->data->trials + row : NULL},
+                       &latent, &up_to);
       b->lane[lane][bin] += fmax(up_to - before, 0);
       before = up_to;
     }
@@ -84,7 +85,8 @@ static void add_part(void *self, size_t lane, size_t item) {
 
 static void expect_bins(bars *b) {
   const size_t parts = (b->rows + PART - 1) / PART;
-  oat_loop_run(&(oat_loop){.items = parts, .lanes = oat_lanes_for(parts), .threads = b->f->ctx->at_work, .item = add_part, .self = b});
+  oat_loop_run(&(oat_loop){
+      .items = parts, .lanes = oat_lanes_for(parts), .threads = b->f->ctx->at_work, .item = add_part, .self = b});
   for (size_t bin = 0; bin < b->bins; bin++) {
     for (size_t lane = 0; lane < OAT_MOST_LANES; lane++) {
       b->expected[bin] += b->lane[lane][bin];
@@ -130,19 +132,20 @@ static void free_bars(bars *b) {
   free(b);
 }
 
-/* As many rows as chance would put into a bin at most, in so many cases. */
+/* The quantile `level` of the number of rows in the bin, by chance alone. */
 static double chance_of(const bars *b, size_t bin, double level) {
   const double p = fmin(fmax(b->expected[bin] / (double)b->rows, 1e-12), 1 - 1e-12);
   return (double)oat_binomial_quantile(b->rows, p, level);
 }
 
-/* ---- the drawing ------------------------------------------------------------------------------------------------------- */
+/* ---- the drawing ----------------------------------------------------------------------------------------------- */
 
 static oatgp_status draw_axes(const bars *b, oat_panel *out) {
   const oat_facts *const f = b->f;
   oat_axis x = {.label = f->full_target, .whole = true};
   if (f->n_classes > 0 && f->n_classes <= OAT_MAX_NAMES / 2) {
-    x = (oat_axis){.label = f->full_target, .kind = OAT_NAMES, .n_names = f->n_classes, .names = (const char *const *)f->classes};
+    x = (oat_axis){
+        .label = f->full_target, .kind = OAT_NAMES, .n_names = f->n_classes, .names = (const char *const *)f->classes};
   }
   PASS_ON(oat_panel_axis(out, OAT_X, &x));
   return oat_panel_axis(out, OAT_Y, &(oat_axis){.label = "root of the number of rows"});
@@ -160,12 +163,14 @@ static oatgp_status draw_bars(const bars *b, oat_panel *out) {
     low[i] = top[i] - sqrt(chance_of(b, i, 0.975));
     high[i] = top[i] - sqrt(chance_of(b, i, 0.025));
   }
-  PASS_ON(oat_panel_tiles(out, &(oat_style){.colour = OAT_SKY, .opacity = 0.75, .label = "rows"}, b->bins, sides, (oat_limits){end, top}));
-  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.28, .label = "ends by chance alone"}, b->bins, at,
-                         (oat_limits){low, high}));
+  PASS_ON(oat_panel_tiles(out, &(oat_style){.colour = OAT_SKY, .opacity = 0.75, .label = "rows"}, b->bins, sides,
+                          (oat_limits){end, top}));
+  PASS_ON(oat_panel_band(out, &(oat_style){.colour = OAT_GREY, .opacity = 0.28, .label = "ends by chance alone"},
+                         b->bins, at, (oat_limits){low, high}));
   PASS_ON(oat_panel_rule(out, &(oat_style){.colour = OAT_INK, .width = 0.8}, OAT_Y, 0));
-  return oat_panel_line(out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CIRCLE, .size = 3, .width = 1.4, .label = "expected"},
-                        b->bins, at, top);
+  return oat_panel_line(
+      out, &(oat_style){.colour = OAT_VERMILION, .shape = OAT_CIRCLE, .size = 3, .width = 1.4, .label = "expected"},
+      b->bins, at, top);
 }
 
 static oatgp_status draw(const oat_facts *f, size_t panel, oat_panel *out) {
@@ -180,7 +185,7 @@ done:
   return status;
 }
 
-/* ---- what is to be seen ------------------------------------------------------------------------------------------------ */
+/* ---- the description ------------------------------------------------------------------------------------------- */
 
 static void tell_bars(const bars *b, oat_string *out) {
   size_t outside = 0;
@@ -188,8 +193,9 @@ static void tell_bars(const bars *b, oat_string *out) {
     outside += b->observed[i] < chance_of(b, i, 0.025) || b->observed[i] > chance_of(b, i, 0.975);
   }
   oat_string_print(out,
-                   "How many rows have each %s (bars) and how many should (curve), as roots. Bars hang on the curve: one that ends below 0 "
-                   "stands for more rows than expected, one above 0 for fewer. %zu of %zu bars %s where chance alone would end 95 of 100.",
+                   "How many rows have each %s (bars) and how many should (curve), as square roots. Bars hang from the "
+                   "curve: a bar that ends below 0 means more rows than expected, above 0 fewer. %zu of %zu bars %s in "
+                   "the band that holds 95 of 100 by chance alone.",
                    b->f->n_classes > 0 ? "level"
                    : b->width > 1      ? "range of numbers"
                                        : "number",
@@ -222,10 +228,11 @@ static void explain(const oat_facts *f, size_t panel, oat_string *out) {
 
 const oat_chart oat_chart_rootogram = {
     .name = "rootogram",
-    .help = "of answers that are whole numbers: how many rows have each, hanging from how many should, as roots, with a band",
+    .help =
+        "for whole numbers: how many rows have each value, hanging from how many should, as square roots, with a band",
     .needs_data = true,
     .suits = suits,
-    .wants = "answers that are counts or levels",
+    .wants = "counts or levels",
     .panels = oat_one_panel,
     .title = "Rootogram: observed and expected",
     .draw = draw,

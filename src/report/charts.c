@@ -1,4 +1,4 @@
-/* The list of charts, a chart as a figure, and one to a file. */
+/* The list of charts; a chart as a figure, and written to a file. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "data/data.h"
 
-static const oat_chart *const charts[] = {&oat_chart_observed,    &oat_chart_residuals, &oat_chart_quantiles, &oat_chart_calibration,
-                                          &oat_chart_reliability, &oat_chart_roc,       &oat_chart_rootogram, &oat_chart_classes,
-                                          &oat_chart_objective,   &oat_chart_knots,     &oat_chart_relevance, &oat_chart_partial,
-                                          &oat_chart_effects,     &oat_chart_evidence};
+static const oat_chart *const charts[] = {
+    &oat_chart_observed,  &oat_chart_residuals,   &oat_chart_quantiles, &oat_chart_calibration, &oat_chart_reliability,
+    &oat_chart_roc,       &oat_chart_rootogram,   &oat_chart_classes,   &oat_chart_objective,   &oat_chart_knots,
+    &oat_chart_relevance, &oat_chart_sensitivity, &oat_chart_partial,   &oat_chart_effects,     &oat_chart_evidence};
 
 const oat_chart *oat_chart_at(size_t index) { return index < sizeof charts / sizeof *charts ? charts[index] : NULL; }
 
@@ -55,7 +55,8 @@ void oat_chart_title(const oat_chart *chart, const oat_facts *f, size_t panel, o
 oatgp_status oat_draw_rows(const oat_facts *f, oat_colour colour, const double *x, const double *y, oat_panel *out) {
   const oat_style style = {.colour = colour, .size = 2.8, .opacity = f->n_shown < 300 ? 0.85 : 0.55, .label = "rows"};
   oat_scratch memory = {.ctx = f->ctx};
-  double *const shown_x = oat_take_doubles(&memory, f->n_shown, 1), *const shown_y = oat_take_doubles(&memory, f->n_shown, 1);
+  double *const shown_x = oat_take_doubles(&memory, f->n_shown, 1), *const shown_y =
+                                                                        oat_take_doubles(&memory, f->n_shown, 1);
   double *const number = oat_take_doubles(&memory, f->n_shown, 1);
   oatgp_status status;
   TRY(memory.status);
@@ -92,7 +93,8 @@ static void tell(const oat_chart *chart, const oat_facts *f, size_t panel, oat_s
   }
 }
 
-static oatgp_status draw_panels(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure *figure, size_t columns) {
+static oatgp_status draw_panels(const oat_chart *chart, const oat_facts *f, size_t panel, oat_figure *figure,
+                                size_t columns) {
   if (panel != SIZE_MAX) {
     return chart->draw(f, panel, oat_figure_panel(figure, 0, 0));
   }
@@ -141,7 +143,7 @@ done:
   return status;
 }
 
-/* ---- one figure to a file: as SVG, or in letters --------------------------------------------------------------------- */
+/* ---- one figure to a file: as SVG, or in letters --------------------------------------------------------------- */
 
 static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
   char list[512] = "";
@@ -154,11 +156,11 @@ static oatgp_status refuse_name(oatgp_context *ctx, const char *name) {
 
 static oatgp_status check(const oat_chart *chart, const oat_facts *f) {
   REFUSE_IF(chart->needs_data && (f->data == NULL || f->data->y == NULL), f->ctx, OATGP_DATA,
-            "the figure '%s' needs rows with a target: give data", chart->name);
+            "the figure '%s' needs data with a target", chart->name);
   REFUSE_IF(chart->suits != NULL && !chart->suits(f), f->ctx, OATGP_DATA,
-            "there is no figure '%s' of this model: it is of %s, and the likelihood of the model is %s", chart->name, chart->wants,
-            f->info.likelihood);
-  REFUSE_IF(chart->panels(f) == 0, f->ctx, OATGP_DATA, "there is no figure '%s' of this model: %s", chart->name, chart->why);
+            "this model has no figure '%s': that figure is for %s, and the model's likelihood is %s", chart->name,
+            chart->wants, f->info.likelihood);
+  REFUSE_IF(chart->panels(f) == 0, f->ctx, OATGP_DATA, "this model has no figure '%s': %s", chart->name, chart->why);
   return OATGP_OK;
 }
 
@@ -169,7 +171,8 @@ static oatgp_status add_figure(oat_figure *figure, const oatgp_drawing *drawing,
   return oat_figure_letters(figure, (oat_letters){drawing->width, drawing->height, drawing->utf8 != 0}, out);
 }
 
-oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const oatgp_drawing *drawing) {
+oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                      const oatgp_drawing *drawing) {
   const oat_chart *const chart = find(drawing->figure);
   oat_facts facts = {0};
   oat_figure *figure = NULL;
@@ -179,6 +182,7 @@ oatgp_status oat_draw(oatgp_context *ctx, const oatgp_model *model, const oatgp_
     return refuse_name(ctx, drawing->figure);
   }
   TRY(oat_facts_make(ctx, model, data, &facts));
+  TRY(chart->indices ? oat_facts_indices(&facts) : OATGP_OK);
   TRY(check(chart, &facts));
   TRY(oat_chart_figure(chart, &facts, SIZE_MAX, &figure));
   TRY(add_figure(figure, drawing, &text));

@@ -1,4 +1,4 @@
-/* What figures and the report are made of. */
+/* The numbers behind the figures and the report. */
 #include "report/facts.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@
 #include "util/lanes.h"
 #include "util/rng.h"
 
-/* ---- sorting: row or input numbers by falling value ------------------------------------------------------------------ */
+/* ---- sorting: row or input numbers by falling value ------------------------------------------------------------ */
 
 typedef struct ranked {
   double value;
@@ -28,8 +28,8 @@ static int by_falling_value(const void *a, const void *b) {
   return (p->number > q->number) - (p->number < q->number);
 }
 
-/* The first `most` of n numbers into `out`. A value that is none comes last. The list has room for twice as many: when it
- * is full, the worse half goes. */
+/* The ranks of the `most` largest of n values, in `out`. NaN comes last. The list has room for twice as many; when it
+ * is full, the worse half is dropped. */
 static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, size_t most, size_t *out) {
   ranked *list = NULL;
   size_t count = 0;
@@ -52,9 +52,9 @@ static oatgp_status rank(oatgp_context *ctx, size_t n, const double *values, siz
   return OATGP_OK;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* A sentence has some 25 letters for a name. */
+/* A name in a sentence is cut to about 25 letters. */
 static oatgp_status shorten(oat_scratch *memory, const char *name, char **out) {
   oat_string copy = {.ctx = memory->ctx};
   oat_string_shortened(&copy, name, 16 * OAT_LABEL_SIZE, OAT_LABEL_FONT);
@@ -123,7 +123,7 @@ static oatgp_status copy_names(oat_facts *f) {
   return name_expected(f);
 }
 
-/* ---- the model --------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------------- */
 
 static oatgp_status order_inputs(oat_facts *f) {
   double *const relevance = oat_take_doubles(&f->memory, f->d, 1);
@@ -157,7 +157,7 @@ static oatgp_status find_ranges(oat_facts *f) {
   return OATGP_OK;
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- the rows -------------------------------------------------------------------------------------------------- */
 
 typedef struct inputs_job {
   oat_facts *facts;
@@ -215,7 +215,7 @@ static void draw_quantiles(oat_facts *f) {
   }
 }
 
-/* Answers that are not Gaussian: of f without each row or, where the rows are others, of f as it is. */
+/* Predictions of a non-Gaussian target: from f without each row of the fit; for other rows, from f as it is. */
 static oatgp_status predict_answers(oat_facts *f, const oatgp_held_out_sd *rows) {
   const size_t n = f->data->n;
   double *const columns = oat_take_doubles(&f->memory, n, OAT_HELD_COLUMNS);
@@ -235,12 +235,13 @@ static oatgp_status predict_answers(oat_facts *f, const oatgp_held_out_sd *rows)
   PASS_ON(oat_held_judge(f->ctx, f->model, f->data, (oat_latent){f->m, f->s}, columns));
   f->below = columns + OAT_HELD_BELOW * n;
   f->up_to = columns + OAT_HELD_UP_TO * n;
-  PASS_ON(oat_held_report(f->ctx, f->model->likelihood, f->data, columns, rows, &f->scores));
+  PASS_ON(oat_held_report(f->ctx, oat_held_form_of(f->model), f->data, columns, rows, &f->scores));
   draw_quantiles(f);
   return OATGP_OK;
 }
 
-/* Rows of the fit are predicted without themselves, which says how well others will be; where they are others, by the model as it is. */
+/* Rows of the fit are predicted by leave-one-out, which shows how well new rows will be predicted. Other rows are
+ * predicted by the model as it is. */
 static oatgp_status predict_rows(oat_facts *f) {
   const oatgp_held_out_sd rows = {f->mean, f->sd, f->nlp, f->residual};
   oatgp_status status = OATGP_DATA;
@@ -255,13 +256,15 @@ static oatgp_status predict_rows(oat_facts *f) {
   if (status != OATGP_DATA) {
     return status;
   }
-  double *const columns = oat_take_doubles(&f->memory, f->data->n, OAT_HELD_GAUSSIAN);
+  const oat_held_form form = oat_held_form_of(f->model);
+  double *const columns = oat_take_doubles(&f->memory, f->data->n, oat_held_columns(form));
   PASS_ON(f->memory.status);
   PASS_ON(oat_held_predict(f->ctx, f->model, f->data, columns));
-  return oat_held_report(f->ctx, NULL, f->data, columns, &rows, &f->scores);
+  return oat_held_report(f->ctx, form, f->data, columns, &rows, &f->scores);
 }
 
-/* All rows; of many, the worst predicted and a random choice of the others, always the same. A worst one that is drawn again lies on itself. */
+/* The rows that are drawn: all, or, if there are many, the worst predicted ones and a random choice, which is always
+ * the same. A row in both is drawn twice at the same place. */
 static oatgp_status choose_shown(oat_facts *f) {
   const size_t n = f->data->n;
   oat_rng rng;
@@ -304,7 +307,7 @@ static oatgp_status look_at_rows(oat_facts *f) {
   return choose_shown(f);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_facts *facts) {
   *facts = (oat_facts){.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .data = data, .d = model->d};
@@ -320,40 +323,27 @@ oatgp_status oat_facts_make(oatgp_context *ctx, const oatgp_model *model, const 
   return OATGP_OK;
 }
 
-/* Levels of the model, and for its categories the nearest codes that it has. */
-static oatgp_status take_levels(oatgp_context *ctx, const oatgp_model *model, oatgp_data *data) {
-  double *const x = data->own_x;
-  PASS_ON(oat_levels_copy_list(ctx, model->levels, model->d, &data->levels));
-  for (size_t j = 0; j < model->d; j++) {
-    const double most = model->scaling.category[j] ? (double)(model->levels[j].count - 1) : HUGE_VAL;
-    for (size_t i = j * data->n; model->scaling.category[j] && i < (j + 1) * data->n; i++) {
-      x[i] = fmin(fmax(floor(x[i] + 0.5), 0), most);
-    }
+/* ---- Sobol' indices -------------------------------------------------------------------------------------------- */
+
+oatgp_status oat_facts_indices(oat_facts *f) {
+  const oatgp_indices_of of = {.draws = 64, .seed = 1, .interval = 0.95};
+  double *const v = oat_take_doubles(&f->memory, 6, f->d);
+  size_t *const order = oat_take(&f->memory, f->d, sizeof *order);
+  PASS_ON(f->memory.status);
+  if (f->d < 2 || f->model->neighbours > 0) {
+    return OATGP_OK;
   }
-  return OATGP_OK;
+  f->indices = (oatgp_indices){v, v + f->d, v + 2 * f->d, v + 3 * f->d, v + 4 * f->d, v + 5 * f->d, 0};
+  PASS_ON(oat_sensitivity(f->ctx, f->model, &of, &f->indices));
+  f->by_total = order;
+  return rank(f->ctx, f->d, f->indices.total, f->d, order);
 }
 
-oatgp_status oat_facts_rows(const oat_facts *facts, size_t n, const double *x, oatgp_data **out) {
-  const oatgp_view view = {n, facts->d, x, NULL, 1, n};
-  oatgp_data *data = NULL;
-  oatgp_status status;
-  TRY(oatgp_data_borrow(facts->ctx, &view, &data));
-  TRY(oatgp_data_set_names(facts->ctx, data, (const char *const *)facts->model->names, NULL));
-  if (facts->model->levels != NULL) {
-    TRY(oat_data_own_inputs(facts->ctx, data));
-    memcpy(data->own_x, x, n * facts->d * sizeof *x);
-    TRY(take_levels(facts->ctx, facts->model, data));
-  }
-  *out = data;
-  data = NULL;
-done:
-  oatgp_data_free(data);
-  return status;
+/* ---- answers --------------------------------------------------------------------------------------------------- */
+
+bool oat_facts_two_classes(const oat_facts *f) {
+  return f->model->likelihood != NULL && oat_likelihood_is_bernoulli(f->model->likelihood);
 }
-
-/* ---- answers ----------------------------------------------------------------------------------------------------------- */
-
-bool oat_facts_two_classes(const oat_facts *f) { return f->model->likelihood != NULL && oat_likelihood_is_bernoulli(f->model->likelihood); }
 
 bool oat_facts_discrete(const oat_facts *f) { return f->model->likelihood != NULL && f->model->likelihood->discrete; }
 
@@ -365,9 +355,11 @@ void oat_facts_expect(const oat_facts *f, size_t n, oat_latent latent, double *m
   }
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
 
-double oat_between(double low, double high, double share) { return fmin(fmax(low * (1 - share) + high * share, low), high); }
+double oat_between(double low, double high, double share) {
+  return fmin(fmax(low * (1 - share) + high * share, low), high);
+}
 
 void oat_spread_evenly(size_t n, double low, double high, double *out) {
   for (size_t i = 0; i < n; i++) {
@@ -375,11 +367,12 @@ void oat_spread_evenly(size_t n, double low, double high, double *out) {
   }
 }
 
-/* Its probabilities are added up from where they begin to count. */
+/* Its probabilities are added up from the first that matters. */
 size_t oat_binomial_quantile(size_t n, double p, double level) {
   const double count = (double)n, reach = 12 * sqrt(count * p * (1 - p)) + 12; /* less than 1e-30 lies below */
   double k = fmax(0, floor(count * p - reach));
-  double log_probability = lgamma(count + 1) - lgamma(k + 1) - lgamma(count - k + 1) + k * log(p) + (count - k) * log1p(-p);
+  double log_probability =
+      lgamma(count + 1) - lgamma(k + 1) - lgamma(count - k + 1) + k * log(p) + (count - k) * log1p(-p);
   double sum = exp(log_probability);
   while (sum < level && k < count) {
     log_probability += log((count - k) / (k + 1)) + log(p) - log1p(-p);

@@ -17,7 +17,7 @@ oatgp_status oat_map_rows(const oat_facts *f, oat_scratch *memory, oatgp_data **
     x[i] = at_cell(f, 0, (double)(i % CELLS) + 0.5);
     x[i + ALL] = at_cell(f, 1, (double)(i / CELLS) + 0.5);
   }
-  return oat_facts_rows(f, ALL, x, out);
+  return oat_model_points(f->ctx, f->model, ALL, x, out);
 }
 
 typedef struct tiles {
@@ -47,11 +47,13 @@ static void collect(const oat_facts *f, const unsigned char *of_cell, size_t lev
   }
 }
 
-oatgp_status oat_map_draw(const oat_facts *f, const unsigned char *of_cell, size_t level, const oat_style *style, oat_panel *out) {
+oatgp_status oat_map_draw(const oat_facts *f, const unsigned char *of_cell, size_t level, const oat_style *style,
+                          oat_panel *out) {
   tiles *t = NULL;
   PASS_ON(oat_new(f->ctx, 1, sizeof *t, &t));
   collect(f, of_cell, level, t);
-  const oatgp_status status = t->n > 0 ? oat_panel_tiles(out, style, t->n, t->sides, (oat_limits){t->low, t->high}) : OATGP_OK;
+  const oatgp_status status =
+      t->n > 0 ? oat_panel_tiles(out, style, t->n, t->sides, (oat_limits){t->low, t->high}) : OATGP_OK;
   free(t);
   return status;
 }

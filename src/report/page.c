@@ -1,5 +1,6 @@
-/* The report: one page of HTML with everything in it. What it says comes from the model file and the given rows; the figures are those of
- * chart.h, each panel in a frame of its own, so that they stand one below the other on a phone and side by side on a desk. */
+/* The report: one self-contained HTML page. Its contents come from the model file and the given rows. The figures are
+ * those of chart.h, each panel in a frame of its own, so that they stand one below the other on a phone and side by
+ * side on a desktop. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,15 +14,17 @@ enum { DIGITS = 4, MOST_TABLE_INPUTS = 6 };
 
 typedef oat_page page;
 
-/* ---- elements ---------------------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------------------------- */
 
 static void add(page *p, const char *html) { oat_string_add(&p->html, html); }
 
 static void add_text(page *p, const char *text) { oat_svg_text(&p->html, text); }
 
-static void add_heading(page *p, const char *id, const char *text) { oat_string_print(&p->html, "<h2 id=\"%s\">%s</h2>\n", id, text); }
+static void add_heading(page *p, const char *id, const char *text) {
+  oat_string_print(&p->html, "<h2 id=\"%s\">%s</h2>\n", id, text);
+}
 
-/* ---- figures ----------------------------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------------------------- */
 
 static oatgp_status add_figure(page *p, const oat_chart *chart, size_t panel) {
   oat_string title = {.ctx = p->f->ctx}, text = {.ctx = p->f->ctx};
@@ -48,7 +51,7 @@ done:
   return status;
 }
 
-/* All panels of the charts that suit the answers; where one has none, why. */
+/* All panels of the charts that suit the target; if a chart has no panels, the reason. */
 static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *charts) {
   size_t frames = 0;
   for (size_t i = 0; i < count; i++) {
@@ -69,7 +72,7 @@ static oatgp_status add_figures(page *p, size_t count, const oat_chart *const *c
   return OATGP_OK;
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+/* ---- what it is ------------------------------------------------------------------------------------------------ */
 
 static const char *describe_approx(const char *name) {
   static const char *const sentences[][2] = {
@@ -90,7 +93,9 @@ static const char *describe_approx(const char *name) {
   return "";
 }
 
-static void begin_row(page *p, const char *name) { oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td>", name); }
+static void begin_row(page *p, const char *name) {
+  oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td>", name);
+}
 
 static void end_row(page *p) { add(p, "</td></tr>\n"); }
 
@@ -124,9 +129,9 @@ static void add_work_row(page *p) {
   const oatgp_model_info *const info = &p->f->info;
   begin_row(p, "fit");
   add_text(p, info->optimizer);
-  oat_string_print(&p->html, ", %lld iteration%s, %lld evaluation%s, %s seconds; it ended because ", (long long)info->iterations,
-                   oat_plural((size_t)info->iterations), (long long)info->evaluations, oat_plural((size_t)info->evaluations),
-                   oat_number(info->seconds, 3).text);
+  oat_string_print(&p->html, ", %lld iteration%s, %lld evaluation%s, %s seconds; it ended because ",
+                   (long long)info->iterations, oat_plural((size_t)info->iterations), (long long)info->evaluations,
+                   oat_plural((size_t)info->evaluations), oat_number(info->seconds, 3).text);
   add_text(p, oatgp_stop_sentence(info->stop));
   end_row(p);
 }
@@ -134,7 +139,8 @@ static void add_work_row(page *p) {
 static void add_parameters(page *p) {
   const oatgp_model_info *const info = &p->f->info;
   if (info->parameter_count == 0) {
-    add_number_row(p, "sigma", info->sigma, p->f->link == NULL ? "standard deviation of the function" : "standard deviation of f");
+    add_number_row(p, "sigma", info->sigma,
+                   p->f->link == NULL ? "standard deviation of the function" : "standard deviation of f");
   }
   for (size_t i = 0; i < info->parameter_count; i++) {
     add(p, "<tr><th scope=\"row\">");
@@ -145,6 +151,19 @@ static void add_parameters(page *p) {
     add_number_row(p, "tau", info->tau, "standard deviation of the noise");
   } else {
     oat_page_answers_likelihood(p);
+  }
+}
+
+static void add_objective(page *p) {
+  const oatgp_model_info *const info = &p->f->info;
+  const bool bound = oat_approx_bound(p->f->model->approx) || p->f->link != NULL, prior = info->log_prior != 0;
+  add_number_row(p, "objective", info->objective,
+                 bound   ? prior ? "lower bound of the log evidence, and log prior" : "lower bound of the log evidence"
+                 : prior ? "log evidence of the model, and log prior"
+                         : "log evidence of the model");
+  if (prior) {
+    add_number_row(p, "log prior", info->log_prior, "part of the objective");
+    add_text_row(p, "prior", info->prior, "");
   }
 }
 
@@ -163,13 +182,11 @@ static void add_facts(page *p) {
   oat_string_print(&p->html, info->knots > 0 ? "%zu, found by " : "none", info->knots);
   add_text(p, info->knots > 0 ? info->select : "");
   if (info->neighbours > 0) {
-    oat_string_print(&p->html, "; beside them %zu neighbours of each row, %zu of each prediction", info->neighbours,
-                     info->predict_neighbours);
+    oat_string_print(&p->html, "; besides them, %zu neighbours of each row and %zu of each prediction",
+                     info->neighbours, info->predict_neighbours);
   }
   end_row(p);
-  add_number_row(
-      p, "objective", info->objective,
-      oat_approx_bound(p->f->model->approx) || p->f->link != NULL ? "lower bound of the log evidence" : "log evidence of the model");
+  add_objective(p);
   add_parameters(p);
   add_work_row(p);
   oat_string_print(&p->html, "<tr><th scope=\"row\">seed</th><td>%lld</td></tr>\n", (long long)info->seed);
@@ -185,7 +202,7 @@ static void add_fitted(page *p) {
     add_text(p, info->command);
     add(p, "</pre>\n");
   } else {
-    add(p, "<p>The model was not made by the command, and so holds no command line.</p>\n");
+    add(p, "<p>The model was not made by the command, so there is no command line to show.</p>\n");
   }
   add_facts(p);
   if (*info->settings != '\0') {
@@ -195,39 +212,44 @@ static void add_fitted(page *p) {
   }
 }
 
-/* ---- scores ------------------------------------------------------------------------------------------------------------ */
+/* ---- scores ---------------------------------------------------------------------------------------------------- */
 
 void oat_page_score(page *p, const char *name, double value, const char *sentence) {
-  oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td>%s", name, oat_number(value, DIGITS).text,
-                   sentence);
+  oat_string_print(&p->html, "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td>%s", name,
+                   oat_number(value, DIGITS).text, sentence);
 }
 
 static void add_errors(page *p) {
   const oatgp_scores *const s = &p->f->scores;
   oat_page_score(p, "RMSE", s->rmse, "The typical size of an error (root mean square), in units of ");
   oat_string_print(&p->html, "%s.</td></tr>\n", p->target.text);
-  oat_page_score(p, "SRMSE", s->srmse, "The same over the standard deviation of ");
-  oat_string_print(&p->html, "%s here: at 1 the model would be no better than the mean.", p->target.text);
+  oat_page_score(p, "SRMSE", s->srmse, "The same, divided by the standard deviation of ");
+  oat_string_print(&p->html, "%s here. At 1 the model is no better than the mean.", p->target.text);
   if (isfinite(s->srmse) && s->srmse < 1) {
-    oat_string_print(&p->html, " It explains %s&nbsp;%% of the variance.", oat_number(100 * (1 - s->srmse * s->srmse), 3).text);
+    oat_string_print(&p->html, " It explains %s&nbsp;%% of the variance.",
+                     oat_number(100 * (1 - s->srmse * s->srmse), 3).text);
   } else if (!isfinite(s->srmse)) {
-    oat_string_print(&p->html, " These rows have none: in all of them %s is the same.", p->target.text);
+    oat_string_print(&p->html, " There is none here, because %s is the same in all rows.", p->target.text);
   }
   add(p, "</td></tr>\n");
   oat_page_score(p, "mean NLP", s->mean_nlp,
-                 "Mean of &minus;log p(observed): punishes both errors and wrong error bars. Smaller is better; to compare models of "
-                 "the same rows.</td></tr>\n");
-  oat_page_score(p, "MNLP", s->mnlp, "Its median, which a few odd rows do not move.</td></tr>\n");
+                 "Mean of &minus;log p(observed). It penalises both errors and wrong error bars. Smaller is better. "
+                 "Compare it between models of the same rows only.</td></tr>\n");
+  oat_page_score(p, "MNLP", s->mnlp, "The median of the same, which a few odd rows do not affect.</td></tr>\n");
 }
 
-bool oat_page_too_few(size_t n, double share, double p) { return share * (double)n + 0.5 < (double)oat_binomial_quantile(n, p, 0.025); }
+bool oat_page_too_few(size_t n, double share, double p) {
+  return share * (double)n + 0.5 < (double)oat_binomial_quantile(n, p, 0.025);
+}
 
-static bool too_many(size_t n, double share, double p) { return share * (double)n - 0.5 > (double)oat_binomial_quantile(n, p, 0.975); }
+static bool too_many(size_t n, double share, double p) {
+  return share * (double)n - 0.5 > (double)oat_binomial_quantile(n, p, 0.975);
+}
 
-/* Whether so many rows inside their interval are what chance would do. */
+/* A verdict: whether the number of rows inside their interval agrees with its probability, up to chance. */
 const char *oat_page_judge(size_t n, double share, double p) {
-  return oat_page_too_few(n, share, p) ? "too few: the model is too sure"
-         : too_many(n, share, p)       ? "too many: the model is too cautious"
+  return oat_page_too_few(n, share, p) ? "too few, so the model is overconfident"
+         : too_many(n, share, p)       ? "too many, so the model is too cautious"
                                        : "as it should be";
 }
 
@@ -236,11 +258,12 @@ void oat_page_coverages(page *p, const char *(*judge)(size_t n, double share, do
   const struct {
     int percent;
     double share;
-  } levels[] = {{50, s->coverage50}, {80, s->coverage80}, {90, s->coverage90}, {95, s->coverage95}, {99, s->coverage99}};
+  } levels[] = {
+      {50, s->coverage50}, {80, s->coverage80}, {90, s->coverage90}, {95, s->coverage95}, {99, s->coverage99}};
   for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
     oat_string_print(&p->html,
-                     "<tr><th scope=\"row\">coverage %d&nbsp;%%</th><td class=\"number\">%s&nbsp;%%</td><td>Share of rows inside their "
-                     "central %d&nbsp;%% interval: %s.</td></tr>\n",
+                     "<tr><th scope=\"row\">coverage %d&nbsp;%%</th><td class=\"number\">%s&nbsp;%%</td><td>Share of "
+                     "rows inside their central %d&nbsp;%% interval: %s.</td></tr>\n",
                      levels[i].percent, oat_number(100 * levels[i].share, 3).text, levels[i].percent,
                      judge(s->n, levels[i].share, levels[i].percent / 100.0));
   }
@@ -250,20 +273,21 @@ static void add_which_rows(page *p) {
   const oat_facts *const f = p->f;
   oat_string_print(&p->html, "<p>On the %zu row%s of <code>", f->data->n, oat_plural(f->data->n));
   add_text(p, p->from);
-  add(p, f->left_out ? "</code>. These are the rows that the model was fitted to, so each is predicted without itself (leave-one-out, in "
-                       "closed form), "
-                       "as if it were new. Parameters and knots were chosen with it."
-                     : "</code>, as the model predicts them.");
+  add(p, f->left_out
+             ? "</code>. These are the rows that the model was fitted to, so each is predicted without itself "
+               "(leave-one-out, in closed form), as if it were new. The parameters and knots were chosen with all rows."
+             : "</code>, as the model predicts them.");
   if (f->data->dropped > 0) {
-    oat_string_print(&p->html, " Left out for missing values, and not counted in row numbers: %zu row%s.", f->data->dropped,
-                     oat_plural(f->data->dropped));
+    oat_string_print(&p->html, " Left out for missing values, and not counted in row numbers: %zu row%s.",
+                     f->data->dropped, oat_plural(f->data->dropped));
   }
   add(p, "</p>\n");
 }
 
 static oatgp_status add_predictions(page *p) {
-  static const oat_chart *const charts[] = {&oat_chart_observed,  &oat_chart_reliability, &oat_chart_roc,        &oat_chart_rootogram,
-                                            &oat_chart_residuals, &oat_chart_quantiles,   &oat_chart_calibration};
+  static const oat_chart *const charts[] = {&oat_chart_observed,   &oat_chart_reliability, &oat_chart_roc,
+                                            &oat_chart_rootogram,  &oat_chart_residuals,   &oat_chart_quantiles,
+                                            &oat_chart_calibration};
   add_heading(p, "scores", "How well it predicts");
   add_which_rows(p);
   add(p, "<div class=\"wide\"><table class=\"facts\"><tbody>\n");
@@ -277,9 +301,9 @@ static oatgp_status add_predictions(page *p) {
   return add_figures(p, sizeof charts / sizeof *charts, charts);
 }
 
-/* ---- rows predicted worst ---------------------------------------------------------------------------------------------- */
+/* ---- rows predicted worst -------------------------------------------------------------------------------------- */
 
-/* Values of the data have the digits that they had there, ten at most. */
+/* Values of the data keep their digits, at most ten. */
 static void add_cell(page *p, double value, bool as_given) {
   const oat_digits shown = as_given ? oat_value(fabs(value), 10) : oat_number(value, DIGITS);
   oat_string_print(&p->html, "<td class=\"number\" data-value=\"%s\">%s%s</td>", oat_value(value, 17).text,
@@ -297,8 +321,8 @@ static void add_worst_head(page *p) {
   static const char *const classes[] = {"observed", "probability of ", "NLP"};
   const char *const *const columns = p->f->link == NULL ? gaussian : oat_facts_two_classes(p->f) ? classes : answers;
   add(p,
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"worst\"><table class=\"sortable\"><thead><tr><th scope=\"col\" "
-      "class=\"number\">row</th>");
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"worst\"><table "
+      "class=\"sortable\"><thead><tr><th scope=\"col\" class=\"number\">row</th>");
   for (size_t i = 0; i < count_columns(p->f); i++) {
     oat_string_print(&p->html, "<th scope=\"col\" class=\"number\">%s", columns[i]);
     add_text(p, i == 1 && oat_facts_two_classes(p->f) ? p->f->classes[1] : "");
@@ -331,11 +355,11 @@ static void add_observed(page *p, double y) {
 static void add_worst(page *p) {
   const oat_facts *const f = p->f;
   add_heading(p, "worst", "Rows predicted worst");
-  oat_string_print(
-      &p->html,
-      "<p>The %zu row%s with the largest &minus;log p(observed), worst first: where to look for errors in the data, or for what the model "
-      "does not know%s.</p>\n",
-      f->n_worst, oat_plural(f->n_worst), table_inputs(f) < f->d ? ". Of the inputs, the most relevant" : "");
+  oat_string_print(&p->html,
+                   "<p>The %zu row%s with the largest &minus;log p(observed), worst first: look here for errors in the "
+                   "data or for what the model misses%s.</p>\n",
+                   f->n_worst, oat_plural(f->n_worst),
+                   table_inputs(f) < f->d ? ". Only the most relevant inputs are shown" : "");
   add_worst_head(p);
   for (size_t i = 0; i < f->n_worst; i++) {
     const size_t row = f->worst[i];
@@ -354,7 +378,7 @@ static void add_worst(page *p) {
   add(p, "</tbody></table></div>\n");
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 static void add_tile(page *p, size_t count, const char *what, const char *more) {
   oat_string_print(&p->html, "<li><b>%zu</b><span>%s%s%s</span></li>\n", count, what, oat_plural(count), more);
@@ -364,8 +388,8 @@ static void add_head(page *p) {
   add(p,
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-      "img-src data:\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; img-src data:\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>");
   oat_string_print(&p->html, "%s: report of a Gaussian process</title>\n<style>\n", p->target.text);
   oat_figure_style("report", &p->html);
@@ -397,7 +421,8 @@ static void add_summary(page *p) {
   add_tile(p, f->data->n, "row", f->left_out ? " left out in turn" : " predicted");
   add(p, "</ul>\n<nav aria-label=\"Parts\">");
   add(p, f->d == 1 ? "<a href=\"#knots\">The fit</a><a href=\"#scores\">How well it predicts</a>"
-                   : "<a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a><a href=\"#knots\">Knots</a>");
+                   : "<a href=\"#scores\">How well it predicts</a><a href=\"#effects\">What the inputs do</a><a "
+                     "href=\"#knots\">Knots</a>");
   add(p, f->d == 1 && has_summands(f) ? "<a href=\"#effects\">What it is made of</a>" : "");
   add(p,
       "<a href=\"#worst\">Rows predicted worst</a><a href=\"#fitted\">What was fitted</a></nav>\n</header>\n"
@@ -407,15 +432,16 @@ static void add_summary(page *p) {
 static void add_end(page *p) {
   add(p, "</main>\n<footer>Made by oatgp ");
   add_text(p, oatgp_version());
-  add(p, ". This page holds all it needs; it loads nothing.</footer>\n<script>\n");
+  add(p, ". This page is self-contained and loads nothing.</footer>\n<script>\n");
   add(p, oat_page_script);
   add(p, "</script>\n</body>\n</html>\n");
 }
 
-/* The summands where the kernel is a sum, the map of classes where there is one. With one input the fit says the rest. */
+/* Adds the effects if the kernel is a sum, and the map of classes if there is one. With one input, the fit already
+ * shows the rest. */
 static oatgp_status add_effects(page *p) {
   static const oat_chart *const of_some[] = {&oat_chart_effects, &oat_chart_classes};
-  const oat_chart *charts[4];
+  const oat_chart *charts[5];
   size_t count = 0;
   for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++) {
     if (oat_chart_panels(of_some[i], p->f) > 0) {
@@ -423,6 +449,7 @@ static oatgp_status add_effects(page *p) {
     }
   }
   if (p->f->d > 1) {
+    charts[count++] = &oat_chart_sensitivity;
     charts[count++] = &oat_chart_relevance;
     charts[count++] = &oat_chart_partial;
   }
@@ -433,7 +460,7 @@ static oatgp_status add_effects(page *p) {
   return add_figures(p, count, charts);
 }
 
-/* With one input the knots stand on the fit, which shows all there is to see of the input. */
+/* With one input, the knots are drawn on the fit. */
 static oatgp_status add_knots(page *p) {
   static const oat_chart *const charts[] = {&oat_chart_knots, &oat_chart_objective, &oat_chart_evidence};
   add_heading(p, "knots", p->f->d == 1 ? "The fit" : "Knots");
@@ -453,11 +480,13 @@ static oatgp_status fill(page *p) {
   return OATGP_OK;
 }
 
-oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from, const char *path) {
+oatgp_status oat_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, const char *from,
+                        const char *path) {
   oat_facts facts = {0};
   page p = {.f = &facts, .html = {.ctx = ctx}, .target = {.ctx = ctx}, .from = from};
   oatgp_status status;
   TRY(oat_facts_make(ctx, model, data, &facts));
+  TRY(oat_facts_indices(&facts));
   oat_svg_text(&p.target, facts.target);
   TRY(p.target.status);
   TRY(fill(&p));

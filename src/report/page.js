@@ -2,12 +2,12 @@
 (function () {
   "use strict";
 
-  // ---- values: the place of a point gives its value back by the scale of its panel
+  // ---- values: computed from the position of a point and the scale of its panel
 
   function scaleOf(text) {
     var part = text.split(" "), low = +part[1], high = +part[2], from = +part[3], to = +part[4];
     var whole = part[0].indexOf("whole-") === 0, log = part[0] === "log";
-    // places have two decimals: the last digit is the first that these can tell
+    // positions have two decimals, which limits the digits of a value
     var last = Math.ceil(Math.log10(Math.abs((high - low) / (to - from)) / 100));
     return function (at) {
       var value = low + (at - from) / (to - from) * (high - low);
@@ -17,7 +17,7 @@
     };
   }
 
-  // Places of a mark: every point begins with M; a line has a pair for each of its corners.
+  // Positions of a mark: every point begins with M; a line has a pair for each corner.
   function placesOf(path) {
     var d = path.getAttribute("d"), found, places = [];
     var pattern = path.dataset.mark === "line" ? /(-?[\d.]+) (-?[\d.]+)/g : /M(-?[\d.]+) (-?[\d.]+)/g;
@@ -34,7 +34,7 @@
     return { x: scaleOf(group.dataset.x), y: scaleOf(group.dataset.y), names: [group.dataset.xName, group.dataset.yName], marks: marks };
   }
 
-  // Points win over lines that are as near.
+  // At equal distance, points win over lines.
   function nearest(panel, at, reach) {
     var best = null;
     panel.marks.forEach(function (mark) {
@@ -70,7 +70,7 @@
   tip.hidden = true;
   document.body.appendChild(tip);
 
-  // A ring about the point that is told.
+  // A ring around the point whose value is shown.
   function ring(svg, hit) {
     var old = svg.querySelector(".hit");
     if (old) {

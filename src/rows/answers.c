@@ -1,4 +1,4 @@
-/* Answers that are not Gaussian: their sites, and what a constant f makes of them. */
+/* Targets that are not Gaussian: their sites, and the log likelihood of a constant f. */
 #include <math.h>
 #include <string.h>
 
@@ -13,14 +13,17 @@ typedef struct density {
   double value, slope, curvature;
 } density;
 
-static void add_part(const oat_row_block *b, size_t first, size_t n, const oat_response *response, double level, density *sum) {
-  const double *base = b->answer + OAT_ANSWER_BASE * b->ldr + first, *times = b->answer + OAT_ANSWER_TIMES * b->ldr + first;
+static void add_part(const oat_row_block *b, size_t first, size_t n, const oat_response *response, double level,
+                     density *sum) {
+  const double *base = b->answer + OAT_ANSWER_BASE * b->ldr + first,
+               *times = b->answer + OAT_ANSWER_TIMES * b->ldr + first;
   double m[PART], s[PART], value[PART], dm[PART], ds[PART];
   for (size_t i = 0; i < n; i++) {
     m[i] = base[i] + level;
     s[i] = 0;
   }
-  const oat_answers answers = {n, b->answer + OAT_ANSWER_Y * b->ldr + first, b->answer + OAT_ANSWER_TRIALS * b->ldr + first};
+  const oat_answers answers = {n, b->answer + OAT_ANSWER_Y * b->ldr + first,
+                               b->answer + OAT_ANSWER_TRIALS * b->ldr + first};
   oat_response_expect(response, &answers, &(oat_latent){m, s}, &(oat_expectations){.value = value, .dm = dm, .ds = ds});
   for (size_t i = 0; i < n; i++) {
     sum->value += times[i] * value[i];
@@ -30,8 +33,10 @@ static void add_part(const oat_row_block *b, size_t first, size_t n, const oat_r
 }
 
 static density density_at(const oat_rows *rows, const oat_response *response, double level) {
+  oat_rows kept = *rows; /* without the inputs, which may be in files */
   density sum = {0};
-  OAT_IN_ORDER(rows, b) {
+  kept.feed = NULL;
+  OAT_IN_ORDER(&kept, b) {
     for (size_t first = 0; first < b.n; first += PART) {
       add_part(&b, first, b.n - first < PART ? b.n - first : PART, response, level, &sum);
     }
@@ -39,7 +44,7 @@ static density density_at(const oat_rows *rows, const oat_response *response, do
   return sum;
 }
 
-/* Newton's steps, none of them long, and shorter ones where the density falls. */
+/* Newton's method with steps of limited length, which are shortened if the density falls. */
 double oat_rows_constant_answers(const oat_rows *rows, const oat_response *response, double *best) {
   density now = density_at(rows, response, 0);
   double level = 0, most = LONGEST_STEP;

@@ -1,4 +1,4 @@
-/* Rows that a model keeps: their columns out of rows and back, rows joined with others, and rows found among others. */
+/* Rows that a model keeps: copies their columns out of rows and back, joins rows, and finds rows among others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,8 @@ static void fill_basis(const oat_rows *rows, const oat_scaling *scaling) {
   }
 }
 
-oatgp_status oat_rows_from_kept(oatgp_context *ctx, const oat_kept_rows *kept, const oat_scaling *scaling, size_t p, oat_rows **out) {
+oatgp_status oat_rows_from_kept(oatgp_context *ctx, const oat_kept_rows *kept, const oat_scaling *scaling, size_t p,
+                                oat_rows **out) {
   const bool scaled = !all_are(kept->n, kept->noise_scale, 1), added = !all_are(kept->n, kept->noise_add, 0);
   const oat_rows shape = {.n = kept->n,
                           .d = scaling->d,
@@ -55,11 +56,11 @@ oatgp_status oat_rows_from_kept(oatgp_context *ctx, const oat_kept_rows *kept, c
   return OATGP_OK;
 }
 
-/* ---- joining ----------------------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------------------------- */
 
 /* Columns of the first rows, and behind them those of the others; NULL stands for a column of one value. */
-static void join_columns(const oat_rows *a, const double *of_a, const oat_rows *b, const double *of_b, size_t columns, double value,
-                         double *to) {
+static void join_columns(const oat_rows *a, const double *of_a, const oat_rows *b, const double *of_b, size_t columns,
+                         double value, double *to) {
   for (size_t j = 0; to != NULL && j < columns; j++) {
     for (size_t i = 0; i < a->n; i++) {
       *to++ = of_a != NULL ? of_a[i + j * a->n] : value;
@@ -86,15 +87,15 @@ oatgp_status oat_rows_join(oatgp_context *ctx, const oat_rows *a, const oat_rows
   return OATGP_OK;
 }
 
-/* ---- finding ----------------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------------------------- */
 
-/* The rows sorted by a hash of what is in them. */
+/* The rows sorted by a hash of their contents. */
 static oatgp_status mark_rows(oatgp_context *ctx, const oat_rows *rows, oat_marked **out) {
   PASS_ON(oat_new(ctx, rows->n, sizeof **out, out));
   for (size_t i = 0; i < rows->n; i++) {
     uint64_t mark = OAT_HASH_START;
     for (size_t j = 0; j <= rows->d; j++) {
-      const double value = (j < rows->d ? rows->x[i + j * rows->n] : rows->r[i]) + 0.0; /* no -0 */
+      const double value = (j < rows->d ? rows->x[i + j * rows->n] : rows->r[i]) + 0.0; /* turns -0 into 0 */
       mark = oat_hash(mark, &value, sizeof value);
     }
     (*out)[i] = (oat_marked){mark, i};

@@ -1,5 +1,5 @@
-/* Rows with the same inputs. Each row has a mark, a hash of its inputs. Marks are dealt out by their first bits to lists,
- * which threads then sort: rows with the same mark are in the same list. */
+/* Finds rows with the same inputs. Each row has a mark, a hash of its inputs. Marks are distributed to lists by their
+ * first bits, and threads sort the lists: rows with the same mark are in the same list. */
 #include <stdlib.h>
 
 #include "rows/layout.h"
@@ -9,10 +9,10 @@
 
 enum { LIST_BITS = 6, LISTS = 1 << LIST_BITS };
 
-/* Rows are dealt out in shares, one after the other, so that each list has its rows in their order. */
+/* Rows are distributed in shares, one after the other, so that each list keeps their order. */
 typedef struct sorting {
   const oat_rows *rows;
-  size_t n, share;            /* rows that are looked at, and of a share */
+  size_t n, share;            /* rows that are checked, and rows of a share */
   uint64_t *mark;             /* of each row */
   oat_marked *list;           /* all lists, one after the other */
   size_t place[LISTS][LISTS]; /* by share and list: how many rows, then where the next one goes */
@@ -25,7 +25,7 @@ static size_t list_of(uint64_t mark) { return (size_t)(mark >> (64 - LIST_BITS))
 static uint64_t mark_of(const oat_row_block *b, size_t d, size_t i) {
   uint64_t mark = OAT_HASH_START;
   for (size_t j = 0; j < d; j++) {
-    const double value = b->x.a[i + j * b->x.ld] + 0.0; /* no -0 */
+    const double value = b->x.a[i + j * b->x.ld] + 0.0; /* turns -0 into 0 */
     mark = oat_hash(mark, &value, sizeof value);
   }
   return mark;
@@ -41,7 +41,7 @@ static void mark_share(void *self, size_t lane, size_t item) {
   }
 }
 
-/* From how many to where. */
+/* Turns the counts into positions. */
 static void lay_out(sorting *s, size_t shares) {
   size_t next = 0;
   for (size_t l = 0; l < LISTS; l++) {

@@ -1,5 +1,5 @@
 /* The settings: the table as data, defaults, one field from text, and the check of all fields. All rows come from
- * oatgp_settings.def; only `preset`, which sets others, is known here by name. */
+ * oatgp_settings.def. Only `preset`, which sets others, is named here. */
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #define OATGP_POSITIVE DBL_MIN
 #define MOST_BYTES 0x1p62
-#define AUTOMATIC "auto" /* the default, and the text, of a number that a fit chooses; NaN in the struct */
+#define AUTOMATIC "auto" /* the default and the text of a number that the fit chooses; NaN in the struct */
 #define LONGEST_NAME 32  /* longer names are cut when they are compared for a suggestion */
 
 /* A row of the table and where its value lives in the struct. */
@@ -25,10 +25,11 @@ typedef struct row {
   size_t offset;
 } row;
 
-/* What every row has but flags and options of the command alone. */
+/* Every row, except flags and options that only the command has. */
 #define ROW(name, kind, value, lowest, highest, choices, verbs, argument, help) \
   {{#name, kind, 0, value, lowest, highest, choices, verbs, argument, help}, offsetof(oatgp_settings, name)},
-#define COMMAND_ROW(name, kind, value, verbs, argument, help) {{#name, kind, 1, value, 0, 0, NULL, verbs, argument, help}, 0},
+#define COMMAND_ROW(name, kind, value, verbs, argument, help) \
+  {{#name, kind, 1, value, 0, 0, NULL, verbs, argument, help}, 0},
 
 /* "auto|se|se-ard|.." */
 static const char kernel_names[] = "auto"
@@ -45,20 +46,25 @@ static const row rows[] = {
   ROW(name, OATGP_TYPE_REAL, AUTOMATIC, lowest, highest, NULL, verbs, argument, help)
 #define OATGP_INT(name, value, lowest, highest, verbs, argument, help) \
   ROW(name, OATGP_TYPE_INT, #value, lowest, highest, NULL, verbs, argument, help)
-#define OATGP_BYTES(name, value, verbs, argument, help) ROW(name, OATGP_TYPE_BYTES, #value, 0, MOST_BYTES, NULL, verbs, argument, help)
-#define OATGP_FLAG(name, value, verbs, help) ROW(name, OATGP_TYPE_FLAG, (value) ? "yes" : "no", 0, 1, NULL, verbs, NULL, help)
-#define OATGP_CHOICE(name, value, choices, verbs, help) ROW(name, OATGP_TYPE_CHOICE, value, 0, 0, choices, verbs, "WORD", help)
-#define OATGP_TEXT(name, value, verbs, argument, help) ROW(name, OATGP_TYPE_TEXT, value, 0, 0, NULL, verbs, argument, help)
+#define OATGP_BYTES(name, value, verbs, argument, help) \
+  ROW(name, OATGP_TYPE_BYTES, #value, 0, MOST_BYTES, NULL, verbs, argument, help)
+#define OATGP_FLAG(name, value, verbs, help) \
+  ROW(name, OATGP_TYPE_FLAG, (value) ? "yes" : "no", 0, 1, NULL, verbs, NULL, help)
+#define OATGP_CHOICE(name, value, choices, verbs, help) \
+  ROW(name, OATGP_TYPE_CHOICE, value, 0, 0, choices, verbs, "WORD", help)
+#define OATGP_TEXT(name, value, verbs, argument, help) \
+  ROW(name, OATGP_TYPE_TEXT, value, 0, 0, NULL, verbs, argument, help)
 #define OATGP_EXPRESSION(name, value, choices, verbs, argument, help) \
   ROW(name, OATGP_TYPE_TEXT, value, 0, 0, choices, verbs, argument, help)
 #define OATGP_COMMAND_FLAG(name, verbs, help) COMMAND_ROW(name, OATGP_TYPE_FLAG, "no", verbs, NULL, help)
-#define OATGP_COMMAND_TEXT(name, value, verbs, argument, help) COMMAND_ROW(name, OATGP_TYPE_TEXT, value, verbs, argument, help)
+#define OATGP_COMMAND_TEXT(name, value, verbs, argument, help) \
+  COMMAND_ROW(name, OATGP_TYPE_TEXT, value, verbs, argument, help)
 #include "oatgp_settings.def"
 };
 
 static const size_t row_count = sizeof rows / sizeof rows[0];
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 size_t oatgp_setting_count(void) { return row_count; }
 
@@ -79,7 +85,7 @@ void oatgp_settings_default(oatgp_settings *settings) {
   };
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 static char plain(char letter) { return letter == '-' ? '_' : letter; }
 
@@ -148,12 +154,13 @@ static oatgp_status find_row(oatgp_context *ctx, const char *name, const row **o
     }
   }
   REFUSE_IF(in_command, ctx, OATGP_ARGUMENT, "'%s' is an option of the command, not a setting", name);
-  return oat_fail(ctx, OATGP_ARGUMENT, "there is no setting '%s'; the nearest name is '%s'", name, oatgp_setting_nearest(name, NULL)->name);
+  return oat_fail(ctx, OATGP_ARGUMENT, "there is no setting '%s'; the nearest name is '%s'", name,
+                  oatgp_setting_nearest(name, NULL)->name);
 }
 
-/* ---- values from text -------------------------------------------------------------------------------------------- */
+/* ---- values from text ------------------------------------------------------------------------------------------ */
 
-/* What a suffix multiplies by: 1, K, M, G or T, each also as KB or KiB in any case; 0 if it is none of them. */
+/* The factor of a suffix: none, K, M, G or T, each also as KB or KiB in any case; 0 for any other suffix. */
 static double byte_unit(const char *suffix) {
   static const char letters[] = "KMGT";
   double unit = 1;
@@ -169,7 +176,7 @@ static double byte_unit(const char *suffix) {
   return *suffix == '\0' ? unit : 0;
 }
 
-/* Too large a number is infinite, and refused by its range. */
+/* A number that is too large becomes infinite and is refused by its range. */
 static bool parse_part(const char *text, size_t length, double *out) {
   *out = HUGE_VAL;
   const oat_kind kind = oat_read_number(text, length, out);
@@ -178,8 +185,10 @@ static bool parse_part(const char *text, size_t length, double *out) {
 
 static bool parse_real(const char *text, double *out) { return parse_part(text, strlen(text), out); }
 
-/* Written in any way that a number can be: 1e3 and 1000.0 are 1000. */
-static bool parse_integer(const char *text, double *out) { return parse_real(text, out) && (isinf(*out) || floor(*out) == *out); }
+/* Any notation of a number is allowed: 1e3 and 1000.0 are 1000. */
+static bool parse_integer(const char *text, double *out) {
+  return parse_real(text, out) && (isinf(*out) || floor(*out) == *out);
+}
 
 static bool parse_bytes(const char *text, double *out) {
   const size_t length = strspn(text, "0123456789.+-eE");
@@ -213,9 +222,11 @@ static bool parse_choice(const char *text, const char *choices) {
   return false;
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
-static bool may_be_automatic(const oatgp_setting *s) { return s->type == OATGP_TYPE_REAL && strcmp(s->value, AUTOMATIC) == 0; }
+static bool may_be_automatic(const oatgp_setting *s) {
+  return s->type == OATGP_TYPE_REAL && strcmp(s->value, AUTOMATIC) == 0;
+}
 
 /* A name and a value as the caller wrote them, and the row that they are for. */
 typedef struct given {
@@ -231,18 +242,20 @@ static oatgp_status refuse_kind(oatgp_context *ctx, const given *g) {
       [OATGP_TYPE_FLAG] = "yes or no",
   };
   const char *or_automatic = may_be_automatic(&g->row->setting) ? ", or '" AUTOMATIC "'" : "";
-  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be %s%s", g->name, g->value, kinds[g->row->setting.type], or_automatic);
+  return oat_fail(ctx, OATGP_ARGUMENT, "%s is '%s' but must be %s%s", g->name, g->value, kinds[g->row->setting.type],
+                  or_automatic);
 }
 
 static oatgp_status refuse_range(oatgp_context *ctx, const given *g) {
   const oatgp_setting *s = &g->row->setting;
-  REFUSE_IF(s->lowest == OATGP_POSITIVE, ctx, OATGP_ARGUMENT, "%s is %s but must be above 0 and at most %.16g", g->name, g->value,
-            s->highest);
-  return oat_fail(ctx, OATGP_ARGUMENT, "%s is %s but must be from %.16g to %.16g", g->name, g->value, s->lowest, s->highest);
+  REFUSE_IF(s->lowest == OATGP_POSITIVE, ctx, OATGP_ARGUMENT, "%s is %s but must be above 0 and at most %.16g", g->name,
+            g->value, s->highest);
+  return oat_fail(ctx, OATGP_ARGUMENT, "%s is %s but must be from %.16g to %.16g", g->name, g->value, s->lowest,
+                  s->highest);
 }
 
-/* A text without choices may be any. One with choices is an expression if it is more than a word, and is then read when the inputs are
- * known. */
+/* A setting without choices takes any text. With choices, a text of more than one word is an expression, which is read
+ * once the inputs are known. */
 static oatgp_status check_choice(oatgp_context *ctx, const given *g) {
   const char *const choices = g->row->setting.choices;
   const bool expression = g->row->setting.type == OATGP_TYPE_TEXT;
@@ -257,7 +270,7 @@ static bool in_range(const oatgp_setting *s, double value) {
   return (value >= s->lowest && value <= s->highest) || (isnan(value) && may_be_automatic(s));
 }
 
-/* ---- one field --------------------------------------------------------------------------------------------------- */
+/* ---- one field ------------------------------------------------------------------------------------------------- */
 
 static bool is_text(const row *r) { return r->setting.type == OATGP_TYPE_TEXT || r->setting.type == OATGP_TYPE_CHOICE; }
 
@@ -277,8 +290,10 @@ static void store_number(oatgp_settings *settings, const row *r, double value) {
 }
 
 static oatgp_status set_plain_number(oatgp_context *ctx, oatgp_settings *settings, const given *g) {
-  static bool (*const parsers[])(const char *, double *) = {
-      [OATGP_TYPE_REAL] = parse_real, [OATGP_TYPE_INT] = parse_integer, [OATGP_TYPE_BYTES] = parse_bytes, [OATGP_TYPE_FLAG] = parse_flag};
+  static bool (*const parsers[])(const char *, double *) = {[OATGP_TYPE_REAL] = parse_real,
+                                                            [OATGP_TYPE_INT] = parse_integer,
+                                                            [OATGP_TYPE_BYTES] = parse_bytes,
+                                                            [OATGP_TYPE_FLAG] = parse_flag};
   double value = NAN;
   const bool automatic = may_be_automatic(&g->row->setting) && strcmp(g->value, AUTOMATIC) == 0;
   if (!automatic && !parsers[g->row->setting.type](g->value, &value)) {
@@ -347,7 +362,7 @@ oatgp_status oatgp_settings_set(oatgp_context *ctx, oatgp_settings *settings, co
   return strcmp(g.row->setting.name, "preset") == 0 ? apply_preset(ctx, settings, value) : OATGP_OK;
 }
 
-/* ---- all fields -------------------------------------------------------------------------------------------------- */
+/* ---- all fields ------------------------------------------------------------------------------------------------ */
 
 static double load_number(const oatgp_settings *settings, const row *r) {
   const char *field = (const char *)settings + r->offset;
@@ -378,7 +393,8 @@ double oat_setting_real(const oatgp_settings *settings, const char *name) {
 static oatgp_status check_text(oatgp_context *ctx, const oatgp_settings *settings, const row *r) {
   given g = {r, r->setting.name, NULL};
   memcpy(&g.value, (const char *)settings + r->offset, sizeof g.value);
-  REFUSE_IF(g.value == NULL, ctx, OATGP_ARGUMENT, "%s is NULL but must be a text (an empty one stands for none)", g.name);
+  REFUSE_IF(g.value == NULL, ctx, OATGP_ARGUMENT, "%s is NULL but must be a string (an empty string means none)",
+            g.name);
   return check_choice(ctx, &g);
 }
 
@@ -401,7 +417,7 @@ oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *sett
   return OATGP_OK;
 }
 
-/* ---- all fields as text ------------------------------------------------------------------------------------------- */
+/* ---- all fields as text ---------------------------------------------------------------------------------------- */
 
 /* The value as text, in `buffer` unless it is a text already (which may be long: a list of many columns). */
 static const char *show_value(const oatgp_settings *settings, const row *r, char *buffer, size_t size) {
@@ -418,7 +434,8 @@ static const char *show_value(const oatgp_settings *settings, const row *r, char
   return isnan(value) ? AUTOMATIC : buffer;
 }
 
-bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb) {
+bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name,
+                         const char *verb) {
   char own[64], other[64];
   for (const row *r = rows; r < rows + row_count; r++) {
     if (!r->setting.in_command_only && strcmp(r->setting.name, name) == 0) {

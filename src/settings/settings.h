@@ -9,13 +9,15 @@
 
 enum { OAT_LONGEST_SETTING = 32 }; /* name, with the zero at its end */
 
-/* Whether the setting, which is one of the verb's, has another value than in `base`. */
-bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name, const char *verb);
+/* Whether the setting belongs to the verb and differs from its value in `base`. */
+bool oat_setting_differs(const oatgp_settings *settings, const oatgp_settings *base, const char *name,
+                         const char *verb);
 /* The value of a setting that is a real number, or 0 if there is none of this name. */
 double oat_setting_real(const oatgp_settings *settings, const char *name);
 /* All settings as lines "name = value", as a config file has them. */
 oatgp_status oat_settings_text(oatgp_context *ctx, const oatgp_settings *settings, char **out);
-/* Bytes: what --memory says; else OAT_CACHE for a sparse model and half of the machine's for the full GP. */
+/* Bytes: the value of --memory, or by default OAT_CACHE for a sparse model and half of the machine's memory for the
+ * full GP. */
 int64_t oat_memory_for(const oatgp_settings *settings, bool sparse);
 
 #endif

@@ -23,10 +23,16 @@ static const char *const stop_sentences[] = {
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* A code from a newer library or a damaged file must not read past the table. */
-static const char *text_at(const char *const *texts, size_t count, size_t index) { return index < count ? texts[index] : "unknown code"; }
+static const char *text_at(const char *const *texts, size_t count, size_t index) {
+  return index < count ? texts[index] : "unknown code";
+}
 
-const char *oatgp_status_sentence(oatgp_status status) { return text_at(status_sentences, COUNT(status_sentences), (size_t)status); }
+const char *oatgp_status_sentence(oatgp_status status) {
+  return text_at(status_sentences, COUNT(status_sentences), (size_t)status);
+}
 
 const char *oatgp_stop_word(oatgp_stop stop) { return text_at(stop_words, COUNT(stop_words), (size_t)stop); }
 
-const char *oatgp_stop_sentence(oatgp_stop stop) { return text_at(stop_sentences, COUNT(stop_sentences), (size_t)stop); }
+const char *oatgp_stop_sentence(oatgp_stop stop) {
+  return text_at(stop_sentences, COUNT(stop_sentences), (size_t)stop);
+}

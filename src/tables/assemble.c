@@ -1,4 +1,5 @@
-/* From a table to data: text columns become categories or are left out, rows with missing values are dropped, columns become a matrix. */
+/* From a table to data: text columns become categories or are left out, rows with missing values are dropped, columns
+ * become a matrix. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,42 +10,52 @@
 #include "util/memory.h"
 #include "util/threads.h"
 
-/* A column without any value is refused, unless it has no name either: then it comes from delimiters at the line ends. */
+/* Columns of categories and classes have texts from their first row on, of which all may be missing. */
+static bool has_no_value(const oat_table *table, size_t k) {
+  const oat_content content = table->series[k].content;
+  return content == OAT_CONTENT_UNSEEN || (content == OAT_CONTENT_WORDS && table->levels[k].count == 0);
+}
+
+/* A column without values is refused. If it has no name either, it comes from delimiters at the line ends and is
+ * allowed. */
 static oatgp_status check_values(oatgp_context *ctx, const oat_table *table) {
   const oat_layout *layout = table->layout;
   for (size_t k = 0; k < table->count; k++) {
     const oat_series *series = &table->series[k];
-    REFUSE_IF(series->content == OAT_CONTENT_UNSEEN && (series->asked || !layout->unnamed[series->column]), ctx, OATGP_DATA,
-              "'%s': column '%s' has no value in any row; fill it in%s", layout->file, oat_show_text(layout->names[series->column]).text,
+    REFUSE_IF(has_no_value(table, k) && (series->asked || !layout->unnamed[series->column]), ctx, OATGP_DATA,
+              "'%s': column '%s' has no value in any row; fill it in%s", layout->file,
+              oat_show_text(layout->names[series->column]).text,
               series->role == OAT_INPUT ? ", or leave it out with --inputs" : "");
   }
   return OATGP_OK;
 }
 
-/* ---- categories ---------------------------------------------------------------------------------------------------- */
+/* ---- categories ------------------------------------------------------------------------------------------------ */
 
-/* A column of text with some numbers in it is no plain case. */
-static void warn_of_mixture(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_doubt *doubt) {
-  oat_say(ctx, OATGP_WARNING, "'%s': column '%s' is taken as text: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
-          table->layout->file, oat_show_text(table->layout->names[series->column]).text, doubt->texts, doubt->texts + doubt->numbers,
-          doubt->text.text, table->layout->unit, doubt->place);
+/* Warns of a column of text in which some values are numbers. */
+static void warn_of_mixture(oatgp_context *ctx, const oat_table *table, const oat_series *series,
+                            const oat_doubt *doubt) {
+  oat_say(ctx, OATGP_WARNING,
+          "'%s': column '%s' is treated as text: %zu of its first %zu values are not numbers, such as '%s' in %s %zu",
+          table->layout->file, oat_show_text(table->layout->names[series->column]).text, doubt->texts,
+          doubt->texts + doubt->numbers, doubt->text.text, table->layout->unit, doubt->place);
 }
 
 static size_t count_values(const oat_table *table, const oat_series *series) {
-  size_t values = 0;
+  size_t values = series->forgotten;
   for (size_t i = 0; i < table->rows; i++) {
     values += isnan(series->values[i]) ? 0 : 1;
   }
   return values;
 }
 
-/* Whether nearly every row has a text of its own, so that the column says which row it is and not of which kind. */
+/* Whether nearly every row has a different text, so that the column identifies rows instead of grouping them. */
 static bool names_rows(const oat_table *table, size_t k) {
   const oat_series *series = &table->series[k];
   return !series->asked && (series->crowded || 2 * table->levels[k].count > count_values(table, series));
 }
 
-/* Levels in their order, and the values with their codes. */
+/* Sorts the levels and replaces the values by the new codes. */
 static oatgp_status sort_levels(oatgp_context *ctx, const oat_table *table, size_t k) {
   double *values = table->series[k].values;
   size_t *to = NULL;
@@ -59,16 +70,18 @@ done:
   return status;
 }
 
-/* Puts series k in the place `kept`, which is not behind it. */
+/* Moves series k to the place `kept`, which is not behind it. */
 static void keep_series(oat_table *table, size_t k, size_t kept) {
+  const oat_series series = table->series[k];
   const oat_levels levels = table->levels[k];
+  table->series[k].values = NULL;
   table->levels[k] = (oat_levels){0};
   oat_levels_clear(&table->levels[kept]);
-  table->series[kept] = table->series[k];
+  table->series[kept] = series;
   table->levels[kept] = levels;
 }
 
-/* What becomes of the columns, for a sentence each. */
+/* The columns by what happens to them, for one message each. */
 typedef struct fates {
   oat_list categories, names, empty;
   size_t n_categories, n_names, n_empty;
@@ -97,17 +110,18 @@ static bool leaves_out(oatgp_context *ctx, const oat_table *table, size_t k, fat
 static void tell_of_fates(oatgp_context *ctx, const oat_table *table, fates *told) {
   const oat_layout *layout = table->layout;
   if (told->n_empty > 0) {
-    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns have no value and are not used: %s", layout->file, told->n_empty, layout->columns,
-            oat_list_end(&told->empty));
+    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns have no value and are not used: %s", layout->file, told->n_empty,
+            layout->columns, oat_list_end(&told->empty));
   }
   if (told->n_names > 0) {
     oat_say(ctx, OATGP_NOTE,
-            "'%s': %zu of %zu columns have a different text in nearly every row and are not used: %s; --factors makes them categories",
+            "'%s': %zu of %zu columns have a different text in nearly every row and are not used: %s; to use them as "
+            "categories, name them with --factors",
             layout->file, told->n_names, layout->columns, oat_list_end(&told->names));
   }
   if (told->n_categories > 0) {
-    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns are categories: %s", layout->file, told->n_categories, layout->columns,
-            oat_list_end(&told->categories));
+    oat_say(ctx, OATGP_NOTE, "'%s': %zu of %zu columns are categories: %s", layout->file, told->n_categories,
+            layout->columns, oat_list_end(&told->categories));
   }
 }
 
@@ -118,7 +132,7 @@ static bool all_numbers(const oat_levels *levels) {
   return oat_read_number(last, strlen(last), &value) == OAT_NUMBER;
 }
 
-/* The classes of a target are as many as it may have; which is which is said. */
+/* Checks the number of classes of the target, and tells which class has which code. */
 static oatgp_status settle_classes(oatgp_context *ctx, const oat_table *table, size_t k) {
   const oat_levels *levels = &table->levels[k];
   const size_t most = table->series[k].classes;
@@ -128,21 +142,36 @@ static oatgp_status settle_classes(oatgp_context *ctx, const oat_table *table, s
   for (size_t i = 0; i < levels->count; i++) {
     oat_list_add(&names, levels->name[i]);
   }
-  REFUSE_IF(levels->count > most, ctx, OATGP_DATA, "'%s': the target '%s' has %zu different values: %s; it may have %zu: %s", file,
-            target.text, levels->count, oat_list_end(&names), most,
-            most == 2 ? "correct them, or take --likelihood ordinal if they have an order"
-                      : "join some of them, or take a likelihood of numbers");
-  REFUSE_IF(levels->count < 2, ctx, OATGP_DATA, "'%s': the target '%s' is '%s' in all rows; two classes or more are needed", file,
-            target.text, levels->name[0]);
+  REFUSE_IF(levels->count > most, ctx, OATGP_DATA,
+            "'%s': the target '%s' has %zu different values: %s; at most %zu are allowed: %s", file, target.text,
+            levels->count, oat_list_end(&names), most,
+            most == 2 ? "correct them, or use --likelihood=ordinal if they have an order"
+                      : "merge some of them, or use a likelihood for numbers");
+  REFUSE_IF(levels->count < 2, ctx, OATGP_DATA,
+            "'%s': the target '%s' is '%s' in all rows; two classes or more are needed", file, target.text,
+            levels->name[0]);
   if (most == 2) {
-    oat_say(ctx, OATGP_NOTE, "'%s': the target '%s' has two classes; 0 stands for '%s' and 1 for '%s'", file, target.text,
-            oat_show_text(levels->name[0]).text, oat_show_text(levels->name[1]).text);
+    oat_say(ctx, OATGP_NOTE, "'%s': the target '%s' has two classes; 0 stands for '%s' and 1 for '%s'", file,
+            target.text, oat_show_text(levels->name[0]).text, oat_show_text(levels->name[1]).text);
   } else {
-    oat_say(ctx, OATGP_NOTE, "'%s': the target '%s' has %zu classes in this order: %s%s", file, target.text, levels->count,
-            oat_list_end(&names),
-            all_numbers(levels) ? "" : "; texts are in the order of their letters: name them 1, 2, .. or '1 low', '2 high' for another");
+    oat_say(ctx, OATGP_NOTE, "'%s': the target '%s' has %zu classes in this order: %s%s", file, target.text,
+            levels->count, oat_list_end(&names),
+            all_numbers(levels)
+                ? ""
+                : "; the order is alphabetical; for another order name them 1, 2, .. or '1 low', '2 high'");
   }
   return OATGP_OK;
+}
+
+/* Numbers of rows, as pandas and R write them, are a column without a name. */
+static void warn_of_no_name(oatgp_context *ctx, const oat_table *table, const oat_series *series) {
+  if (series->role == OAT_INPUT && !series->asked && table->layout->unnamed[series->column]) {
+    oat_say(
+        ctx, OATGP_WARNING,
+        "'%s': column %zu has no name, like the row numbers that pandas and R write, and is used as input '%s'; if it "
+        "is not an input, name the others with --inputs",
+        table->layout->file, series->column + 1, oat_show_text(table->layout->names[series->column]).text);
+  }
 }
 
 /* Leaves out the columns without a value and texts that name rows, and brings levels into their order. */
@@ -160,6 +189,7 @@ static oatgp_status settle_categories(oatgp_context *ctx, oat_table *table) {
       continue;
     }
     const bool category = series->content == OAT_CONTENT_WORDS;
+    warn_of_no_name(ctx, table, series);
     PASS_ON(category && !table->drop && series->first_missing > 0 ? oat_table_missing(ctx, table, series) : OATGP_OK);
     PASS_ON(category ? sort_levels(ctx, table, k) : OATGP_OK);
     PASS_ON(category && series->role == OAT_TARGET ? settle_classes(ctx, table, k) : OATGP_OK);
@@ -191,25 +221,34 @@ static oatgp_status check_names(oatgp_context *ctx, const oat_table *table) {
     if (!table->used[named->column]) {
       continue;
     }
-    REFUSE_IF(before != NULL && strcmp(before, named->name) == 0, ctx, OATGP_DATA,
-              "'%s': several of the columns used have the name '%s', one of them column %zu; rename them, or use one", layout->file,
-              oat_show_text(before).text, named->column + 1);
+    REFUSE_IF(
+        before != NULL && strcmp(before, named->name) == 0, ctx, OATGP_DATA,
+        "'%s': several of the columns in use have the name '%s', among them column %zu; rename them, or use only one",
+        layout->file, oat_show_text(before).text, named->column + 1);
     before = named->name;
   }
   return OATGP_OK;
 }
 
+void oat_table_forget(oat_table *table) {
+  for (size_t k = 0; !table->looking && k < table->count; k++) {
+    table->series[k].forgotten = count_values(table, &table->series[k]);
+  }
+  table->rows = table->looking ? table->rows : 0;
+}
+
 oatgp_status oat_table_check(oatgp_context *ctx, oat_table *table, size_t rows_read) {
   const oat_layout *layout = table->layout;
-  REFUSE_IF(rows_read == 0, ctx, OATGP_DATA, "'%s' has no rows%s", layout->file, layout->header ? " below its header" : "");
+  REFUSE_IF(rows_read == 0, ctx, OATGP_DATA, "'%s' has no rows%s", layout->file,
+            layout->header ? " below its header" : "");
   const bool looking = table->looking;
   PASS_ON(looking ? oat_table_settle(ctx, table, rows_read) : OATGP_OK);
   PASS_ON(looking ? oat_table_recall(ctx, table) : OATGP_OK);
   PASS_ON(check_values(ctx, table));
   PASS_ON(settle_categories(ctx, table));
   REFUSE_IF(count_inputs(table) == 0, ctx, OATGP_DATA,
-            "'%s' has no input column: no column of numbers or categories is left (columns are separated by commas, tabs or semicolons, "
-            "decimals have a point)",
+            "'%s' has no input column: no column of numbers or categories is left (columns are separated by commas, "
+            "tabs or semicolons, decimals have a point)",
             layout->file);
   return table->names != NULL ? OATGP_OK : check_names(ctx, table);
 }
@@ -257,7 +296,7 @@ oatgp_status oat_table_drop(oatgp_context *ctx, oat_table *table) {
   return OATGP_OK;
 }
 
-/* How many of the first rows have a level that is not among the first so many. */
+/* How many of the first rows have a level that is not among the known ones. */
 static size_t count_unseen(const oat_series *series, size_t rows, size_t known) {
   size_t unseen = 0;
   for (size_t i = 0; i < rows; i++) {
@@ -275,14 +314,16 @@ void oat_table_tell_unseen(oatgp_context *ctx, const oat_table *table) {
   }
 }
 
-/* Moves the first values of a column to their place in the data; the others move up. A column that is used up is freed at once, so
- * that each thread has no more than one column in memory twice. */
+/* Moves the first values of a column to their place in the data; the others move up. A column that is used up is freed
+ * at once, so that each thread has no more than one column in memory twice. */
 static void take_values(const oat_table *table, oat_series *series, size_t rows) {
   const size_t input = (size_t)(series - table->series);
   if (series->role == OAT_INPUT && series->content == OAT_CONTENT_WORDS && table->known != NULL) {
     series->unseen += count_unseen(series, rows, table->known[input].count);
   }
-  memcpy(series->place, series->values, rows * sizeof *series->values);
+  if (rows > 0) {
+    memcpy(series->place, series->values, rows * sizeof *series->values);
+  }
   if (rows == table->rows) {
     free(series->values);
     series->values = NULL;

@@ -1,4 +1,4 @@
-/* The bytes of a file or of standard input. zlib reads plain files as they are, so that there is one way for both. */
+/* The bytes of a file or of standard input. zlib reads plain files unchanged, so one path serves for both. */
 #include "tables/bytes.h"
 
 #include <errno.h>
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/memory.h"
@@ -36,12 +35,14 @@ static oatgp_status open_file(oatgp_context *ctx, const char *path, oat_source *
   }
   struct stat info;
   oatgp_status status = OATGP_OK;
+  source->descriptor = descriptor;
   if (fstat(descriptor, &info) != 0) {
     status = cannot_read(ctx, source, errno);
   } else if (S_ISDIR(info.st_mode)) {
     status = cannot_read(ctx, source, EISDIR);
   } else {
     source->size = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size : 0;
+    source->was = info;
     source->file = gzdopen(descriptor, "rb");
     status = source->file != NULL ? OATGP_OK : oat_no_memory(ctx, ZLIB_BUFFER);
   }
@@ -65,9 +66,19 @@ done:
   return status;
 }
 
+/* Whether another process has changed the file while it was read. The rows read may then be a mixture. */
+static bool has_changed(const oat_source *source) {
+  struct stat now;
+  return S_ISREG(source->was.st_mode) && fstat(source->descriptor, &now) == 0 &&
+         (now.st_size != source->was.st_size || now.st_mtim.tv_sec != source->was.st_mtim.tv_sec ||
+          now.st_mtim.tv_nsec != source->was.st_mtim.tv_nsec);
+}
+
 /* After a read that gave fewer bytes than asked for: the end of the file or an error? */
 static oatgp_status check_end(oatgp_context *ctx, const oat_source *source, int read_error) {
   int code = Z_OK;
+  REFUSE_IF(has_changed(source), ctx, OATGP_READ,
+            "'%s' has changed while it was read; do not change it before the work is done", source->name);
   gzerror(source->file, &code);
   switch (code) {
     case Z_OK:
@@ -78,13 +89,16 @@ static oatgp_status check_end(oatgp_context *ctx, const oat_source *source, int 
     case Z_MEM_ERROR:
       return oat_no_memory(ctx, ZLIB_BUFFER);
     case Z_BUF_ERROR:
-      return oat_fail(ctx, OATGP_READ, "'%s' is truncated: its gzip data end too early; get the file again", source->name);
+      return oat_fail(ctx, OATGP_READ,
+                      "'%s' is truncated: its gzip data end too early; download or copy the file again", source->name);
     default:
-      return oat_fail(ctx, OATGP_READ, "'%s' is damaged: its gzip data cannot be unpacked; get the file again", source->name);
+      return oat_fail(ctx, OATGP_READ,
+                      "'%s' is damaged: its gzip data cannot be unpacked; download or copy the file again",
+                      source->name);
   }
 }
 
-/* Moves the bytes not yet used to the front and makes room for so many in all, with one byte for the 0. */
+/* Moves the unused bytes to the front and makes room for `size` bytes in all and the final 0. */
 static oatgp_status make_room(oatgp_context *ctx, oat_source *source, size_t bytes) {
   const size_t unread = source->end - source->begin;
   if (source->window != NULL) {
@@ -97,7 +111,8 @@ static oatgp_status make_room(oatgp_context *ctx, oat_source *source, size_t byt
 }
 
 /* Reads to `to`, which has room for so many bytes and a 0, until it is full or the file ends. */
-static oatgp_status read_to(oatgp_context *ctx, const oat_source *source, char *to, size_t room, size_t *count, bool *at_end) {
+static oatgp_status read_to(oatgp_context *ctx, const oat_source *source, char *to, size_t room, size_t *count,
+                            bool *at_end) {
   const unsigned wanted = room < LONGEST_READ ? (unsigned)room : LONGEST_READ;
   errno = 0;
   const int got = gzread(source->file, to, wanted);
@@ -116,7 +131,7 @@ static oatgp_status fill(oatgp_context *ctx, oat_source *source) {
   return status;
 }
 
-/* ---- ahead --------------------------------------------------------------------------------------------------------- */
+/* ---- ahead ----------------------------------------------------------------------------------------------------- */
 
 void oat_source_ahead(oat_source *source, size_t bytes) {
   oat_ahead *ahead = &source->ahead;
@@ -132,13 +147,14 @@ void oat_source_ahead(oat_source *source, size_t bytes) {
   ahead->waiting = true;
 }
 
-/* What is left of the window goes in front of what was read ahead, and that becomes the window. */
+/* The rest of the window is copied in front of the bytes that were read ahead. Together they become the window. */
 static void change_windows(oat_source *source) {
   oat_ahead *ahead = &source->ahead;
   const size_t unread = source->end - source->begin, capacity = source->capacity;
   char *const window = source->window;
   memcpy(ahead->bytes + HEAD_ROOM - unread, window + source->begin, unread);
-  source->offset += (uint64_t)source->begin - (uint64_t)(HEAD_ROOM - unread); /* may go below 0 and come back: it wraps */
+  source->offset +=
+      (uint64_t)source->begin - (uint64_t)(HEAD_ROOM - unread); /* unsigned, so it may wrap around and back */
   source->window = ahead->bytes;
   source->capacity = ahead->capacity;
   source->begin = HEAD_ROOM - unread;
@@ -147,7 +163,7 @@ static void change_windows(oat_source *source) {
   ahead->capacity = capacity;
 }
 
-/* Where too much is left for that, it is put behind the window. */
+/* If the rest is too long for that, the bytes read ahead are appended to the window. */
 static oatgp_status append_ahead(oatgp_context *ctx, oat_source *source) {
   const oat_ahead *ahead = &source->ahead;
   PASS_ON(make_room(ctx, source, source->end - source->begin + ahead->count));
@@ -170,22 +186,30 @@ static oatgp_status take_ahead(oatgp_context *ctx, oat_source *source) {
   return OATGP_OK;
 }
 
-/* ---- needing ------------------------------------------------------------------------------------------------------- */
+/* ---- needing --------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the file as it is stored, packed or not, that have been read; of a pipe, bytes that came out of it. */
+/* Unpacked bytes that have been read, with those read ahead. */
+static uint64_t unpacked(const oat_source *source) {
+  return source->offset + source->end + (source->ahead.waiting ? source->ahead.count : 0);
+}
+
+/* Bytes of the file as it is stored, packed or not, that have been read; of a pipe, bytes that came out of it. For a
+ * plain file gzoffset would count the bytes in zlib's buffer, too. */
 static size_t bytes_read(const oat_source *source) {
-  const z_off_t stored = source->size > 0 ? gzoffset(source->file) : -1;
+  const z_off_t stored = source->size > 0 && !gzdirect(source->file) ? gzoffset(source->file) : -1;
   if (stored < 0) {
-    return (size_t)source->offset + source->end;
+    return (size_t)unpacked(source);
   }
   return (size_t)stored < source->size ? (size_t)stored : source->size;
 }
 
+/* Bytes in the window and ahead are not yet used. Of a packed file, the used part of the unpacked bytes counts. */
 double oat_source_share(const oat_source *source) {
-  if (source->at_end) {
-    return 1;
+  if (source->size == 0) {
+    return NAN;
   }
-  return source->size > 0 ? (double)bytes_read(source) / (double)source->size : NAN;
+  const double read = (double)unpacked(source), used = (double)(source->offset + source->begin);
+  return read > 0 ? used / read * ((double)bytes_read(source) / (double)source->size) : 0;
 }
 
 oatgp_status oat_source_need(oatgp_context *ctx, oat_source *source, size_t bytes) {

@@ -1,4 +1,4 @@
-/* The columns of a file and how a column is found. Searching is by bisection, as files may have many columns. */
+/* The columns of a file and how a column is found. The search is by bisection, because files may have many columns. */
 #include "tables/columns.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static oatgp_status set_name(oatgp_context *ctx, oat_layout *layout, size_t colu
   return oat_copy_utf8(ctx, name->text, name->length, &layout->names[column]);
 }
 
-/* Says which names of the header are not UTF-8, and what they became. */
+/* A message about the names of the header that are not UTF-8, and how they were read. */
 static void tell_encoding(oatgp_context *ctx, const oat_layout *layout, const oat_piece *header) {
   oat_list list = {{0}, 0, 0, 0};
   size_t count = 0;
@@ -66,8 +66,8 @@ static void tell_encoding(oatgp_context *ctx, const oat_layout *layout, const oa
 }
 
 oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t columns, const oat_piece *header) {
-  REFUSE_IF(columns > OAT_MOST_COLUMNS, ctx, OATGP_DATA, "'%s' has %zu columns; the most that can be read is %zu", layout->file, columns,
-            OAT_MOST_COLUMNS);
+  REFUSE_IF(columns > OAT_MOST_COLUMNS, ctx, OATGP_DATA, "'%s' has %zu columns; the most that can be read is %zu",
+            layout->file, columns, OAT_MOST_COLUMNS);
   PASS_ON(oat_new(ctx, columns, sizeof *layout->names, &layout->names));
   layout->columns = columns;
   layout->header = header != NULL;
@@ -96,11 +96,12 @@ size_t oat_layout_find(const oat_layout *layout, const char *name, size_t *colum
   return oat_named_find(layout->sorted, layout->columns, name, column);
 }
 
-/* The number from 1 that the text is, 0 if it is none or larger than any column. Short numbers do not need the locale. */
+/* The number from 1 that the text is, 0 if it is none or larger than any column. Short numbers do not need the
+ * locale. */
 static size_t column_number(const char *typed) {
   double number = 0;
-  const bool whole = oat_read_number(typed, strlen(typed), &number) == OAT_NUMBER && number >= 1 && number <= (double)OAT_MOST_COLUMNS &&
-                     (double)(size_t)number == number;
+  const bool whole = oat_read_number(typed, strlen(typed), &number) == OAT_NUMBER && number >= 1 &&
+                     number <= (double)OAT_MOST_COLUMNS && (double)(size_t)number == number;
   return whole ? (size_t)number : 0;
 }
 
@@ -119,19 +120,22 @@ size_t oat_layout_look_up(const oat_layout *layout, const char *typed, size_t *c
   return 1;
 }
 
-oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t found) {
+oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed,
+                                size_t found) {
   const oat_shown shown = oat_show_text(typed);
-  REFUSE_IF(found > 1, ctx, OATGP_DATA, "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file,
-            found, shown.text, what);
+  REFUSE_IF(found > 1, ctx, OATGP_DATA,
+            "'%s': %zu columns have the name '%s' (%s); rename them, or give the column's number", layout->file, found,
+            shown.text, what);
   oat_list list = {{0}, 0, 0, 0};
   for (size_t k = 0; k < layout->columns; k++) {
     oat_list_add(&list, layout->names[k]);
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' has no column '%s' (%s); it has %s%s", layout->file, shown.text, what, oat_list_end(&list),
-                  layout->header ? "" : " and no header");
+  return oat_fail(ctx, OATGP_DATA, "'%s' has no column '%s' (%s); it has %s%s", layout->file, shown.text, what,
+                  oat_list_end(&list), layout->header ? "" : " and no header");
 }
 
-oatgp_status oat_layout_require(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t *column) {
+oatgp_status oat_layout_require(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed,
+                                size_t *column) {
   const size_t found = oat_layout_look_up(layout, typed, column);
   return found == 1 ? OATGP_OK : oat_layout_not_one(ctx, layout, what, typed, found);
 }

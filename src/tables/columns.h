@@ -1,4 +1,4 @@
-/* The columns of a file: how many, their names, and how a column is found that somebody asks for. */
+/* The columns of a file: their number, their names, and how to find one. */
 #ifndef OAT_LAYOUT_H
 #define OAT_LAYOUT_H
 
@@ -26,7 +26,7 @@ size_t oat_named_find(const oat_named *named, size_t count, const char *name, si
 
 typedef struct oat_layout {
   const char *file; /* for sentences; borrowed */
-  const char *unit; /* what a place down the file is called: "line" or "row" */
+  const char *unit; /* the word for a position in the file: "line" or "row" */
   size_t columns;
   bool header;
   char **names;           /* from the header; without one, and where it is empty, V1, V2, ... */
@@ -36,15 +36,17 @@ typedef struct oat_layout {
 
 /* Sets the columns from the cells of a header, or from their number alone when header is NULL. */
 oatgp_status oat_layout_set(oatgp_context *ctx, oat_layout *layout, size_t columns, const oat_piece *header);
-void oat_layout_free(oat_layout *layout); /* takes {0} too */
+void oat_layout_free(oat_layout *layout); /* may be called with {0} */
 
 /* How many columns have this name; *column is set to the first. */
 size_t oat_layout_find(const oat_layout *layout, const char *name, size_t *column);
 /* The same for what a user typed: a name, else a number from 1, else `last`. */
 size_t oat_layout_look_up(const oat_layout *layout, const char *typed, size_t *column);
-/* Exactly one column, or a sentence that says what the file has. `what` is what the column is for. */
-oatgp_status oat_layout_require(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t *column);
-/* The failure of a search that found `found` columns, not one. */
-oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed, size_t found);
+/* Finds exactly one column, or fails with a sentence that says what the file has. `what` is the role of the column. */
+oatgp_status oat_layout_require(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed,
+                                size_t *column);
+/* The failure of a search that found `found` columns instead of one. */
+oatgp_status oat_layout_not_one(oatgp_context *ctx, const oat_layout *layout, const char *what, const char *typed,
+                                size_t found);
 
 #endif

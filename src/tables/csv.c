@@ -1,9 +1,10 @@
 /* Text tables: header or not, and rows into the table.
  *
- * A step reads several parts of the window side by side, as if each line end where a part begins were the end of a record and as if
- * nothing new were to be learnt about the columns before it. Then it goes through the parts in their order and keeps those for which that
- * was so; the next step begins with the first for which it was not. That one has nothing before it to be wrong about, knows its line
- * numbers, and if it fails, its is the first error of the file. So what comes out is what one thread gives that reads record by record. */
+ * A step reads several parts of the window side by side. It assumes that every part begins where a record begins, and
+ * that the parts before it contain nothing new about the columns. Then it goes through the parts in order and keeps
+ * them up to the first for which an assumption was wrong; the next step begins with that part. The first part of a step
+ * relies on no assumption and knows its line numbers, so if it fails, this is the first error of the file. The result
+ * is therefore the same as that of one thread that reads record by record. */
 #include "tables/csv.h"
 
 #include <stdlib.h>
@@ -13,18 +14,18 @@
 #include "util/memory.h"
 #include "util/threads.h"
 
-#define BYTE_FLOPS 40.0 /* that a byte of text is worth */
+#define BYTE_FLOPS 40.0 /* flops that reading a byte of text counts as */
 
 enum { PART_BYTES = 1 << 18, PARTS_PER_THREAD = 32, MOST_PARTS = 128 };
 
-/* ---- the first record ---------------------------------------------------------------------------------------------- */
+/* ---- the first record ------------------------------------------------------------------------------------------ */
 
 static oat_kind kind_of(const oat_cell *cell) {
   double value;
   return cell->escaped ? OAT_TEXT : oat_read_number(cell->text, cell->length, &value);
 }
 
-/* Whether the present record is a header by its looks. A doubtful one, with text and numbers, is worth a warning. */
+/* Whether the current record looks like a header. If it has both text and numbers, there is a warning. */
 static bool looks_like_header(oatgp_context *ctx, const oat_records *records) {
   size_t texts = 0, numbers = 0;
   for (size_t k = 0; k < records->count; k++) {
@@ -34,7 +35,8 @@ static bool looks_like_header(oatgp_context *ctx, const oat_records *records) {
   }
   if (texts > 0 && numbers > 0) {
     oat_say(ctx, OATGP_WARNING,
-            "%s, line %zu: taken as a header, although %zu of its %zu cells are numbers; settle it with --header yes or no",
+            "%s, line %zu: read as a header, although %zu of its %zu cells are numbers; say which it is with "
+            "--header=yes or --header=no",
             records->source->name, records->number, numbers, records->count);
   }
   return texts > 0;
@@ -47,7 +49,8 @@ static oatgp_status set_layout(oatgp_context *ctx, const oat_records *records, b
     TRY(oat_new(ctx, records->count, sizeof *names, &names));
     for (size_t k = 0; k < records->count; k++) {
       const oat_cell *cell = &records->cells[k];
-      names[k] = (oat_piece){cell->text, cell->escaped ? oat_cell_unescape(cell, cell->length, cell->text) : cell->length};
+      names[k] =
+          (oat_piece){cell->text, cell->escaped ? oat_cell_unescape(cell, cell->length, cell->text) : cell->length};
     }
   }
   TRY(oat_layout_set(ctx, layout, records->count, names));
@@ -62,7 +65,8 @@ static oatgp_status find_first(oatgp_context *ctx, oat_csv *csv) {
   oat_found found = OAT_BLANK_LINE;
   oat_records_begin(&csv->records, 1);
   while (found != OAT_RECORD) {
-    REFUSE_IF(csv->records.at == source->window + source->end && source->at_end, ctx, OATGP_DATA, "'%s' is empty", source->name);
+    REFUSE_IF(csv->records.at == source->window + source->end && source->at_end, ctx, OATGP_DATA, "'%s' is empty",
+              source->name);
     PASS_ON(oat_records_next(ctx, &csv->records, &found));
     source->begin = (size_t)((found == OAT_RECORD ? csv->records.start : csv->records.at) - source->window);
     if (found == OAT_CUT_OFF) {
@@ -75,13 +79,15 @@ static oatgp_status find_first(oatgp_context *ctx, oat_csv *csv) {
   return OATGP_OK;
 }
 
-oatgp_status oat_csv_open(oatgp_context *ctx, oat_source *source, const char *header, oat_csv *csv, oat_layout *layout) {
+oatgp_status oat_csv_open(oatgp_context *ctx, oat_source *source, const char *header, oat_csv *csv,
+                          oat_layout *layout) {
   *csv = (oat_csv){.source = source, .part_bytes = PART_BYTES, .width = 1};
   csv->records = (oat_records){.source = source, .form = &csv->form};
   *layout = (oat_layout){.file = source->name, .unit = "line"};
   PASS_ON(oat_form_find(ctx, source, &csv->form));
   PASS_ON(find_first(ctx, csv));
-  const bool has_header = strcmp(header, "auto") == 0 ? looks_like_header(ctx, &csv->records) : strcmp(header, "yes") == 0;
+  const bool has_header =
+      strcmp(header, "auto") == 0 ? looks_like_header(ctx, &csv->records) : strcmp(header, "yes") == 0;
   PASS_ON(set_layout(ctx, &csv->records, has_header, layout));
   if (has_header) {
     source->begin = (size_t)(csv->records.at - source->window);
@@ -101,7 +107,7 @@ void oat_csv_free(oat_csv *csv) {
   *csv = (oat_csv){0};
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static oatgp_status find_series(oatgp_context *ctx, oat_csv *csv, const oat_table *table) {
   const size_t columns = table->layout->columns;
@@ -115,7 +121,7 @@ static oatgp_status find_series(oatgp_context *ctx, oat_csv *csv, const oat_tabl
   return OATGP_OK;
 }
 
-/* One thread need not read side by side; for several, steps are long, so that they wait for each other seldom. */
+/* One thread reads one part at a time. For several threads, steps are long, so that they seldom wait for each other. */
 static size_t most_parts(const oatgp_context *ctx) {
   const size_t threads = (size_t)oat_lane_threads(ctx->threads), parts = PARTS_PER_THREAD * threads;
   return threads == 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
@@ -131,7 +137,8 @@ static oatgp_status make_parts(oatgp_context *ctx, oat_csv *csv, const oat_table
 /* The beginning of the line after so many bytes; the end of the window if there is none. */
 static char *next_line(const oat_source *source, size_t bytes) {
   const size_t visible = source->end - source->begin;
-  char *from = source->window + source->begin + (bytes < visible ? bytes : visible), *end = source->window + source->end;
+  char *from = source->window + source->begin + (bytes < visible ? bytes : visible),
+       *end = source->window + source->end;
   char *line_end = memchr(from, '\n', (size_t)(end - from));
   return line_end != NULL ? line_end + 1 : end;
 }
@@ -159,7 +166,8 @@ static oatgp_status split(oatgp_context *ctx, oat_csv *csv, const oat_table *tab
 /* The parts of this step, while one thread reads the text of the next one. */
 static void read_parts(const oatgp_context *ctx, const oat_csv *csv, size_t count) {
   const locale_t plain = uselocale((locale_t)0);
-  const int threads = count > 1 ? oat_threads_for(ctx->threads, BYTE_FLOPS * (double)csv->part_bytes * (double)count) : 1;
+  const int threads =
+      count > 1 ? oat_threads_for(ctx->threads, BYTE_FLOPS * (double)csv->part_bytes * (double)count) : 1;
   const size_t ahead = threads > 1 ? wider(csv) * csv->part_bytes : 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
   for (size_t i = 0; i < count + 1; i++) {
@@ -173,7 +181,7 @@ static void read_parts(const oatgp_context *ctx, const oat_csv *csv, size_t coun
   }
 }
 
-/* Keeps the parts, from the first on, that were read under the right premises, and returns how many they are. */
+/* Keeps the parts, from the first on, whose assumptions were right, and returns their number. */
 static size_t accept(oat_csv *csv, oat_table *table, size_t count) {
   const size_t base = csv->records.line;
   size_t accepted = 0;
@@ -198,7 +206,8 @@ static oatgp_status append(oatgp_context *ctx, const oat_csv *csv, oat_table *ta
     PASS_ON(oat_part_recode(ctx, &csv->part[i], table));
   }
   PASS_ON(oat_table_reserve(ctx, table, rows));
-  const int threads = count > 1 ? oat_threads_for(ctx->threads, OAT_FLOPS_OF_MEMORY * (double)rows * (double)table->count) : 1;
+  const int threads =
+      count > 1 ? oat_threads_for(ctx->threads, OAT_FLOPS_OF_MEMORY * (double)rows * (double)table->count) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (size_t i = 0; i < count; i++) {
     oat_part_copy(&csv->part[i], table);
@@ -207,7 +216,8 @@ static oatgp_status append(oatgp_context *ctx, const oat_csv *csv, oat_table *ta
   return OATGP_OK;
 }
 
-/* What the next step needs: as many bytes as its parts have, or more than there are if not even one record ends within the window. */
+/* The bytes that the next step needs: those of its parts, or more than the window has if not even one record ends
+ * within it. */
 static oatgp_status plan(oatgp_context *ctx, oat_csv *csv, bool moved) {
   csv->needed = csv->width * csv->part_bytes;
   return moved ? OATGP_OK : oat_records_longer(ctx, &csv->records, &csv->needed);
@@ -227,7 +237,7 @@ oatgp_status oat_csv_more(oatgp_context *ctx, oat_csv *csv, oat_table *table, bo
   const size_t before = source->begin, accepted = accept(csv, table, count);
   PASS_ON(append(ctx, csv, table, accepted));
   PASS_ON(looking && !table->looking ? oat_table_recall(ctx, table) : OATGP_OK);
-  /* The rows that decide what a column holds are counted from the first, so they are read by one. */
+  /* The first rows decide what a column holds, so one thread reads them in order. */
   csv->width = table->looking || accepted < count ? 1 : wider(csv);
   *more = source->begin < source->end || !source->at_end;
   return *more ? plan(ctx, csv, source->begin > before) : OATGP_OK;

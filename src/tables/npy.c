@@ -1,5 +1,5 @@
-/* Reads .npy, format versions 1 to 3: magic bytes, version, length of the header, the header (a Python dictionary as text),
- * then the values. */
+/* Reads .npy, format versions 1 to 3: magic bytes, version, length of the header, the header (a Python dictionary as
+ * text), then the values. */
 #include "tables/npy.h"
 
 #include <math.h>
@@ -19,8 +19,8 @@ enum {
   LONGEST_HEADER = 1 << 16,
   MOST_DIMENSIONS = 32,
   LONGEST_TYPE = 16,
-  STEP_BYTES = 1 << 24, /* that several threads take at a time, */
-  FEW_BYTES = 1 << 20,  /* or one */
+  STEP_BYTES = 1 << 24, /* of a step with several threads, */
+  FEW_BYTES = 1 << 20,  /* or with one */
   PIECE_BYTES = 1 << 17
 };
 
@@ -35,6 +35,7 @@ typedef struct npy_header {
   char type[LONGEST_TYPE];
   bool fortran;
   bool has_type, has_order, has_shape;
+  bool structured; /* the type is a list of fields */
   size_t dimensions, shape[MOST_DIMENSIONS];
 } npy_header;
 
@@ -57,6 +58,7 @@ static bool accept(npy_header *header, const char *text) {
 
 static bool parse_type(npy_header *header) {
   if (!accept(header, "'")) {
+    header->structured = accept(header, "[");
     return false;
   }
   const char *close = memchr(header->at, '\'', (size_t)(header->end - header->at));
@@ -133,7 +135,7 @@ static bool parse_header(npy_header *header) {
   return header->has_type && header->has_order && header->has_shape;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------------------------- */
 
 static oatgp_status damaged(oatgp_context *ctx, const oat_source *source, const char *how) {
   return oat_fail(ctx, OATGP_READ, "'%s' is damaged: %s; write the .npy file again", source->name, how);
@@ -159,8 +161,8 @@ static oatgp_status find_header(oatgp_context *ctx, oat_source *source, size_t *
   PASS_ON(need(ctx, source, MAGIC_SIZE + 2));
   const unsigned version = (unsigned char)source->window[source->begin + MAGIC_SIZE];
   const size_t length_size = version == 1 ? 2 : 4;
-  REFUSE_IF(version < 1 || version > 3, ctx, OATGP_DATA, "'%s' has version %u of the .npy format; versions 1 to 3 can be read",
-            source->name, version);
+  REFUSE_IF(version < 1 || version > 3, ctx, OATGP_DATA,
+            "'%s' has version %u of the .npy format; versions 1 to 3 can be read", source->name, version);
   source->begin += MAGIC_SIZE + 2;
   PASS_ON(need(ctx, source, length_size));
   *length = (size_t)read_bytes(source->window + source->begin, length_size, false);
@@ -175,26 +177,30 @@ static oatgp_status set_type(oatgp_context *ctx, const char *type, oat_npy *npy)
   static const char *const known[] = {"b1", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"};
   for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
     const bool one_byte = known[k][1] == '1';
-    if (type[0] != '\0' && strcmp(type + 1, known[k]) == 0 && (type[0] == '<' || type[0] == '>' || (type[0] == '|' && one_byte))) {
+    if (type[0] != '\0' && strcmp(type + 1, known[k]) == 0 &&
+        (type[0] == '<' || type[0] == '>' || (type[0] == '|' && one_byte))) {
       npy->kind = known[k][0];
       npy->size = (size_t)(known[k][1] - '0');
       npy->big_endian = type[0] == '>';
       return OATGP_OK;
     }
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' holds values of the type '%s'; real numbers (f4, f8), integers and bool can be read",
+  return oat_fail(ctx, OATGP_DATA,
+                  "'%s' holds values of the type '%s'; real numbers (f4, f8), integers and bool can be read",
                   npy->source->name, oat_show_text(type).text);
 }
 
 static oatgp_status set_shape(oatgp_context *ctx, const npy_header *header, oat_npy *npy) {
   const char *file = npy->source->name;
   REFUSE_IF(header->dimensions < 1 || header->dimensions > 2, ctx, OATGP_DATA,
-            "'%s' holds an array of %zu dimensions; one (a column) or two (a matrix) are needed", file, header->dimensions);
+            "'%s' holds an array of %zu dimensions; one (a column) or two (a matrix) are needed", file,
+            header->dimensions);
   npy->rows = header->shape[0];
   npy->columns = header->dimensions == 2 ? header->shape[1] : 1;
-  REFUSE_IF(npy->rows == 0 || npy->columns == 0, ctx, OATGP_DATA, "'%s' is empty: its array is %zu x %zu", file, npy->rows, npy->columns);
+  REFUSE_IF(npy->rows == 0 || npy->columns == 0, ctx, OATGP_DATA, "'%s' is empty: its array is %zu x %zu", file,
+            npy->rows, npy->columns);
   if (npy->rows > SIZE_MAX / npy->columns / npy->size) {
-    return damaged(ctx, npy->source, "no memory could hold the array that its header describes");
+    return damaged(ctx, npy->source, "its header describes an array too large for any memory");
   }
   return OATGP_OK;
 }
@@ -205,7 +211,11 @@ oatgp_status oat_npy_open(oatgp_context *ctx, oat_source *source, oat_npy *npy, 
   *layout = (oat_layout){.file = source->name, .unit = "row"};
   PASS_ON(find_header(ctx, source, &length));
   npy_header header = {.at = source->window + source->begin, .end = source->window + source->begin + length};
-  if (!parse_header(&header)) {
+  const bool plain = parse_header(&header);
+  REFUSE_IF(header.structured, ctx, OATGP_DATA,
+            "'%s' holds a structured array, whose columns have names and types; write a plain matrix of numbers",
+            source->name);
+  if (!plain) {
     return damaged(ctx, source, "its header is not that of a plain array");
   }
   source->begin += length;
@@ -215,7 +225,7 @@ oatgp_status oat_npy_open(oatgp_context *ctx, oat_source *source, oat_npy *npy, 
   return oat_layout_set(ctx, layout, npy->columns, NULL);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static double decode_real(uint64_t bits, size_t size) {
   double wide;
@@ -238,7 +248,8 @@ static double decode_signed(uint64_t bits, size_t size) {
 
 static double decode(const oat_npy *npy, const char *bytes) {
   if (npy->kind == 'f' && npy->size == sizeof(double) && !npy->big_endian) {
-    return decode_real(read_bytes(bytes, sizeof(double), false), sizeof(double)); /* sizes that the compiler sees make this one load */
+    return decode_real(read_bytes(bytes, sizeof(double), false),
+                       sizeof(double)); /* with constant sizes, the compiler turns this into one load */
   }
   const uint64_t bits = read_bytes(bytes, npy->size, npy->big_endian);
   switch (npy->kind) {
@@ -266,7 +277,8 @@ static oatgp_status put_value(oatgp_context *ctx, const oat_table *table, oat_se
 static oatgp_status truncated(oatgp_context *ctx, const oat_npy *npy) {
   const size_t visible = (npy->source->end - npy->source->begin) / npy->size;
   return oat_fail(ctx, OATGP_READ,
-                  "'%s' is truncated: its header promises %zu x %zu values, but it ends after %zu; write the .npy file again",
+                  "'%s' is truncated: its header announces %zu x %zu values, but the file ends after %zu; write the "
+                  ".npy file again",
                   npy->source->name, npy->rows, npy->columns, npy->done + visible);
 }
 
@@ -275,16 +287,16 @@ static void step_over(oat_npy *npy, size_t count) {
   npy->done += count;
 }
 
-/* ---- values side by side ---------------------------------------------------------------------------------------- */
+/* ---- values side by side --------------------------------------------------------------------------------------- */
 
-/* Values of a column, `step` bytes apart, on their way to `to`. */
+/* Values of a column, `step` bytes apart, that are copied to `to`. */
 typedef struct npy_run {
   const char *bytes;
   size_t step, count;
   double *to;
 } npy_run;
 
-/* Whether each is a number that the column takes as it is; else they must be put one by one. */
+/* Whether every value can be stored directly. If not, they must be put one by one. */
 static bool take_run(const oat_npy *npy, const oat_series *series, npy_run run) {
   bool plain = true;
   if (npy->kind == 'f' && npy->size == sizeof(double) && !npy->big_endian) {
@@ -302,20 +314,24 @@ static bool take_run(const oat_npy *npy, const oat_series *series, npy_run run) 
   return plain;
 }
 
-/* A step: the visible values in pieces, which threads take side by side while one of them reads the bytes of the next step. */
+/* A step: the visible values in pieces, which threads take side by side while one of them reads the bytes of the next
+ * step. */
 typedef struct npy_step {
   oatgp_context *ctx;
   const oat_npy *npy;
   oat_table *table;
   size_t count, piece;                    /* rows, or values of one column; and of a piece */
-  bool odd[STEP_BYTES / PIECE_BYTES + 2]; /* pieces that have a value which must be looked at */
+  bool odd[STEP_BYTES / PIECE_BYTES + 2]; /* pieces with a value that needs a check */
 } npy_step;
 
-static size_t step_bytes(const oatgp_context *ctx) { return oat_lane_threads(ctx->threads) > 1 ? STEP_BYTES : FEW_BYTES; }
+static size_t step_bytes(const oatgp_context *ctx) {
+  return oat_lane_threads(ctx->threads) > 1 ? STEP_BYTES : FEW_BYTES;
+}
 
 static void take_pieces(npy_step *s, bool (*take)(const npy_step *s, size_t first, size_t count)) {
   const size_t pieces = (s->count + s->piece - 1) / s->piece;
-  const int threads = oat_threads_for(s->ctx->threads, (double)OAT_FLOPS_OF_MEMORY / sizeof(double) * PIECE_BYTES * (double)pieces);
+  const int threads =
+      oat_threads_for(s->ctx->threads, (double)OAT_FLOPS_OF_MEMORY / sizeof(double) * PIECE_BYTES * (double)pieces);
   const size_t ahead = pieces > 1 && threads > 1 ? STEP_BYTES : 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (pieces > 1 && threads > 1)
   for (size_t i = 0; i < pieces + 1; i++) {
@@ -328,8 +344,9 @@ static void take_pieces(npy_step *s, bool (*take)(const npy_step *s, size_t firs
   }
 }
 
-/* In their order, so that the first wrong one is named. */
-static oatgp_status put_odd_pieces(const npy_step *s, oatgp_status (*put)(const npy_step *s, size_t first, size_t count)) {
+/* In their order, so that the error names the first wrong value. */
+static oatgp_status put_odd_pieces(const npy_step *s,
+                                   oatgp_status (*put)(const npy_step *s, size_t first, size_t count)) {
   for (size_t first = 0, i = 0; first < s->count; first += s->piece, i++) {
     const size_t left = s->count - first;
     PASS_ON(s->odd[i] ? put(s, first, left < s->piece ? left : s->piece) : OATGP_OK);
@@ -346,7 +363,8 @@ static bool take_rows(const npy_step *s, size_t first, size_t count) {
   for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
     const oat_series *series = npy->series_of[c];
     if (series != NULL) {
-      plain = take_run(npy, series, (npy_run){bytes, row_bytes, count, series->values + s->table->rows + first}) && plain;
+      plain =
+          take_run(npy, series, (npy_run){bytes, row_bytes, count, series->values + s->table->rows + first}) && plain;
     }
   }
   return plain;
@@ -359,8 +377,9 @@ static oatgp_status put_rows(const npy_step *s, size_t first, size_t count) {
     for (size_t c = 0; c < npy->columns; c++, bytes += npy->size) {
       oat_series *series = npy->series_of[c];
       if (series != NULL) {
-        const oat_entry entry = {
-            .slot = &series->values[s->table->rows + i], .place = npy->done / npy->columns + i + 1, .value = decode(npy, bytes)};
+        const oat_entry entry = {.slot = &series->values[s->table->rows + i],
+                                 .place = npy->done / npy->columns + i + 1,
+                                 .value = decode(npy, bytes)};
         PASS_ON(put_value(s->ctx, s->table, series, &entry));
       }
     }
@@ -368,9 +387,10 @@ static oatgp_status put_rows(const npy_step *s, size_t first, size_t count) {
   return OATGP_OK;
 }
 
-/* As many whole rows as are visible. The very first by itself: what a column holds is not known before it. */
+/* As many whole rows as are visible. The very first row is read alone, because it decides what a column holds. */
 static oatgp_status read_rows(oatgp_context *ctx, oat_npy *npy, oat_table *table) {
-  const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns, bytes = step_bytes(ctx);
+  const size_t row_bytes = npy->columns * npy->size, left = npy->rows - npy->done / npy->columns,
+               bytes = step_bytes(ctx);
   oat_source *source = npy->source;
   PASS_ON(oat_source_need(ctx, source, row_bytes > bytes ? row_bytes : npy->done == 0 ? row_bytes : bytes));
   const size_t visible = (source->end - source->begin) / row_bytes, fit = bytes / row_bytes + 1;
@@ -428,7 +448,7 @@ static oatgp_status read_columns(oatgp_context *ctx, oat_npy *npy, oat_table *ta
 
 static oatgp_status check_end(oatgp_context *ctx, oat_source *source) {
   PASS_ON(oat_source_need(ctx, source, 1));
-  return source->end == source->begin ? OATGP_OK : damaged(ctx, source, "it has more bytes than its header promises");
+  return source->end == source->begin ? OATGP_OK : damaged(ctx, source, "it has more bytes than its header announces");
 }
 
 oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bool *more) {
@@ -437,7 +457,7 @@ oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bo
     for (size_t k = 0; k < table->count; k++) {
       oat_series *series = &table->series[k];
       const oat_content open = oat_series_may_hold_text(series) ? OAT_CONTENT_UNSEEN : OAT_CONTENT_NUMBERS;
-      series->content = series->content == OAT_CONTENT_OPEN ? open : series->content; /* there is no text to look for */
+      series->content = series->content == OAT_CONTENT_OPEN ? open : series->content; /* an .npy file has no text */
       npy->series_of[series->column] = series;
     }
     table->looking = false;

@@ -19,7 +19,7 @@ typedef struct oat_npy {
 bool oat_npy_is(const oat_source *source);
 /* Reads the header and sets the layout; columns are numbered, V1, V2, ... */
 oatgp_status oat_npy_open(oatgp_context *ctx, oat_source *source, oat_npy *npy, oat_layout *layout);
-/* Puts further rows into the table, all of them if the file is in Fortran's order; *more says whether there are others. */
+/* Adds more rows to the table, all of them if the file is in Fortran order; *more says whether there are others. */
 oatgp_status oat_npy_more(oatgp_context *ctx, oat_npy *npy, oat_table *table, bool *more);
 void oat_npy_free(oat_npy *npy); /* takes {0} too */
 

@@ -1,5 +1,5 @@
-/* Reading a part of a text table. Most records are plain: numbers, and cells that nobody wants, with a delimiter between them. Those are
- * read in one go; any other record is split into its cells first. */
+/* Reads a part of a text table. Most records are plain: numbers, and unused cells, with a delimiter between them. Those
+ * are read in one go; any other record is first split into its cells. */
 #include "tables/csv.h"
 
 #include <math.h>
@@ -35,9 +35,10 @@ void oat_part_free(oat_part *part) {
   *part = (oat_part){0};
 }
 
-/* ---- plain records ------------------------------------------------------------------------------------------------- */
+/* ---- plain records --------------------------------------------------------------------------------------------- */
 
-/* Past a cell that is not used. NULL if it needs more care: text after its quotes, line ends or quotes in them, or tabs before them. */
+/* The end of a cell that is not used. NULL if it is not plain: text after its quotes, line ends or quotes in them, or
+ * tabs before them. */
 static char *skip_cell(const oat_form *form, char *at) {
   while (*at == ' ') {
     at++;
@@ -55,7 +56,7 @@ static char *skip_cell(const oat_form *form, char *at) {
   return blank ? NULL : at;
 }
 
-/* Past a cell whose number goes into the slot. NULL if there is anything else in it. */
+/* The end of a cell whose number is stored in the slot. NULL if the cell has anything else in it. */
 static const char *take_cell(const oat_series *series, const char *at, const char *end, double *slot) {
   while (*at == ' ') {
     at++;
@@ -64,7 +65,7 @@ static const char *take_cell(const oat_series *series, const char *at, const cha
   return after != NULL && oat_series_takes(series, *slot) ? after : NULL;
 }
 
-/* Past a cell whose level's code goes into the slot. NULL if it is missing or needs more care. */
+/* The end of a cell whose code is stored in the slot. NULL if it is missing or not plain. */
 static char *take_word(oat_part *part, size_t k, char *at, double *slot) {
   char *after = skip_cell(part->records.form, at);
   char *text = at, *end = after;
@@ -86,7 +87,7 @@ static char *take_word(oat_part *part, size_t k, char *at, double *slot) {
   return code != OAT_NO_LEVEL ? after : NULL;
 }
 
-/* Past the end of a line. NULL if it cannot be seen from here whether it is one. */
+/* The place after a line end. NULL if it is not certain that this is one. */
 static char *plain_line_end(const oat_source *source, char *at) {
   const char *end = source->window + source->end;
   if (at == end) {
@@ -113,7 +114,8 @@ static char *plain_record(oat_part *part, double *row) {
       at = take_word(part, k, at, &row[k]);
     } else if (k == OAT_NOT_USED || series->content == OAT_CONTENT_WORDS) {
       at = columns > 1 ? skip_cell(form, at) : NULL; /* alone it could be a blank line */
-    } else if (series->content == OAT_CONTENT_UNSEEN && series->first_missing > 0 && form->ends_cell[(unsigned char)*at]) {
+    } else if (series->content == OAT_CONTENT_UNSEEN && series->first_missing > 0 &&
+               form->ends_cell[(unsigned char)*at]) {
       row[k] = NAN;
     } else {
       const char *after = take_cell(series, at, end, &row[k]);
@@ -126,7 +128,7 @@ static char *plain_record(oat_part *part, double *row) {
   return at > part->records.at ? plain_line_end(source, at) : NULL;
 }
 
-/* ---- any record ---------------------------------------------------------------------------------------------------- */
+/* ---- any record ------------------------------------------------------------------------------------------------ */
 
 /* A cell with doubled quotes, which is no number. */
 static oatgp_status put_escaped(oat_part *part, oat_series *series, oat_entry *entry, const oat_cell *cell) {
@@ -156,8 +158,9 @@ static oatgp_status put_record(oat_part *part, double *row) {
   const oat_records *records = &part->records;
   const oat_layout *layout = part->table.layout;
   REFUSE_IF(records->count != layout->columns, &part->ctx, OATGP_DATA,
-            "%s, line %zu: %zu cell%s, but the first record has %zu (cells are separated by %s)", layout->file, records->number,
-            records->count, records->count == 1 ? "" : "s", layout->columns, oat_form_delimiters(records->form));
+            "%s, line %zu: %zu cell%s, but the first record has %zu (cells are separated by %s)", layout->file,
+            records->number, records->count, records->count == 1 ? "" : "s", layout->columns,
+            oat_form_delimiters(records->form));
   part->rows++;
   for (size_t k = 0; k < part->table.count; k++) {
     PASS_ON(put_cell(part, &part->table.series[k], &row[k]));
@@ -194,7 +197,7 @@ void oat_part_read(oat_part *part) {
   }
 }
 
-/* ---- what becomes of it -------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------------------------- */
 
 bool oat_part_has_learnt(const oat_part *part, const oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
@@ -220,7 +223,8 @@ void oat_part_tell(const oat_part *part, size_t lines, oat_table *table) {
   }
 }
 
-/* The codes of one column. to[code of the part's level] is that of the table's. The rows in which the column was open have none. */
+/* Converts the codes of one column: `to` has the table's code for each code of the part. Rows in which the column was
+ * open have no codes. */
 static void recode(const oat_part *part, size_t k, const double *to) {
   const size_t open = part->table.doubts[k].place > 0 && part->first < OAT_LOOK_ROWS ? OAT_LOOK_ROWS - part->first : 0;
   for (size_t i = open; i < part->rows; i++) {
@@ -247,7 +251,8 @@ done:
 
 oatgp_status oat_part_recode(oatgp_context *ctx, oat_part *part, oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
-    const bool codes = table->series[k].content == OAT_CONTENT_WORDS && !table->series[k].crowded && part->levels[k].count > 0;
+    const bool codes =
+        table->series[k].content == OAT_CONTENT_WORDS && !table->series[k].crowded && part->levels[k].count > 0;
     PASS_ON(codes ? recode_series(ctx, part, table, k) : OATGP_OK);
   }
   return OATGP_OK;
@@ -255,7 +260,7 @@ oatgp_status oat_part_recode(oatgp_context *ctx, oat_part *part, oat_table *tabl
 
 void oat_part_copy(const oat_part *part, const oat_table *table) {
   for (size_t k = 0; k < table->count; k++) {
-    if (part->rows == 0) { /* there may be no memory for them */
+    if (part->rows == 0) { /* their block may not have been allocated */
       continue;
     }
     const double *from = part->block + k;

@@ -1,5 +1,6 @@
-/* The records of a text table. A record is scanned where it lies in the window; if it does not end there, more of the file is
- * read and it is scanned again from its start, which costs little as windows are long and grow by half. */
+/* The records of a text table. A record is scanned in place in the window. If it does not end there, more of the file
+ * is read and the record is scanned again from its start. That costs little, because windows are long and grow by
+ * half. */
 #include "tables/records.h"
 
 #include <stdlib.h>
@@ -25,7 +26,9 @@ typedef struct scan_cursor {
   size_t lines; /* line ends passed */
 } scan_cursor;
 
-static bool is_blank(const oat_records *records, char c) { return c == ' ' || (c == '\t' && records->form->delimiter != '\t'); }
+static bool is_blank(const oat_records *records, char c) {
+  return c == ' ' || (c == '\t' && records->form->delimiter != '\t');
+}
 
 static size_t count_line_ends(const char *at, const char *end) {
   size_t count = 0;
@@ -125,12 +128,16 @@ static oatgp_status refuse(oatgp_context *ctx, const oat_records *records, scan 
   const oat_source *source = records->source;
   if (outcome == SCAN_NUL) {
     const uint64_t offset = source->offset + (uint64_t)(at - source->window);
-    return oat_fail(ctx, OATGP_DATA, "'%s' is not a table: its byte %llu is 0, so it is neither text (as UTF-8) nor .npy", source->name,
-                    (unsigned long long)offset + 1);
+    return oat_fail(
+        ctx, OATGP_DATA,
+        "'%s' is not a table: its byte %llu is 0, so it is neither text (as UTF-8) nor .npy; save it as CSV in "
+        "UTF-8",
+        source->name, (unsigned long long)offset + 1);
   }
-  const char *problem = outcome == SCAN_OPEN_QUOTE    ? "a quote is opened in this record and not closed before the end of the file"
-                        : outcome == SCAN_AFTER_QUOTE ? "there is text after a closing quote; a quote within quotes must be doubled"
-                                                      : "there are too many columns";
+  const char *problem =
+      outcome == SCAN_OPEN_QUOTE    ? "a quote is opened in this record and not closed before the end of the file"
+      : outcome == SCAN_AFTER_QUOTE ? "there is text after a closing quote; a quote within quotes must be doubled"
+                                    : "there are too many columns";
   return oat_fail(ctx, OATGP_DATA, "%s, line %zu: %s", source->name, records->line, problem);
 }
 
@@ -180,8 +187,8 @@ size_t oat_cell_unescape(const oat_cell *cell, size_t room, char *out) {
 oatgp_status oat_records_longer(oatgp_context *ctx, const oat_records *records, size_t *bytes) {
   const size_t visible = records->source->end - records->source->begin;
   REFUSE_IF(visible >= LONGEST_RECORD, ctx, OATGP_DATA,
-            "%s, line %zu: the record is longer than %d MiB; look for a quote that is not closed", records->source->name, records->line,
-            LONGEST_RECORD / BYTES_PER_MIB);
+            "%s, line %zu: the record is longer than %d MiB; look for a quote that is not closed",
+            records->source->name, records->line, LONGEST_RECORD / BYTES_PER_MIB);
   *bytes = visible + visible / 2 + 1;
   return OATGP_OK;
 }
@@ -191,9 +198,10 @@ void oat_records_free(oat_records *records) {
   *records = (oat_records){0};
 }
 
-/* ---- the form of the file ------------------------------------------------------------------------------------------ */
+/* ---- the form of the file -------------------------------------------------------------------------------------- */
 
-/* Looks for the delimiter. False if the first line with text does not end within the text given; a 0, which no text has, ends it too. */
+/* Looks for the delimiter. False if the first line with text does not end within the text given; a 0, which no text
+ * has, ends it too. */
 static bool find_delimiter(const char *text, size_t length, char *delimiter) {
   bool quoted = false, waiting = false, tab = false, semicolon = false;
   char before = '\n'; /* the last that is no blank; waiting: a tab came between it and what follows */
@@ -224,7 +232,8 @@ oatgp_status oat_form_find(oatgp_context *ctx, oat_source *source, oat_form *for
   if (source->end - source->begin >= 3 && memcmp(source->window + source->begin, "\xEF\xBB\xBF", 3) == 0) {
     source->begin += 3;
   }
-  while (!find_delimiter(source->window + source->begin, source->end - source->begin, &form->delimiter) && !source->at_end) {
+  while (!find_delimiter(source->window + source->begin, source->end - source->begin, &form->delimiter) &&
+         !source->at_end) {
     const oat_records records = {.source = source, .line = 1};
     size_t bytes = 0;
     PASS_ON(oat_records_longer(ctx, &records, &bytes));

@@ -1,4 +1,4 @@
-/* Which columns of a file are used: as the settings say, or those of earlier data. */
+/* Which columns of a file are used: those that the settings name, or those of earlier data. */
 #include "tables/table.h"
 
 #include <stdlib.h>
@@ -9,21 +9,22 @@
 
 static bool is_given(const char *text) { return text != NULL && text[0] != '\0'; }
 
-/* ---- by settings -------------------------------------------------------------------------------------------------- */
+/* ---- by settings ----------------------------------------------------------------------------------------------- */
 
-/* What the user or a model asks for, and where only numbers will do. */
+/* Uses a column that the user or a model names and that must hold numbers. */
 static oatgp_status use_numbers(oatgp_context *ctx, oat_table *table, size_t column, oat_role role) {
   const oat_series as = {.role = role, .content = OAT_CONTENT_NUMBERS, .asked = true};
   return oat_table_use(ctx, table, column, &as);
 }
 
-static oatgp_status use_typed(oatgp_context *ctx, oat_table *table, oat_role role, const char *what, const char *typed) {
+static oatgp_status use_typed(oatgp_context *ctx, oat_table *table, oat_role role, const char *what,
+                              const char *typed) {
   size_t column = 0;
   PASS_ON(oat_layout_require(ctx, table->layout, what, typed, &column));
   return use_numbers(ctx, table, column, role);
 }
 
-/* Cuts the next piece off a list with commas, without the blanks around it. */
+/* Takes the next item from a list with commas, without the blanks around it. */
 static char *next_piece(char **rest) {
   char *piece = *rest;
   char *comma = strchr(piece, ',');
@@ -39,7 +40,7 @@ static char *next_piece(char **rest) {
   return piece;
 }
 
-/* Hands each column of a list, `what` in the settings, to `use`. */
+/* Calls `use` for each column of a list; `what` is the name of the setting. */
 static oatgp_status each_listed(oatgp_context *ctx, oat_table *table, const char *what, const char *list,
                                 oatgp_status (*use)(oatgp_context *ctx, oat_table *table, size_t column)) {
   char *copy = NULL;
@@ -47,9 +48,9 @@ static oatgp_status each_listed(oatgp_context *ctx, oat_table *table, const char
   for (char *rest = copy; status == OATGP_OK && rest != NULL;) {
     const char *piece = next_piece(&rest);
     size_t column = 0;
-    status = piece[0] != '\0'
-                 ? oat_layout_require(ctx, table->layout, what, piece, &column)
-                 : oat_fail(ctx, OATGP_ARGUMENT, "%s '%s' has an empty name between its commas", what, oat_show_text(list).text);
+    status = piece[0] != '\0' ? oat_layout_require(ctx, table->layout, what, piece, &column)
+                              : oat_fail(ctx, OATGP_ARGUMENT, "%s '%s' has an empty name between its commas", what,
+                                         oat_show_text(list).text);
     status = status == OATGP_OK ? use(ctx, table, column) : status;
   }
   free(copy);
@@ -83,9 +84,10 @@ static oatgp_status use_others(oatgp_context *ctx, oat_table *table) {
   return OATGP_OK;
 }
 
-/* Classes of yes-or-no answers are texts or 0 and 1; those that have an order may be any texts or whole numbers. */
+/* The classes of a yes-or-no target are texts or 0 and 1; ordered ones may be any texts or whole numbers. */
 static oatgp_status use_target_typed(oatgp_context *ctx, oat_table *table, const oatgp_settings *settings) {
-  const bool ordinal = strcmp(settings->likelihood, "ordinal") == 0, binary = strncmp(settings->likelihood, "bernoulli-", 10) == 0;
+  const bool ordinal = strcmp(settings->likelihood, "ordinal") == 0,
+             binary = strncmp(settings->likelihood, "bernoulli-", 10) == 0;
   const oat_series as = {.role = OAT_TARGET,
                          .content = ordinal ? OAT_CONTENT_WORDS : OAT_CONTENT_OPEN,
                          .asked = true,
@@ -112,11 +114,12 @@ oatgp_status oat_select_by_settings(oatgp_context *ctx, const oatgp_settings *se
       PASS_ON(use_typed(ctx, table, single[k].role, single[k].what, single[k].typed));
     }
   }
-  PASS_ON(is_given(settings->inputs) ? each_listed(ctx, table, "inputs", settings->inputs, use_input) : use_others(ctx, table));
+  PASS_ON(is_given(settings->inputs) ? each_listed(ctx, table, "inputs", settings->inputs, use_input)
+                                     : use_others(ctx, table));
   return each_listed(ctx, table, "factors", settings->factors, use_factor);
 }
 
-/* ---- like earlier data -------------------------------------------------------------------------------------------- */
+/* ---- like earlier data ----------------------------------------------------------------------------------------- */
 
 static bool all_named(const oat_layout *layout, const oat_columns *wanted) {
   size_t column;
@@ -128,17 +131,33 @@ static bool all_named(const oat_layout *layout, const oat_columns *wanted) {
 }
 
 /* Input j of those wanted. */
-static oatgp_status use_wanted(oatgp_context *ctx, const oat_columns *wanted, size_t j, size_t column, oat_table *table) {
+static oatgp_status use_wanted(oatgp_context *ctx, const oat_columns *wanted, size_t j, size_t column,
+                               oat_table *table) {
   const bool category = wanted->levels != NULL && wanted->levels[j].count > 0;
-  const oat_series as = {.role = OAT_INPUT, .content = category ? OAT_CONTENT_WORDS : OAT_CONTENT_NUMBERS, .asked = true};
+  const oat_series as = {
+      .role = OAT_INPUT, .content = category ? OAT_CONTENT_WORDS : OAT_CONTENT_NUMBERS, .asked = true};
   PASS_ON(category ? oat_levels_copy(ctx, &wanted->levels[j], &table->levels[table->count]) : OATGP_OK);
   return oat_table_use(ctx, table, column, &as);
+}
+
+/* Of the `found` columns with a name, the first of which is *column: if there are several, the one whose position the
+ * earlier data had in a file of as many columns. Returns how many are left. */
+static size_t settle_by_place(const oat_layout *layout, const oat_columns *wanted, size_t position, size_t found,
+                              size_t *column) {
+  const bool placed = wanted->columns == layout->columns && position >= 1 && position <= layout->columns;
+  if (found > 1 && placed && strcmp(layout->names[position - 1], layout->names[*column]) == 0) {
+    *column = position - 1;
+    return 1;
+  }
+  return found;
 }
 
 static oatgp_status use_by_name(oatgp_context *ctx, const oat_columns *wanted, oat_table *table) {
   for (size_t j = 0; j < wanted->d; j++) {
     size_t column = 0;
-    const size_t found = oat_layout_find(table->layout, wanted->names[j], &column);
+    const size_t position = wanted->positions != NULL ? wanted->positions[j] : 0;
+    size_t found = oat_layout_find(table->layout, wanted->names[j], &column);
+    found = settle_by_place(table->layout, wanted, position, found, &column);
     PASS_ON(found == 1 ? OATGP_OK : oat_layout_not_one(ctx, table->layout, "inputs", wanted->names[j], found));
     PASS_ON(use_wanted(ctx, wanted, j, column, table));
   }
@@ -146,7 +165,8 @@ static oatgp_status use_by_name(oatgp_context *ctx, const oat_columns *wanted, o
 }
 
 /* Input j is the column positions[j], from 1, or column j + 1 when positions is NULL. */
-static oatgp_status use_by_place(oatgp_context *ctx, const oat_columns *wanted, const size_t *positions, oat_table *table) {
+static oatgp_status use_by_place(oatgp_context *ctx, const oat_columns *wanted, const size_t *positions,
+                                 oat_table *table) {
   for (size_t j = 0; j < wanted->d; j++) {
     PASS_ON(use_wanted(ctx, wanted, j, positions != NULL ? positions[j] - 1 : j, table));
   }
@@ -173,17 +193,18 @@ static oatgp_status names_not_found(oatgp_context *ctx, const oat_layout *layout
   for (size_t k = 0; k < layout->columns; k++) {
     oat_list_add(&present, layout->names[k]);
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s' has no column for %zu of the %zu inputs: %s; it has %s; give its columns the inputs' names%s",
+  return oat_fail(ctx, OATGP_DATA,
+                  "'%s' has no column for %zu of the %zu inputs: %s; it has %s; name its columns like the inputs%s",
                   layout->file, count, wanted->d, oat_list_end(&missing), oat_list_end(&present),
                   wanted->header ? "" : ", or remove the header");
 }
 
 static oatgp_status places_not_found(oatgp_context *ctx, const oat_layout *layout, const oat_columns *wanted) {
   REFUSE_IF(wanted->columns > wanted->d, ctx, OATGP_DATA,
-            "the number of columns of '%s', which has no header, is %zu; it needs the %zu inputs in order, or the %zu columns of "
-            "the file that the inputs are from",
+            "'%s' has no header and %zu columns; it needs the %zu inputs in order, or all %zu columns of the file that "
+            "the inputs came from",
             layout->file, layout->columns, wanted->d, wanted->columns);
-  return oat_fail(ctx, OATGP_DATA, "the number of columns of '%s', which has no header, is %zu; it needs exactly the %zu inputs in order",
+  return oat_fail(ctx, OATGP_DATA, "'%s' has no header and %zu columns; it needs exactly the %zu inputs in order",
                   layout->file, layout->columns, wanted->d);
 }
 
@@ -202,12 +223,12 @@ static oatgp_status use_inputs(oatgp_context *ctx, const oat_columns *wanted, oa
   return in_order ? use_by_place(ctx, wanted, NULL, table) : places_not_found(ctx, layout, wanted);
 }
 
-/* Whether the columns of the file are those of earlier data by their places, and this place is known. */
+/* Whether columns of the file are matched to those of earlier data by position, and this position is known. */
 static bool is_placed(const oat_layout *layout, const oat_columns *wanted, size_t position) {
   return !layout->header && same_places(layout, wanted) && position >= 1 && position <= layout->columns;
 }
 
-/* The target as a model has it: numbers, or classes of which it knows all. */
+/* Uses the target as the model does: as numbers, or as classes, all of which it knows. */
 static oatgp_status use_target_at(oatgp_context *ctx, const oat_columns *wanted, size_t column, oat_table *table) {
   const bool classes = wanted->target_levels != NULL && wanted->target_levels->count > 0;
   const oat_series as = {.role = OAT_TARGET, .content = OAT_CONTENT_WORDS, .asked = true, .classes = OAT_MOST_CLASSES};
@@ -227,42 +248,47 @@ static oatgp_status use_target(oatgp_context *ctx, const oat_columns *wanted, oa
     return OATGP_OK;
   }
   if (!is_given(wanted->target)) {
-    return needed ? oat_fail(ctx, OATGP_ARGUMENT, "a target is needed; name its column with --target") : OATGP_OK;
+    return needed ? oat_fail(ctx, OATGP_ARGUMENT, "the target is missing; name its column with --target") : OATGP_OK;
   }
   if (layout->columns == wanted->d) {
-    return needed ? oat_fail(ctx, OATGP_DATA, "every column of '%s' is an input, so that there is no target '%s'", layout->file,
-                             oat_show_text(wanted->target).text)
+    return needed ? oat_fail(ctx, OATGP_DATA, "every column of '%s' is an input, so there is no target '%s'",
+                             layout->file, oat_show_text(wanted->target).text)
                   : OATGP_OK;
   }
   if (is_placed(layout, wanted, wanted->target_position)) {
     return use_target_at(ctx, wanted, wanted->target_position - 1, table);
   }
-  const size_t found = oat_layout_look_up(layout, wanted->target, &column);
+  size_t found = oat_layout_look_up(layout, wanted->target, &column);
+  found = settle_by_place(layout, wanted, wanted->target_position, found, &column);
   if (found == 0 && !needed) {
     return OATGP_OK;
   }
-  return found == 1 ? use_target_at(ctx, wanted, column, table) : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
+  return found == 1 ? use_target_at(ctx, wanted, column, table)
+                    : oat_layout_not_one(ctx, layout, "target", wanted->target, found);
 }
 
-/* A column that predictions can do without. */
+/* An optional column of predictions. */
 typedef struct dispensable {
   oat_role role;
-  const char *what, *without; /* what rows count as that have none */
-  const char *name;           /* NULL or "": it is not wanted */
+  const char *what, *without; /* the value of rows without it */
+  const char *name;           /* NULL or "": not wanted */
   size_t position;            /* in the file that the positions are from, or 0 */
 } dispensable;
 
-static oatgp_status use_if_there(oatgp_context *ctx, const oat_columns *wanted, const dispensable *extra, oat_table *table) {
+static oatgp_status use_if_there(oatgp_context *ctx, const oat_columns *wanted, const dispensable *extra,
+                                 oat_table *table) {
   const char *what = extra->what, *name = extra->name;
   size_t column = 0;
   if (is_given(name) && is_placed(table->layout, wanted, extra->position)) {
     return use_numbers(ctx, table, extra->position - 1, extra->role);
   }
-  const bool has_room = table->layout->columns > table->count; /* else names like V2 mean other columns than in training */
-  const size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
+  const bool has_room = table->layout->columns >
+                        table->count; /* otherwise, names such as V2 would mean different columns than in training */
+  size_t found = is_given(name) && has_room ? oat_layout_find(table->layout, name, &column) : 0;
+  found = settle_by_place(table->layout, wanted, extra->position, found, &column);
   if (is_given(name) && found == 0) {
-    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows count as rows %s", table->layout->file, oat_show_text(name).text, what,
-            extra->without);
+    oat_say(ctx, OATGP_NOTE, "'%s' has no column '%s' (%s); its rows are treated as rows %s", table->layout->file,
+            oat_show_text(name).text, what, extra->without);
   }
   return found == 0   ? OATGP_OK
          : found == 1 ? use_numbers(ctx, table, column, extra->role)
@@ -275,10 +301,11 @@ oatgp_status oat_select_like(oatgp_context *ctx, const oat_columns *wanted, oat_
   table->known = wanted->levels;
   PASS_ON(use_inputs(ctx, wanted, table));
   PASS_ON(use_target(ctx, wanted, table));
-  const dispensable extras[] = {{OAT_WEIGHT, "weights", "without", wanted->weight_name, wanted->weight_position},
-                                {OAT_NOISE, "noise variance", "without", wanted->noise_name, wanted->noise_position},
-                                {OAT_TRIALS, "trials", "of one trial", wanted->trials_name, wanted->trials_position},
-                                {OAT_EXPOSURE, "exposure", "of exposure 1", wanted->exposure_name, wanted->exposure_position}};
+  const dispensable extras[] = {
+      {OAT_WEIGHT, "weights", "without", wanted->weight_name, wanted->weight_position},
+      {OAT_NOISE, "noise variance", "without", wanted->noise_name, wanted->noise_position},
+      {OAT_TRIALS, "trials", "of one trial", wanted->trials_name, wanted->trials_position},
+      {OAT_EXPOSURE, "exposure", "of exposure 1", wanted->exposure_name, wanted->exposure_position}};
   for (size_t k = 0; k < sizeof extras / sizeof *extras; k++) {
     PASS_ON(use_if_there(ctx, wanted, &extras[k], table));
   }

@@ -1,4 +1,4 @@
-/* The columns that are used, as they fill up. */
+/* The columns in use, while they are filled. */
 #include "tables/table.h"
 
 #include <math.h>
@@ -39,8 +39,11 @@ static oatgp_status used_twice(oatgp_context *ctx, const oat_table *table, size_
   while (table->series[k].column != column) {
     k++;
   }
-  return oat_fail(ctx, OATGP_DATA, "'%s': column '%s' is used twice, as %s and as %s; give every column one use", table->layout->file,
-                  oat_show_text(table->layout->names[column]).text, role_names[table->series[k].role], role_names[role]);
+  const oat_shown name = oat_show_text(table->layout->names[column]);
+  REFUSE_IF(table->series[k].role == role, ctx, OATGP_DATA, "'%s': column '%s' is named twice as %s; name it once",
+            table->layout->file, name.text, role_names[role]);
+  return oat_fail(ctx, OATGP_DATA, "'%s': column '%s' is used twice, as %s and as %s; use every column once",
+                  table->layout->file, name.text, role_names[table->series[k].role], role_names[role]);
 }
 
 oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, const oat_series *as) {
@@ -55,7 +58,7 @@ oatgp_status oat_table_use(oatgp_context *ctx, oat_table *table, size_t column, 
   return OATGP_OK;
 }
 
-/* The text of the cell, or its value where there is no text. */
+/* The text of the cell, or its value if it has no text. */
 static oat_shown show_entry(const oat_entry *entry) {
   if (entry->cell.text != NULL) {
     return oat_show(entry->cell.text, entry->cell.length);
@@ -65,41 +68,49 @@ static oat_shown show_entry(const oat_entry *entry) {
   return shown;
 }
 
-/* Whether a target that should hold numbers has two texts and nothing else, as far as it was looked at. */
+/* Whether a target that should hold numbers has exactly two texts and nothing else in the rows checked so far. */
 static bool seems_binary(const oat_table *table, const oat_series *series) {
   const oat_doubt *doubt = &table->doubts[series - table->series];
-  return table->free_inputs && series->role == OAT_TARGET && series->classes == 0 && doubt->levels.count == 2 && doubt->numbers == 0;
+  return table->free_inputs && series->role == OAT_TARGET && series->classes == 0 && doubt->levels.count == 2 &&
+         doubt->numbers == 0;
 }
 
+static const char not_a_number[] = "is not a number";
+
 /* "FILE, line 7, column 'b': PROBLEM; REMEDY" */
-static oatgp_status bad_text(oatgp_context *ctx, const oat_table *table, const oat_series *series, size_t place, const oat_shown *shown,
-                             const char *problem) {
+static oatgp_status bad_text(oatgp_context *ctx, const oat_table *table, const oat_series *series, size_t place,
+                             const oat_shown *shown, const char *problem) {
   const oat_layout *layout = table->layout;
   const bool may_leave_out = table->free_inputs && series->role == OAT_INPUT;
-  const char *remedy = may_leave_out                 ? ", or leave the column out with --inputs"
-                       : seems_binary(table, series) ? ", or take --likelihood bernoulli-logit if the two texts are two classes"
-                                                     : "";
+  const char *remedy = may_leave_out && problem == not_a_number
+                           ? ", make the column a category with --factors, or leave it out with --inputs"
+                       : may_leave_out ? ", or leave the column out with --inputs"
+                       : seems_binary(table, series)
+                           ? ", or use --likelihood=bernoulli-logit if the two texts are two classes"
+                           : "";
   return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': '%s' %s; correct it%s", layout->file, layout->unit, place,
                   oat_show_text(layout->names[series->column]).text, shown->text, problem, remedy);
 }
 
-static oatgp_status bad_cell(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_entry *entry,
-                             const char *problem) {
+static oatgp_status bad_cell(oatgp_context *ctx, const oat_table *table, const oat_series *series,
+                             const oat_entry *entry, const char *problem) {
   const oat_shown shown = show_entry(entry);
   return bad_text(ctx, table, series, entry->place, &shown, problem);
 }
 
-static const char *problem_of(oat_kind kind) { return kind == OAT_TEXT ? "is not a number" : "is infinite or too large"; }
+static const char *problem_of(oat_kind kind) { return kind == OAT_TEXT ? not_a_number : "is infinite or too large"; }
 
 oatgp_status oat_table_missing(oatgp_context *ctx, const oat_table *table, const oat_series *series) {
   const oat_layout *layout = table->layout;
   const bool may_leave_out = series->content == OAT_CONTENT_WORDS && !series->asked;
-  return oat_fail(ctx, OATGP_DATA, "%s, %s %zu, column '%s': the value is missing; fill it in, or drop such rows with --missing drop%s",
+  return oat_fail(ctx, OATGP_DATA,
+                  "%s, %s %zu, column '%s': the value is missing; fill it in, or drop such rows with --missing=drop%s",
                   layout->file, layout->unit, series->first_missing, oat_show_text(layout->names[series->column]).text,
                   may_leave_out ? ", or leave the column out with --inputs" : "");
 }
 
-static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
+static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_series *series,
+                                const oat_entry *entry) {
   if (series->first_missing == 0) {
     series->first_missing = entry->place;
   }
@@ -108,7 +119,7 @@ static oatgp_status put_missing(oatgp_context *ctx, const oat_table *table, oat_
   return wrong ? oat_table_missing(ctx, table, series) : OATGP_OK;
 }
 
-/* What is wrong with a number in this role, NULL if nothing is. */
+/* The problem of a number in this role; NULL if there is none. */
 static const char *problem_in_role(oat_role role, double value) {
   switch (role) {
     case OAT_WEIGHT:
@@ -116,7 +127,8 @@ static const char *problem_in_role(oat_role role, double value) {
     case OAT_NOISE:
       return value >= 0 ? NULL : "is not a noise variance, which must not be below 0";
     case OAT_TRIALS:
-      return value >= 1 && value == floor(value) ? NULL : "is not a number of trials, which must be a whole number, 1 or more";
+      return value >= 1 && value == floor(value) ? NULL
+                                                 : "is not a number of trials, which must be a whole number, 1 or more";
     case OAT_EXPOSURE:
       return value > 0 ? NULL : "is not an exposure, which must be above 0";
     default:
@@ -133,7 +145,7 @@ static oatgp_status put_number(oatgp_context *ctx, const oat_table *table, oat_s
   return OATGP_OK;
 }
 
-/* ---- categories ---------------------------------------------------------------------------------------------------- */
+/* ---- categories ------------------------------------------------------------------------------------------------ */
 
 /* A number as a level: 7 and 7.0 are the same. */
 static size_t write_level(double value, char *out, size_t room) {
@@ -144,16 +156,17 @@ static size_t write_level(double value, char *out, size_t room) {
   return (size_t)length;
 }
 
-/* Among the texts of a target may be numbers, which are whole; with a model only those that it has seen. */
-static oatgp_status check_class(oatgp_context *ctx, const oat_table *table, const oat_series *series, const oat_entry *entry,
-                                oat_piece text) {
+/* A target of texts may also contain whole numbers; with a model, only classes that it knows. `name` is the text as
+ * UTF-8. */
+static oatgp_status check_class(oatgp_context *ctx, const oat_table *table, const oat_series *series,
+                                const oat_entry *entry, const char *name) {
   const oat_levels *known = table->target_known;
   if (known == NULL) {
     return entry->kind != OAT_NUMBER || entry->value == floor(entry->value)
                ? OATGP_OK
-               : bad_cell(ctx, table, series, entry, "is neither a whole number nor a text, of which a class must be one");
+               : bad_cell(ctx, table, series, entry, "cannot be a class: a class is a whole number or a text");
   }
-  if (oat_levels_find(known, text.text, text.length) != OAT_NO_LEVEL) {
+  if (oat_levels_find(known, name, strlen(name)) != OAT_NO_LEVEL) {
     return OATGP_OK;
   }
   oat_list names = {{0}, 0, 0, 0};
@@ -161,7 +174,7 @@ static oatgp_status check_class(oatgp_context *ctx, const oat_table *table, cons
   for (size_t i = 0; i < known->count; i++) {
     oat_list_add(&names, known->name[i]);
   }
-  snprintf(problem, sizeof problem, "is none of the target's classes, which are %s", oat_list_end(&names));
+  snprintf(problem, sizeof problem, "is not one of the target's classes, which are %s", oat_list_end(&names));
   return bad_cell(ctx, table, series, entry, problem);
 }
 
@@ -170,9 +183,12 @@ static oatgp_status take_level(oatgp_context *ctx, const oat_table *table, oat_s
   const bool number = entry->kind == OAT_NUMBER || entry->cell.text == NULL;
   char plain[OAT_LONGEST_NUMBER + 8];
   const oat_piece text = number ? (oat_piece){plain, write_level(entry->value, plain, sizeof plain)} : entry->cell;
+  oat_levels *levels = &table->levels[series - table->series];
   size_t code = OAT_NO_LEVEL;
-  PASS_ON(series->role == OAT_TARGET ? check_class(ctx, table, series, entry, text) : OATGP_OK);
-  PASS_ON(oat_levels_take(ctx, &table->levels[series - table->series], text.text, text.length, &code));
+  PASS_ON(oat_levels_take(ctx, levels, text.text, text.length, &code));
+  PASS_ON(series->role == OAT_TARGET && code != OAT_NO_LEVEL
+              ? check_class(ctx, table, series, entry, levels->name[code])
+              : OATGP_OK);
   REFUSE_IF(code == OAT_NO_LEVEL && series->asked, ctx, OATGP_DATA,
             "'%s': column '%s' has more than %d different values, too many for a %s", table->layout->file,
             oat_show_text(table->layout->names[series->column]).text, OAT_MOST_LEVELS,
@@ -182,7 +198,7 @@ static oatgp_status take_level(oatgp_context *ctx, const oat_table *table, oat_s
   return OATGP_OK;
 }
 
-/* A missing text in a column that may yet be left out is an error only if it is not. */
+/* In a column that may still be left out, a missing text is an error only if the column is used. */
 static oatgp_status put_level(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
   if (entry->kind != OAT_MISSING) {
     return series->crowded ? OATGP_OK : take_level(ctx, table, series, entry);
@@ -192,7 +208,7 @@ static oatgp_status put_level(oatgp_context *ctx, const oat_table *table, oat_se
   return series->asked && !table->drop ? oat_table_missing(ctx, table, series) : OATGP_OK;
 }
 
-/* Row i of the first rows of series k, whose value is in its slot if it is a number. */
+/* Stores the level of row i, one of the first rows, in series k. If the cell was a number, it is in its slot. */
 static oatgp_status recall_level(oatgp_context *ctx, oat_table *table, size_t k, size_t i) {
   oat_series *series = &table->series[k];
   const oat_doubt *doubt = &table->doubts[k];
@@ -218,7 +234,7 @@ oatgp_status oat_table_recall(oatgp_context *ctx, oat_table *table) {
   return OATGP_OK;
 }
 
-/* ---- what a column holds ----------------------------------------------------------------------------------------- */
+/* ---- what a column holds --------------------------------------------------------------------------------------- */
 
 /* Keeps a text that may turn out to be the level of a category. */
 static oatgp_status keep_text(oatgp_context *ctx, oat_doubt *doubt, const oat_entry *entry) {
@@ -229,7 +245,7 @@ static oatgp_status keep_text(oatgp_context *ctx, oat_doubt *doubt, const oat_en
   return OATGP_OK;
 }
 
-/* A cell of a column that is still being looked at: what is wrong with it is kept for later. */
+/* A cell of a column whose content is still open. A problem with it is stored for later. */
 static oatgp_status put_open(oatgp_context *ctx, const oat_table *table, oat_series *series, const oat_entry *entry) {
   oat_doubt *doubt = &table->doubts[series - table->series];
   *entry->slot = entry->kind == OAT_NUMBER ? entry->value : NAN;
@@ -247,7 +263,7 @@ static oatgp_status put_open(oatgp_context *ctx, const oat_table *table, oat_ser
   return is_text && entry->cell.text != NULL ? keep_text(ctx, doubt, entry) : OATGP_OK;
 }
 
-/* Where the column has its first wrong cell, or SIZE_MAX. */
+/* Settles what the column holds. Returns the row or line of its first wrong cell, or SIZE_MAX. */
 static size_t settle_series(const oat_table *table, size_t k, size_t rows) {
   oat_series *series = &table->series[k];
   oat_doubt *doubt = &table->doubts[k];
@@ -282,7 +298,7 @@ oatgp_status oat_table_settle(oatgp_context *ctx, oat_table *table, size_t rows)
                                : oat_table_missing(ctx, table, series);
 }
 
-/* The first rows had no value: the first that comes decides. Values missing before it count only now. */
+/* The first rows had no value, so the first value decides. Missing values before it count only now. */
 static oatgp_status settle_content(oatgp_context *ctx, const oat_table *table, oat_series *series, oat_kind kind) {
   series->content = kind == OAT_TEXT ? OAT_CONTENT_WORDS : OAT_CONTENT_NUMBERS;
   const bool wrong = series->content == OAT_CONTENT_NUMBERS && series->first_missing > 0 && !table->drop;

@@ -1,4 +1,4 @@
-/* Writes tables: CSV and .npy, whole or not at all. */
+/* Writes tables as CSV and .npy. A file appears only when it is complete. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,32 +22,35 @@ enum {
   LONGEST_CELL = OAT_LONGEST_NUMBER + 1
 };
 
-#define CELL_FLOPS 1000.0 /* that a number as text is worth */
+#define CELL_FLOPS 1000.0 /* flops that writing a number as text counts as */
 
 static oatgp_status check_result(oatgp_context *ctx, const char *path, int error) {
-  return error == 0 ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", path, strerror(error));
+  const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+  return error == 0 ? OATGP_OK : oat_fail(ctx, OATGP_WRITE, "cannot write '%s': %s", name, strerror(error));
 }
 
 static oatgp_status check_path(oatgp_context *ctx, const char *path) {
-  return path != NULL && path[0] != '\0' ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the path of the file to write is NULL or empty");
+  return path != NULL && path[0] != '\0'
+             ? OATGP_OK
+             : oat_fail(ctx, OATGP_ARGUMENT, "the path of the file to write is NULL or empty");
 }
 
-/* ---- blocks of rows ------------------------------------------------------------------------------------------------ */
+/* ---- blocks of rows -------------------------------------------------------------------------------------------- */
 
-/* Rows on their way to a file: threads make the bytes of a batch of blocks side by side, while one of them writes the batch
- * before it. */
+/* Writes rows to a file. Threads make the bytes of a batch of blocks in parallel, while one of them writes the batch
+ * before. */
 typedef struct block_writer {
   size_t block; /* rows that are made together: fewer of them where they are long */
   size_t room;  /* bytes of a block, at most */
   size_t batch; /* blocks; one where a single row is longer than a block should be */
-  double flops; /* that a byte is worth, about: of few, one thread makes them all */
+  double flops; /* that a byte counts as, approximately; for few bytes one thread is used */
   char *bytes;  /* of two batches */
 } block_writer;
 
 /* Makes the bytes of rows first .. first + rows - 1; returns how many they are. */
 typedef size_t (*make_bytes)(const void *self, size_t first, size_t rows, char *bytes);
 
-/* For rows of at most so many bytes; what a byte is worth is set. */
+/* For rows of at most `row_bytes` bytes. The flops of a byte are already set. */
 static oatgp_status open_blocks(oatgp_context *ctx, size_t row_bytes, block_writer *w) {
   const size_t rows = BLOCK_BYTES / row_bytes;
   w->block = rows < 1 ? 1 : rows > BLOCK_ROWS ? BLOCK_ROWS : rows;
@@ -56,16 +59,17 @@ static oatgp_status open_blocks(oatgp_context *ctx, size_t row_bytes, block_writ
   return oat_new(ctx, 2 * w->batch, w->room, &w->bytes);
 }
 
-/* A batch that has been made, or is to be. */
+/* A batch of blocks. */
 typedef struct batch {
   size_t first, rows, blocks;
   char *bytes;
   size_t length[BATCH];
 } batch;
 
-/* The batch behind `before` in so many rows; of no rows if there are none left. */
+/* The batch after `before`; empty if no rows are left. */
 static batch next_batch(const block_writer *w, size_t rows, const batch *before) {
-  const size_t first = before->first + before->rows, left = rows - first, most = w->batch * w->block, now = left < most ? left : most;
+  const size_t first = before->first + before->rows, left = rows - first, most = w->batch * w->block,
+               now = left < most ? left : most;
   char *const other = before->bytes == w->bytes ? w->bytes + w->batch * w->room : w->bytes;
   return (batch){.first = first, .rows = now, .blocks = (now + w->block - 1) / w->block, .bytes = other};
 }
@@ -87,7 +91,8 @@ static void make_block(const block_writer *w, batch *now, size_t b, make_bytes m
 }
 
 /* Makes and writes so many rows, as long as that can be done; returns as write_batch does. */
-static int write_blocks(const oatgp_context *ctx, const block_writer *w, size_t rows, make_bytes make, const void *self, FILE *stream) {
+static int write_blocks(const oatgp_context *ctx, const block_writer *w, size_t rows, make_bytes make, const void *self,
+                        FILE *stream) {
   const locale_t plain = uselocale((locale_t)0);
   batch made = {0};
   int error = 0;
@@ -109,9 +114,9 @@ static int write_blocks(const oatgp_context *ctx, const block_writer *w, size_t 
   return error;
 }
 
-/* ---- CSV ---------------------------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------------------------- */
 
-/* The texts that a column of codes is written as, with their quotes. */
+/* The texts of the codes of a column, with their quotes. */
 typedef struct cell_texts {
   size_t count, longest;
   char **text;
@@ -121,11 +126,12 @@ struct oatgp_csv {
   oat_file file;
   char *path;
   size_t columns;
-  cell_texts *texts; /* for each column; of numbers it has none */
+  cell_texts *texts; /* for each column; empty for numbers */
   block_writer writer;
 };
 
-/* A text as a cell, in quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an end. */
+/* A text as a cell, in quotes where it must be: delimiters of any table that is read, quotes, line ends, blanks at an
+ * end. */
 static oatgp_status make_cell(oatgp_context *ctx, const char *name, char **out) {
   const size_t length = strlen(name);
   const bool quote = length == 0 || strpbrk(name, ",;\t\"\r\n") != NULL || name[0] == ' ' || name[length - 1] == ' ';
@@ -155,7 +161,8 @@ static oatgp_status write_name(oatgp_context *ctx, FILE *stream, const char *nam
 }
 
 static oatgp_status check_names(oatgp_context *ctx, size_t columns, const char *const *names) {
-  REFUSE_IF(columns == 0 || names == NULL, ctx, OATGP_ARGUMENT, "a table to write needs at least one column, names and values");
+  REFUSE_IF(columns == 0 || names == NULL, ctx, OATGP_ARGUMENT,
+            "the table to write needs at least one column, names and values");
   for (size_t k = 0; k < columns; k++) {
     REFUSE_IF(names[k] == NULL, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no name", k + 1);
   }
@@ -180,11 +187,13 @@ static void free_csv(oatgp_csv *csv) {
   free(csv);
 }
 
-oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names, oatgp_csv **out) {
+oatgp_status oatgp_csv_open(oatgp_context *ctx, const char *path, size_t columns, const char *const *names,
+                            oatgp_csv **out) {
   OAT_NEED_CONTEXT(ctx);
   oatgp_status status = OATGP_OK;
   oatgp_csv *csv = NULL;
-  TRY(out != NULL ? OATGP_OK : oat_fail(ctx, OATGP_ARGUMENT, "the place of the table to write must not be NULL"));
+  TRY(out != NULL ? OATGP_OK
+                  : oat_fail(ctx, OATGP_ARGUMENT, "the output pointer of the table to write must not be NULL"));
   TRY(check_path(ctx, path));
   TRY(check_names(ctx, columns, names));
   TRY(oat_new(ctx, 1, sizeof *csv, &csv));
@@ -222,10 +231,11 @@ static oatgp_status make_texts(oatgp_context *ctx, size_t count, const char *con
   return OATGP_OK;
 }
 
-oatgp_status oatgp_csv_set_levels(oatgp_context *ctx, oatgp_csv *csv, size_t column, size_t count, const char *const *levels) {
+oatgp_status oatgp_csv_set_levels(oatgp_context *ctx, oatgp_csv *csv, size_t column, size_t count,
+                                  const char *const *levels) {
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(csv == NULL || levels == NULL || column >= csv->columns, ctx, OATGP_ARGUMENT,
-            "levels to write need a table, one of its columns and texts, which are not NULL");
+            "writing levels needs a table, one of its columns and texts, which must not be NULL");
   cell_texts texts = {0};
   const oatgp_status status = make_texts(ctx, count, levels, &texts);
   if (status != OATGP_OK) {
@@ -277,9 +287,11 @@ oatgp_status oatgp_csv_append(oatgp_context *ctx, oatgp_csv *csv, size_t rows, c
   OAT_NEED_CONTEXT(ctx);
   oatgp_status status = OATGP_OK;
   oat_plain plain = {0};
-  REFUSE_IF(csv == NULL || values == NULL, ctx, OATGP_ARGUMENT, "rows to write need a table and values, which are not NULL");
+  REFUSE_IF(csv == NULL || values == NULL, ctx, OATGP_ARGUMENT,
+            "writing rows needs a table and values, which must not be NULL");
   for (size_t k = 0; k < csv->columns; k++) {
-    REFUSE_IF(values[k] == NULL && rows > 0, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values", k + 1);
+    REFUSE_IF(values[k] == NULL && rows > 0, ctx, OATGP_ARGUMENT, "column %zu of the table to write has no values",
+              k + 1);
   }
   TRY(oat_plain_begin(ctx, &plain));
   const csv_rows r = {csv->columns, csv->texts, values};
@@ -299,8 +311,8 @@ oatgp_status oatgp_csv_close(oatgp_context *ctx, oatgp_csv *csv, int keep) {
   return keep ? status : OATGP_OK;
 }
 
-oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns, const char *const *names,
-                             const double *const *values) {
+oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns,
+                             const char *const *names, const double *const *values) {
   oatgp_csv *csv = NULL;
   PASS_ON(oatgp_csv_open(ctx, path, columns, names, &csv));
   const oatgp_status appended = oatgp_csv_append(ctx, csv, rows, values);
@@ -308,22 +320,32 @@ oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, 
   return appended == OATGP_OK ? closed : appended;
 }
 
-/* ---- .npy --------------------------------------------------------------------------------------------------------- */
+/* ---- .npy ------------------------------------------------------------------------------------------------------ */
+
+static size_t digits_of(size_t number) {
+  size_t digits = 1;
+  for (; number > 9; number /= 10) {
+    digits++;
+  }
+  return digits;
+}
 
 /* Version 1, padded so that the values begin at a multiple of 64 bytes. */
 static void write_npy_header(FILE *stream, size_t rows, size_t columns) {
   char text[160];
-  const int length = snprintf(text, sizeof text, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, columns);
-  const size_t used = NPY_PREFIX + (size_t)length + 1;
+  const int length =
+      snprintf(text, sizeof text, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, columns);
+  const size_t digits = 20, used = NPY_PREFIX + (size_t)length + 1 +
+                                   (digits - digits_of(rows)); /* the same for any number of rows */
   const size_t padding = (NPY_ALIGNMENT - used % NPY_ALIGNMENT) % NPY_ALIGNMENT;
-  const size_t header = (size_t)length + padding + 1;
+  const size_t blanks = padding + digits - digits_of(rows), header = (size_t)length + blanks + 1;
   fwrite("\x93NUMPY\x01\x00", 1, 8, stream);
   fputc((int)(header & 0xFF), stream);
   fputc((int)(header >> 8), stream);
-  fprintf(stream, "%s%*s\n", text, (int)padding, "");
+  fprintf(stream, "%s%*s\n", text, (int)blanks, "");
 }
 
-/* Bytes of a number, the lowest first; the compiler makes one store of them where numbers are kept so. */
+/* Stores the bytes of a number, the lowest first. On little-endian machines the compiler turns this into one store. */
 static void encode(double value, char *bytes) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -360,13 +382,100 @@ static size_t encode_data(const void *self, size_t first, size_t rows, char *byt
   return rows * columns * sizeof(double);
 }
 
-/* What is in a file: its shape, and what makes its bytes. */
+/* The content of a file: its shape, and the function that makes its bytes. */
 typedef struct npy_content {
   size_t rows, columns;
   make_bytes make;
   const void *self;
 } npy_content;
 
+/* Warns because a model matches the columns of a file without names by their positions in its training file, if the
+ * number of columns is the same. */
+static void warn_of_other_places(oatgp_context *ctx, const oatgp_data *data, const char *path) {
+  bool same = true;
+  for (size_t j = 0; data->positions != NULL && j < data->d; j++) {
+    same = same && data->positions[j] == j + 1;
+  }
+  if (!same && data->columns == oatgp_data_columns(data)) {
+    oat_say(ctx, OATGP_WARNING,
+            "'%s' has its columns in a different order from the original file, so a model fitted to that file would "
+            "read the wrong columns; use it with models fitted to this file",
+            path);
+  }
+}
+
+struct oatgp_npy {
+  oat_file file;
+  char *path;
+  size_t rows, columns;
+  block_writer writer;
+};
+
+static void free_npy(oatgp_npy *npy) {
+  if (npy != NULL) {
+    free(npy->writer.bytes);
+    free(npy->path);
+    free(npy);
+  }
+}
+
+oatgp_status oatgp_npy_open(oatgp_context *ctx, const char *path, size_t columns, oatgp_npy **out) {
+  OAT_NEED_CONTEXT(ctx);
+  oatgp_npy *npy = NULL;
+  oatgp_status status = OATGP_OK;
+  PASS_ON(check_path(ctx, path));
+  REFUSE_IF(columns == 0 || out == NULL, ctx, OATGP_ARGUMENT,
+            "writing an .npy file needs columns and an output pointer, which must not be NULL");
+  TRY(oat_new(ctx, 1, sizeof *npy, &npy));
+  npy->columns = columns;
+  npy->writer.flops = (double)OAT_FLOPS_OF_MEMORY / sizeof(double);
+  TRY(oat_copy_text(ctx, path, &npy->path));
+  TRY(open_blocks(ctx, columns * sizeof(double), &npy->writer));
+  TRY(oat_file_open(ctx, path, &npy->file));
+  write_npy_header(npy->file.stream, 0, columns);
+  *out = npy;
+  npy = NULL;
+done:
+  free_npy(npy);
+  return status;
+}
+
+oatgp_status oatgp_npy_append(oatgp_context *ctx, oatgp_npy *npy, const oatgp_data *data) {
+  OAT_NEED_CONTEXT(ctx);
+  REFUSE_IF(npy == NULL || data == NULL || oatgp_data_columns(data) != npy->columns, ctx, OATGP_ARGUMENT,
+            "writing rows needs a file, and data with the same number of columns, which must not be NULL");
+  PASS_ON(oat_data_need_memory(ctx, data, "writing data"));
+  if (npy->rows == 0) {
+    warn_of_other_places(ctx, data, npy->path);
+  }
+  npy->rows += data->n;
+  return check_result(ctx, npy->path, write_blocks(ctx, &npy->writer, data->n, encode_data, data, npy->file.stream));
+}
+
+/* The header has the same length for any number of rows. */
+oatgp_status oatgp_npy_close(oatgp_context *ctx, oatgp_npy *npy, int keep) {
+  OAT_NEED_CONTEXT(ctx);
+  if (npy == NULL) {
+    return OATGP_OK;
+  }
+  oatgp_status status = keep ? OATGP_OK : OATGP_STOPPED;
+  if (keep) {
+    const bool back = fflush(npy->file.stream) == 0 && fseeko(npy->file.stream, 0, SEEK_SET) == 0;
+    if (back) {
+      write_npy_header(npy->file.stream, npy->rows, npy->columns);
+    } else {
+      status =
+          oat_fail(ctx, OATGP_WRITE,
+                   "cannot write '%s': the number of rows, known only at the end, must go to the beginning of the file",
+                   npy->path);
+    }
+  }
+  status = oat_file_close(ctx, &npy->file, status);
+  free_npy(npy);
+  return keep ? status : OATGP_OK;
+}
+
+/* Writes all rows, whose number is known. */
 static oatgp_status write_npy(oatgp_context *ctx, const char *path, const npy_content *c) {
   oat_file file = {0};
   block_writer w = {.flops = (double)OAT_FLOPS_OF_MEMORY / sizeof(double)};
@@ -385,29 +494,16 @@ oatgp_status oatgp_write_npy(oatgp_context *ctx, const char *path, size_t rows, 
   OAT_NEED_CONTEXT(ctx);
   PASS_ON(check_path(ctx, path));
   REFUSE_IF(columns == 0 || rows > SIZE_MAX / columns || (values == NULL && rows > 0), ctx, OATGP_ARGUMENT,
-            "a matrix of %zu x %zu values at %s cannot be written", rows, columns, values == NULL ? "NULL" : "the address given");
+            "a matrix of %zu x %zu values at %s cannot be written", rows, columns,
+            values == NULL ? "NULL" : "the address given");
   return write_npy(ctx, path, &(npy_content){rows, columns, encode_matrix, &(npy_matrix){columns, values}});
-}
-
-/* A model takes the columns of a file without names by their places in the file that it was fitted to, if their number is the same. */
-static void warn_of_other_places(oatgp_context *ctx, const oatgp_data *data, const char *path) {
-  bool same = true;
-  for (size_t j = 0; data->positions != NULL && j < data->d; j++) {
-    same = same && data->positions[j] == j + 1;
-  }
-  if (!same && data->columns == oatgp_data_columns(data)) {
-    oat_say(
-        ctx, OATGP_WARNING,
-        "'%s' has its columns in another order than the file that they are from: a model fitted to that file would take the wrong ones, "
-        "use it for models of its own",
-        path);
-  }
 }
 
 oatgp_status oatgp_data_write_npy(oatgp_context *ctx, const oatgp_data *data, const char *path) {
   OAT_NEED_CONTEXT(ctx);
   REFUSE_IF(data == NULL, ctx, OATGP_ARGUMENT, "the data to write are NULL");
   PASS_ON(check_path(ctx, path));
+  PASS_ON(oat_data_need_memory(ctx, data, "writing data"));
   warn_of_other_places(ctx, data, path);
   return write_npy(ctx, path, &(npy_content){data->n, oatgp_data_columns(data), encode_data, data});
 }

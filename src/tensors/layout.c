@@ -1,4 +1,4 @@
-/* What writing and reading a tensor file must agree on. */
+/* Shared by the writing and reading of tensor files. */
 #include "tensors/layout.h"
 
 #include <inttypes.h>
@@ -26,7 +26,9 @@ void oat_layout_write_digits(uint64_t hash, char digits[OAT_LAYOUT_DIGITS + 1]) 
   snprintf(digits, OAT_LAYOUT_DIGITS + 1, "%016" PRIx64, hash);
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 oatgp_status oat_layout_find_twice(oatgp_context *ctx, const cJSON *object, const char **twice) {
   const size_t count = (size_t)cJSON_GetArraySize(object);

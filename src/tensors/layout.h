@@ -1,8 +1,8 @@
-/* What writing and reading a tensor file must agree on.
+/* Shared by the writing and reading of tensor files.
  *
  * The header always begins with the checksum, {"__metadata__":{"checksum":"0123456789abcdef", so that its digits have a
- * fixed place, and this beginning is what an oatgp model file is recognised by. The checksum is FNV-1a over the whole
- * file with its own digits taken as '0'; any single altered byte changes it. */
+ * fixed position, and an oatgp model file is recognised by this beginning. The checksum is FNV-1a over the whole file,
+ * in which its own digits count as '0'; any single altered byte changes it. */
 #ifndef OAT_TENSORS_LAYOUT_H
 #define OAT_TENSORS_LAYOUT_H
 
@@ -34,7 +34,7 @@ uint64_t oat_layout_take(const unsigned char *byte);
 
 void oat_layout_write_digits(uint64_t hash, char digits[OAT_LAYOUT_DIGITS + 1]);
 
-/* *twice becomes a name that the object has more than once, or NULL. O(n log n) for n names. */
+/* Sets *twice to a name that occurs more than once in the object, or to NULL. O(n log n) for n names. */
 oatgp_status oat_layout_find_twice(oatgp_context *ctx, const cJSON *object, const char **twice);
 
 #endif

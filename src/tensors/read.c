@@ -1,5 +1,5 @@
-/* Reading a tensor file, or its bytes in memory, trusting nothing: header, names, shapes and places are checked against the size of the file before
- * memory is asked for, and the checksum before anything is handed out. */
+/* Reads a tensor file, or its bytes in memory, and trusts nothing: header, names, shapes and offsets are checked
+ * against the size of the file before memory is allocated, and the checksum before anything is returned. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,20 +33,21 @@ static oatgp_status bad_tensor(const source *from, const char *name, const char 
 }
 
 static oatgp_status cut_short(const source *from, const char *what, size_t bytes) {
-  return oat_fail(from->ctx, OATGP_FORMAT, "'%s' is cut short: %s %zu bytes, the file has %zu", from->path, what, bytes, from->size);
+  return oat_fail(from->ctx, OATGP_FORMAT, "'%s' is cut short: %s %zu bytes, the file has %zu", from->path, what, bytes,
+                  from->size);
 }
 
 static oatgp_status open_source(source *from) {
   struct stat info;
   from->stream = fopen(from->path, "rb");
-  REFUSE_IF(from->stream == NULL || fstat(fileno(from->stream), &info) != 0, from->ctx, OATGP_READ, "cannot read '%s': %s", from->path,
-            strerror(errno));
+  REFUSE_IF(from->stream == NULL || fstat(fileno(from->stream), &info) != 0, from->ctx, OATGP_READ,
+            "cannot read '%s': %s", from->path, strerror(errno));
   REFUSE_IF(!S_ISREG(info.st_mode), from->ctx, OATGP_READ, "cannot read '%s': not a regular file", from->path);
   from->size = (size_t)info.st_size;
   return OATGP_OK;
 }
 
-/* In memory there is always enough: nothing is asked for beyond `size`. */
+/* In memory there are always enough bytes, because no caller reads beyond `size`. */
 static oatgp_status read_bytes(source *from, void *bytes, size_t count) {
   if (from->stream == NULL) {
     memcpy(bytes, from->next, count);
@@ -60,14 +61,18 @@ static oatgp_status read_bytes(source *from, void *bytes, size_t count) {
   return oat_fail(from->ctx, OATGP_READ, "cannot read '%s': %s", from->path, why);
 }
 
-/* Bytes that a short file lacks count as 0 in its length, which makes a cut file look like a model file, as it should. */
-static oatgp_status read_beginning(source *from, unsigned char beginning[OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES]) {
-  const size_t most = OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES, have = from->size < most ? from->size : most;
+/* Missing bytes of a short file count as 0 in its length, so that a truncated model file is reported as damaged and not
+ * as a different kind of file. */
+static oatgp_status read_beginning(source *from,
+                                   unsigned char beginning[OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES]) {
+  const size_t most = OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES,
+               have = from->size < most ? from->size : most;
   PASS_ON(read_bytes(from, beginning, have));
   const uint64_t length = oat_layout_take(beginning);
   const bool complete = from->size >= OAT_LAYOUT_LENGTH_BYTES;
   REFUSE_IF(length > OAT_LAYOUT_LONGEST_BYTES || (complete && length < OAT_LAYOUT_SHORTEST_BYTES) ||
-                (complete && memcmp(beginning + OAT_LAYOUT_LENGTH_BYTES, OAT_LAYOUT_BEGINNING, have - OAT_LAYOUT_LENGTH_BYTES) != 0),
+                (complete && memcmp(beginning + OAT_LAYOUT_LENGTH_BYTES, OAT_LAYOUT_BEGINNING,
+                                    have - OAT_LAYOUT_LENGTH_BYTES) != 0),
             from->ctx, OATGP_FORMAT, "'%s' is not an oatgp model file", from->path);
   if (!complete) {
     return cut_short(from, "the length of the header takes", OAT_LAYOUT_LENGTH_BYTES);
@@ -92,8 +97,8 @@ static oatgp_status read_header(source *from) {
   return OATGP_OK;
 }
 
-/* cJSON takes control characters for blanks, so they are refused before. It does not say when it ran out of memory; errno
- * does. The NUL belongs to what it is given: some versions read one byte too far behind a last comma. */
+/* cJSON takes control characters for blanks, so they are refused first. It does not report that it ran out of memory,
+ * but errno does. The length includes the NUL, because some versions read one byte beyond a final comma. */
 static oatgp_status parse_header(const source *from, cJSON **root) {
   bool clean = true;
   for (size_t i = 0; i < from->length; i++) {
@@ -110,15 +115,17 @@ static oatgp_status parse_header(const source *from, cJSON **root) {
 static oatgp_status check_names(const source *from, const cJSON *object) {
   const char *twice;
   PASS_ON(oat_layout_find_twice(from->ctx, object, &twice));
-  REFUSE_IF(twice != NULL, from->ctx, OATGP_FORMAT, "'%s' is damaged: '%.100s' is in its header twice", from->path, twice);
+  REFUSE_IF(twice != NULL, from->ctx, OATGP_FORMAT, "'%s' is damaged: '%.100s' is in its header twice", from->path,
+            twice);
   return OATGP_OK;
 }
 
-/* The first text is the checksum, by the beginning of the file, and is not handed on. */
+/* The first text is the checksum, as the beginning of the file shows, and is not passed on. */
 static oatgp_status take_texts(const source *from, const cJSON *metadata, oat_tensors *out) {
   PASS_ON(check_names(from, metadata));
   for (const cJSON *item = metadata->child->next; item != NULL; item = item->next) {
-    REFUSE_IF(!cJSON_IsString(item), from->ctx, OATGP_FORMAT, "'%s' is damaged: metadata '%.100s' is not a text", from->path, item->string);
+    REFUSE_IF(!cJSON_IsString(item), from->ctx, OATGP_FORMAT, "'%s' is damaged: metadata '%.100s' is not a string",
+              from->path, item->string);
     PASS_ON(oat_tensors_set(from->ctx, out, item->string, item->valuestring));
   }
   return OATGP_OK;
@@ -141,7 +148,7 @@ static bool take_sizes(const cJSON *array, size_t most, size_t *count, size_t *s
   return true;
 }
 
-/* Checks dtype and shape. Three members, and each of the three found by its name: that leaves no room for others. */
+/* Checks dtype and shape. It has three members, and the three are found by name, so there are no others. */
 static oatgp_status take_shape(const source *from, const cJSON *item, oat_tensor *tensor) {
   const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(item, "dtype");
   const cJSON *shape = cJSON_GetObjectItemCaseSensitive(item, "shape");
@@ -157,7 +164,8 @@ static oatgp_status take_shape(const source *from, const cJSON *item, oat_tensor
   return oat_tensor_measure(tensor) ? OATGP_OK : bad_tensor(from, item->string, "has a shape of 2^53 values or more");
 }
 
-/* Checks that the values of the tensor begin at *offset and take the bytes that the shape needs; moves *offset past them. */
+/* Checks that the values of the tensor begin at *offset and take the bytes that the shape needs; moves *offset past
+ * them. */
 static oatgp_status check_place(const source *from, const cJSON *item, const oat_tensor *tensor, size_t *offset) {
   const size_t needed = tensor->size * sizeof(double);
   size_t place[2], count;
@@ -166,13 +174,13 @@ static oatgp_status check_place(const source *from, const cJSON *item, const oat
     return bad_tensor(from, item->string, "has data_offsets that are not two sizes");
   }
   REFUSE_IF(place[0] != *offset || place[1] != *offset + needed, from->ctx, OATGP_FORMAT,
-            "'%s' is damaged: tensor '%.100s' has data_offsets %zu and %zu where %zu and %zu are right", from->path, item->string, place[0],
-            place[1], *offset, *offset + needed);
+            "'%s' is damaged: tensor '%.100s' has data_offsets %zu and %zu, but they should be %zu and %zu", from->path,
+            item->string, place[0], place[1], *offset, *offset + needed);
   *offset = place[1];
   return OATGP_OK;
 }
 
-/* Before any memory is asked for, all tensors must be sound and together fill the file. */
+/* Before any memory is allocated, all tensors must be valid and together fill the file. */
 static oatgp_status check_tensors(const source *from, const cJSON *root) {
   size_t bytes = 0;
   PASS_ON(check_names(from, root));
@@ -182,8 +190,8 @@ static oatgp_status check_tensors(const source *from, const cJSON *root) {
     PASS_ON(check_place(from, item, &tensor, &bytes));
   }
   const size_t expected = OAT_LAYOUT_LENGTH_BYTES + from->length + bytes;
-  REFUSE_IF(from->size > expected, from->ctx, OATGP_FORMAT, "'%s' is too long: header says %zu bytes, the file has %zu", from->path,
-            expected, from->size);
+  REFUSE_IF(from->size > expected, from->ctx, OATGP_FORMAT, "'%s' is too long: header says %zu bytes, the file has %zu",
+            from->path, expected, from->size);
   return from->size == expected ? OATGP_OK : cut_short(from, "header says", expected);
 }
 
@@ -219,8 +227,8 @@ static oatgp_status check_checksum(const source *from) {
     return damaged(from, "its checksum is not a number of 16 hexadecimal digits");
   }
   oat_layout_write_digits(from->hash, found);
-  REFUSE_IF(strcmp(from->stored, found) != 0, from->ctx, OATGP_FORMAT, "'%s' was altered: checksum %s stored, %s found", from->path,
-            from->stored, found);
+  REFUSE_IF(strcmp(from->stored, found) != 0, from->ctx, OATGP_FORMAT, "'%s' was altered: checksum %s stored, %s found",
+            from->path, from->stored, found);
   return OATGP_OK;
 }
 

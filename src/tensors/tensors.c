@@ -1,4 +1,4 @@
-/* A set of named arrays and named texts in memory. */
+/* A set of named arrays and named strings in memory. */
 #include "tensors/tensors.h"
 
 #include <stdio.h>
@@ -22,10 +22,12 @@ bool oat_tensor_measure(oat_tensor *tensor) {
   return true;
 }
 
-oatgp_status oat_tensors_reserve(oatgp_context *ctx, oat_tensors *tensors, const char *name, const oat_tensor *like, double **values) {
+oatgp_status oat_tensors_reserve(oatgp_context *ctx, oat_tensors *tensors, const char *name, const oat_tensor *like,
+                                 double **values) {
   oat_tensor tensor = *like;
   tensor.name = NULL;
-  REFUSE_IF(!oat_tensor_measure(&tensor), ctx, OATGP_ARGUMENT, "tensor '%s' is too large: a file holds fewer than 2^53 values", name);
+  REFUSE_IF(!oat_tensor_measure(&tensor), ctx, OATGP_ARGUMENT,
+            "tensor '%s' is too large: a file holds fewer than 2^53 values", name);
   oatgp_status status = OATGP_OK;
   TRY(oat_grow(ctx, tensors->count + 1, sizeof *tensors->tensor, &tensors->capacity, &tensors->tensor));
   TRY(oat_copy_text(ctx, name, &tensor.name));
@@ -39,7 +41,9 @@ done:
 }
 
 /* The shape of a vector (columns 0) or a matrix. */
-static oat_tensor make_shape(size_t rows, size_t columns) { return (oat_tensor){.rank = columns > 0 ? 2 : 1, .shape = {rows, columns}}; }
+static oat_tensor make_shape(size_t rows, size_t columns) {
+  return (oat_tensor){.rank = columns > 0 ? 2 : 1, .shape = {rows, columns}};
+}
 
 oatgp_status oat_tensors_add(oatgp_context *ctx, oat_tensors *tensors, const char *name, size_t rows, size_t columns,
                              const double *values) {
@@ -97,8 +101,8 @@ static void write_shape(const oat_tensor *tensor, char text[SHAPE_TEXT]) {
   snprintf(text + used, SHAPE_TEXT - used, "]");
 }
 
-oatgp_status oat_tensors_get(oatgp_context *ctx, const oat_tensors *tensors, const char *name, size_t rows, size_t columns,
-                             const double **values) {
+oatgp_status oat_tensors_get(oatgp_context *ctx, const oat_tensors *tensors, const char *name, size_t rows,
+                             size_t columns, const double **values) {
   const char *path = tensors->path != NULL ? tensors->path : "(in memory)";
   const oat_tensor *tensor = oat_tensors_find(tensors, name);
   REFUSE_IF(tensor == NULL, ctx, OATGP_FORMAT, "'%s' has no tensor '%s'", path, name);
@@ -107,7 +111,8 @@ oatgp_status oat_tensors_get(oatgp_context *ctx, const oat_tensors *tensors, con
     char is[SHAPE_TEXT], wanted[SHAPE_TEXT];
     write_shape(tensor, is);
     write_shape(&like, wanted);
-    return oat_fail(ctx, OATGP_FORMAT, "'%s' has tensor '%s' with shape %s where %s is expected", path, name, is, wanted);
+    return oat_fail(ctx, OATGP_FORMAT, "'%s' has tensor '%s' with shape %s where %s is expected", path, name, is,
+                    wanted);
   }
   *values = tensor->values;
   return OATGP_OK;

@@ -1,8 +1,8 @@
-/* A set of named arrays and named texts, and its file: the safetensors layout with arrays of F64 only.
+/* A set of named arrays and named strings, and its file: the safetensors layout with arrays of F64 only.
  *
  * The file is 8 bytes with the length of the header (little-endian), the header (JSON, padded with spaces to a multiple
- * of 8) and the raw little-endian doubles, without gaps, in the order of the header. The texts are the header's
- * "__metadata__"; its first entry is a checksum of the whole file, which is made and checked here. */
+ * of 8) and the raw little-endian doubles, without gaps, in the order of the header. The strings are the header's
+ * "__metadata__"; its first entry is a checksum of the whole file, which is computed and checked here. */
 #ifndef OAT_TENSORS_H
 #define OAT_TENSORS_H
 
@@ -36,20 +36,22 @@ typedef struct oat_tensors {
 bool oat_tensor_measure(oat_tensor *tensor);
 
 /* Adds a tensor of zeros with the rank and the shape of `like`; *values is where to fill it in. */
-oatgp_status oat_tensors_reserve(oatgp_context *ctx, oat_tensors *tensors, const char *name, const oat_tensor *like, double **values);
+oatgp_status oat_tensors_reserve(oatgp_context *ctx, oat_tensors *tensors, const char *name, const oat_tensor *like,
+                                 double **values);
 /* Adds a copy of a rows x columns matrix, or of a vector when columns is 0. */
-oatgp_status oat_tensors_add(oatgp_context *ctx, oat_tensors *tensors, const char *name, size_t rows, size_t columns, const double *values);
+oatgp_status oat_tensors_add(oatgp_context *ctx, oat_tensors *tensors, const char *name, size_t rows, size_t columns,
+                             const double *values);
 /* Adds a text, as UTF-8, which JSON must be; NULL adds nothing. Names and keys must differ, which is checked when they
  * are written. */
 oatgp_status oat_tensors_set(oatgp_context *ctx, oat_tensors *tensors, const char *key, const char *value);
 
 const char *oat_tensors_text(const oat_tensors *tensors, const char *key);        /* NULL if absent */
 const oat_tensor *oat_tensors_find(const oat_tensors *tensors, const char *name); /* NULL if absent */
-/* The values of a tensor that must be there with exactly this shape (columns 0: a vector). They belong to the set. */
-oatgp_status oat_tensors_get(oatgp_context *ctx, const oat_tensors *tensors, const char *name, size_t rows, size_t columns,
-                             const double **values);
+/* The values of a tensor, which must exist with exactly this shape (columns 0: a vector). They belong to the set. */
+oatgp_status oat_tensors_get(oatgp_context *ctx, const oat_tensors *tensors, const char *name, size_t rows,
+                             size_t columns, const double **values);
 
-/* The file appears whole or not at all. */
+/* The file appears only when it is complete. */
 oatgp_status oat_tensors_write(oatgp_context *ctx, const oat_tensors *tensors, const char *path);
 /* Everything in the file is checked before *out is set; on failure *out is empty. */
 oatgp_status oat_tensors_read(oatgp_context *ctx, const char *path, oat_tensors *out);

@@ -1,4 +1,4 @@
-/* Writing a tensor file, to a path or into memory: once through all bytes for the checksum, once more to write them. */
+/* Writes a tensor file, to a path or into memory: one pass over all bytes for the checksum, and one to write them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ static bool fill_header(cJSON *root, const oat_tensors *tensors) {
     const oat_tensor *tensor = &tensors->tensor[i];
     cJSON *item = cJSON_AddObjectToObject(root, tensor->name);
     offset[1] = offset[0] + tensor->size * sizeof(double);
-    good = cJSON_AddStringToObject(item, "dtype", OAT_LAYOUT_DTYPE) != NULL && add_sizes(item, "shape", tensor->rank, tensor->shape) &&
-           add_sizes(item, "data_offsets", 2, offset);
+    good = cJSON_AddStringToObject(item, "dtype", OAT_LAYOUT_DTYPE) != NULL &&
+           add_sizes(item, "shape", tensor->rank, tensor->shape) && add_sizes(item, "data_offsets", 2, offset);
     offset[0] = offset[1];
   }
   return good;
@@ -40,7 +40,8 @@ static bool fill_header(cJSON *root, const oat_tensors *tensors) {
 static oatgp_status refuse_twice(oatgp_context *ctx, const cJSON *object, const char *path) {
   const char *twice;
   PASS_ON(oat_layout_find_twice(ctx, object, &twice));
-  REFUSE_IF(twice != NULL, ctx, OATGP_ARGUMENT, "cannot write '%s': the name '%s' is used twice or reserved", path, twice);
+  REFUSE_IF(twice != NULL, ctx, OATGP_ARGUMENT, "cannot write '%s': the name '%s' is used twice or reserved", path,
+            twice);
   return OATGP_OK;
 }
 
@@ -72,7 +73,8 @@ done:
   return status;
 }
 
-/* Where the bytes of a file go: into a stream, which remembers its errors, or memory, or for want of both into a checksum. */
+/* The destination of the bytes of a file: a stream, which remembers its errors, or memory, or, with neither, a
+ * checksum. */
 typedef struct sink {
   FILE *stream;
   unsigned char *next;
@@ -115,7 +117,8 @@ static void emit_file(sink *to, const char *header, const oat_tensors *tensors) 
 }
 
 /* The header with the checksum of all. */
-static oatgp_status make_signed_header(oatgp_context *ctx, const oat_tensors *tensors, const char *path, char **header) {
+static oatgp_status make_signed_header(oatgp_context *ctx, const oat_tensors *tensors, const char *path,
+                                       char **header) {
   char digits[OAT_LAYOUT_DIGITS + 1];
   sink to = {.hash = OAT_HASH_START};
   PASS_ON(make_header(ctx, tensors, path, header));

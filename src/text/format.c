@@ -1,7 +1,8 @@
-/* Numbers to text, as %.17g has them, ten times as fast as by printf.
+/* Numbers to text, as %.17g prints them, ten times as fast as printf.
  *
- * With k such that N = value 10^k has 17 digits before the point, the value's 64 bits times 128 bits of 5^k give N and 70 bits of its
- * fraction. If these do not settle how it is rounded, or the power is not in the table, printf does it. */
+ * With k such that N = value 10^k has 17 digits before the point, the 64 bits of the value times 128 bits of 5^k give N
+ * and 70 bits of its fraction. If these do not determine the rounding, or the power is not in the table, printf is
+ * used. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

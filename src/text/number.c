@@ -1,8 +1,9 @@
-/* Numbers as text: two exact short ways for what files mostly hold, strtod for the rest.
+/* Text to numbers: two exact fast paths for what files mostly contain, and strtod for the rest.
  *
- * The first (Clinger 1990): a mantissa up to 2^53 and a power of ten up to 10^22 are both exact doubles, so that one multiplication or
- * division rounds once and hence correctly. The second (Lemire 2021, "Number parsing at a gigabyte per second", algorithm 1) multiplies
- * the mantissa, up to 19 digits, by 128 bits of the power of five and looks whether the bits that are not known could matter. */
+ * The first (Clinger 1990): a mantissa up to 2^53 and a power of ten up to 10^22 are both exact doubles, so one
+ * multiplication or division rounds once and therefore correctly. The second (Lemire 2021, "Number parsing at a
+ * gigabyte per second", algorithm 1) multiplies the mantissa, up to 19 digits, by 128 bits of the power of five and
+ * checks whether the unknown bits could matter. */
 #include "text/number.h"
 
 #include <errno.h>
@@ -30,21 +31,23 @@ typedef struct decimal {
   bool negative, fits; /* fits: no digit was lost */
 } decimal;
 
-/* ---- scanning ------------------------------------------------------------------------------------------------------ */
+/* ---- scanning -------------------------------------------------------------------------------------------------- */
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Eight letters as one number, the first lowest. */
 static uint64_t load_eight(const char *at) {
   const unsigned char *byte = (const unsigned char *)at;
-  return (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 | (uint64_t)byte[3] << 24 | (uint64_t)byte[4] << 32 |
-         (uint64_t)byte[5] << 40 | (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
+  return (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 | (uint64_t)byte[3] << 24 |
+         (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 | (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
 }
 
-/* A bit in every byte that is no digit, up to the first of them; what is above that one means nothing. '0' .. '9' are 0x30 .. 0x39:
- * subtracting the one and adding 0x7F less the other leaves the upper bit of a digit clear, and neither borrows nor carries. */
+/* Sets a bit in every byte that is not a digit, up to the first of them; bits above that one are meaningless. '0' ..
+ * '9' are 0x30 .. 0x39: subtracting the one and adding 0x7F less the other leaves the upper bit of a digit clear, and
+ * neither borrows nor carries. */
 static uint64_t find_non_digits(uint64_t letters) {
-  return ((letters - UINT64_C(0x3030303030303030)) | (letters + UINT64_C(0x4646464646464646))) & UINT64_C(0x8080808080808080);
+  return ((letters - UINT64_C(0x3030303030303030)) | (letters + UINT64_C(0x4646464646464646))) &
+         UINT64_C(0x8080808080808080);
 }
 
 /* Neighbours are joined three times: digits to pairs, pairs to fours, fours to eight. Bytes of 0 count as digits 0. */
@@ -54,8 +57,8 @@ static uint64_t join_eight_digits(uint64_t letters) {
   return (letters & UINT64_C(0x0000FFFF0000FFFF)) * (10000 * UINT64_C(0x100000000) + 1) >> 32;
 }
 
-/* Past the digits; a mantissa of more than MOST_DIGITS digits wraps around and is not used. Without a branch for each digit, as their
- * number is hard to predict. */
+/* The end of the digits; a mantissa of more than MOST_DIGITS digits wraps around and is not used. There is no branch
+ * for each digit, because their number is hard to predict. */
 static const char *scan_digits(const char *at, const char *end, uint64_t *mantissa) {
   static const uint64_t powers[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
   uint64_t value = *mantissa;
@@ -109,7 +112,7 @@ static bool has_too_many_digits(const char *at, const char *end) {
   return digits > MOST_DIGITS;
 }
 
-/* Past the number, or NULL if there is none at the beginning of the text. */
+/* The end of the number, or NULL if the text does not begin with one. */
 static const char *scan_decimal(const char *at, const char *end, decimal *number) {
   *number = (decimal){.fits = true};
   if (at < end && (*at == '-' || *at == '+')) {
@@ -133,7 +136,7 @@ static const char *scan_decimal(const char *at, const char *end, decimal *number
   return at < end && (*at == 'e' || *at == 'E') ? scan_exponent(at + 1, end, number) : at;
 }
 
-/* ---- to a double --------------------------------------------------------------------------------------------------- */
+/* ---- to a double ----------------------------------------------------------------------------------------------- */
 
 static double short_way(const decimal *number) {
   static const double powers[MOST_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -142,8 +145,8 @@ static double short_way(const decimal *number) {
   return number->exponent < 0 ? mantissa / powers[-number->exponent] : mantissa * powers[number->exponent];
 }
 
-/* The upper 128 bits of mantissa (its top bit set) times the power of five; the lower 64 of the power are looked at only if the bits below
- * those of a double are all ones, so that a carry could change them. */
+/* The upper 128 bits of mantissa (its top bit set) times the power of five; the lower 64 of the power are looked at
+ * only if the bits below those of a double are all ones, so that a carry could change them. */
 static oat_wide scale(uint64_t mantissa, int power) {
   const uint64_t *five = oat_powers_of_five[power - OAT_LOWEST_POWER];
   oat_wide product = oat_wide_product(mantissa, five[0]);
@@ -165,7 +168,8 @@ static bool long_way(uint64_t mantissa, int power, double *value) {
   const int top = (int)(product.high >> 63);
   uint64_t bits = product.high >> (top + 9); /* 54: a double's and one to round by */
   int exponent = oat_power_exponent(power) + power + 63 + top - shift;
-  const bool halfway = product.low <= 1 && power >= -4 && power <= 23 && (bits & 3) == 1 && bits << (top + 9) == product.high;
+  const bool halfway =
+      product.low <= 1 && power >= -4 && power <= 23 && (bits & 3) == 1 && bits << (top + 9) == product.high;
   bits = halfway ? bits >> 1 : (bits + 1) >> 1;
   if (bits >> 53 != 0) {
     bits >>= 1;
@@ -176,7 +180,7 @@ static bool long_way(uint64_t mantissa, int power, double *value) {
   return true;
 }
 
-/* False where only strtod knows. */
+/* False if only strtod can decide. */
 static bool convert(const decimal *number, double *value) {
   if (!number->fits) {
     return false;
@@ -185,7 +189,8 @@ static bool convert(const decimal *number, double *value) {
     *value = 0;
     return true;
   }
-  if (SHORT_WAY_IS_EXACT && number->mantissa <= MOST_MANTISSA && number->exponent >= -MOST_POWER && number->exponent <= MOST_POWER) {
+  if (SHORT_WAY_IS_EXACT && number->mantissa <= MOST_MANTISSA && number->exponent >= -MOST_POWER &&
+      number->exponent <= MOST_POWER) {
     *value = short_way(number);
     return true;
   }
@@ -207,7 +212,7 @@ const char *oat_scan_number(const char *text, const char *end, double *value) {
   return after;
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------------------------- */
 
 static bool same_word(const char *text, size_t length, const char *word) {
   if (length != strlen(word)) {
@@ -227,8 +232,9 @@ static oat_kind kind_of_word(const char *text, size_t length) {
     const char *word;
     oat_kind kind;
     bool may_have_sign;
-  } words[] = {{"", OAT_MISSING, false},     {"na", OAT_MISSING, false}, {"n/a", OAT_MISSING, false}, {"nan", OAT_MISSING, true},
-               {"null", OAT_MISSING, false}, {".", OAT_MISSING, false},  {"inf", OAT_INFINITE, true}, {"infinity", OAT_INFINITE, true}};
+  } words[] = {{"", OAT_MISSING, false},    {"na", OAT_MISSING, false},      {"n/a", OAT_MISSING, false},
+               {"nan", OAT_MISSING, true},  {"null", OAT_MISSING, false},    {".", OAT_MISSING, false},
+               {"inf", OAT_INFINITE, true}, {"infinity", OAT_INFINITE, true}};
   const size_t sign = length > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     const size_t skip = words[i].may_have_sign ? sign : 0;
@@ -249,7 +255,7 @@ oat_kind oat_read_number(const char *text, size_t length, double *value) {
 oatgp_status oat_plain_begin(oatgp_context *ctx, oat_plain *plain) {
   *plain = (oat_plain){0};
   plain->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  REFUSE_IF(plain->plain == (locale_t)0, ctx, OATGP_MEMORY, "the \"C\" locale cannot be had: %s", strerror(errno));
+  REFUSE_IF(plain->plain == (locale_t)0, ctx, OATGP_MEMORY, "the \"C\" locale is not available: %s", strerror(errno));
   plain->before = uselocale(plain->plain);
   return OATGP_OK;
 }

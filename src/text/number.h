@@ -1,4 +1,4 @@
-/* Numbers as text. What a cell holds does not depend on the locale of the process. */
+/* Numbers as text. The value of a cell does not depend on the locale of the process. */
 #ifndef OAT_NUMBER_H
 #define OAT_NUMBER_H
 
@@ -13,24 +13,24 @@ typedef enum oat_kind {
   OAT_TEXT      /* anything else */
 } oat_kind;
 
-/* Reads the number at the beginning of the text: digits with an optional sign, decimal point and exponent (no hexadecimal). Returns its
- * end, or NULL if there is none; *value is the nearest double, infinite if it is too large for one. *end must be readable and must not
- * continue a number. Between oat_plain_begin and oat_plain_end. */
+/* Reads the number at the beginning of the text: digits with an optional sign, decimal point and exponent (no
+ * hexadecimal). Returns its end, or NULL if there is none; *value is the nearest double, infinite if it is too large
+ * for one. *end must be readable and must not continue a number. Between oat_plain_begin and oat_plain_end. */
 const char *oat_scan_number(const char *text, const char *end, double *value);
-/* Says what a cell without blanks around it is, and sets *value if it is a number. As above, with end = text + length. */
+/* Classifies a cell without blanks around it, and sets *value if it is a number. As above, with end = text + length. */
 oat_kind oat_read_number(const char *text, size_t length, double *value);
 
-/* Writes the value as printf's %.17g does, with no 0 behind it, and returns the number of bytes, at most OAT_LONGEST_NUMBER. Between
- * oat_plain_begin and oat_plain_end. */
+/* Writes the value as printf's %.17g does, without a terminating 0, and returns the number of bytes, at most
+ * OAT_LONGEST_NUMBER. Between oat_plain_begin and oat_plain_end. */
 enum { OAT_LONGEST_NUMBER = 24 };
 size_t oat_write_number(double value, char *out);
 
-/* While numbers are read or written the thread has the "C" locale: strtod and printf then use a decimal point. */
+/* While numbers are read or written, the thread uses the "C" locale, so that strtod and printf use a decimal point. */
 typedef struct oat_plain {
   locale_t plain, before;
 } oat_plain;
 
 oatgp_status oat_plain_begin(oatgp_context *ctx, oat_plain *plain);
-void oat_plain_end(oat_plain *plain); /* takes {0} too */
+void oat_plain_end(oat_plain *plain); /* may be called with {0} */
 
 #endif

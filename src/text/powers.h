@@ -6,12 +6,13 @@
 
 enum { OAT_LOWEST_POWER = -96, OAT_HIGHEST_POWER = 64 };
 
-/* 5^q, q = OAT_LOWEST_POWER + index, times the power of two that brings it to 2^127 .. 2^128: upper and lower 64 bits. For q >= 0 it is
- * cut off (exact up to q = 55); for q < 0 it is floor(2^b / 5^-q) + 1, where b = bits(5^-q) + 127 for q >= -27 and
- * b = 2 bits(5^-q) + 128 below, then cut off; bits(m) is the least z with 2^z >= m. */
+/* 5^q, q = OAT_LOWEST_POWER + index, times the power of two that brings it to 2^127 .. 2^128: upper and lower 64 bits.
+ * For q >= 0 it is cut off (exact up to q = 55); for q < 0 it is floor(2^b / 5^-q) + 1, where b = bits(5^-q) + 127 for
+ * q >= -27 and b = 2 bits(5^-q) + 128 below, then cut off; bits(m) is the least z with 2^z >= m. */
 extern const uint64_t oat_powers_of_five[OAT_HIGHEST_POWER - OAT_LOWEST_POWER + 1][2];
 
-/* floor(log2(5^q)), so that 5^q is the number in the table times 2^(this - 127). 217706 / 2^16 is just above log2(10). */
+/* floor(log2(5^q)), so that 5^q is the number in the table times 2^(this - 127). 217706 / 2^16 is just above
+ * log2(10). */
 static inline int oat_power_exponent(int q) { return (217706 * q >> 16) - q; }
 
 typedef struct oat_wide {

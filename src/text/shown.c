@@ -1,4 +1,4 @@
-/* Text from a file as it may appear in a sentence. */
+/* Text from a file, made safe to show in a sentence. */
 #include "text/shown.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static size_t cut_length(const char *text, size_t length) {
 
 static char visible(char c) { return (unsigned char)c < 0x20 || c == 0x7F ? '?' : c; }
 
-/* Of text that is no UTF-8: byte by byte, as far as there is room. */
+/* For text that is not UTF-8: byte by byte, as far as there is room. */
 static oat_shown show_bytes(const char *text, size_t length) {
   oat_shown shown = {{0}};
   size_t used = 0;
@@ -63,8 +63,8 @@ static void add(oat_list *list, const char *name, const char *behind) {
     list->left_out++;
     return;
   }
-  const int written =
-      snprintf(list->text + list->length, sizeof list->text - list->length, "%s'%s'%s", list->count > 0 ? ", " : "", shown.text, behind);
+  const int written = snprintf(list->text + list->length, sizeof list->text - list->length, "%s'%s'%s",
+                               list->count > 0 ? ", " : "", shown.text, behind);
   list->length += (size_t)written;
   list->count++;
 }

@@ -1,4 +1,4 @@
-/* Text from a file as it may appear in a sentence: short, on one line, without control characters. */
+/* Text from a file, made safe to show in a sentence: short, on one line, without control characters. */
 #ifndef OAT_SHOWN_H
 #define OAT_SHOWN_H
 
@@ -27,7 +27,7 @@ void oat_list_add(oat_list *list, const char *name);
 void oat_list_add_column(oat_list *list, const char *name, size_t number);
 /* The same with a number of levels: 'a' (3 levels). */
 void oat_list_add_levels(oat_list *list, const char *name, size_t levels);
-/* To be called once, when all names are in. */
+/* Call it once, after all names were added. */
 const char *oat_list_end(oat_list *list);
 
 #endif

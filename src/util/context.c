@@ -1,15 +1,17 @@
-/* The context, as callers see it and as the library uses it. */
+/* The context, for callers and for the library. */
 #include "util/context.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/clock.h"
+#include "util/front.h"
 
 #define PROGRESS_PAUSE 0.25 /* seconds */
 
-/* ---- public ------------------------------------------------------------------------------------------------------ */
+/* ---- public ---------------------------------------------------------------------------------------------------- */
 
 /* Plain calloc: without a context there is nowhere to put the sentence of oat_new. */
 oatgp_context *oatgp_context_create(void) { return calloc(1, sizeof(oatgp_context)); }
@@ -30,6 +32,12 @@ void oatgp_context_set_message(oatgp_context *ctx, oatgp_message_fn fn, void *us
   }
 }
 
+void oatgp_context_set_front(oatgp_context *ctx, oatgp_front front) {
+  if (ctx != NULL) {
+    ctx->front = front;
+  }
+}
+
 void oatgp_context_set_threads(oatgp_context *ctx, int threads) {
   if (ctx != NULL) {
     ctx->threads = threads > 0 ? threads : 0;
@@ -46,17 +54,29 @@ void oatgp_context_set_progress(oatgp_context *ctx, oatgp_progress_fn fn, void *
   if (ctx != NULL) {
     ctx->progress = fn;
     ctx->progress_user = user;
-    ctx->told = oat_seconds(); /* what takes no time is not told */
+    ctx->told = oat_seconds(); /* short work is not reported */
   }
 }
 
-/* ---- internal ---------------------------------------------------------------------------------------------------- */
+const char *oatgp_progress_unit(const char *what) {
+  static const char *const units[][2] = {{"reading", "bytes"}, {"k-means", "rounds"}, {"greedy variance", "knots"}};
+  for (size_t i = 0; what != NULL && i < sizeof units / sizeof units[0]; i++) {
+    if (strcmp(what, units[i][0]) == 0) {
+      return units[i][1];
+    }
+  }
+  return "rows";
+}
+
+/* ---- internal -------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_fail(oatgp_context *ctx, oatgp_status status, const char *format, ...) {
+  char sentence[OAT_SENTENCE];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(ctx->error, sizeof ctx->error, format, arguments);
+  vsnprintf(sentence, sizeof sentence, format, arguments);
   va_end(arguments);
+  oat_in_front(ctx->front, sentence, ctx->error, sizeof ctx->error);
   return status;
 }
 
@@ -75,12 +95,13 @@ void oat_say(oatgp_context *ctx, oatgp_level level, const char *format, ...) {
   if (ctx->message == NULL) {
     return;
   }
-  char sentence[1024];
+  char sentence[OAT_SENTENCE], shown[OAT_SENTENCE];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(sentence, sizeof sentence, format, arguments);
   va_end(arguments);
-  ctx->message(ctx->message_user, level, sentence);
+  oat_in_front(ctx->front, sentence, shown, sizeof shown);
+  ctx->message(ctx->message_user, level, shown);
 }
 
 void oat_tell_progress(oatgp_context *ctx, const char *what, size_t done, size_t total) {

@@ -33,12 +33,12 @@ static double draw_few_poisson(double mean, oat_rng *rng) {
   return count;
 }
 
-/* The time of the n-th event is Gamma(n): if it is past `mean`, those before it are spread evenly, else the rest is
- * Poisson again. */
+/* The time of the n-th event is Gamma(n). If it is beyond `mean`, the events before it are spread evenly; otherwise,
+ * the rest is again Poisson. */
 double oat_draw_poisson(double mean, oat_rng *rng) {
   double count = 0;
   while (mean > 12) {
-    if (mean > 1e15) { /* a double has no digits for more than this */
+    if (mean > 1e15) { /* beyond this, a double cannot hold every whole number */
       return count + floor(mean + sqrt(mean) * oat_rng_normal(rng));
     }
     const double n = floor(0.875 * mean), time = exp(oat_draw_log_gamma(n, rng));
@@ -51,8 +51,8 @@ double oat_draw_poisson(double mean, oat_rng *rng) {
   return count + draw_few_poisson(mean, rng);
 }
 
-/* The middle one of n uniform numbers is a beta variate; those on the side of p that it leaves open are uniform
- * again. */
+/* The middle one of n uniform numbers is a beta variate. The numbers on the side of it that contains p are again
+ * uniform. */
 double oat_draw_binomial(double trials, double p, oat_rng *rng) {
   double count = 0;
   while (trials > 16) {

@@ -1,7 +1,8 @@
-/* Files that appear whole or not at all.
+/* Files that appear only when they are complete.
  *
- * Where the system can, what is written has no name until it is whole (O_TMPFILE), so that nothing is left by a process that ends before,
- * whatever ends it. Elsewhere it is a file beside the target, which is removed if writing fails. */
+ * If the system can, the file has no name until it is complete (O_TMPFILE), so that a process that ends early leaves
+ * nothing behind, however it ends. Otherwise it is a temporary file next to the target, which is removed if writing
+ * fails. */
 #define _GNU_SOURCE /* O_TMPFILE, realpath */
 #include "util/file.h"
 
@@ -33,13 +34,13 @@ static bool is_special(const char *path) {
   return special;
 }
 
-/* Up to and with the last slash; 0 if there is none. */
+/* The length up to and including the last slash; 0 if there is none. */
 static size_t folder_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash != NULL ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* One step along a link; false if the path is none. A path that becomes too long is cut, and then not found. */
+/* Follows one link; false if the path is not a link. A path that becomes too long is cut, and then not found. */
 static bool follow_link(char path[OAT_PATH_SIZE]) {
   char link[OAT_PATH_SIZE], joined[2 * OAT_PATH_SIZE];
   const ssize_t length = readlink(path, link, sizeof link - 1);
@@ -55,7 +56,8 @@ static bool follow_link(char path[OAT_PATH_SIZE]) {
 oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, size_t room) {
   OAT_NEED_CONTEXT(ctx);
   char at[OAT_PATH_SIZE], folder[OAT_PATH_SIZE], real[OAT_PATH_SIZE];
-  REFUSE_IF(path == NULL || out == NULL, ctx, OATGP_ARGUMENT, "the path of a file and the place of the result must not be NULL");
+  REFUSE_IF(path == NULL || out == NULL, ctx, OATGP_ARGUMENT,
+            "the path of a file and the output pointer must not be NULL");
   if (path[0] == '\0' || strlen(path) >= sizeof at) {
     errno = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
     return cannot_write(ctx, path);
@@ -79,9 +81,11 @@ static char *folder_of(const char *target) { return strndup(target, folder_lengt
 enum { LINK_TEXT = 32 };
 
 /* By this path a file without a name can be given one. */
-static void write_link(int descriptor, char link[LINK_TEXT]) { snprintf(link, LINK_TEXT, "/proc/self/fd/%d", descriptor); }
+static void write_link(int descriptor, char link[LINK_TEXT]) {
+  snprintf(link, LINK_TEXT, "/proc/self/fd/%d", descriptor);
+}
 
-/* -1 where there is no such thing: the file system or the system does not have it, or /proc is not there. */
+/* -1 if it is not supported: by the file system or the system, or because /proc is missing. */
 static int open_nameless(const char *target) {
   int descriptor = -1;
 #ifdef O_TMPFILE
@@ -153,7 +157,7 @@ oatgp_status oat_file_open(oatgp_context *ctx, const char *path, oat_file *file)
   return status;
 }
 
-/* Makes the rename itself durable; failure to sync a folder is no failure to write. */
+/* Makes the rename itself durable; if a folder cannot be synced, the file is still written. */
 static void sync_folder(const char *target) {
   char *folder = folder_of(target);
   const int descriptor = folder != NULL ? open(folder, O_RDONLY) : -1;
@@ -164,15 +168,16 @@ static void sync_folder(const char *target) {
   free(folder);
 }
 
-/* Copies what a nameless file holds into the temporary one, where a name cannot be given to it. */
+/* Copies the contents of a nameless file into the temporary one, if the file cannot be given a name. */
 static bool copy_nameless(int from, char *temporary) {
   char block[1 << 16];
   const int to = mkstemp(temporary);
   struct stat info;
-  bool good = to >= 0 && fstat(from, &info) == 0 && fchmod(to, info.st_mode & 07777) == 0 && lseek(from, 0, SEEK_SET) == 0;
+  bool good =
+      to >= 0 && fstat(from, &info) == 0 && fchmod(to, info.st_mode & 07777) == 0 && lseek(from, 0, SEEK_SET) == 0;
   for (ssize_t count = 1; good && count != 0;) {
     count = read(from, block, sizeof block);
-    errno = count >= 0 ? ENOSPC : errno; /* of which a write tells by writing less */
+    errno = count >= 0 ? ENOSPC : errno; /* the error if write() writes fewer bytes */
     good = count >= 0 && write(to, block, (size_t)count) == count;
   }
   good = good && fsync(to) == 0;
@@ -187,7 +192,8 @@ static bool copy_nameless(int from, char *temporary) {
   return good;
 }
 
-/* The name of a file that is not there yet is given at once. Over one that is there only a rename goes, which needs a name to begin with. */
+/* If the target does not exist yet, the file gets its name directly. An existing target can only be replaced by a
+ * rename, for which the file first needs a temporary name. */
 static bool name_it(int descriptor, char *temporary, const char *path) {
   char link[LINK_TEXT], *digits = temporary + strlen(temporary) - 6;
   int made = -1;
@@ -215,7 +221,7 @@ static bool name_it(int descriptor, char *temporary, const char *path) {
   return true;
 }
 
-/* Signals wait while the file has its name for a moment beside the target. */
+/* Signals are blocked for the moment in which the file has a temporary name beside the target. */
 static bool give_name(int descriptor, char *temporary, const char *path) {
   sigset_t all, before;
   sigfillset(&all);

@@ -1,4 +1,4 @@
-/* A 64-bit checksum (FNV-1a) for fingerprints and damaged files; no protection against intent. */
+/* A 64-bit checksum (FNV-1a) for fingerprints and damaged files; it does not protect against deliberate changes. */
 #ifndef OAT_HASH_H
 #define OAT_HASH_H
 
@@ -8,7 +8,7 @@
 #define OAT_HASH_START UINT64_C(0xcbf29ce484222325)
 
 uint64_t oat_hash(uint64_t hash, const void *bytes, size_t count);
-/* A row with a hash of what is in it, and the order of such for qsort: by the hash, then by the row. */
+/* A row with a hash of its contents, and a comparison for qsort: by the hash, then by the row. */
 typedef struct oat_marked {
   uint64_t mark;
   size_t row;

@@ -1,4 +1,4 @@
-/* Jobs side by side. */
+/* Jobs that run side by side. */
 #include "util/jobs.h"
 
 #include <pthread.h>
@@ -13,11 +13,11 @@ typedef struct room room;
 struct oat_job {
   room *in;
   size_t which;
-  oat_said *first, **end; /* not heard yet */
+  oat_said *first, **end; /* not received yet */
   bool ended;
 };
 
-/* What the threads share. */
+/* Shared by the threads. */
 struct room {
   const oat_jobs *jobs;
   bool apart; /* jobs have threads of their own */
@@ -28,24 +28,24 @@ struct room {
   oat_job job[OAT_MOST_JOBS];
 };
 
-/* LLVM's OpenMP (seen with 14) ends the process, or hangs, when tasks that wait for each other run in the teams of several
- * threads at the same time. */
+/* LLVM's OpenMP (seen with 14) ends the process, or hangs, when tasks that wait for each other run in the teams of
+ * several threads at the same time. */
 #if defined(__clang__)
 #define ONE_BY_ONE true
 #else
 #define ONE_BY_ONE false
 #endif
 
-/* Threads that cannot be made are an error that OpenMP ends the process with: where the address space is limited there are no more of them
- * than the reserved ones (api/threads.c). */
+/* If OpenMP cannot create a thread, it ends the process. So if the address space is limited, only the reserved threads
+ * are used (api/threads.c). */
 size_t oat_jobs_at_once(size_t count, int threads) {
   const size_t most = ONE_BY_ONE || oat_machine_address_limit() >= 0 ? 1 : (size_t)oat_lane_threads(threads);
   return count < most ? count : most;
 }
 
-/* ---- hearing ---------------------------------------------------------------------------------------------------------- */
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
 
-/* In the thread of the caller, which alone changes `stopped`. */
+/* Runs in the caller's thread. Only that thread changes `stopped`. */
 static void hear(room *r, size_t which, oat_said *said) {
   if (r->stopped) {
     free(said);
@@ -72,7 +72,7 @@ bool oat_job_say(oat_job *job, oat_said *said) {
   return stopped;
 }
 
-/* Waits for something that the job says, or NULL for its end. False: it has not begun, and will not. */
+/* Waits for a message of the job; NULL: the job has ended. Returns false if it has not begun and will not. */
 static bool wait_for(room *r, oat_job *job, oat_said **said) {
   pthread_mutex_lock(&r->lock);
   while (job->first == NULL && !job->ended && !(r->stopped && job->which >= r->begun)) {
@@ -100,7 +100,7 @@ static void listen_to_all(room *r) {
   }
 }
 
-/* ---- working ---------------------------------------------------------------------------------------------------------- */
+/* ---- working --------------------------------------------------------------------------------------------------- */
 
 static oat_job *next_job(room *r) {
   pthread_mutex_lock(&r->lock);
@@ -121,7 +121,7 @@ static void *work(void *self) {
   return NULL;
 }
 
-/* Signals are for the threads that were there before. Returns how many could be started. */
+/* The new threads block all signals. Returns how many could be started. */
 static size_t start_threads(room *r, pthread_t thread[OAT_MOST_JOBS]) {
   sigset_t all, before;
   size_t count = 0;
@@ -143,7 +143,8 @@ static void run_here(room *r) {
 
 void oat_jobs_run(const oat_jobs *jobs) {
   pthread_t thread[OAT_MOST_JOBS];
-  room r = {.jobs = jobs, .apart = jobs->at_once > 1, .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+  room r = {
+      .jobs = jobs, .apart = jobs->at_once > 1, .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
   for (size_t i = 0; i < jobs->count; i++) {
     r.job[i] = (oat_job){.in = &r, .which = i, .end = &r.job[i].first};
   }

@@ -10,7 +10,7 @@
  * chunk, which one thread adds for all lanes while the others wait. */
 enum { CHUNK = 4096 };
 
-/* What the threads of a loop share. */
+/* Shared by the threads of a loop. */
 typedef struct progress {
   size_t done; /* items */
   bool given_up;
@@ -20,10 +20,11 @@ static _Thread_local size_t current_worker = 0; /* the caller's thread is 0 */
 
 size_t oat_worker(void) { return current_worker; }
 
-/* In the thread of the caller: tells how far the loop is, and asks whether it may go on. */
+/* In the caller's thread: reports the progress of the loop, and asks whether to continue. */
 static void look(const oat_loop *loop, progress *p, size_t done) {
   if (loop->what != NULL) {
-    oat_tell_progress(loop->ctx, loop->what, (size_t)((double)loop->rows * (double)done / (double)loop->items), loop->rows);
+    oat_tell_progress(loop->ctx, loop->what, (size_t)((double)loop->rows * (double)done / (double)loop->items),
+                      loop->rows);
   }
   if (loop->ask != NULL && !loop->ask(loop->asker)) {
 #pragma omp atomic write
@@ -62,9 +63,9 @@ typedef struct turns {
   atomic_bool taken[OAT_MOST_LANES];
 } turns;
 
-/* The worker's own lanes, then those of the others that nobody has taken. */
+/* The worker's own lanes, then those of others that are not taken yet. */
 static void work(turns *r, size_t worker, size_t workers) {
-  const size_t before = current_worker; /* a loop may run in an item of another */
+  const size_t before = current_worker; /* loops may be nested */
   current_worker = worker;
   for (size_t i = 0; i < workers; i++) {
     for (size_t lane = (worker + i) % workers; lane < r->count; lane += workers) {
@@ -85,8 +86,10 @@ static void run_round(const oat_loop *loop, size_t first, size_t count, progress
     work(&r, 0, 1);
     return;
   }
+  const int place = oat_place();
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (size_t worker = 0; worker < workers; worker++) {
+    oat_leave_place(place);
     work(&r, worker, workers);
   }
 }
@@ -98,7 +101,7 @@ bool oat_loop_run(const oat_loop *loop) {
   for (size_t first = 0; first < lanes && !p.given_up; first += slots) {
     const size_t count = lanes - first < slots ? lanes - first : slots;
     run_round(loop, first, count, &p);
-    look(loop, &p, p.done); /* the caller's thread may have found nothing left to do */
+    look(loop, &p, p.done); /* the caller's thread may have had no items of its own */
     if (loop->join != NULL) {
       loop->join(loop->self, first, count);
     }

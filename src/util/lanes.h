@@ -1,11 +1,11 @@
-/* The one parallel loop. Work comes in items (blocks of rows, tiles of a matrix between rows, panels of candidates),
- * which are dealt out to lanes in turn. Each lane has its own sums, which are added in the order of the lanes. How items
- * are dealt out depends on the data alone, so the number of threads changes no bit.
+/* The one parallel loop. Work consists of items (blocks of rows, tiles of a matrix between rows, panels of candidates),
+ * which are assigned to lanes in turn. Each lane has its own sums, which are added in the order of the lanes. The
+ * assignment depends only on the data, so results have the same bits for any number of threads.
  *
- * A thread, or worker, takes the lanes that are its own, the same in every loop, so that it finds memory that it has
- * touched before; then it helps the others out. What lanes need only while they run belongs to the worker. Large sums
- * come in slots: lanes then run in rounds of one lane for each slot, and after each round the sums are joined with what
- * came before. */
+ * A thread, or worker, first takes its own lanes, the same in every loop, so that it works on memory that it has
+ * touched before; then it helps the others. Buffers that lanes need only while they run belong to the worker. Large
+ * sums use slots: lanes then run in rounds of one lane per slot, and after each round the sums are added to those of
+ * earlier rounds. */
 #ifndef OAT_LANES_H
 #define OAT_LANES_H
 
@@ -16,27 +16,28 @@
 #include "util/context.h"
 
 enum { OAT_MOST_LANES = 64 };
-/* As many flops of a product as one number counts for that is read from memory and written back. */
+/* One number that is read from memory and written back counts as this many flops of a product. */
 #define OAT_FLOPS_OF_MEMORY 20
 
 typedef struct oat_loop {
-  oatgp_context *ctx;  /* for progress alone */
-  const char *what;    /* is under way, for progress; NULL for what is too short to be told */
+  oatgp_context *ctx;  /* only for progress */
+  const char *what;    /* the kind of work, for progress; NULL for work that is too short to report */
   size_t items, lanes; /* lane l has the items l, l + lanes, l + 2 lanes, .. */
   size_t slots;        /* lanes of a round: lane l has slot l % slots; 0: all lanes run in one round */
-  size_t workers;      /* that have memory; 0: any number */
-  size_t rows;         /* what the items are in all, since progress is told in rows */
+  size_t workers;      /* that have buffers; 0: any number */
+  size_t rows;         /* the total of all items in rows, because progress is reported in rows */
   int threads;
-  double flops;   /* of all items, about: few are not worth all threads; 0: they are */
+  double flops;   /* of all items, approximately, to decide whether threads pay off; 0: they do */
   bool backwards; /* each lane begins with its last item */
   void (*item)(void *self, size_t lane, size_t item);
   void (*join)(void *self, size_t first, size_t count); /* NULL, or called after each round with its lanes */
   void *self;
-  bool (*ask)(void *asker); /* NULL, or asked in the caller's thread after its items and after each round; false: give up */
+  bool (*ask)(
+      void *asker); /* NULL, or called in the caller's thread after its items and after each round; false: stop */
   void *asker;
 } oat_loop;
 
-/* The largest of values, and the first place that has it: the same, in whatever order values and lanes come. */
+/* The largest value and its first position: the same for any order of values and lanes. */
 typedef struct oat_largest {
   double value;
   size_t at;
@@ -65,16 +66,16 @@ static inline oat_largest oat_largest_join(oat_largest least, const oat_largest 
 
 /* In an item: the number of the worker that runs it, less than the loop's threads and workers. */
 size_t oat_worker(void);
-/* False if the loop was given up. */
+/* Returns false if the loop was stopped. */
 bool oat_loop_run(const oat_loop *loop);
-/* At most this many lanes are of use for so many items. */
+/* The largest useful number of lanes for this many items. */
 size_t oat_lanes_for(size_t items);
-/* And so many workers for these lanes. */
+/* The largest useful number of workers for these lanes. */
 static inline size_t oat_workers_for(size_t lanes, int threads) {
   const size_t useful = threads > 1 ? (size_t)threads : 1;
   return useful < lanes ? useful : lanes;
 }
-/* Elements of an array in chunks of one size, for loops that do little with each. Item c is the chunk oat_chunk(n, c). */
+/* Chunks of equal size, for loops that do little with each element of an array. Item c is the chunk oat_chunk(n, c). */
 typedef struct oat_span {
   size_t first, count;
 } oat_span;
@@ -86,7 +87,7 @@ static inline oat_span oat_chunk(size_t n, size_t item) {
   return (oat_span){first, left < OAT_CHUNK ? left : OAT_CHUNK};
 }
 
-/* A loop over the chunks of n elements, with about so many flops for each element. */
+/* A loop over the chunks of n elements, with about this many flops per element. */
 oat_loop oat_chunks(size_t n, double flops, int threads);
 
 /* total += the sums of lanes, `count` doubles each and `stride` apart, in their order; without `more`, total is only

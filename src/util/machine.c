@@ -59,8 +59,10 @@ static int64_t number_in(const char *path, const char *name) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* What a limit leaves of itself. */
-static int64_t left_of(int64_t limit, int64_t used) { return limit < 0 ? INT64_MAX : limit > used && used >= 0 ? limit - used : 0; }
+/* The unused part of a limit. */
+static int64_t left_of(int64_t limit, int64_t used) {
+  return limit < 0 ? INT64_MAX : limit > used && used >= 0 ? limit - used : 0;
+}
 
 int64_t oat_machine_address_limit(void) {
   struct rlimit all, data;
@@ -72,12 +74,13 @@ int64_t oat_machine_address_limit(void) {
 int64_t oat_machine_available(void) {
   const int64_t free_kb = number_in("/proc/meminfo", "MemAvailable:"), mapped_pages = number_in("/proc/self/statm", "");
   const int64_t mapped = mapped_pages > 0 ? mapped_pages * sysconf(_SC_PAGESIZE) : 0;
-  const int64_t container = number_in("/sys/fs/cgroup/memory.max", ""), in_container = number_in("/sys/fs/cgroup/memory.current", "");
+  const int64_t container = number_in("/sys/fs/cgroup/memory.max", ""),
+                in_container = number_in("/sys/fs/cgroup/memory.current", "");
   const int64_t available = free_kb >= 0 ? free_kb * 1024 : oat_machine_memory();
   return smaller(available, smaller(left_of(oat_machine_address_limit(), mapped), left_of(container, in_container)));
 }
 
-/* ---- cores -------------------------------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------------------------- */
 
 enum { LONGEST_PATH = 4096, THREAD_BYTES = 128 << 20 };
 
@@ -108,8 +111,8 @@ static int share_v1(const char *folder) {
   return cores_of((double)number_in(quota, ""), (double)number_in(period, ""));
 }
 
-/* The least share of a group and of those that it is in, up to where they are mounted. A container may see its own group
- * as the root, under a path that is that of the host: what is not there has no limit. */
+/* The least share of a group and of those that it is in, up to where they are mounted. A container may see its own
+ * group as the root, under the path of the host. A path that does not exist sets no limit. */
 static int share_upwards(const char *mounted, const char *group, int (*share)(const char *folder)) {
   char folder[LONGEST_PATH];
   const size_t top = strlen(mounted);
@@ -175,7 +178,7 @@ int oat_machine_share(const char *root) {
   return least;
 }
 
-/* The cores that the system would run this thread on; 0 if it does not say. */
+/* The cores that the system would run this thread on; 0 if unknown. */
 static int cores_allowed(void) {
 #if defined(__linux__)
   cpu_set_t sets[64]; /* one has 1024 cores, too few for some machines */
@@ -186,7 +189,7 @@ static int cores_allowed(void) {
 #endif
 }
 
-/* OpenMP knows better where it has bound this thread to one core (OMP_PROC_BIND). */
+/* If OpenMP has bound this thread to one core (OMP_PROC_BIND), it knows the real number. */
 static int processors(void) {
   int cores = cores_allowed();
 #if defined(_OPENMP)
@@ -205,21 +208,21 @@ static int cores_wanted(int cores) {
 #endif
 }
 
-/* The first whole number of a list in the environment; `otherwise` where there is none above 0. */
+/* The first whole number of a list in the environment; `otherwise` if there is none above 0. */
 static int number_set(const char *name, int otherwise) {
   const char *const text = getenv(name);
   const long value = text != NULL ? strtol(text, NULL, 10) : 0;
   return value > 0 ? (int)(value < INT_MAX ? value : INT_MAX) : otherwise;
 }
 
-/* Where the address space is limited, each thread must have some: for its stack, and for a buffer of the BLAS. */
+/* If the address space is limited, each thread needs a part of it: for its stack, and for a buffer of the BLAS. */
 static int threads_with_room(void) {
   const int64_t limit = oat_machine_address_limit(), room = limit / THREAD_BYTES;
   return limit < 0 || room > INT_MAX ? INT_MAX : room < 1 ? 1 : (int)room;
 }
 
-/* Facts of the process: the share of its container and its processors, once they were looked up, and what
- * oatgp_set_cores said. */
+/* Facts of the process: the share of its container and its processors, once they were looked up, and the limit of
+ * oatgp_set_cores. */
 static atomic_int share = 0, last_seen = 0, most_cores = INT_MAX;
 
 static int look_up(void) {
@@ -246,16 +249,20 @@ int oat_machine_cores(void) {
 
 void oat_machine_set_cores(int most) { atomic_store(&most_cores, most > 0 ? most : INT_MAX); }
 
-/* ---- the processor ------------------------------------------------------------------------------------------------ */
+/* ---- the processor --------------------------------------------------------------------------------------------- */
 
 oat_processor oat_machine_processor(void) {
   oat_processor found = {OAT_SIMD_UNKNOWN, false};
 #if defined(__x86_64__) && defined(__GNUC__)
   __builtin_cpu_init(); /* this may be called before main */
-  const bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  found.simd = v4 && v3 ? OAT_SIMD_AVX512 : v3 ? OAT_SIMD_AVX2 : __builtin_cpu_supports("avx") ? OAT_SIMD_AVX : OAT_SIMD_SSE;
+  found.simd = v4 && v3                        ? OAT_SIMD_AVX512
+               : v3                            ? OAT_SIMD_AVX2
+               : __builtin_cpu_supports("avx") ? OAT_SIMD_AVX
+                                               : OAT_SIMD_SSE;
   found.amd = __builtin_cpu_is("amd");
 #endif
   return found;

@@ -6,27 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int64_t oat_machine_memory(void);    /* bytes of physical memory; 4 GiB if the system does not say */
-int64_t oat_machine_available(void); /* bytes that can still be had: free memory, and what limits of the process and its container leave */
+int64_t oat_machine_memory(void); /* bytes of physical memory; 4 GiB if the system does not say */
+int64_t oat_machine_available(
+    void); /* bytes that are still available: free memory, within the limits of the process and its container */
 int64_t oat_machine_address_limit(void); /* bytes of the address space (ulimit -v, -d); -1 where there is no limit */
 
-/* Asks for large pages in a block that nobody has written to yet: reading here and there in it is faster then. The system need not heed
- * it. */
+/* Asks for large pages in a block that has not been written to yet, which makes scattered reads faster. The system may
+ * ignore it. */
 void oat_machine_large_pages(void *block, size_t bytes);
 
-/* The cores that are there for this process, at least 1: those that it may run on, and no more than its container has the
- * time of. OMP_NUM_THREADS, if it is set, stands in their place; OMP_THREAD_LIMIT is an upper limit of both, and so is
- * the address space where it is limited (ulimit -v, -d). */
+/* The number of cores for this process, at least 1: those that it may run on, and no more than its container allows.
+ * OMP_NUM_THREADS, if it is set, replaces this number. OMP_THREAD_LIMIT and a limit of the address space (ulimit -v,
+ * -d) are upper limits of both. */
 int oat_machine_cores(void);
-/* The same, whatever anybody wants: how many threads can run at the same time. As it was when they were last looked up. */
+/* The same without these variables: how many threads can run at the same time, as of the last lookup. */
 int oat_machine_processors(void);
-/* They are no more than this from now on; 0: no such limit. */
+/* Limits them to this number from now on; 0: no limit. */
 void oat_machine_set_cores(int most);
-/* The cores whose time a container (cgroup v1 or v2) leaves to this process, rounded up; INT_MAX where there is no limit.
- * `root` is put before the names of the system's files: "" but in tests. */
+/* The number of cores that a container (cgroup v1 or v2) allows this process, rounded up; INT_MAX if there is no limit.
+ * `root` is put before the names of the system's files: "" except in tests. */
 int oat_machine_share(const char *root);
 
-/* What a processor can do with several numbers at once, as far as linear algebra asks. */
+/* The vector instructions of a processor, as far as they matter for linear algebra. */
 typedef enum oat_simd { OAT_SIMD_UNKNOWN, OAT_SIMD_SSE, OAT_SIMD_AVX, OAT_SIMD_AVX2, OAT_SIMD_AVX512 } oat_simd;
 typedef struct oat_processor {
   oat_simd simd;

@@ -59,22 +59,26 @@ oatgp_status oat_new_matrix(oatgp_context *ctx, size_t rows, size_t columns, dou
   return oat_new(ctx, rows * columns, sizeof(double), out);
 }
 
-/* Each block begins with a pointer to the one before it. */
-enum { LINK = 64 };
+/* Each block begins with a pointer to the one before it. The memory that is returned begins at a cache line, so that no
+ * vector of numbers crosses a line. */
+enum { LINE = 64, LINK = 2 * LINE };
+
+static void *line_behind(unsigned char *block) { return block + (LINK - (uintptr_t)block % LINE); }
 
 void *oat_take(oat_scratch *scratch, size_t count, size_t size) {
   unsigned char *block = NULL;
   if (scratch->status != OATGP_OK) {
     return NULL;
   }
-  scratch->status = size > 0 && count > (SIZE_MAX - LINK) / size ? oat_no_memory(scratch->ctx, SIZE_MAX)
-                                                                 : oat_new(scratch->ctx, LINK + count * size, 1, &block);
+  scratch->status = size > 0 && count > (SIZE_MAX - LINK) / size
+                        ? oat_no_memory(scratch->ctx, SIZE_MAX)
+                        : oat_new(scratch->ctx, LINK + count * size, 1, &block);
   if (block == NULL) {
     return NULL;
   }
   memcpy(block, &scratch->blocks, sizeof scratch->blocks);
   scratch->blocks = block;
-  return block + LINK;
+  return line_behind(block);
 }
 
 double *oat_take_doubles(oat_scratch *scratch, size_t rows, size_t columns) {

@@ -1,11 +1,12 @@
-/* Allocation with overflow checks. All memory of the library comes from here, so that one test can make any call fail. */
+/* Allocation with overflow checks. All memory of the library comes from here, so that one test can make any call
+ * fail. */
 #ifndef OAT_MEMORY_H
 #define OAT_MEMORY_H
 
 #include "util/context.h"
 
-/* count elements of size bytes, zeroed, aligned for any type. On failure *out is NULL and the error is set. count 0 gives
- * a valid pointer. Free with free(). */
+/* count elements of size bytes, zeroed, aligned for any type. On failure *out is NULL and the error is set. count 0
+ * gives a valid pointer. Free with free(). */
 oatgp_status oat_new(oatgp_context *ctx, size_t count, size_t size, void *out);
 /* Makes *block hold at least `count` elements (contents kept); capacity grows by half. */
 oatgp_status oat_grow(oatgp_context *ctx, size_t count, size_t size, size_t *capacity, void *block);
@@ -15,7 +16,7 @@ oatgp_status oat_copy_text(oatgp_context *ctx, const char *text, char **out);
 /* Memory of a function or an object that is freed as a whole. Begin with {.ctx = ctx}. */
 typedef struct oat_scratch {
   oatgp_context *ctx;
-  oatgp_status status; /* of everything that was taken; look at it before the memory is used */
+  oatgp_status status; /* of everything that was taken; check it before you use the memory */
   void *blocks;
 } oat_scratch;
 

@@ -1,5 +1,4 @@
-/* Text as UTF-8. Names come from files and command lines in any encoding; what is stored and printed as JSON must be
- * UTF-8. */
+/* Text as UTF-8. Names come from files and command lines in any encoding; stored text and JSON must be UTF-8. */
 #ifndef OAT_UTF8_H
 #define OAT_UTF8_H
 
@@ -8,8 +7,8 @@
 
 #include "util/context.h"
 
-/* Reads one character of a text that ends with a 0 and moves on; bytes that are none, one at a time, give 0xFFFD. Overlong forms, surrogates
- * and values over 0x10FFFF are none. */
+/* Reads one character of a text that ends with a 0 and advances. An invalid byte gives 0xFFFD. Overlong forms,
+ * surrogates and values over 0x10FFFF are invalid. */
 uint32_t oat_next_character(const unsigned char **cursor);
 bool oat_is_utf8(const char *text, size_t length);
 /* The character that Windows-1252 (of which Latin-1 is a part) has for the byte, as UTF-8; returns its length, at most

@@ -4,49 +4,21 @@ drawings in both fonts, too.
 usage: browser.py FOLDER [SHOTS]   FOLDER has NAME.html and NAME.csv, and drawings NAME.svg; SHOTS gets a screenshot of each view.
 OATGP_FONTS: other families in place of the two, with commas between them. Ends with 77 if nothing failed but a family is not installed.
 """
-import base64
 import csv
 import glob
 import json
 import os
 import re
-import shutil
 import sys
 
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
+from chromium import WIDTHS, check, contrast, failures, luminance, shoot, start, view
 
-WIDTHS = (360, 800, 1400)
 # one that is as wide as Arial, and one of the widest
 FONTS = os.environ.get("OATGP_FONTS", "Liberation Sans,DejaVu Sans").split(",")
 ADVANCES = os.path.join(os.path.dirname(__file__), "..", "..", "src", "plot", "advances.def")
 TARGETS = {"mcycle": "accel", "boston": "medv", "map": "yield <t/ha>"}
 # reports of which only the layout is looked at: odd data, classes and counts
 ODD = ("many", "two", "classes", "counts")
-failures = []
-
-
-def check(holds, what):
-    if not holds:
-        failures.append(what)
-        print("FAILED ", what)
-
-
-def start():
-    options = Options()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
-
-
-def view(driver, width, scheme="light", media=""):
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                           {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
-                           {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
 
 def load(driver, url, font):
@@ -159,17 +131,6 @@ def inside(a, b, slack=1.5):
     return a[0] >= b[0] - slack and a[1] >= b[1] - slack and a[2] <= b[2] + slack and a[3] <= b[3] + slack
 
 
-def luminance(text):
-    parts = [float(p) / 255 for p in text[text.index("(") + 1:text.index(")")].split(",")[:3]]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(a, b):
-    high, low = sorted((luminance(a), luminance(b)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
 def check_texts(f, where):
     for i, t in enumerate(f["texts"]):
         check(inside(around(t["corners"]), f["svg"]), "%s: '%s' is cut off" % (where, t["text"]))
@@ -279,17 +240,6 @@ def check_logs(driver, name, url):
         if message["method"] == "Network.requestWillBeSent":
             wanted = message["params"]["request"]["url"]
             check(wanted.split("#")[0] == url or wanted.startswith("data:"), "%s asks for %s" % (name, wanted))
-
-
-def shoot(driver, folder, name):
-    if folder is None:
-        return
-    height = driver.execute_script("return document.documentElement.scrollHeight")
-    width = driver.execute_script("return innerWidth")
-    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {
-        "captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})
-    with open(os.path.join(folder, name + ".png"), "wb") as file:
-        file.write(base64.b64decode(shot["data"]))
 
 
 def look_at(driver, name, folder, shots):

@@ -2,20 +2,7 @@
 # The report in a real browser: makes seven reports and some drawings, and lets browser.py look at them. Skips where chromium, its driver or selenium is missing.
 # Screenshots of all of them: OATGP_SHOTS=FOLDER tests/run_with_scratch.sh tests/browser/run.sh, with $OATGP and $PROJECT_DIR set.
 set -eu
-python=
-for candidate in python3 /usr/bin/python3; do
-  if command -v "$candidate" >/dev/null && "$candidate" -c 'import selenium' 2>/dev/null; then
-    python=$candidate
-    break
-  fi
-done
-for tool in chromium chromedriver; do
-  command -v "$tool" >/dev/null || python=
-done
-if [ -z "$python" ]; then
-  echo "skipped: browser needs chromium, its driver and selenium (Debian: chromium chromium-driver python3-selenium)"
-  exit 77
-fi
+. "$PROJECT_DIR/tests/browser/find.sh"
 
 cd "$TMPDIR"
 export OPENBLAS_NUM_THREADS=1

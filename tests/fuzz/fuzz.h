@@ -1,5 +1,5 @@
-/* What the fuzz targets share: a file for an input, and files of tensors (models, checkpoints) that are altered where it matters. Every input
- * is given the checksum that it should have, so that the checksum protects nothing. */
+/* Shared by the fuzz targets: a file for an input, and files of tensors (models, checkpoints) that are altered in
+ * relevant places. Every input gets a correct checksum, so that the checksum does not hide errors. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -22,7 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* The library failed as it should: with a sentence. */
+/* The library failed correctly: with an error message. */
 static inline void fuzz_check(const oatgp_context *ctx, oatgp_status status) {
   if (status != OATGP_OK && strlen(oatgp_last_error(ctx)) < 10) {
     fprintf(stderr, "status %d has no sentence\n", (int)status);
@@ -30,20 +30,43 @@ static inline void fuzz_check(const oatgp_context *ctx, oatgp_status status) {
   }
 }
 
-/* A file in memory, one for each process, with these bytes. */
-static inline const char *fuzz_file(const uint8_t *data, size_t size) {
-  static char path[64];
-  if (*path == '\0') {
-    snprintf(path, sizeof path, "%s/oatgp_fuzz.%ld", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+/* The name of a file in memory, of this process and number; it is removed when the process ends. */
+static inline const char *fuzz_name(unsigned number);
+
+enum { FUZZ_FILES = 3 };
+
+static inline void fuzz_remove_files(void) {
+  for (unsigned number = 0; number < FUZZ_FILES; number++) {
+    unlink(fuzz_name(number));
   }
+}
+
+static inline const char *fuzz_name(unsigned number) {
+  static char names[FUZZ_FILES][64];
+  if (*names[0] == '\0') {
+    const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    for (unsigned i = 0; i < FUZZ_FILES; i++) {
+      snprintf(names[i], sizeof names[i], "%s/oatgp_fuzz.%ld.%u", folder, (long)getpid(), i);
+    }
+    atexit(fuzz_remove_files);
+  }
+  return names[number];
+}
+
+static inline void fuzz_write(const char *path, const uint8_t *data, size_t size) {
   FILE *file = fopen(path, "wb");
   if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
     abort();
   }
-  return path;
 }
 
-/* ---- files of tensors --------------------------------------------------------------------------------------------------- */
+/* A file in memory with these bytes. */
+static inline const char *fuzz_file(const uint8_t *data, size_t size) {
+  fuzz_write(fuzz_name(0), data, size);
+  return fuzz_name(0);
+}
+
+/* ---- files of tensors ------------------------------------------------------------------------------------------ */
 
 enum { FUZZ_DIGITS_AT = OAT_LAYOUT_LENGTH_BYTES + OAT_LAYOUT_BEGINNING_BYTES };
 
@@ -123,7 +146,8 @@ static inline size_t fuzz_mutate_tensors(uint8_t *data, size_t size, size_t most
   if (size > before) {
     fuzz_seal(data + before, size - before);
   }
-  if (oat_rng_below(&rng, 8) == 0 || size <= before || oat_tensors_unpack(ctx, size - before, data + before, &file) != OATGP_OK) {
+  if (oat_rng_below(&rng, 8) == 0 || size <= before ||
+      oat_tensors_unpack(ctx, size - before, data + before, &file) != OATGP_OK) {
     oatgp_context_free(ctx);
     return LLVMFuzzerMutate(data, size, most);
   }

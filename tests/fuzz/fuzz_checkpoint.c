@@ -1,5 +1,6 @@
-/* Checkpoints: a tiny fit goes on from one. The first byte says of which strategy, model and optimiser it is. With OATGP_FUZZ_SEEDS=FOLDER
- * the target writes checkpoints of all of them there, and ends. */
+/* Checkpoints: a tiny fit continues from one. The first byte selects strategy, model and optimiser, the second
+ * likelihood, neighbours, kernel and priors. With OATGP_FUZZ_SEEDS=FOLDER the target writes checkpoints of all of them
+ * there, and ends. */
 #include "fuzz.h"
 #include "knots/strategy.h"
 
@@ -19,13 +20,13 @@ static int count(void *user, const oatgp_event *event) {
   return ++w->calls >= w->most;
 }
 
-static oatgp_data *make_data(oatgp_context *ctx, uint8_t how) {
+static oatgp_data *make_data(oatgp_context *ctx, uint8_t how, uint8_t more) {
   const size_t rows = has_many(how) ? MANY_ROWS : ROWS;
   double x[MANY_ROWS], y[MANY_ROWS];
   oatgp_data *data = NULL;
   for (size_t i = 0; i < rows; i++) {
     x[i] = (double)(i * i % 17);
-    y[i] = sin(x[i]) + 0.1 * (double)(i % 3);
+    y[i] = more & 1 ? (double)(i % 3 == 0) : sin(x[i]) + 0.1 * (double)(i % 3);
   }
   if (oatgp_data_create(ctx, rows, 1, x, y, &data) != OATGP_OK) {
     abort();
@@ -33,7 +34,7 @@ static oatgp_data *make_data(oatgp_context *ctx, uint8_t how) {
   return data;
 }
 
-static oatgp_settings settings_for(uint8_t how) {
+static oatgp_settings settings_for(uint8_t how, uint8_t more) {
   static const char *const approx[] = {"vfe", "fic", "full", "pep"};
   size_t strategies = 0;
   oatgp_settings settings;
@@ -44,6 +45,10 @@ static oatgp_settings settings_for(uint8_t how) {
   settings.select = oat_strategy_at(how % strategies)->name;
   settings.approx = approx[how / strategies % 4];
   settings.optimizer = how & 128 ? "adadelta" : "lbfgs";
+  settings.likelihood = more & 1 ? more & 2 ? "poisson" : "bernoulli-logit" : "gaussian";
+  settings.neighbours = more & 4 ? 2 : 0;
+  settings.kernel = more & 8 ? "se(x1) + linear(x1)" : "se-ard";
+  settings.prior = more & 16 ? "none" : "weak";
   settings.max_knots = 5;
   settings.subset_rows = SUBSET_ROWS;
   settings.candidates = 3;
@@ -58,22 +63,23 @@ static oatgp_settings settings_for(uint8_t how) {
   return settings;
 }
 
-static void write_seed(const char *folder, uint8_t how, size_t events) {
+static void write_seed(const char *folder, uint8_t how, uint8_t more, size_t events) {
   oatgp_context *ctx = oatgp_context_create();
-  oatgp_data *data = make_data(ctx, how);
-  oatgp_settings settings = settings_for(how);
+  oatgp_data *data = make_data(ctx, how, more);
+  oatgp_settings settings = settings_for(how, more);
   oatgp_model *model = NULL;
   watch w = {.most = events};
   static char bytes[1 << 16];
   char path[4096];
-  settings.checkpoint = fuzz_file(NULL, 0);
+  settings.checkpoint = fuzz_file((const uint8_t *)"", 0);
   oatgp_fit(ctx, data, &settings, NULL, count, &w, &model);
   FILE *from = fopen(settings.checkpoint, "rb");
   const size_t size = from != NULL ? fread(bytes, 1, sizeof bytes, from) : 0;
   if (size > 0) {
-    snprintf(path, sizeof path, "%s/%u.%zu", folder, how, events);
+    snprintf(path, sizeof path, "%s/%u.%u.%zu", folder, how, more, events);
     FILE *to = fopen(path, "wb");
-    if (to == NULL || fputc(how, to) == EOF || fwrite(bytes, 1, size, to) != size || fclose(to) != 0) {
+    if (to == NULL || fputc(how, to) == EOF || fputc(more, to) == EOF || fwrite(bytes, 1, size, to) != size ||
+        fclose(to) != 0) {
       abort();
     }
   }
@@ -85,39 +91,50 @@ static void write_seed(const char *folder, uint8_t how, size_t events) {
   oatgp_context_free(ctx);
 }
 
+/* After some events, and after some more. */
+static void write_seeds(const char *folder, uint8_t how, uint8_t more) {
+  const bool automatic =
+      strcmp(settings_for(how, more).select, "auto") == 0; /* most of its events are those of subsets */
+  const size_t often = automatic ? 7 : 4, step = more > 0 ? 5 * often : often;
+  for (size_t events = more > 0 ? 9 : 1; events < (automatic ? 200 : 40); events += step) {
+    write_seed(folder, how, more, events);
+  }
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   const char *folder = getenv("OATGP_FUZZ_SEEDS");
   (void)argc;
   (void)argv;
   for (unsigned how = 0; folder != NULL && how < 256; how += how < 28 || (how >= 84 && how < 112) ? 1 : 8) {
-    const bool automatic = strcmp(settings_for((uint8_t)how).select, "auto") == 0; /* most of its events are those of subsets */
-    for (size_t events = 1; events < (automatic ? 200 : 40); events += automatic ? 7 : 4) {
-      write_seed(folder, (uint8_t)how, events);
+    write_seeds(folder, (uint8_t)how, 0);
+  }
+  for (unsigned more = 1; folder != NULL && more < 32; more++) {
+    for (unsigned how = 0; how < 14; how++) {
+      write_seeds(folder, (uint8_t)(64 + how), (uint8_t)more);
     }
   }
   if (folder != NULL) {
-    unlink(fuzz_file(NULL, 0));
     exit(0);
   }
   return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  if (size < 2) {
+  if (size < 3) {
     return 0;
   }
   uint8_t *bytes = malloc(size);
   oatgp_context *ctx = oatgp_context_create();
-  oatgp_data *rows = make_data(ctx, *data);
-  oatgp_settings settings = settings_for(*data);
+  oatgp_data *rows = make_data(ctx, data[0], data[1]);
+  oatgp_settings settings = settings_for(data[0], data[1]);
   oatgp_model *model = NULL;
   watch w = {.most = MOST_EVENTS};
   if (bytes == NULL) {
     abort();
   }
-  memcpy(bytes, data + 1, size - 1);
-  fuzz_seal(bytes, size - 1);
-  settings.resume = fuzz_file(bytes, size - 1);
+  memcpy(bytes, data + 2, size - 2);
+  fuzz_seal(bytes, size - 2);
+  settings.resume = fuzz_file(bytes, size - 2);
   fuzz_check(ctx, oatgp_fit(ctx, rows, &settings, NULL, count, &w, &model));
   if (w.calls >= w.most) {
     fprintf(stderr, "the fit goes on for ever\n");
@@ -131,5 +148,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
-  return fuzz_mutate_tensors(data, size, most, 1, seed);
+  return fuzz_mutate_tensors(data, size, most, 2, seed);
 }

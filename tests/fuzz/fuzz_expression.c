@@ -1,5 +1,5 @@
-/* Kernel expressions. What can be read is written back, and that is read as the same tree. The first byte says how many inputs there are, and
- * whether some are categories. */
+/* Kernel expressions. What can be read is written back, and that is read as the same tree. The first byte says how many
+ * inputs there are, and whether some are categories. */
 #include "fuzz.h"
 #include "kernel/expression.h"
 
@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (ctx == NULL) {
     ctx = oatgp_context_create();
   }
-  const oat_names inputs = {1 + (*data & 127) % (sizeof columns / sizeof *columns), columns, *data & 128 ? categories : NULL};
+  const oat_names inputs = {1 + (*data & 127) % (sizeof columns / sizeof *columns), columns,
+                            *data & 128 ? categories : NULL};
   oat_expression *e = NULL;
   char *text = calloc(size, 1);
   memcpy(text, data + 1, size - 1);

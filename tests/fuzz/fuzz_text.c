@@ -1,4 +1,5 @@
-/* Tables as text, plain or packed by gzip here, whole and some rows at a time; the first byte says how they are read. */
+/* Tables as text, plain or packed by gzip here, whole and some rows at a time; the first byte says how they are
+ * read. */
 #include <zlib.h>
 
 #include "fuzz.h"

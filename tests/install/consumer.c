@@ -11,8 +11,8 @@ static int fit(oatgp_context *ctx, const oatgp_data *data, const char *path) {
   settings.knots = "5";
   settings.max_iter = 50;
   oatgp_model *model = NULL;
-  const int failed =
-      oatgp_fit(ctx, data, &settings, NULL, NULL, NULL, &model) != OATGP_OK || oatgp_model_save(ctx, model, path) != OATGP_OK;
+  const int failed = oatgp_fit(ctx, data, &settings, NULL, NULL, NULL, &model) != OATGP_OK ||
+                     oatgp_model_save(ctx, model, path) != OATGP_OK;
   oatgp_model_free(model);
   return failed;
 }
@@ -21,7 +21,8 @@ static int predict(oatgp_context *ctx, const oatgp_data *data, const char *path,
   double mean[ROWS], variance[ROWS];
   const oatgp_prediction prediction = {.mean = mean, .variance_latent = NULL, .variance = variance};
   oatgp_model *model = NULL;
-  int failed = oatgp_model_load(ctx, path, &model) != OATGP_OK || oatgp_predict(ctx, model, data, &prediction) != OATGP_OK;
+  int failed =
+      oatgp_model_load(ctx, path, &model) != OATGP_OK || oatgp_predict(ctx, model, data, &prediction) != OATGP_OK;
   for (int i = 0; i < ROWS && !failed; i++) {
     failed = !(fabs(mean[i] - y[i]) < 0.2 && variance[i] > 0);
   }
@@ -41,8 +42,8 @@ int main(int argc, char **argv) {
   }
   oatgp_context *ctx = oatgp_context_create();
   oatgp_data *data = NULL;
-  const int failed =
-      ctx == NULL || oatgp_data_create(ctx, ROWS, 1, x, y, &data) != OATGP_OK || fit(ctx, data, argv[1]) || predict(ctx, data, argv[1], y);
+  const int failed = ctx == NULL || oatgp_data_create(ctx, ROWS, 1, x, y, &data) != OATGP_OK ||
+                     fit(ctx, data, argv[1]) || predict(ctx, data, argv[1], y);
   if (failed) {
     fprintf(stderr, "failed: %s\n", ctx != NULL ? oatgp_last_error(ctx) : "no context");
   } else {

@@ -41,8 +41,14 @@ for file in include/oatgp.h include/oatgp_kernels.def include/oatgp_settings.def
   share/bash-completion/completions/oatgp share/zsh/site-functions/_oatgp share/fish/vendor_completions.d/oatgp.fish; do
   [ -f "$prefix/$file" ] || fail "$file is not installed"
 done
-[ "$(readlink "$library")" = liboatgp.so.0 ] || fail "liboatgp.so does not point to liboatgp.so.0"
+[ "$(readlink "$library")" = "liboatgp.so.${version%.*}" ] || fail "liboatgp.so does not point to liboatgp.so.${version%.*}"
 "$prefix/bin/oatgp" fit --help >"$TMPDIR/log" 2>&1 || fail "the installed command: $(cat "$TMPDIR/log")"
+
+# The module for MPI is in a folder of its own, where the command finds it, also when it is found in $PATH itself.
+if [ -f "$build/liboatgp_mpi.so" ] && command -v mpirun >/dev/null 2>&1; then
+  [ -f "$libdir/oatgp/liboatgp_mpi.so" ] || fail "oatgp/liboatgp_mpi.so is not installed"
+  PATH=$prefix/bin:$PATH quietly "the installed command as two ranks" mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 oatgp --version
+fi
 
 # Exported: everything that the header declares, and nothing else.
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$TMPDIR/exported"
@@ -63,7 +69,7 @@ if quietly "pkg-config, static" $CC -std=c17 $(pkg-config --cflags oatgp) "$here
 fi
 [ "$(pkg-config --modversion oatgp)" = "$version" ] || fail "pkg-config gives version $(pkg-config --modversion oatgp)"
 
-if quietly "find_package" cmake -S "$here" -B "$TMPDIR/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" \
+if quietly "find_package" cmake -S "$here" -B "$TMPDIR/consumer" -DOATGP_VERSION="${version%.*}" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" \
   -DCMAKE_C_STANDARD_LIBRARIES=-lm && quietly "build by CMake" cmake --build "$TMPDIR/consumer"; then
   runs cmake "$TMPDIR/consumer/consumer_oatgp"
   runs cmake-static "$TMPDIR/consumer/consumer_static"

@@ -1,6 +1,6 @@
-# The way to the library and back: its results, its warnings and its errors as R conditions.
+# Calls of the library: results, and its warnings and errors as R conditions.
 
-# result: the list that every entry returns. notes: whether what the library only mentions is shown.
+# result: the list that every entry returns. notes: whether to show the library's notes.
 receive <- function(result, call = NULL, notes = FALSE) {
   for (sentence in result$warnings) {
     warning(warningCondition(in_r(sentence), class = "oatgp_warning", call = call))
@@ -16,28 +16,18 @@ receive <- function(result, call = NULL, notes = FALSE) {
   result$value
 }
 
-# A sentence of the library with the options of the command as arguments: --no-guard is guard = FALSE.
+# A message of the library in terms of R: likelihood = "poisson" is family = poisson() here.
 in_r <- function(sentence) {
-  sentence <- sub("--refit --data OLD", "refit = TRUE", sentence, fixed = TRUE)
   for (name in names(likelihood_words)) {
-    sentence <- gsub(sprintf("(--)?likelihood %s\\b", name), paste("family =", family_text(name)), sentence)
+    sentence <- gsub(sprintf("likelihood( = \"%s\"| %s\\b)", name, name), paste("family =", family_text(name)), sentence)
   }
-  found <- gregexpr("--(no-)?[a-z][a-z-]*[a-z]", sentence)
-  if (all(unlist(found) == -1)) {
-    return(sentence)
-  }
-  known <- settings_table()$name
-  regmatches(sentence, found) <- lapply(regmatches(sentence, found), function(options) {
-    names <- gsub("-", "_", sub("^--(no-)?", "", options))
-    ifelse(!names %in% known, options, ifelse(startsWith(options, "--no-"), paste(names, "= FALSE"), names))
-  })
   sentence
 }
 
 # The last result that was interrupted and not returned, for oatgp_interrupted().
 kept <- new.env(parent = emptyenv())
 
-# What is there after an interrupt. With "stop" it is an interrupt for the caller, too, so that a loop around the call ends.
+# The result after an interrupt. With "stop", the caller is interrupted, too, so that a loop around the call ends.
 end_interrupted <- function(result, what, on_interrupt, call) {
   if (on_interrupt == "return") {
     warning(warningCondition(paste("interrupted: the result is", what), class = "oatgp_interrupted", call = call))
@@ -55,17 +45,16 @@ oatgp_interrupted <- function() {
   kept$result
 }
 
-# status: one of the library's, such as "argument" or "data", or of its names for what only R can find.
+# status: one of the library's names, such as "argument" or "data", also for errors that only R finds.
 fail <- function(sentence, status = "argument", call = NULL) {
   stop(errorCondition(sentence, class = c(paste0("oatgp_", status), "oatgp_error"), call = call, status = status))
 }
 
-# Settings whose names are those of columns or are about files; data frames have their own ways.
+# Settings that name columns or are about files; data frames do not need them.
 file_settings <- c("target", "inputs", "weights", "noise_variance", "trials", "exposure", "header", "missing")
 
-# A list of settings as the named texts that the library reads: TRUE is yes, a vector is joined by commas, and
-# parameters may have names. Names that are none are the
-# library's to refuse; those of another verb would have no effect.
+# Converts a list of settings to the named texts that the library reads: TRUE is yes, a vector is joined by commas, and parameters may have names. The
+# library refuses unknown names; settings of other verbs are refused here, because they would have no effect.
 as_settings <- function(settings, verb, call = NULL) {
   if (length(settings) == 0) {
     return(stats::setNames(character(), character()))
@@ -79,14 +68,18 @@ as_settings <- function(settings, verb, call = NULL) {
   }
   about_files <- intersect(names, file_settings)
   if (length(about_files) > 0) {
-    fail(sprintf("'%s' is about files: in R the formula, the matrices and their arguments say it", about_files[1]), call = call)
+    fail(sprintf("'%s' is about files: in R, use the formula, or the matrices and their arguments", about_files[1]), call = call)
   }
   if ("likelihood" %in% names) {
-    fail("in R the likelihood is said by the argument family of oatgp(), such as family = poisson()", call = call)
+    fail("in R, the argument family of oatgp() sets the likelihood, such as family = poisson()", call = call)
   }
   others <- setdiff(intersect(names, settings_table()$name), oatgp_settings(verb)$name)
   if (length(others) > 0) {
-    fail(sprintf("the setting '%s' has no effect here; oatgp_settings(\"%s\") lists those that have", others[1], verb), call = call)
+    fail(sprintf("the setting '%s' has no effect here; oatgp_settings(\"%s\") lists the settings that have an effect", others[1], verb), call = call)
+  }
+  flags <- intersect(names, with(settings_table(), name[type == "flag"]))
+  for (name in flags[!vapply(settings[flags], function(value) isTRUE(value) || isFALSE(value), NA)]) {
+    fail(sprintf("%s is %s but must be TRUE or FALSE", name, deparse1(settings[[name]])), call = call)
   }
   if (!is.null(names(settings$parameters)) && is.numeric(settings$parameters)) {
     settings$parameters <- sprintf("%s=%.17g", names(settings$parameters), settings$parameters)
@@ -94,14 +87,14 @@ as_settings <- function(settings, verb, call = NULL) {
   preset_first(vapply(settings, setting_text, "", call = call))
 }
 
-# So that other settings win.
+# The preset comes first, so that other settings override it.
 preset_first <- function(texts) {
   texts[order(names(texts) != "preset")]
 }
 
 setting_text <- function(value, call = NULL) {
   if (length(value) == 0 || anyNA(value) || !(is.logical(value) || is.numeric(value) || is.character(value))) {
-    fail("a setting is a number, a text or TRUE or FALSE, without NA", call = call)
+    fail("a setting must be a number, a text, TRUE or FALSE, and not NA", call = call)
   }
   if (is.logical(value)) {
     value <- ifelse(value, "yes", "no")
@@ -111,14 +104,15 @@ setting_text <- function(value, call = NULL) {
   paste(value, collapse = ",")
 }
 
-# R's generator gives the seed of the library's, so that set.seed() makes everything reproducible.
+# The seed of the library comes from R's generator, so that set.seed() makes everything reproducible.
 draw_seed <- function() {
   sprintf("%.0f", floor(stats::runif(1, 1, .Machine$integer.max)))
 }
 
-# The library's, without options of the command.
+# The settings of the library, without options of the command, with the help in terms of R.
 settings_table <- function() {
   table <- as.data.frame(receive(.Call(C_entry_settings)), stringsAsFactors = FALSE)
+  table$help <- gsub("--([a-z]+)", "\\1", table$help)
   table[!table$command_only, ]
 }
 
@@ -127,7 +121,7 @@ oatgp_settings <- function(verb = "fit") {
   verbs <- strsplit(table$verbs, ",", fixed = TRUE)
   wanted <- !table$name %in% c(file_settings, "likelihood") & vapply(verbs, function(v) verb %in% v, NA)
   if (!any(wanted)) {
-    fail(sprintf("'%s' is none of fit, certify, update and cv", verb), call = sys.call())
+    fail(sprintf("verb is '%s' but must be one of fit, certify, update, cv", verb), call = sys.call())
   }
   table <- table[wanted, c("name", "type", "default", "choices", "lowest", "highest", "help")]
   table[!table$type %in% c("number", "whole number"), c("lowest", "highest")] <- NA
@@ -135,7 +129,7 @@ oatgp_settings <- function(verb = "fit") {
   table
 }
 
-# Of OpenBLAS; 0 with another BLAS.
+# The number of threads of OpenBLAS; 0 with a different BLAS.
 blas_threads <- function() {
   .Call(C_entry_blas_threads)
 }

@@ -1,6 +1,6 @@
-# Families: how answers vary about the function. The library knows them by the names of its likelihoods.
+# Families: the distribution of the response around the function. In the library they are likelihoods.
 
-# What each likelihood is in R: the family as it is typed, what its answers are, and what the function is of them.
+# Each likelihood in R: the family as it is typed, a description of its responses, and of the function.
 likelihood_words <- list(
   gaussian = c("gaussian()", "numbers with Gaussian noise", "the expected answer"),
   "bernoulli-logit" = c("binomial()", "yes or no", "the log odds of yes"),
@@ -18,7 +18,8 @@ family_text <- function(likelihood) likelihood_words[[likelihood]][1]
 
 is_bernoulli <- function(likelihood) likelihood %in% c("bernoulli-logit", "bernoulli-probit")
 is_binomial <- function(likelihood) is_bernoulli(likelihood) || likelihood == "binomial-logit"
-takes_offset <- function(likelihood) likelihood %in% c("poisson", "negative-binomial", "gamma")
+is_shifted <- function(likelihood) likelihood %in% c("gaussian", "student-t") # by an offset; for others it is an exposure
+takes_offset <- function(likelihood) is_shifted(likelihood) || likelihood %in% c("poisson", "negative-binomial", "gamma")
 
 # ---- the argument family ------------------------------------------------------------------------------------------
 
@@ -30,8 +31,8 @@ family_names <- c(gaussian = "gaussian", binomial = "bernoulli-logit", poisson =
 family_links <- list(gaussian = c(identity = "gaussian"), binomial = c(logit = "bernoulli-logit", probit = "bernoulli-probit"),
                      poisson = c(log = "poisson"), Gamma = c(log = "gamma"), "Negative Binomial" = c(log = "negative-binomial"))
 
-# list(likelihood, theta): theta is the shape of a negative binomial that is to stay, or NULL. Of binomial() it is the Bernoulli likelihood;
-# the response says whether there are trials.
+# list(likelihood, theta): theta is the fixed shape of a negative binomial, or NULL. For binomial() this is the Bernoulli likelihood; the response
+# decides whether there are trials.
 as_family <- function(family, call = NULL) {
   if (is.function(family)) {
     family <- family()
@@ -48,10 +49,10 @@ as_family <- function(family, call = NULL) {
   name <- sub("^negative binomial.*$", "Negative Binomial", family$family, ignore.case = TRUE)
   links <- family_links[[name]]
   if (is.null(links)) {
-    fail(sprintf("family %s is none of those that oatgp() has: %s", family$family, known_families()), call = call)
+    fail(sprintf("family %s is not one of those that oatgp() has: %s", family$family, known_families()), call = call)
   }
   if (!family$link %in% names(links)) {
-    fail(sprintf("family %s has the link \"%s\", and oatgp() has it with %s only: write %s", family$family, family$link,
+    fail(sprintf("family %s has the link \"%s\", but oatgp() only has it with %s: write %s", family$family, family$link,
                  paste0("\"", names(links), "\"", collapse = " or "), sprintf("%s(link = \"%s\")", constructor(name), names(links)[1])),
          call = call)
   }
@@ -87,7 +88,7 @@ given_theta <- function(family) {
 negbin <- function(theta = NULL, link = "log") {
   call <- sys.call()
   if (!identical(link, "log")) {
-    fail("negbin() has the link \"log\" only", call = call)
+    fail("negbin() only has the link \"log\"", call = call)
   }
   if (!is.null(theta) && !(is.numeric(theta) && length(theta) == 1 && isTRUE(theta > 0))) {
     fail("theta must be one positive number, or NULL for one that the fit finds", call = call)
@@ -97,7 +98,7 @@ negbin <- function(theta = NULL, link = "log") {
 
 # ---- the family of a model ----------------------------------------------------------------------------------------
 
-# For increasing functions: where each is `value`, between two bounds of x.
+# Inverts increasing functions: where each equals `value`, between two bounds of x.
 invert <- function(increasing, value, low, high) {
   low <- rep_len(low, length(value))
   high <- rep_len(high, length(value))
@@ -114,7 +115,7 @@ negbin_deviance <- function(y, mu, theta) {
   2 * (ifelse(y > 0, y * log(y / mu), 0) - (y + theta) * log((y + theta) / (mu + theta)))
 }
 
-# Against the mean that suits y best, which is not y itself.
+# Relative to the mean that maximises the density of y, which is not y itself.
 beta_deviance <- function(y, mu, shape) {
   log_density <- function(mu) stats::dbeta(y, mu * shape, (1 - mu) * shape, log = TRUE)
   slope <- function(eta) digamma(stats::plogis(-eta) * shape) - digamma(stats::plogis(eta) * shape)
@@ -122,7 +123,7 @@ beta_deviance <- function(y, mu, shape) {
   pmax(2 * (log_density(best) - log_density(mu)), 0)
 }
 
-# Thresholds of an ordinal answer.
+# Thresholds of an ordinal response.
 thresholds <- function(parameters) cumsum(c(0, unname(parameters)))
 
 # The expected level, from 1, given f.
@@ -134,7 +135,7 @@ expected_level <- function(f, cuts) {
   total
 }
 
-# As glm() has them: an object of class family, with the estimated parameters in its functions. likelihood: its name in the library.
+# As for glm(): an object of class family, with the estimated parameters in its functions. likelihood: its name in the library.
 make_family <- function(likelihood, parameters = numeric()) {
   shape <- if ("shape" %in% names(parameters)) parameters[["shape"]] else NA_real_
   family <- switch(likelihood,
@@ -163,7 +164,7 @@ own_family <- function(name, link, variance, deviance) {
                  valideta = link$valideta, variance = variance, dev.resids = deviance), class = "family")
 }
 
-# Its mean is the expected level; the deviance is of the probabilities of all levels, which the mean alone does not tell.
+# Its mean is the expected level. The deviance needs the probabilities of all levels, which do not follow from the mean.
 ordinal_family <- function(cuts) {
   inverse <- function(eta) expected_level(eta, cuts)
   structure(list(family = "ordinal", link = "probit", linkfun = function(mu) invert(inverse, mu, -40, max(cuts) + 40), linkinv = inverse,
@@ -178,8 +179,8 @@ family.oatgp <- function(object, ...) {
 
 # ---- the response -------------------------------------------------------------------------------------------------
 
-# What the response was in R, and so what draws and classes are again: "pairs" of successes and failures, "share"s with trials as weights,
-# "count"s with trials, "factor", "logical", "ordered", or "number".
+# The kind of the response in R, which draws and classes also get: "pairs" of successes and failures, "share" with trials as weights, "count" with
+# trials, "factor", "logical", "ordered", or "number".
 response_kind <- function(likelihood, y, weights, call) {
   if (likelihood == "ordinal") {
     return("ordered")
@@ -211,16 +212,16 @@ response_classes <- function(kind, y, call) {
   }
   classes <- levels(droplevels(factor(y)))
   if (kind == "factor" && length(classes) != 2) {
-    fail(sprintf("the response of binomial() has %d classes (%s), and needs two", length(classes),
+    fail(sprintf("the response of binomial() has %d classes (%s), but needs two", length(classes),
                  paste(utils::head(classes, 5), collapse = ", ")), "data", call)
   }
   if (length(classes) < 2) {
-    fail(sprintf("the response has one class only, '%s'", classes), "data", call)
+    fail(sprintf("the response has only one class, '%s'", classes), "data", call)
   }
   classes
 }
 
-# The columns of a frame that the response makes: y, weights, trials, classes.
+# The columns of a frame that come from the response: y, weights, trials, classes.
 answer_columns <- function(kind, y, weights = NULL, trials = NULL, classes = NULL, call = NULL) {
   y <- if (is.data.frame(y)) as.matrix(y) else y
   switch(kind,
@@ -264,13 +265,13 @@ class_codes <- function(y, classes, call) {
   codes <- match(as.character(y), classes) - 1
   strange <- which(is.na(codes) & !is.na(y))
   if (length(strange) > 0) {
-    fail(sprintf("the response has '%s' in row %d, which is none of the classes %s", as.character(y)[strange[1]], strange[1],
+    fail(sprintf("the response has '%s' in row %d, which is not one of the classes %s", as.character(y)[strange[1]], strange[1],
                  paste(classes, collapse = ", ")), "data", call)
   }
   as.double(codes)
 }
 
-# What the response of a model is; one that was read from a file does not tell how R wrote it.
+# The kind of the response of a model; a model from a file does not have it.
 model_kind <- function(object, info = model_info(object)) {
   if (!is.null(object$kind)) {
     return(object$kind)
@@ -282,7 +283,7 @@ model_kind <- function(object, info = model_info(object)) {
   else "number"
 }
 
-# Of an ordinal answer without texts, the numbers that it has.
+# For an ordinal response without texts, its numbers.
 model_classes <- function(info) {
   if (!is.null(info$classes)) {
     return(info$classes)
@@ -290,7 +291,7 @@ model_classes <- function(info) {
   if (info$likelihood == "ordinal") as.character(seq(0, length(info$likelihood_parameters) + 1)) else c("0", "1")
 }
 
-# Codes, from 0, as R has the response: of draws and of likeliest classes.
+# Converts codes, from 0, to the kind of the response: for draws and most likely classes.
 as_response <- function(codes, kind, info) {
   switch(kind,
     logical = codes == 1,
@@ -299,7 +300,7 @@ as_response <- function(codes, kind, info) {
     codes)
 }
 
-# The rows' answers as numbers on the scale of predictions: shares of trials, and levels from 1.
+# The responses of the rows as numbers on the scale of predictions: shares of trials, and levels from 1.
 answer_values <- function(rows, likelihood) {
-  if (likelihood == "ordinal") rows$y + 1 else if (is.null(rows$trials)) rows$y else rows$y / rows$trials
+  if (likelihood == "ordinal") rows$y + 1 else if (is.null(rows$trials)) rows$y + offset_of(rows) else rows$y / rows$trials
 }

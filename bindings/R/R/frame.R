@@ -1,21 +1,24 @@
-# Frames: the rows as the library wants them, a list of x, whose columns have names, y, weights, noise_variance, trials, exposure, target,
-# classes: the texts that y has codes of; and levels: a list with those of each column of x that is a category and holds codes.
+# Frames: the rows for the library, a list of x (with column names), y, weights, noise_variance, trials, exposure, offset (already subtracted from y;
+# R adds it to predictions), target, classes (the texts of the codes in y) and levels (a list with the levels of each column of x that is a category
+# and holds codes).
 
 is_category <- function(column) is.factor(column) || is.character(column)
 
-# The codes of a factor or of texts, from 0, and its levels: those that are known, and then new ones.
+# The codes of a factor or of texts, from 0, and its levels: known ones, and then new ones.
 code_category <- function(column, known = NULL) {
   own <- levels(factor(column))
   levels <- if (is.null(known)) own else c(known, setdiff(own, known))
   list(codes = as.double(match(as.character(column), levels) - 1), levels = levels)
 }
 
-# A data frame as a matrix of numbers, with the levels of its categories as an attribute, which does not outlive a subset.
+# A data frame as a matrix of numbers, with the levels of its categories as an attribute, which a subset loses.
 code_columns <- function(x, call) {
   category <- vapply(x, is_category, NA)
   numeric <- vapply(x, function(column) is.numeric(column) || is.logical(column), NA)
   if (!all(numeric | category)) {
-    fail(sprintf("the column '%s' holds neither numbers nor categories", names(x)[!numeric & !category][1]), call = call)
+    strange <- names(x)[!numeric & !category][1]
+    fail(sprintf("the column '%s' (%s) holds neither numbers nor categories: as.numeric() makes numbers of dates and times, factor() categories",
+                 strange, class(x[[strange]])[1]), call = call)
   }
   coded <- lapply(x[category], code_category)
   rows <- row.names(x)
@@ -44,7 +47,7 @@ as_inputs <- function(x, call = NULL) {
   x
 }
 
-# Of two columns with one name R would take the first.
+# If two columns had the same name, R would take the first.
 refuse_twice <- function(columns, names, what, call) {
   twice <- intersect(columns[duplicated(columns)], names)
   if (length(twice) > 0) {
@@ -53,7 +56,7 @@ refuse_twice <- function(columns, names, what, call) {
   }
 }
 
-# The columns of these names. By place only where x has no names, or where the model's are automatic (x1, x2, ...) and x has none of them.
+# The columns with these names. By position only if x has no names, or if those of the model are automatic (x1, x2, ...) and x has none of them.
 match_columns <- function(x, names, what, call = NULL) {
   missing <- setdiff(names, colnames(x))
   refuse_twice(colnames(x), names, what, call)
@@ -67,14 +70,14 @@ match_columns <- function(x, names, what, call = NULL) {
   }
   x <- as_inputs(x, call)
   if (ncol(x) != length(names)) {
-    fail(sprintf("%s have %d columns, without the names of the %d inputs: %s", what, ncol(x), length(names), paste(names, collapse = ", ")),
+    fail(sprintf("%s have %d columns without the names of the %d inputs: %s", what, ncol(x), length(names), paste(names, collapse = ", ")),
          "data", call)
   }
   colnames(x) <- names
   x
 }
 
-# A frame with the inputs that the model has: the library leaves constant ones out.
+# A frame with the inputs of the model: the library leaves constant ones out.
 model_columns <- function(frame, inputs) {
   if (!identical(colnames(frame$x), inputs)) {
     frame <- frame_of(frame)
@@ -83,7 +86,7 @@ model_columns <- function(frame, inputs) {
   frame
 }
 
-# Takes the levels off x.
+# Removes the levels from x.
 frame_of <- function(frame) {
   if (!is.null(attr(frame$x, "category_levels"))) {
     frame$levels <- attr(frame$x, "category_levels")
@@ -92,7 +95,7 @@ frame_of <- function(frame) {
   frame
 }
 
-# columns: a list of those that belong to the rows beside x, and of classes.
+# columns: a list of the other columns of the rows, and of classes.
 make_frame <- function(x, columns, target = NULL, call = NULL, levels = NULL) {
   column <- function(what) {
     values <- columns[[what]]
@@ -109,9 +112,28 @@ make_frame <- function(x, columns, target = NULL, call = NULL, levels = NULL) {
   frame_of(c(list(x = x), made, list(target = target, classes = columns$classes, levels = levels)))
 }
 
-row_columns <- c("y", "weights", "noise_variance", "trials", "exposure")
+# Values that are not finite, by the names of their rows, which the library does not know. may_lack: NA in an input has the prediction NA.
+refuse_odd <- function(rows, call, may_lack = FALSE) {
+  odd <- if (may_lack) is.infinite(rows$x) else !is.finite(rows$x)
+  if (any(odd)) {
+    place <- which(odd, arr.ind = TRUE)[1, ]
+    refuse_value(rows, place[1], sprintf("the input '%s'", colnames(rows$x)[place[2]]), rows$x[place[1], place[2]], call)
+  }
+  if (!all(is.finite(rows$y))) {
+    row <- which(!is.finite(rows$y))[1]
+    refuse_value(rows, row, "the response", rows$y[row], call)
+  }
+}
 
-# The terms that are categories by themselves: a factor or a text that is part of no other term. With contrasts they are columns of numbers.
+refuse_value <- function(rows, row, what, value, call) {
+  name <- if (is.null(rownames(rows$x))) row else rownames(rows$x)[row]
+  remedy <- if (is.na(value)) ": leave such rows out, by complete.cases(), or by a formula and na.action = na.omit" else "; it must be finite"
+  fail(sprintf("%s of row %s is %s%s", what, name, format(value), remedy), "data", call)
+}
+
+row_columns <- c("y", "weights", "noise_variance", "trials", "exposure", "offset")
+
+# The terms that are categories: a factor or a text that is not part of any other term. With contrasts they are columns of numbers.
 category_terms <- function(terms, frame, contrasts) {
   labels <- attr(terms, "term.labels")
   if (length(labels) == 0 || !is.null(contrasts)) {
@@ -122,7 +144,7 @@ category_terms <- function(terms, frame, contrasts) {
   labels[plain & vapply(labels, function(label) label %in% names(frame) && is_category(frame[[label]]), NA)]
 }
 
-# The columns of the model matrix, where categories are codes of their levels; its constant is the model's own mean.
+# The columns of the model matrix, with categories as codes and without the constant, because the model has its own mean.
 design <- function(terms, frame, contrasts = NULL, categories = category_terms(terms, frame, contrasts), known = list()) {
   rest <- setdiff(attr(terms, "term.labels"), categories)
   coded <- lapply(stats::setNames(nm = categories), function(name) code_category(frame[[name]], known[[name]]))
@@ -137,9 +159,11 @@ design <- function(terms, frame, contrasts = NULL, categories = category_terms(t
       columns[[label]] <- x[, named == label, drop = FALSE]
     }
   }
-  x <- do.call(cbind, columns[attr(terms, "term.labels")])
+  columns <- columns[attr(terms, "term.labels")]
+  x <- do.call(cbind, columns)
+  named <- lapply(stats::setNames(nm = names(columns)), function(label) if (is.null(colnames(columns[[label]]))) label else colnames(columns[[label]]))
   list(x = if (is.null(x)) matrix(0, nrow(frame), 0) else with_names(x, frame), contrasts = made,
-       levels = lapply(coded, function(column) column$levels))
+       levels = lapply(coded, function(column) column$levels), columns = named)
 }
 
 with_names <- function(x, frame) {
@@ -147,7 +171,7 @@ with_names <- function(x, frame) {
   x
 }
 
-# R would take a variable that the new rows do not have from wherever the formula was written: the rows of the fit, most likely.
+# If the new rows lack a variable, R would take it from the environment of the formula, which most likely has the rows of the fit.
 check_variables <- function(terms, newdata, call) {
   refuse_twice(names(newdata), all.vars(terms), "the new rows", call)
   for (variable in as.list(attr(terms, "variables"))[-1]) {
@@ -159,7 +183,7 @@ check_variables <- function(terms, newdata, call) {
   }
 }
 
-# New rows in the columns of the model: by the formula, by name, or by place.
+# New rows with the columns of the model: by the formula, by name, or by position.
 new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL) {
   inputs <- model_info(object)$inputs
   if (is.null(object$terms)) {
@@ -185,7 +209,7 @@ new_inputs <- function(object, newdata, na.action = stats::na.pass, call = NULL)
   model_columns(list(x = made$x, na.action = attr(frame, "na.action"), levels = made$levels, offset = stats::model.offset(frame)), inputs)
 }
 
-# What an expression of the fit is for new rows; NULL unless its variables are their columns, or single values from elsewhere.
+# The value of an expression of the fit for new rows; NULL unless its variables are their columns, or single values from elsewhere.
 evaluate_for <- function(object, expression, newdata) {
   names <- all.vars(expression)
   from <- if (is.null(object$terms)) globalenv() else environment(object$terms)
@@ -194,20 +218,26 @@ evaluate_for <- function(object, expression, newdata) {
   if (any(column) && all(single)) eval(expression, as.data.frame(newdata), from)
 }
 
-# What belongs to new rows, such as weights: given, or by the expressions of the fit. A model that was fitted with them is not used without.
+# Values of new rows, such as weights: given, or by the expressions of the fit. If the model was fitted with them, they are required.
 new_columns <- function(object, newdata, given, needed, call = NULL) {
   for (what in intersect(needed, names(object$noise))) {
     if (is.null(given[[what]])) {
       given[[what]] <- evaluate_for(object, object$noise[[what]], newdata)
     }
     if (is.null(given[[what]])) {
-      fail(sprintf("the model was fitted with %s, and the new rows have none: give theirs as %s", what, what), "data", call)
+      fail(sprintf("the model was fitted with %s, but the new rows have none: give them as %s", what, what), "data", call)
     }
   }
   given
 }
 
-# The trials of new rows: given, or as the response of the fit has them.
+refuse_trials <- function(likelihood, given, call) {
+  if (!is.null(given$trials) && likelihood != "binomial-logit") {
+    fail(sprintf("family %s has no trials: leave them out", family_text(likelihood)), call = call)
+  }
+}
+
+# The trials of new rows: given, or from the response as in the fit.
 new_trials <- function(object, newdata, given, call = NULL) {
   kind <- model_kind(object)
   if (!is.null(given$trials)) {
@@ -218,33 +248,36 @@ new_trials <- function(object, newdata, given, call = NULL) {
     if (!is.null(pairs)) answer_columns("pairs", pairs, call = call)$trials
   })
   if (is.null(trials)) {
-    fail("the new rows have no numbers of trials, which their answers are counts of: give them as trials", "data", call)
+    fail("the new rows have no numbers of trials for their counts: give them as trials", "data", call)
   }
   trials
 }
 
-# The exposure by the offset of the formula and by that which was given or is an argument of the fit.
-new_exposure <- function(likelihood, new, given, call = NULL) {
+# The offset of the formula plus the one that was given or was an argument of the fit.
+new_offset <- function(new, given) {
   parts <- Filter(Negate(is.null), list(new$offset, given$offset))
-  if (length(parts) == 0) NULL else exposure_of(likelihood, Reduce(`+`, parts), call)
+  if (length(parts) > 0) Reduce(`+`, parts)
 }
 
-# New rows without a target, as predictions and draws need them. drawn: whether answers themselves are wanted, with their noise or trials.
+# New rows without a target, for predictions and draws. drawn: whether responses are drawn, with their noise or trials.
 rows_without_target <- function(object, newdata, given, drawn, na.action, call = NULL) {
   likelihood <- model_info(object)$likelihood
+  refuse_trials(likelihood, given, call)
   new <- new_inputs(object, newdata, na.action, call)
   has_trials <- likelihood == "binomial-logit"
   noise <- if (drawn && (likelihood == "gaussian" || has_trials)) c("weights", "noise_variance", "trials")
   kept <- setdiff(seq_len(NROW(newdata)), new$na.action)
   keep <- function(values) if (length(values) == NROW(newdata)) values[kept] else values
   given <- lapply(new_columns(object, newdata, given, c(noise, "offset"), call), keep)
-  columns <- list(exposure = new_exposure(likelihood, new, given, call))
+  columns <- with_offset(list(), likelihood, new_offset(new, given), call)
   if (drawn && has_trials) {
     columns$trials <- keep(new_trials(object, newdata, given, call))
   } else if (likelihood == "gaussian") {
     columns <- c(columns, given[c("weights", "noise_variance")])
   }
-  c(make_frame(new$x, columns, call = call, levels = new$levels), list(na.action = new$na.action))
+  rows <- make_frame(new$x, columns, call = call, levels = new$levels)
+  refuse_odd(rows, call, may_lack = TRUE)
+  c(rows, list(na.action = new$na.action))
 }
 
 new_target <- function(object, newdata) {
@@ -255,20 +288,23 @@ new_target <- function(object, newdata) {
   if (target %in% colnames(newdata)) as.data.frame(newdata)[[target]]
 }
 
-# New rows with their target, for update() and score(). given: y and what belongs to it.
+# New rows with their target, for update() and score(). given: y and its further columns.
 new_rows <- function(object, newdata, given, call = NULL) {
   info <- model_info(object)
+  refuse_trials(info$likelihood, given, call)
   new <- new_inputs(object, newdata, stats::na.fail, call)
   y <- if (is.null(given$y)) new_target(object, newdata) else given$y
   if (is.null(y)) {
-    fail("y is missing: the values that belong to the new rows", call = call)
+    fail("y is missing: give the response of the new rows", call = call)
   }
   given <- new_columns(object, newdata, given, names(object$noise), call)
   columns <- answer_columns(model_kind(object, info), y, given$weights, given$trials, model_classes(info), call)
   columns["classes"] <- list(info$classes)
   columns["noise_variance"] <- list(given$noise_variance)
-  columns["exposure"] <- list(new_exposure(info$likelihood, new, given, call))
-  make_frame(new$x, columns, call = call, levels = new$levels)
+  columns <- with_offset(columns, info$likelihood, new_offset(new, given), call)
+  rows <- make_frame(new$x, columns, call = call, levels = new$levels)
+  refuse_odd(rows, call)
+  rows
 }
 
 # The levels that the model knows, by the names of its inputs.
@@ -277,10 +313,11 @@ model_levels <- function(object) {
   Filter(Negate(is.null), stats::setNames(info$levels, info$inputs))
 }
 
-# The rows of the fit, which the object keeps unless it was read from a model file or made with keep_data = FALSE.
+# The rows of the fit. The object keeps them unless it was read from a model file or made with keep_data = FALSE.
 own_rows <- function(object, call = NULL) {
   if (is.null(object$rows)) {
-    fail("this model does not hold the rows of its fit: give them as data", "data", call)
+    fail("this model does not hold the rows of its fit, as it is from a file or made with keep_data = FALSE: loo() and certify() take them as data",
+         "data", call)
   }
   object$rows
 }

@@ -1,4 +1,4 @@
-# What a model says about itself.
+# Descriptions of a model.
 
 coef.oatgp <- function(object, ...) {
   info <- model_info(object)
@@ -27,7 +27,7 @@ own_parameters <- function(info) {
   values
 }
 
-# The sd of Gaussian noise, the scale of Student's t; other families have no such thing.
+# The sd of Gaussian noise, or the scale of Student's t; other families have neither.
 sigma.oatgp <- function(object, ...) {
   info <- model_info(object)
   switch(info$likelihood, gaussian = info$tau, "student-t" = info$likelihood_parameters[["scale"]], NA_real_)
@@ -38,7 +38,97 @@ nobs.oatgp <- function(object, ...) {
 }
 
 formula.oatgp <- function(x, ...) {
-  if (is.null(x$terms)) fail("this model was not made by a formula", call = sys.call()) else stats::formula(x$terms)
+  if (is.null(x$formula)) fail("this model was not made by a formula", call = sys.call()) else stats::formula(x$formula)
+}
+
+terms.oatgp <- function(x, ...) {
+  if (is.null(x$terms)) {
+    fail("this model was not made by a formula, so it has no terms", call = sys.call())
+  }
+  if (is.null(x$term_labels)) x$terms else written_terms(formula.oatgp(x))
+}
+
+# The terms of a formula with s() or (1 | f) as they are written, so that drop1() and step() remove them.
+written_terms <- function(formula) {
+  terms <- stats::terms(formula)
+  bar <- vapply(attr(terms, "term.labels"), function(label) identical(as.list(str2lang(label))[[1]], quote(`|`)), NA)
+  attr(terms, "term.labels")[bar] <- sprintf("(%s)", attr(terms, "term.labels")[bar])
+  colnames(attr(terms, "factors")) <- attr(terms, "term.labels")
+  terms
+}
+
+# The last term stays: there is no model without inputs. Its AIC is NA, so that step() ends there.
+drop1.oatgp <- function(object, ...) {
+  last <- attr(terms.oatgp(object), "term.labels")
+  if (length(last) > 1) {
+    return(NextMethod())
+  }
+  k <- if (is.null(list(...)$k)) 2 else list(...)$k
+  table <- data.frame(Df = c(NA_real_, NA_real_), AIC = c(extractAIC.oatgp(object, k = k)[2], NA), row.names = c("<none>", last))
+  heading <- c("Single term deletions", "\nModel:", deparse1(formula.oatgp(object)), "", "The last term cannot be dropped: a model needs an input.")
+  structure(table, heading = heading, class = c("anova", "data.frame"))
+}
+
+# The model frame of the fit; for a model without a formula, or with added rows, response and inputs.
+model.frame.oatgp <- function(formula, ...) {
+  if (...length() > 0 && !is.null(formula$terms)) {
+    return(stats::model.frame(formula$terms, ...))
+  }
+  if (is.null(formula$model)) training_columns(formula, own_rows(formula, sys.call())) else formula$model
+}
+
+# As for lm(); for a model without a formula, the inputs.
+model.matrix.oatgp <- function(object, ...) {
+  if (is.null(object$terms)) {
+    return(own_rows(object, sys.call())$x)
+  }
+  stats::model.matrix(stats::delete.response(object$terms), model.frame.oatgp(object), contrasts.arg = object$contrasts, ...)
+}
+
+# The given weights; for shares with binomial(), the numbers of trials.
+weights.oatgp <- function(object, ...) {
+  rows <- own_rows(object, sys.call())
+  values <- if (model_kind(object) == "share") rows$trials else rows$weights
+  if (!is.null(values)) stats::naresid(object$na.action, stats::setNames(values, rownames(rows$x)))
+}
+
+# The derivative of each fitted value with respect to its own response: y - fitted = (1 - h) (y - fitted without the row).
+hatvalues.oatgp <- function(model, ...) {
+  call <- sys.call()
+  rows <- own_rows(model, call)
+  info <- model_info(model)
+  if (info$likelihood != "gaussian" || info$neighbours > 0 || info$average > 0) {
+    fail("hatvalues() needs a Gaussian model without neighbours and average; residuals(fit, \"loo\") shows how far each row is from the others",
+         call = call)
+  }
+  left_out <- loo.oatgp(model)$rows
+  hat <- 1 - fit_residuals(model, rows, "response") / (left_out$y - left_out$mean)
+  stats::naresid(model$na.action, stats::setNames(hat, rownames(rows$x)))
+}
+
+# Leave-one-out residuals in units of their standard deviation.
+rstudent.oatgp <- function(model, ...) {
+  residuals.oatgp(model, "loo")
+}
+
+# The labels of the formula as written.
+labels.oatgp <- function(object, ...) {
+  if (is.null(object$term_labels)) labels(terms.oatgp(object)) else object$term_labels
+}
+
+extractAIC.oatgp <- function(fit, scale, k = 2, ...) {
+  found <- logLik.oatgp(fit)
+  c(attr(found, "df"), -2 * as.numeric(found) + k * attr(found, "df"))
+}
+
+vcov.oatgp <- function(object, ...) {
+  fail("the covariance of the parameters is not computed: predictions hold them at their estimates; loo() and cv() say how good these are",
+       call = sys.call())
+}
+
+anova.oatgp <- function(object, ...) {
+  fail("there is no analysis of variance of a Gaussian process: compare models by AIC(), cv() or loo(), and terms by predict(fit, type = \"terms\")",
+       call = sys.call())
 }
 
 # Names with commas between them, without blanks; a comma in parentheses belongs to a name.
@@ -49,7 +139,7 @@ split_names <- function(text) {
   strsplit(paste(letters, collapse = ""), "\n", fixed = TRUE)[[1]]
 }
 
-# Parameters that the fit has chosen; knots are no parameters of the model, they only approximate it.
+# The number of estimated parameters. Knots do not count, because they only approximate the model.
 parameter_count <- function(info) {
   fixed <- sub("^fix = ", "", grep("^fix = ", strsplit(info$settings, "\n", fixed = TRUE)[[1]], value = TRUE))
   fixed <- split_names(fixed)
@@ -57,7 +147,7 @@ parameter_count <- function(info) {
   noise[] <- rep(1, length(noise))
   free <- c(sigma = 1, lengthscale = length(info$lengthscales), noise, shape = info$has_shape)
   if (length(info$parameters) > 0) {
-    # a parameter is fixed by its name or by the word for what it is, such as the lengthscale of se(x).lengthscale
+    # a parameter is fixed by its name or by its kind, such as lengthscale for se(x).lengthscale
     names <- names(info$parameters)
     kinds <- sub("^.*[.]([a-z]+)([(].*)?$", "\\1", names)
     free <- c(noise, stats::setNames(as.numeric(!kinds %in% fixed), gsub(" ", "", names, fixed = TRUE)))
@@ -66,7 +156,7 @@ parameter_count <- function(info) {
   sum(free[!names(free) %in% fixed]) + mean
 }
 
-# With other families than the Gaussian the full model has a lower bound, too.
+# With families other than the Gaussian, the objective of the full model is also a lower bound.
 objective_words <- function(info) {
   bound <- "lower bound of the log evidence"
   if (info$likelihood != "gaussian") bound else switch(info$approx, vfe = , tvfe = bound, full = "log evidence", "approximate log evidence")
@@ -79,7 +169,7 @@ logLik.oatgp <- function(object, certify = FALSE, ...) {
     certificate <- certify.oatgp(object, ...)
     bounds <- c(certificate$lower, certificate$upper)
   }
-  structure(info$objective, df = parameter_count(info), nobs = as.integer(info$n), lower = bounds[1], upper = bounds[2],
+  structure(info$objective - info$log_prior, df = parameter_count(info), nobs = as.integer(info$n), lower = bounds[1], upper = bounds[2],
             meaning = objective_words(info), class = c("logLik.oatgp", "logLik"))
 }
 
@@ -94,7 +184,7 @@ print.logLik.oatgp <- function(x, digits = getOption("digits"), ...) {
 
 # Knots in the data's units, with the posterior mean and sd of the function there.
 knots.oatgp <- function(Fn, ...) {
-  values <- receive(.Call(C_entry_knots, Fn$model), sys.call())
+  values <- receive(.Call(C_entry_knots, Fn$pointer), sys.call())
   colnames(values) <- c(model_info(Fn)$inputs, "mean", "sd")
   as.data.frame(values)
 }
@@ -104,10 +194,13 @@ model_words <- function(info) {
   if (info$neighbours > 0) {
     approx <- sprintf("%s and %d neighbours", approx, as.integer(info$neighbours))
   }
+  if (info$average > 0) {
+    approx <- sprintf("%s, averaged over %d draws", approx, as.integer(info$average))
+  }
   sprintf("%s, kernel %s, %d rows, %d input%s", approx, info$kernel, as.integer(info$n), as.integer(info$d), if (info$d == 1) "" else "s")
 }
 
-# What the answers are, and what the function is of them; nothing for Gaussian ones.
+# Describes the responses and the function; nothing for Gaussian ones.
 answer_words <- function(object, info) {
   if (info$likelihood == "gaussian") {
     return("")
@@ -152,13 +245,16 @@ parameter_words <- function(name, info) {
          degrees = "degrees of freedom", sprintf("width of '%s'", model_classes(info)[as.integer(sub("^gap", "", name)) + 1]))
 }
 
-# What the prior mean is in terms of the answers.
+# Describes the prior mean in terms of the response.
 mean_words <- function(x, number) {
   value <- number(x$family$linkinv(x$info$mean))
   switch(x$info$likelihood, gaussian = , "student-t" = "", "bernoulli-logit" = , "bernoulli-probit" = , "binomial-logit" = paste(": probability", value),
          poisson = , "negative-binomial" = paste(": expected count", value), gamma = paste(": expected amount", value),
          beta = paste(": expected share", value), ordinal = paste(": expected class", value))
 }
+
+# Replaces names of settings such as tol-row by those in R.
+with_underscores <- function(sentence) gsub("\\b(tol|max)-([a-z]+)", "\\1_\\2", sentence)
 
 print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   info <- x$info
@@ -193,7 +289,7 @@ print.summary.oatgp <- function(x, digits = max(3L, getOption("digits") - 3L), .
     cat("Leave-one-out: RMSE ", number(info$loo_rmse), ", mean NLP ", number(info$loo_mean_nlp), coverage, "\n", sep = "")
   }
   print(x$logLik, digits = digits + 3L)
-  cat(as.integer(info$evaluations), " evaluations in ", format(info$seconds, digits = 3), " s; stopped: ", info$stop_sentence, "\n\n",
+  cat(as.integer(info$evaluations), " evaluations in ", format(info$seconds, digits = 3), " s; stopped: ", with_underscores(info$stop_sentence), "\n\n",
       sep = "")
   invisible(x)
 }

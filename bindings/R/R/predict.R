@@ -1,22 +1,25 @@
 # Prediction and draws.
 
-# Rows with NA in them are NA in the result. Parts of a size for which the library promises the same bits; between them R can be interrupted.
-predict_rows <- function(object, frame, threads = NULL, call = NULL) {
+# Rows with NA are NA in the result. The rows are predicted in parts of a size for which the library guarantees the same bits, and R can be
+# interrupted between them. With a level, lower and upper are the bounds of the interval of the observation, or of the function if latent.
+predict_rows <- function(object, frame, threads = NULL, call = NULL, level = NA_real_, latent = FALSE) {
   x <- frame$x
-  result <- matrix(NA_real_, nrow(x), 3, dimnames = list(rownames(x), c("mean", "latent", "observation")))
+  result <- matrix(NA_real_, nrow(x), 5, dimnames = list(rownames(x), c("mean", "latent", "observation", "lower", "upper")))
   complete <- which(rowSums(is.na(x)) == 0)
   settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
   levels <- if (is.null(frame$levels)) model_levels(object) else frame$levels
   for (first in seq(1, by = 65536, length.out = ceiling(length(complete) / 65536))) {
     part <- complete[first:min(first + 65535, length(complete))]
     some <- list(x = x[part, , drop = FALSE], weights = frame$weights[part], noise_variance = frame$noise_variance[part], levels = levels)
-    result[part, ] <- receive(.Call(C_entry_predict, object$model, some, settings), call)
+    result[part, ] <- receive(.Call(C_entry_predict, object$pointer, some, settings, level, latent), call)
   }
+  shifted <- c("mean", "lower", "upper")
+  result[, shifted] <- result[, shifted] + offset_of(frame)
   result
 }
 
-# The answers at the rows, for any family: list(values, with mean and sd of y, its interval, mean and sd of f on the scale of the link; levels,
-# the probabilities of an ordinal answer). Of trials they are shares; levels are numbered from 1.
+# The responses at the rows, for any family: list(values, with mean and sd of y, its interval, mean and sd of f on the scale of the link; levels, the
+# probabilities of an ordinal response). With trials they are shares; levels are numbered from 1.
 predict_answers <- function(object, frame, level = 0.95, threads = NULL, call = NULL) {
   n <- nrow(frame$x)
   info <- model_info(object)
@@ -29,7 +32,7 @@ predict_answers <- function(object, frame, level = 0.95, threads = NULL, call = 
     part <- complete[first:min(first + 65535, length(complete))]
     some <- list(x = frame$x[part, , drop = FALSE], trials = frame$trials[part], exposure = frame$exposure[part],
                  levels = if (is.null(frame$levels)) model_levels(object) else frame$levels)
-    found <- receive(.Call(C_entry_answers, object$model, some, settings, level), call)
+    found <- receive(.Call(C_entry_answers, object$pointer, some, settings, level), call)
     values[part, ] <- found$values
     if (!is.null(levels)) {
       levels[part, ] <- found$levels
@@ -42,10 +45,12 @@ predict_answers <- function(object, frame, level = 0.95, threads = NULL, call = 
   if (!is.null(levels)) {
     values[, c("mean", "lower", "upper")] <- values[, c("mean", "lower", "upper")] + 1
   }
+  shifted <- c("mean", "lower", "upper", "latent_mean")
+  values[, shifted] <- values[, shifted] + offset_of(frame)
   list(values = values, levels = levels)
 }
 
-# The sd of the expected answer, a function of f ~ N(m, s^2): a sum over 161 places, which is exact to about 1e-10.
+# The sd of the expected response, a function of f ~ N(m, s^2), by a sum over 161 points, which is exact to about 1e-10.
 expected_sd <- function(family, m, s) {
   if (family$link == "log") {
     return(exp(m + s^2 / 2) * sqrt(expm1(s^2)))
@@ -73,28 +78,32 @@ gradient_rows <- function(object, frame, threads = NULL, call = NULL) {
   if (length(complete) > 0) {
     settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
     levels <- if (is.null(frame$levels)) model_levels(object) else frame$levels
-    found <- receive(.Call(C_entry_gradient, object$model, list(x = x[complete, , drop = FALSE], levels = levels), settings), call)
+    found <- receive(.Call(C_entry_gradient, object$pointer, list(x = x[complete, , drop = FALSE], levels = levels), settings), call)
     result$fit[complete, ] <- found$mean
     result$se.fit[complete, ] <- found$se.fit
   }
   result
 }
 
-# The effects at rows without NA: the summands of the covariance, less their averages over the rows of the fit or, where the model does not hold
-# them, over these.
+# The effects at rows without NA: the summands of the covariance, minus their averages over the rows of the fit or, if the model does not hold them,
+# over these rows.
 effect_rows <- function(object, x, levels = NULL, threads = NULL, call = NULL) {
   settings <- as_settings(if (is.null(threads)) list() else list(threads = threads), "predict", call)
   with_levels <- function(x, levels) list(x = x, levels = if (is.null(levels)) model_levels(object) else levels)
   over <- if (is.null(object$rows)) NULL else with_levels(object$rows$x, object$rows$levels)
-  receive(.Call(C_entry_effects, object$model, with_levels(x, levels), over, settings), call)
+  found <- receive(.Call(C_entry_effects, object$pointer, with_levels(x, levels), over, settings), call)
+  if (length(object$term_labels) == length(found$name)) {
+    found$name <- object$term_labels
+  }
+  found
 }
 
-# As predict() does for lm() and gam() with type = "terms": a column for each term, and what they are to be added to as an attribute.
+# As predict() for lm() and gam() with type = "terms": a column for each term, and the constant to add as an attribute.
 predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
   x <- rows$x
   complete <- which(rowSums(is.na(x)) == 0)
   if (length(complete) == 0) {
-    fail("there is no row without NA, and so no term", "data", call)
+    fail("all rows have NA, so there are no terms", "data", call)
   }
   found <- effect_rows(object, x[complete, , drop = FALSE], rows$levels, threads, call)
   spread <- function(values) {
@@ -102,6 +111,7 @@ predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
     all[complete, ] <- values
     stats::napredict(omitted, all)
   }
+  rows$offset <- NULL # the constant is not a term, as in lm()
   level <- predict_rows(object, rows, threads, call)[complete, "mean"] - rowSums(found$mean)
   linear <- !is.null(model_info(object)$slopes)
   fit <- structure(spread(found$mean), constant = if (linear) level else mean(level), share = stats::setNames(found$share, found$name))
@@ -162,7 +172,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   result
 }
 
-# What goes with what: asked is list(type, interval, se.fit, cov, gradient).
+# Refuses combinations that do not exist: asked is list(type, interval, se.fit, cov, gradient).
 check_type <- function(likelihood, asked, call) {
   type <- asked$type
   intervals <- asked$interval != "none"
@@ -172,7 +182,7 @@ check_type <- function(likelihood, asked, call) {
   if (type %in% c("prob", "class")) {
     has_classes <- is_bernoulli(likelihood) || likelihood == "ordinal" || (type == "prob" && is_binomial(likelihood))
     if (!has_classes) {
-      fail(sprintf("type = \"%s\" is for answers that are classes; these are %s", type, likelihood_words[[likelihood]][2]), call = call)
+      fail(sprintf("type = \"%s\" needs a response of classes; this one has %s", type, likelihood_words[[likelihood]][2]), call = call)
     }
     if (intervals || asked$cov || asked$se.fit) {
       fail(sprintf("type = \"%s\" has no interval, no se.fit and no cov: type = \"response\" or \"link\" has them", type), call = call)
@@ -183,30 +193,29 @@ check_type <- function(likelihood, asked, call) {
   }
   if (type == "response" && likelihood != "gaussian") {
     if (asked$cov) {
-      fail("cov is the joint covariance of the function: ask for it with type = \"link\"", call = call)
+      fail("cov is the joint covariance of the function: use type = \"link\"", call = call)
     }
     if (asked$gradient) {
-      fail("gradient has the derivatives of the function: ask for them with type = \"link\"", call = call)
+      fail("gradient has the derivatives of the function: use type = \"link\"", call = call)
     }
   }
   if (type == "link" && asked$interval == "prediction") {
-    fail("a prediction interval is one of answers, not of the link: use type = \"response\"", call = call)
+    fail("a prediction interval is one of the response, not of the link: use type = \"response\"", call = call)
   }
 }
 
 # list(fit, a vector or the matrix of fit, lwr and upr; se.fit, a function)
 predict_gaussian <- function(object, rows, interval, level, threads, call) {
-  values <- predict_rows(object, rows, threads, call)
-  column <- function(name) stats::setNames(values[, name], rownames(values)) # that of one row, too
+  values <- predict_rows(object, rows, threads, call, if (interval == "none") NA_real_ else level, interval == "confidence")
+  column <- function(name) stats::setNames(values[, name], rownames(values)) # also for one row
   fit <- column("mean")
   if (interval != "none") {
-    half <- stats::qnorm((1 + level) / 2) * column(if (interval == "confidence") "latent" else "observation")
-    fit <- cbind(fit = fit, lwr = fit - half, upr = fit + half)
+    fit <- cbind(fit = fit, lwr = column("lower"), upr = column("upper"))
   }
   list(fit = fit, se.fit = function() column("latent"))
 }
 
-# The same for the other families. A confidence interval of the response is the link's, taken to the response.
+# The same for other families. A confidence interval of the response is that of the link, transformed.
 predict_family <- function(object, rows, type, interval, level, threads, call) {
   family <- family.oatgp(object)
   values <- predict_answers(object, rows, level, threads, call)$values
@@ -223,7 +232,7 @@ predict_family <- function(object, rows, type, interval, level, threads, call) {
   list(fit = fit, se.fit = function() expected_sd(family, m, s))
 }
 
-# A matrix of the probabilities of the classes, or the likeliest class, as R has the response.
+# A matrix of the probabilities of the classes, or the most likely class in the kind of the response.
 predict_classes <- function(object, rows, type, threads, call) {
   info <- model_info(object)
   found <- predict_answers(object, rows, 0.95, threads, call)
@@ -247,7 +256,7 @@ joint_covariance <- function(object, rows, call) {
   complete <- which(rowSums(is.na(x)) == 0)
   if (length(complete) > 0) {
     some <- list(x = x[complete, , drop = FALSE], levels = rows$levels)
-    result[complete, complete] <- receive(.Call(C_entry_covariance, object$model, some), call)
+    result[complete, complete] <- receive(.Call(C_entry_covariance, object$pointer, some), call)
   }
   result
 }
@@ -263,11 +272,11 @@ residuals.oatgp <- function(object, type = c("response", "loo", "pearson", "devi
   stats::naresid(object$na.action, stats::setNames(values, rownames(rows$x)))
 }
 
-# Of the fit with all rows, as glm() has them.
+# Residuals of the fit with all rows, as for glm().
 fit_residuals <- function(object, rows, type) {
   likelihood <- model_info(object)$likelihood
   if (likelihood == "gaussian") {
-    off <- rows$y - predict_rows(object, rows)[, "mean"]
+    off <- answer_values(rows, likelihood) - predict_rows(object, rows)[, "mean"]
     return(if (type == "response" || is.null(rows$weights)) off else off * sqrt(rows$weights))
   }
   y <- answer_values(rows, likelihood)
@@ -293,7 +302,7 @@ deviance.oatgp <- function(object, ...) {
   sum(fit_residuals(object, own_rows(object, sys.call()), "deviance")^2)
 }
 
-# As simulate() does for lm(): with a seed, the generator is put back afterwards; the state that was used comes with the result.
+# As simulate() for lm(): with a seed, the generator is restored afterwards; the state that was used is an attribute of the result.
 simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what = c("response", "function"), weights = NULL,
                            noise_variance = NULL, offset = NULL, trials = NULL, ...) {
   call <- sys.call()
@@ -318,12 +327,13 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   }
   info <- model_info(object)
   answers <- what == "response" && info$likelihood != "gaussian"
-  draws <- receive(.Call(C_entry_samples, object$model, rows, as.integer(nsim), as.double(draw_seed()), answers), call)
+  draws <- receive(.Call(C_entry_samples, object$pointer, rows, as.integer(nsim), as.double(draw_seed()), answers), call)
   if (what == "function" && !is.null(rows$exposure)) {
     draws <- draws + log(rows$exposure)
   } else if (what == "response" && !answers) {
     draws <- draws + stats::rnorm(length(draws), 0, rep_len(noise_sd(object, rows), nrow(draws)))
   }
+  draws <- draws + offset_of(rows)
   colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
   rownames(draws) <- rownames(rows$x)
   draws <- stats::naresid(omitted, draws)
@@ -331,7 +341,7 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
   structure(table, seed = state)
 }
 
-# Squares are formed in a unit where they are in the range of numbers.
+# Squares are computed in a unit in which they do not overflow.
 noise_sd <- function(object, rows) {
   noise <- sigma.oatgp(object) / sqrt(if (is.null(rows$weights)) 1 else rows$weights)
   known <- sqrt(if (is.null(rows$noise_variance)) 0 else rows$noise_variance)
@@ -339,7 +349,7 @@ noise_sd <- function(object, rows) {
   unit * sqrt((noise / unit)^2 + (known / unit)^2)
 }
 
-# Draws as the response of the fit was: pairs are matrices in the columns, as simulate() has them for glm().
+# Draws in the kind of the response: pairs are matrices in the columns, as in simulate() for glm().
 drawn_answers <- function(draws, rows, omitted, kind, info) {
   trials <- stats::naresid(omitted, if (is.null(rows$trials)) rep(1, nrow(rows$x)) else rows$trials)
   columns <- lapply(seq_len(ncol(draws)), function(i) {

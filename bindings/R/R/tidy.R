@@ -29,13 +29,13 @@ augment.oatgp <- function(x, data = NULL, newdata = NULL, interval = c("none", "
   columns$.resid <- unname(residuals.oatgp(x))
   columns$.std.resid <- unname(residuals.oatgp(x, "loo"))
   data <- as.data.frame(if (is.null(data)) training_columns(x, rows) else data)
-  if (nrow(data) == nrow(columns) + length(omitted)) { # rows that the fit left out are NA
+  if (nrow(data) == nrow(columns) + length(omitted)) { # rows that the fit left out get NA
     place <- rep(NA, nrow(data))
     place[setdiff(seq_along(place), omitted)] <- seq_len(nrow(columns))
     columns <- columns[place, ]
   }
   if (nrow(data) != nrow(columns)) {
-    fail(sprintf("data has %d rows and the fit %d", nrow(data), nrow(columns)), "data", sys.call())
+    fail(sprintf("data has %d rows, but the fit has %d", nrow(data), nrow(columns)), "data", sys.call())
   }
   data[names(columns)] <- columns
   data
@@ -50,7 +50,7 @@ predicted_columns <- function(x, newdata, interval, level, ...) {
 
 training_columns <- function(x, rows) {
   info <- model_info(x)
-  columns <- data.frame(as_response(rows$y, model_kind(x, info), info), rows$x, check.names = FALSE)
+  columns <- data.frame(as_response(rows$y + offset_of(rows), model_kind(x, info), info), rows$x, check.names = FALSE)
   names(columns) <- c(rows$target, colnames(rows$x))
   for (name in names(rows$levels)) {
     columns[[name]] <- factor(rows$levels[[name]][columns[[name]] + 1], rows$levels[[name]])

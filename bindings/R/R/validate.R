@@ -1,4 +1,4 @@
-# How good the model is: rows left out, bounds of the evidence, scores of new rows.
+# The quality of the model: leave-one-out, bounds of the evidence, scores of new rows.
 
 loo <- function(x, ...) {
   UseMethod("loo")
@@ -21,7 +21,7 @@ rows_of_fit <- function(object, data, given, call) {
   if (is.null(data)) own_rows(object, call) else new_rows(object, data, given, call)
 }
 
-# Without those that have no meaning for the answers.
+# Without the scores that have no meaning for the response.
 known_scores <- function(scores) {
   scores <- unlist(scores)
   scores[!is.nan(scores) | names(scores) %in% c("rmse", "srmse", "mnlp", "mean_nlp")]
@@ -35,7 +35,9 @@ held_out <- function(object, result, rows, class) {
     values$mean <- values$mean + 1
     rows$y <- rows$y + 1
   }
-  names <- if (anyDuplicated(rownames(rows$x))) NULL else rownames(rows$x) # rows that came later can have the same names
+  values$mean <- values$mean + offset_of(rows)
+  rows$y <- rows$y + offset_of(rows)
+  names <- if (anyDuplicated(rownames(rows$x))) NULL else rownames(rows$x) # added rows may have the same names
   values <- data.frame(y = rows$y, values, row.names = names)
   structure(list(rows = values, scores = known_scores(result$scores)), class = c(class, "oatgp_held_out"))
 }
@@ -56,10 +58,10 @@ loo.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_variance =
   call <- sys.call()
   given <- list(y = y, weights = weights, noise_variance = noise_variance, offset = offset, trials = trials)
   rows <- rows_of_fit(x, data, given, call)
-  held_out(x, receive(.Call(C_entry_loo, x$model, rows), call), rows, "oatgp_loo")
+  held_out(x, receive(.Call(C_entry_loo, x$pointer, rows), call), rows, "oatgp_loo")
 }
 
-# Every fold is fitted as the model was; folds are drawn by R's generator.
+# Every fold is fitted with the model's settings; folds are drawn by R's generator.
 cv.oatgp <- function(x, folds = 10, ..., progress = interactive(), on_interrupt = c("stop", "return")) {
   call <- sys.call()
   on_interrupt <- match.arg(on_interrupt)
@@ -81,7 +83,7 @@ certify.oatgp <- function(x, data = NULL, y = NULL, weights = NULL, noise_varian
   call <- sys.call()
   on_interrupt <- match.arg(on_interrupt)
   rows <- rows_of_fit(x, data, list(y = y, weights = weights, noise_variance = noise_variance), call)
-  result <- .Call(C_entry_certify, x$model, rows, as_settings(list(...), "certify", call), progress)
+  result <- .Call(C_entry_certify, x$pointer, rows, as_settings(list(...), "certify", call), progress)
   certificate <- structure(receive(result, call, progress), class = "oatgp_certificate")
   if (result$interrupted) end_interrupted(certificate, "the bounds so far", on_interrupt, call) else certificate
 }
@@ -101,5 +103,29 @@ print.oatgp_certificate <- function(x, digits = getOption("digits"), ...) {
 score.oatgp <- function(x, newdata, y = NULL, weights = NULL, noise_variance = NULL, offset = NULL, trials = NULL, ...) {
   call <- sys.call()
   given <- list(y = y, weights = weights, noise_variance = noise_variance, offset = offset, trials = trials)
-  known_scores(receive(.Call(C_entry_score, x$model, new_rows(x, newdata, given, call)), call))
+  known_scores(receive(.Call(C_entry_score, x$pointer, new_rows(x, newdata, given, call)), call))
+}
+
+sensitivity <- function(x, ...) {
+  UseMethod("sensitivity")
+}
+
+# Sobol' indices, the largest total first; functions are drawn by R's generator.
+sensitivity.oatgp <- function(x, newdata = NULL, draws = 128, level = 0.95, ...) {
+  call <- sys.call()
+  if (!is.numeric(draws) || length(draws) != 1 || !is.finite(draws) || draws < 2 || draws != floor(draws)) {
+    fail("draws must be a whole number of at least 2", call = call)
+  }
+  rows <- NULL
+  if (!is.null(newdata)) {
+    rows <- rows_without_target(x, newdata, list(), FALSE, stats::na.omit, call)
+    rows <- list(x = rows$x, levels = if (is.null(rows$levels)) model_levels(x) else rows$levels)
+  }
+  found <- receive(.Call(C_entry_sensitivity, x$pointer, rows, as.double(draws), as.double(draw_seed()), as.double(level)), call)
+  values <- as.data.frame(found$indices)
+  names(values) <- c("first", "first_lower", "first_upper", "total", "total_lower", "total_upper")
+  rownames(values) <- model_info(x)$inputs
+  values <- values[order(-values$total), ]
+  attr(values, "sd") <- found$sd
+  values
 }

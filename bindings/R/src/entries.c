@@ -22,10 +22,10 @@ static double *new_vector(R_xlen_t n, SEXP *value) {
   return REAL(*value);
 }
 
-/* ---- fit, refit, update ------------------------------------------------------------------------------------------------ */
+/* ---- fit, refit, update ---------------------------------------------------------------------------------------- */
 
-/* Bounds of the log evidence, kept in the model, in what is left of the time and with a limit of iterations of their own. The fit is worth
- * more than they are, so that a failure is a warning. */
+/* Bounds of the log evidence, kept in the model, in what is left of the time and with a limit of iterations of their
+ * own. The fit is worth more than they are, so that a failure is a warning. */
 static void keep_certificate(job *j) {
   oatgp_certificate certificate;
   oatgp_settings settings = j->settings, defaults;
@@ -91,7 +91,7 @@ SEXP entry_update(SEXP model, SEXP frame) {
   return run_job(&j, update_work);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 static oatgp_status save_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
@@ -115,27 +115,38 @@ SEXP entry_load(SEXP path) {
   return run_job(&j, load_work);
 }
 
-/* ---- prediction -------------------------------------------------------------------------------------------------------- */
+/* ---- prediction ------------------------------------------------------------------------------------------------ */
 
-/* A matrix of three columns: mean, sd of f, sd of y. */
+/* model, frame, settings, level, latent. A matrix of five columns: mean, sd of f, sd of y, and the bounds of the
+ * interval of y, or of f if latent; NA where the level is. */
 static oatgp_status predict_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
   NEED(settings_from_texts(j, j->argument[2]));
   NEED(model_behind(j, j->argument[0], &model));
   NEED(data_from_frame(j, j->argument[1], &j->data));
   const int n = (int)oatgp_data_rows(j->data);
-  *value = PROTECT(Rf_allocMatrix(REALSXP, n, 3));
-  double *mean = REAL(*value);
-  return oatgp_predict_sd(j->ctx, model, j->data, &(oatgp_prediction_sd){mean, mean + n, mean + 2 * (size_t)n});
+  const double level = Rf_asReal(j->argument[3]);
+  *value = PROTECT(Rf_allocMatrix(REALSXP, n, 5));
+  double *mean = REAL(*value), *latent = mean + n, *sd = latent + n, *lower = sd + n, *upper = lower + n;
+  if (!ISNAN(level)) {
+    return oatgp_predict_interval(
+        j->ctx, model, j->data,
+        &(oatgp_prediction_interval){mean, latent, sd, lower, upper, level, Rf_asLogical(j->argument[4])});
+  }
+  for (size_t i = 0; i < 2 * (size_t)n; i++) {
+    lower[i] = NA_REAL;
+  }
+  return oatgp_predict_sd(j->ctx, model, j->data, &(oatgp_prediction_sd){mean, latent, sd});
 }
 
-SEXP entry_predict(SEXP model, SEXP frame, SEXP settings) {
-  job j = {.argument = {model, frame, settings}};
+SEXP entry_predict(SEXP model, SEXP frame, SEXP settings, SEXP level, SEXP latent) {
+  job j = {.argument = {model, frame, settings, level, latent}};
   return run_job(&j, predict_work);
 }
 
-/* model, frame, settings, level. list(values, a matrix of six columns: mean and sd of y, the bounds of its interval, mean and sd of f; levels, the
- * probabilities of the levels of an ordinal answer, a matrix without columns for others). */
+/* model, frame, settings, level. list(values, a matrix of six columns: mean and sd of y, the bounds of its interval,
+ * mean and sd of f; levels, the probabilities of the levels of an ordinal answer, a matrix without columns for
+ * others). */
 static oatgp_status answers_work(job *j, SEXP *value) {
   static const char *const names[] = {"values", "levels"};
   const oatgp_model *model = NULL;
@@ -167,7 +178,8 @@ SEXP entry_answers(SEXP model, SEXP frame, SEXP settings, SEXP level) {
   return run_job(&j, answers_work);
 }
 
-/* A list of two matrices with a column for each input: derivatives of the mean, and of the sd of f. The library has them row after row. */
+/* A list of two matrices with a column for each input: derivatives of the mean, and of the sd of f. The library has
+ * them row after row. */
 static oatgp_status gradient_work(job *j, SEXP *value) {
   static const char *const names[] = {"mean", "se.fit"};
   const oatgp_model *model = NULL;
@@ -177,9 +189,11 @@ static oatgp_status gradient_work(job *j, SEXP *value) {
   NEED(data_from_frame(j, j->argument[1], &j->data));
   oatgp_model_get_info(model, &info);
   const size_t n = oatgp_data_rows(j->data);
-  SEXP list = *value = PROTECT(named_list(2, names)), room = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * info.d)));
+  SEXP list = *value = PROTECT(named_list(2, names)),
+       room = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * info.d)));
   double *d_mean = REAL(room), *d_sd = d_mean + n * info.d;
-  const oatgp_status status = oatgp_predict_gradient(j->ctx, model, j->data, &(oatgp_prediction_gradient){NULL, NULL, d_mean, d_sd});
+  const oatgp_status status =
+      oatgp_predict_gradient(j->ctx, model, j->data, &(oatgp_prediction_gradient){NULL, NULL, d_mean, d_sd});
   SET_VECTOR_ELT(list, 0, real_matrix(n, info.d, d_mean));
   SET_VECTOR_ELT(list, 1, real_matrix(n, info.d, d_sd));
   UNPROTECT(1);
@@ -213,7 +227,8 @@ static void name_effects(const oatgp_model *model, int count, SEXP names, SEXP i
   }
 }
 
-/* model, frame, frame of the rows that averages are over or NULL, settings. The other rows are in the place of knots, which there are none of. */
+/* model, frame, frame of the rows that averages are over or NULL, settings. The other rows are in the place of knots,
+ * which there are none of. */
 static oatgp_status effects_work(job *j, SEXP *value) {
   static const char *const names[] = {"mean", "sd", "centre", "share", "name", "inputs"};
   const oatgp_model *model = NULL;
@@ -231,14 +246,42 @@ static oatgp_status effects_work(job *j, SEXP *value) {
   SET_VECTOR_ELT(list, 4, Rf_allocVector(STRSXP, count));
   SET_VECTOR_ELT(list, 5, Rf_allocVector(VECSXP, count));
   name_effects(model, count, VECTOR_ELT(list, 4), VECTOR_ELT(list, 5));
-  return oatgp_predict_effects(
-      j->ctx, model, j->data, j->knots,
-      &(oatgp_effect_values){REAL(VECTOR_ELT(list, 0)), REAL(VECTOR_ELT(list, 1)), REAL(VECTOR_ELT(list, 2)), REAL(VECTOR_ELT(list, 3))});
+  return oatgp_predict_effects(j->ctx, model, j->data, j->knots,
+                               &(oatgp_effect_values){REAL(VECTOR_ELT(list, 0)), REAL(VECTOR_ELT(list, 1)),
+                                                      REAL(VECTOR_ELT(list, 2)), REAL(VECTOR_ELT(list, 3))});
 }
 
 SEXP entry_effects(SEXP model, SEXP frame, SEXP over, SEXP settings) {
   job j = {.argument = {model, frame, over, settings}};
   return run_job(&j, effects_work);
+}
+
+/* model, frame of the rows that inputs vary as or NULL, draws, seed, probability of the bands. A list: a matrix with a
+ * row for each input and the columns of oatgp_indices, and the standard deviation of f. */
+static oatgp_status sensitivity_work(job *j, SEXP *value) {
+  static const char *const names[] = {"indices", "sd"};
+  const oatgp_model *model = NULL;
+  oatgp_model_info info;
+  NEED(model_behind(j, j->argument[0], &model));
+  if (j->argument[1] != R_NilValue) {
+    NEED(data_from_frame(j, j->argument[1], &j->data));
+  }
+  oatgp_model_get_info(model, &info);
+  *value = PROTECT(named_list(2, names));
+  SET_VECTOR_ELT(*value, 0, Rf_allocMatrix(REALSXP, (int)info.d, 6));
+  double *const v = REAL(VECTOR_ELT(*value, 0));
+  const size_t d = info.d;
+  oatgp_indices out = {v, v + d, v + 2 * d, v + 3 * d, v + 4 * d, v + 5 * d, 0};
+  const oatgp_indices_of of = {j->data, (size_t)Rf_asReal(j->argument[2]), (uint64_t)Rf_asReal(j->argument[3]),
+                               Rf_asReal(j->argument[4])};
+  NEED(oatgp_sensitivity(j->ctx, model, &of, &out));
+  SET_VECTOR_ELT(*value, 1, Rf_ScalarReal(out.sd));
+  return OATGP_OK;
+}
+
+SEXP entry_sensitivity(SEXP model, SEXP frame, SEXP draws, SEXP seed, SEXP interval) {
+  job j = {.argument = {model, frame, draws, seed, interval}};
+  return run_job(&j, sensitivity_work);
 }
 
 static oatgp_status covariance_work(job *j, SEXP *value) {
@@ -263,8 +306,8 @@ static oatgp_status samples_work(job *j, SEXP *value) {
   NEED(model_behind(j, j->argument[0], &model));
   NEED(data_from_frame(j, j->argument[1], &j->data));
   *value = PROTECT(Rf_allocMatrix(REALSXP, (int)oatgp_data_rows(j->data), count));
-  return (answers ? oatgp_predict_answer_samples : oatgp_predict_samples)(j->ctx, model, j->data, (size_t)count,
-                                                                          (uint64_t)Rf_asReal(j->argument[3]), REAL(*value));
+  return (answers ? oatgp_predict_answer_samples : oatgp_predict_samples)(
+      j->ctx, model, j->data, (size_t)count, (uint64_t)Rf_asReal(j->argument[3]), REAL(*value));
 }
 
 SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed, SEXP answers) {
@@ -272,7 +315,7 @@ SEXP entry_samples(SEXP model, SEXP frame, SEXP count, SEXP seed, SEXP answers) 
   return run_job(&j, samples_work);
 }
 
-/* ---- scores and rows held out -------------------------------------------------------------------------------------------- */
+/* ---- scores and rows held out ---------------------------------------------------------------------------------- */
 
 static oatgp_status score_work(job *j, SEXP *value) {
   const oatgp_model *model = NULL;
@@ -337,11 +380,12 @@ SEXP entry_cv(SEXP frame, SEXP settings, SEXP knots, SEXP progress) {
   return run_job(&j, cv_work);
 }
 
-/* ---- certificate --------------------------------------------------------------------------------------------------------- */
+/* ---- certificate ----------------------------------------------------------------------------------------------- */
 
 static SEXP certificate_list(const oatgp_certificate *c) {
-  static const char *const names[] = {
-      "n", "elbo", "lower", "upper", "kl_at_most", "kl_per_row", "exact", "iterations", "seconds", "seconds_per_iteration", "stop"};
+  static const char *const names[] = {"n",          "elbo",  "lower",      "upper",   "kl_at_most",
+                                      "kl_per_row", "exact", "iterations", "seconds", "seconds_per_iteration",
+                                      "stop"};
   const double values[] = {(double)c->n,  c->elbo,
                            c->lower,      c->upper,
                            c->kl_at_most, c->kl_per_row,
@@ -372,7 +416,7 @@ SEXP entry_certify(SEXP model, SEXP frame, SEXP settings, SEXP progress) {
   return run_job(&j, certify_work);
 }
 
-/* ---- what a model is ------------------------------------------------------------------------------------------------------ */
+/* ---- what a model is ------------------------------------------------------------------------------------------- */
 
 /* Knots, and the mean and sd of f there, as the columns of a matrix. */
 static oatgp_status knots_work(job *j, SEXP *value) {
@@ -433,6 +477,7 @@ static void put_texts(SEXP list, const oatgp_model_info *info, int at) {
                                info->trials,
                                info->exposure,
                                info->fingerprint,
+                               info->prior,
                                oatgp_stop_word(info->stop),
                                oatgp_stop_sentence(info->stop)};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -443,6 +488,7 @@ static void put_texts(SEXP list, const oatgp_model_info *info, int at) {
 static void put_numbers(SEXP list, const oatgp_model_info *info, int at) {
   const double numbers[] = {info->alpha,
                             info->objective,
+                            info->log_prior,
                             info->sigma,
                             info->tau,
                             info->shape,
@@ -465,7 +511,8 @@ static void put_numbers(SEXP list, const oatgp_model_info *info, int at) {
                             info->lower,
                             info->upper,
                             (double)info->neighbours,
-                            (double)info->predict_neighbours};
+                            (double)info->predict_neighbours,
+                            (double)info->average};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     SET_VECTOR_ELT(list, at + (int)i, Rf_ScalarReal(ISNAN(numbers[i]) ? NA_REAL : numbers[i]));
   }
@@ -487,10 +534,12 @@ static const char *const info_names[] = {"version",
                                          "trials",
                                          "exposure",
                                          "fingerprint",
+                                         "prior",
                                          "stop",
                                          "stop_sentence",
                                          "alpha",
                                          "objective",
+                                         "log_prior",
                                          "sigma",
                                          "tau",
                                          "shape",
@@ -514,6 +563,7 @@ static const char *const info_names[] = {"version",
                                          "upper",
                                          "neighbours",
                                          "predict_neighbours",
+                                         "average",
                                          "inputs",
                                          "lengthscales",
                                          "slopes",
@@ -574,7 +624,7 @@ static oatgp_status info_work(job *j, SEXP *value) {
   oatgp_model_get_info(model, &info);
   SEXP list = *value = PROTECT(named_list(count, info_names));
   put_texts(list, &info, 0);
-  put_numbers(list, &info, 17);
+  put_numbers(list, &info, 18);
   SET_VECTOR_ELT(list, arrays, input_names(model, info.d));
   SET_VECTOR_ELT(list, arrays + 1, real_vector(info.lengthscale_count, info.lengthscales));
   SET_VECTOR_ELT(list, arrays + 2, info.slopes != NULL ? real_vector(info.d, info.slopes) : R_NilValue);
@@ -594,12 +644,13 @@ SEXP entry_info(SEXP model) {
   return run_job(&j, info_work);
 }
 
-/* ---- the table of settings ------------------------------------------------------------------------------------------------- */
+/* ---- the table of settings ------------------------------------------------------------------------------------- */
 
 enum { TABLE_TEXTS = 6 };
 
 static oatgp_status settings_work(job *j, SEXP *value) {
-  static const char *const names[] = {"name", "type", "default", "choices", "verbs", "help", "lowest", "highest", "command_only"};
+  static const char *const names[] = {"name", "type",   "default", "choices",     "verbs",
+                                      "help", "lowest", "highest", "command_only"};
   static const char *const types[] = {"number", "whole number", "bytes", "flag", "choice", "text"};
   const size_t count = oatgp_setting_count();
   (void)j;

@@ -14,7 +14,7 @@ static const char *const status_names[] = {
 #include "oatgp_status.def"
 };
 
-/* ---- jobs ------------------------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------------------------ */
 
 /* A sentence that there is no memory or room for is lost; it is no reason to fail. */
 void keep_sentence(void *user, oatgp_level level, const char *sentence) {
@@ -93,10 +93,11 @@ SEXP run_job(job *j, work_fn work) {
   j->blas_threads = oat_blas_threads();
   oatgp_settings_default(&j->settings);
   oatgp_context_set_message(j->ctx, keep_sentence, j);
+  oatgp_context_set_front(j->ctx, OATGP_FRONT_R);
   return R_ExecWithCleanup(do_job, &r, clear_job, j);
 }
 
-/* ---- R's values ------------------------------------------------------------------------------------------------------ */
+/* ---- R's values ------------------------------------------------------------------------------------------------ */
 
 SEXP list_element(SEXP list, const char *name) {
   SEXP names = Rf_getAttrib(list, R_NamesSymbol);
@@ -151,10 +152,12 @@ SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values) {
 }
 
 SEXP scores_list(const oatgp_scores *s) {
-  static const char *const names[] = {"n",   "rmse",     "srmse",      "mnlp",       "mean_nlp",   "log_loss",   "brier",     "accuracy",
-                                      "auc", "deviance", "coverage50", "coverage80", "coverage90", "coverage95", "coverage99"};
-  const double values[] = {(double)s->n, s->rmse,     s->srmse,      s->mnlp,       s->mean_nlp,   s->log_loss,   s->brier,     s->accuracy,
-                           s->auc,       s->deviance, s->coverage50, s->coverage80, s->coverage90, s->coverage95, s->coverage99};
+  static const char *const names[] = {"n",          "rmse",       "srmse",      "mnlp",       "mean_nlp",
+                                      "log_loss",   "brier",      "accuracy",   "auc",        "deviance",
+                                      "coverage50", "coverage80", "coverage90", "coverage95", "coverage99"};
+  const double values[] = {(double)s->n,  s->rmse,       s->srmse,      s->mnlp,       s->mean_nlp,
+                           s->log_loss,   s->brier,      s->accuracy,   s->auc,        s->deviance,
+                           s->coverage50, s->coverage80, s->coverage90, s->coverage95, s->coverage99};
   const int count = sizeof values / sizeof *values;
   SEXP list = PROTECT(named_list(count, names));
   for (int i = 0; i < count; i++) {
@@ -164,7 +167,7 @@ SEXP scores_list(const oatgp_scores *s) {
   return list;
 }
 
-/* ---- data and settings ----------------------------------------------------------------------------------------------- */
+/* ---- data and settings ----------------------------------------------------------------------------------------- */
 
 static const double *reals_or_null(SEXP value) { return TYPEOF(value) == REALSXP ? REAL(value) : NULL; }
 
@@ -193,10 +196,12 @@ static oatgp_status set_levels(job *j, SEXP frame, oatgp_data *data) {
   for (size_t input = 0; input < oatgp_data_inputs(data); input++) {
     for (R_xlen_t k = 0; k < Rf_xlength(names); k++) {
       SEXP texts = VECTOR_ELT(list, k);
-      if (strcmp(Rf_translateCharUTF8(STRING_ELT(names, k)), oatgp_data_input_name(data, input)) != 0 || texts == R_NilValue) {
+      if (strcmp(Rf_translateCharUTF8(STRING_ELT(names, k)), oatgp_data_input_name(data, input)) != 0 ||
+          texts == R_NilValue) {
         continue;
       }
-      const oatgp_status status = oatgp_data_set_levels(j->ctx, data, input, (size_t)Rf_xlength(texts), texts_of(texts));
+      const oatgp_status status =
+          oatgp_data_set_levels(j->ctx, data, input, (size_t)Rf_xlength(texts), texts_of(texts));
       if (status != OATGP_OK) {
         return status;
       }
@@ -228,8 +233,8 @@ static oatgp_status set_columns(job *j, SEXP frame, oatgp_data *data) {
   return status;
 }
 
-/* R's own values are borrowed: the frame is an argument of the entry, and nobody changes it meanwhile. *out is the job's, so that it is freed
- * whatever happens from here on. */
+/* R's own values are borrowed: the frame is an argument of the entry, and nobody changes it meanwhile. *out is the
+ * job's, so that it is freed whatever happens from here on. */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out) {
   SEXP x = list_element(frame, "x");
   const size_t n = (size_t)Rf_nrows(x), d = (size_t)Rf_ncols(x);
@@ -248,29 +253,32 @@ oatgp_status settings_from_texts(job *j, SEXP texts) {
   SEXP names = Rf_getAttrib(texts, R_NamesSymbol);
   oatgp_status status = OATGP_OK;
   for (R_xlen_t i = 0; status == OATGP_OK && i < Rf_xlength(texts); i++) {
-    status = oatgp_settings_set(j->ctx, &j->settings, CHAR(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(texts, i)));
+    status = oatgp_settings_set(j->ctx, &j->settings, CHAR(STRING_ELT(names, i)),
+                                Rf_translateCharUTF8(STRING_ELT(texts, i)));
   }
   oatgp_context_set_threads(j->ctx, (int)j->settings.threads);
   return status == OATGP_OK ? oatgp_context_set_device(j->ctx, j->settings.device) : status;
 }
 
-/* ---- models ---------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------------------------- */
 
 static void free_model(SEXP pointer) {
   oatgp_model_free(R_ExternalPtrAddr(pointer));
   R_ClearExternalPtr(pointer);
 }
 
-/* From the bytes of the pointer, for this job: j->model. */
+/* From the bytes of the pointer, for this job: j->model. What is no pointer has none, and is refused like damaged
+ * bytes. */
 static oatgp_status read_model(job *j, SEXP pointer) {
   static const unsigned char none[1] = {0};
-  SEXP bytes = R_ExternalPtrTag(pointer);
+  SEXP bytes = TYPEOF(pointer) == EXTPTRSXP ? R_ExternalPtrTag(pointer) : R_NilValue;
   const bool has_bytes = TYPEOF(bytes) == RAWSXP;
-  return oatgp_model_from_bytes(j->ctx, has_bytes ? RAW(bytes) : none, has_bytes ? (size_t)Rf_xlength(bytes) : 0, &j->model);
+  return oatgp_model_from_bytes(j->ctx, has_bytes ? RAW(bytes) : none, has_bytes ? (size_t)Rf_xlength(bytes) : 0,
+                                &j->model);
 }
 
 oatgp_status model_behind(job *j, SEXP pointer, const oatgp_model **out) {
-  if (R_ExternalPtrAddr(pointer) == NULL) {
+  if (TYPEOF(pointer) != EXTPTRSXP || R_ExternalPtrAddr(pointer) == NULL) {
     const oatgp_status status = read_model(j, pointer);
     if (status != OATGP_OK) {
       return status;

@@ -1,8 +1,9 @@
 /* What the entries called from R share.
  *
- * R leaves C by a long jump when it runs out of memory or is interrupted. So everything that is not R's own memory belongs to a `job`, which
- * R_ExecWithCleanup clears whatever happens; nothing that can jump is called from the library's callbacks but inside R_ToplevelExec. An entry
- * never raises an R error of its own: it returns a list with status, sentence, warnings, notes and value, and R/call.R makes conditions of it. */
+ * R leaves C by a long jump when it runs out of memory or is interrupted. So everything that is not R's own memory
+ * belongs to a `job`, which R_ExecWithCleanup clears whatever happens; nothing that can jump is called from the
+ * library's callbacks but inside R_ToplevelExec. An entry never raises an R error of its own: it returns a list with
+ * status, sentence, warnings, notes and value, and R/call.R makes conditions of it. */
 #ifndef OATGP_R_GLUE_H
 #define OATGP_R_GLUE_H
 
@@ -59,20 +60,21 @@ SEXP real_vector(size_t count, const double *values);                          /
 SEXP real_matrix(size_t rows, size_t columns, const double *row_major_values); /* unprotected */
 SEXP scores_list(const oatgp_scores *scores);                                  /* unprotected */
 
-/* A frame is a list with x (n x d, its columns named), y, weights, noise_variance, trials, exposure (each NULL or n values), target (a name or
- * NULL) and classes (the texts that the target has codes of, or NULL). */
+/* A frame is a list with x (n x d, its columns named), y, weights, noise_variance, trials, exposure (each NULL or n
+ * values), target (a name or NULL) and classes (the texts that the target has codes of, or NULL). */
 oatgp_status data_from_frame(job *j, SEXP frame, oatgp_data **out);
 /* Settings are a named character vector. */
 oatgp_status settings_from_texts(job *j, SEXP texts);
 
-/* ---- models as external pointers, whose tag has the bytes of the model file, so that they survive saveRDS ------- */
+/* ---- models as external pointers, whose tag has the bytes of the model file, so that they survive saveRDS ------ */
 
-/* The model behind a pointer, made anew from its bytes where the pointer was read from a file. It belongs to the pointer. */
+/* The model behind a pointer, made anew from its bytes where the pointer was read from a file. It belongs to the
+ * pointer. */
 oatgp_status model_behind(job *j, SEXP pointer, const oatgp_model **out);
 /* A pointer that owns j->model from now on. Left protected in *value. */
 oatgp_status hand_over_model(job *j, SEXP *value);
 
-/* ---- what happens meanwhile -------------------------------------------------------------------------------------- */
+/* ---- what happens meanwhile ------------------------------------------------------------------------------------ */
 
 int watch_fit(void *user, const oatgp_event *event);
 int watch_bracket(void *user, const oatgp_certificate *so_far);

@@ -47,8 +47,8 @@ int watch_fit(void *user, const oatgp_event *event) {
   job *j = user;
   if (is_line_due(j)) {
     char line[128];
-    snprintf(line, sizeof line, "oatgp: %.1f s, %zu knots, %lld evaluations, objective %.6g", event->seconds, event->knots,
-             (long long)event->evaluations, event->best);
+    snprintf(line, sizeof line, "oatgp: %.1f s, %zu knots, %lld evaluations, objective %.6g", event->seconds,
+             event->knots, (long long)event->evaluations, event->best);
     R_ToplevelExec(print_line, line);
   }
   return is_interrupted(j);
@@ -58,7 +58,8 @@ int watch_bracket(void *user, const oatgp_certificate *so_far) {
   job *j = user;
   if (is_line_due(j)) {
     char line[128];
-    snprintf(line, sizeof line, "oatgp: %.1f s, log evidence between %.6g and %.6g", so_far->seconds, so_far->lower, so_far->upper);
+    snprintf(line, sizeof line, "oatgp: %.1f s, log evidence between %.6g and %.6g", so_far->seconds, so_far->lower,
+             so_far->upper);
     R_ToplevelExec(print_line, line);
   }
   return is_interrupted(j);

@@ -12,13 +12,15 @@ array([0.91])
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, List
 
+from . import kernels, likelihoods
 from ._data import Data
 from ._library import Interrupted, OatgpWarning, lib
 from ._model import Functions, Model, cv, fit, objective
+from ._optimize import Optimizer, Optimum, optimize
 from ._plot import SVG, figures
-from ._results import Answers, Certificate, Effects, Evaluation, Gradient, HeldOut, Prediction, Scores
+from ._results import Answers, Certificate, Effects, Evaluation, Gradient, HeldOut, Prediction, Scores, Sensitivity
 
 if TYPE_CHECKING:
     from ._classifier import OATGPClassifier as OATGPClassifier
@@ -38,13 +40,19 @@ __all__ = [
     "Interrupted",
     "Model",
     "OatgpWarning",
+    "Optimizer",
+    "Optimum",
     "Prediction",
     "SVG",
     "Scores",
+    "Sensitivity",
     "cv",
     "figures",
     "fit",
+    "kernels",
+    "likelihoods",
     "objective",
+    "optimize",
 ]
 
 
@@ -57,6 +65,10 @@ def __getattr__(name: str) -> Any:
         try:
             module = import_module(_ESTIMATORS[name], __name__)
         except ImportError as error:
-            raise ImportError(f"{name} needs scikit-learn 1.6 or newer: pip install 'oatgp[sklearn]'") from error
+            raise ImportError(f"{name} needs scikit-learn 1.4 or newer: pip install 'oatgp[sklearn]'") from error
         return getattr(module, name)
     raise AttributeError(f"module 'oatgp' has no attribute '{name}'")
+
+
+def __dir__() -> List[str]:
+    return sorted([*__all__, *_ESTIMATORS, "__version__"])

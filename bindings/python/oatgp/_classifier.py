@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, Tuple, Union, overload
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ._data import Data, level, refuse_masked
+from ._data import Data, Table, level, name_of, refuse_masked
 from ._estimator import KEYWORDS, Estimator
 from ._model import Model, fit
 
@@ -22,9 +22,9 @@ _LEAST = 1e-300
 
 _DOC = """Gaussian-process classification that chooses its own knots.
 
-    Two classes are one model with the likelihood bernoulli-logit (default) or bernoulli-probit. Several classes are one against the rest:
-    a model for each class, which tells it from all others; the probabilities of a row are divided by their sum. Probabilities are
-    integrated over the function, so that they are near the share of the class where there are no rows.
+    Two classes are one model with the likelihood bernoulli-logit (default) or bernoulli-probit. Several classes are one against the rest: a
+    model for each class separates it from all others, and the probabilities of a row are divided by their sum. Probabilities are integrated
+    over the function, so far from all rows they are near the share of the class.
 
     {keywords}
     Attributes
@@ -37,6 +37,8 @@ _DOC = """Gaussian-process classification that chooses its own knots.
         Of two classes: the model itself.
     elbo_ : float
         The objective, of all models together; of vfe and tvfe, a lower bound of the log evidence.
+    theta_ : array, theta_names_ : list of str
+        Of two classes: logarithms of all parameters of the kernel, in the order that ``log_marginal_likelihood`` takes, and their names.
     n_features_in_, feature_names_in_, n_iter_
         As in scikit-learn.
 
@@ -55,7 +57,7 @@ _DOC = """Gaussian-process classification that chooses its own knots.
 
 
 def _put_together(X: Array, codes: Array, weights: Optional[Array]) -> Tuple[Array, Array, Optional[Array]]:
-    """Rows that are the same as one row, which counts as often, so that a row k times and a row of weight k are the same data."""
+    """Merges equal rows into one row that counts as often, so that a row repeated k times and a row of weight k are the same data."""
     rows, place = np.unique(np.column_stack([X, codes]), axis=0, return_inverse=True)
     if weights is None and len(rows) == len(X):
         return X, codes, None
@@ -81,25 +83,29 @@ class OATGPClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OATGPClassifier":
         """Fits to rows X with classes y. ``sample_weight`` says how often each row counts; rows of weight 0 are left out.
 
-        Rows that are the same are put together as one row of their weight. Ctrl-C raises ``oatgp.Interrupted``, unless
+        Equal rows are merged into one row with the sum of their weights. Ctrl-C raises ``oatgp.Interrupted``, unless
         ``on_interrupt="return"``.
         """
         settings = self._class_settings()
-        refuse_masked(X, "X")
-        refuse_masked(y, "y")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        name = name_of(y)
+        table, y = self._checked(X, y, True, ensure_min_samples=2)
+        X = table.values
         check_classification_targets(y)
         weights = None if sample_weight is None else self._weights(sample_weight, X)
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         classes, places = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"the target has one class alone, {classes.tolist()}: a classifier needs two or more classes")
+            raise ValueError(f"the target has only one class, {classes.tolist()}: a classifier needs two or more classes")
         X, codes, weights = _put_together(X, places.astype(np.float64), weights)
+        pairs = [(1, list(classes))] if len(classes) == 2 else [(k, [f"not {c}", c]) for k, c in enumerate(classes)]
+        target = None if name in (table.names or ()) else name
+        rows = Table(X, table.names, table.levels)
+        data = [self._data_of(rows, codes == code, names, weights, target) for code, names in pairs]
         self.models_ = [
-            self._fit_one(X, codes == code, names, weights, settings)
-            for code, names in ([(1, list(classes))] if len(classes) == 2 else [(k, [f"not {c}", c]) for k, c in enumerate(classes)])
+            fit(part, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **settings) for part in data
         ]
+        self._rows = data
         self.classes_ = classes
         self.n_iter_ = max(max(model.iterations for model in self.models_), 1)
         return self
@@ -112,19 +118,19 @@ class OATGPClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             raise ValueError(f"sample_weight of row {row + 1} is {weights[row]:g}; it says how often the row counts, and cannot be below 0")
         return weights
 
-    def _fit_one(self, X: Array, is_class: Any, names: List[Any], weights: Optional[Array], settings: Dict[str, Any]) -> Model:
-        """The model that tells a class from the others; it knows their names."""
+    def _data_of(self, rows: Table, is_class: Any, names: List[Any], weights: Optional[Array], target: Optional[str]) -> Data:
+        """A model that separates a class from the others, with their names."""
         texts = [level(name) or repr(name) for name in names]  # the library knows no empty ones
-        data = Data(self._table(X), np.array(texts, dtype=object)[is_class.astype(int)], weights=weights, classes=texts)
-        return fit(data, certify=self.certify, progress=self.progress, on_interrupt=self.on_interrupt, **settings)
+        y = np.array(texts, dtype=object)[is_class.astype(int)]
+        return Data(rows, y, target=target, weights=weights, classes=texts)
 
     def _probabilities(self, X: Any) -> Array:
-        """Those of the models, one a column."""
+        """The means of the models, one per column."""
         rows = self._inputs(X)
         return np.column_stack([model.predict_mean(rows, threads=self.threads) for model in self.models_])
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class, one a column, in the order of ``classes_``."""
+        """The probability of each class, one per column, in the order of ``classes_``."""
         found = self._probabilities(X)
         if len(self.models_) == 1:
             return np.column_stack([1 - found, found])
@@ -133,26 +139,39 @@ class OATGPClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return shares
 
     def predict(self, X: Any) -> Any:
-        """The likeliest class of each row."""
+        """The most likely class of each row."""
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[likeliest]
 
     def decision_function(self, X: Any) -> Array:
-        """The log odds of each class by its own model, so that the largest one is the likeliest class; of two classes, those of
-        ``classes_[1]``, above 0 where it is the likelier one. They are the mean of the function (which ``model_.predict(X, latent=True)``
-        has), drawn to 0 where that is uncertain, and so have the order of the probabilities."""
+        """The log odds of each class by its own model; the class with the largest is the likeliest. With two classes there is one column,
+        the log odds of ``classes_[1]``, which is above 0 where that class is more likely. They are log odds of the probabilities. Where the
+        function is uncertain, they are nearer to 0 than its mean (``model_.predict(X, latent=True)``)."""
         found = self._probabilities(X)
         odds: Array = np.log(np.maximum(found, _LEAST)) - np.log1p(-np.minimum(found, 1 - np.finfo(float).epsneg))
         return odds.ravel() if len(self.models_) == 1 else odds
+
+    @overload
+    def log_marginal_likelihood(self, theta: Any = ..., eval_gradient: Literal[False] = ..., clone_kernel: bool = ...) -> float: ...
+    @overload
+    def log_marginal_likelihood(self, theta: Any = ..., *, eval_gradient: Literal[True], clone_kernel: bool = ...) -> Tuple[float, Array]: ...
+    @overload
+    def log_marginal_likelihood(self, theta: Any, eval_gradient: Literal[True], clone_kernel: bool = ...) -> Tuple[float, Array]: ...
+
+    def log_marginal_likelihood(
+        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
+    ) -> Union[float, Tuple[float, Array]]:
+        """``elbo_``; of two classes also at other parameters, as ``OATGPRegressor.log_marginal_likelihood``."""
+        return self.elbo_ if theta is None and not eval_gradient else self._likelihood_at(self.model_, theta, eval_gradient)
 
     @property
     def model_(self) -> Model:
         check_is_fitted(self)
         if len(self.models_) > 1:
-            raise AttributeError(f"{len(self.classes_)} classes have {len(self.models_)} models, in models_")
+            raise AttributeError(f"with {len(self.classes_)} classes there is no single model; the {len(self.models_)} models are in models_")
         return self.models_[0]
 
     @property
     def elbo_(self) -> float:
         check_is_fitted(self)
-        return sum(model.objective for model in self.models_)
+        return sum(model.objective - model.log_prior for model in self.models_)

@@ -1,31 +1,53 @@
-"""Tables of numbers on their way to the library: arrays, data frames, Arrow tables and files."""
+"""Converts tables of numbers for the library: arrays, data frames, Arrow tables and files."""
 
 from __future__ import annotations
 
 import ctypes
+import datetime
 import os
 import re
-import warnings
-from typing import TYPE_CHECKING, Any, Collection, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import numpy as np
 
 from . import _abi as abi
-from ._library import Call, Handle, OatgpWarning, SettingsStruct, address, decode, lib
+from ._library import Call, Handle, SettingsStruct, address, check_names, decode, lib, plain, warn
+from ._settings import OF_FILES
+from .likelihoods import Likelihood
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._library import Array
+    from ._library import Array, ProgressLike
     from ._settings import Settings
 
 #: A multiple of 512, so that rows predicted in parts have the bits of all rows at once.
 ROWS_AT_A_TIME = 65536
 
 
-def counted_from(first: int, error: ValueError) -> ValueError:
-    """The error of a part of the rows, with the number that the row has among all."""
-    return ValueError(re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + first}", str(error)))
+def counted_from(first: int, error: ValueError, kept: Optional[Any] = None) -> ValueError:
+    """The error of a part of the rows, with the number of the row among all rows."""
+
+    def number(found: "re.Match[str]") -> str:
+        row = int(found[1]) - 1 + first
+        return f"row {(row if kept is None or row >= len(kept) else int(kept[row])) + 1}"
+
+    return ValueError(re.sub(r"\brow (\d+)", number, str(error)))
 
 
 def is_path(table: Any) -> bool:
@@ -33,12 +55,13 @@ def is_path(table: Any) -> bool:
 
 
 def is_column(wanted: Any) -> bool:
-    """Whether it is the name or the number of a column."""
-    return isinstance(wanted, (str, int, np.integer))
+    """Whether it is the name or the number of a column; names of pandas with several levels are tuples."""
+    of_levels = isinstance(wanted, tuple) and any(isinstance(part, str) for part in wanted)
+    return of_levels or isinstance(wanted, (str, int, np.integer))
 
 
 def in_parts(rows: int, at_a_time: int) -> Iterator[slice]:
-    """At least one, so that a table without rows is looked at, too."""
+    """At least one, so that a table without rows is checked, too."""
     return (slice(first, first + at_a_time) for first in range(0, max(rows, 1), at_a_time))
 
 
@@ -57,8 +80,31 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, (float, np.floating)) and bool(value != value))
 
 
+def _absent(column: Any) -> Any:
+    """Where a column has no value: None, NaN, NA, NaT or masked."""
+    values = as_array(column.to_pylist() if hasattr(column, "to_pylist") else column)
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else False
+    plain = np.ma.getdata(values)
+    if plain.dtype.kind in "fc":
+        return np.isnan(plain) | masked
+    if plain.dtype.kind in "mM":
+        return np.isnat(plain) | masked
+    if plain.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in plain.ravel()], dtype=bool).reshape(plain.shape) | masked
+    return np.zeros(plain.shape, dtype=bool) | masked
+
+
+def _only(values: Any, rows: Any) -> Any:
+    """These rows of a column or a table of any package."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if hasattr(values, "take") and not isinstance(values, np.ndarray):  # Arrow
+        return values.take(rows)
+    return values[rows] if hasattr(values, "shape") else as_array(values)[rows]
+
+
 def _of_category(column: Any) -> Optional[Tuple[Array, List[str]]]:
-    """Codes and levels of a column that is a category with an order of its own, in pandas or polars."""
+    """Codes and levels of a column that is an ordered category in pandas or polars."""
     if str(getattr(column, "dtype", "")).startswith("Enum"):  # of polars
         return column.to_physical().cast(float).fill_null(-1.0).to_numpy(), [str(text) for text in column.dtype.categories]
     kind = getattr(column, "cat", column)
@@ -87,8 +133,12 @@ def _as_category(column: Any, what: str) -> Tuple[Array, List[str]]:
         levels = sorted({text for text in texts if text is not None})
         found = _codes(texts, levels), levels
     codes, levels = found
+    if "" in levels:
+        row = int(np.argmax(codes == levels.index(""))) + 1
+        raise ValueError(f"{what}: the category of row {row} is an empty text; give it a name, such as 'none', or make it missing (None)")
     if len(codes) > 0 and codes.min() < 0:
-        raise ValueError(f"{what}: the category of row {int(np.argmin(codes)) + 1} is missing; leave such rows out, or fill the values in")
+        row = int(np.argmin(codes)) + 1
+        raise ValueError(f"{what}: the category of row {row} is missing; fill it in, or leave such rows out by missing='drop'")
     return codes, levels
 
 
@@ -109,7 +159,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _beside(columns: List[Any], names: Optional[List[str]] = None, factors: Collection[int] = ()) -> "Table":
-    """Columns as an array of doubles, each converted once. Texts, and those of the columns that are named here, become codes of levels."""
+    """Columns as an array of doubles, each converted once. Texts, and the columns named here, become codes of levels."""
     values = np.empty((len(columns[0]) if columns else 0, len(columns)), order="F")
     levels = {}
     for j, column in enumerate(columns):
@@ -148,14 +198,56 @@ class Table(NamedTuple):
         return len(self.values[0]) if isinstance(self.values, list) and self.values else len(self.values)
 
     def place(self, name: str) -> int:
-        """Of the one column that has this name."""
+        """The index of the one column with this name."""
         assert self.names is not None
         if self.names.count(name) > 1:
             raise ValueError(f"{self.names.count(name)} columns have the name '{name}'; rename them, or leave all but one out")
         return self.names.index(name)
 
+    def only(self, rows: Any) -> "Table":
+        """Only these rows."""
+        values = [_only(column, rows) for column in self.values] if isinstance(self.values, list) else _only(self.values, rows)
+        return Table(values, self.names, self.levels)
+
+    def complete(self, places: List[int], y: Any, target: Any, given: Mapping[str, Any]) -> "Tuple[Table, Any, Dict[str, Any], Any]":
+        """Drops the rows with a missing value in these columns, in y or the target, or in the given arrays. Returns all of them without
+        these rows, and the numbers of the rows that remain, from 0. A warning says how many rows were dropped."""
+        beside = {"the target": target if y is None else y, **given}
+        columns = {what: self._as_it_is(self.find(column)) if is_column(column) else column for what, column in beside.items()}
+        absent = np.zeros(self.rows, dtype=bool)
+        for place in places:
+            absent |= _absent(self._as_it_is(place))
+        for what, column in columns.items():
+            if column is not None:
+                found = _absent(column)
+                found = found.ravel() if found.ndim == 2 and found.shape[1] == 1 else found
+                refuse_shape(found.shape, self.rows, COLUMNS.get(what, what))
+                absent |= found
+        if absent.all():
+            raise ValueError(f"each of the {self.rows} rows has a missing value in a column that is used: no row is left")
+        if absent.any():
+            warn(f"dropped {absent.sum()} of {self.rows} rows, which have missing values")
+        kept = np.flatnonzero(~absent)
+        cut = {what: column if column is None or is_column(column) else _only(column, kept) for what, column in given.items()}
+        return self.only(kept), None if y is None else _only(y, kept), cut, kept
+
+    def name_target(self, y: Any, target: Any) -> Optional[str]:
+        """The given name, or that of the column or the Series unless an input has the same name."""
+        if y is not None:
+            own = name_of(y)
+            return str(target) if target is not None else None if own in (self.names or ()) else own
+        return None if target is None or self.names is None else self.names[self.find(target)]
+
+    def refuse_target_among(self, places: List[int], y: Any, target: Any) -> None:
+        """The target must not be an input, by its place or, beside y, by its name."""
+        name = self.name_target(y, target)
+        of_y = y is not None and name is not None and name in [self.names[place] for place in places] if self.names is not None else False
+        if of_y or (y is None and target is not None and self.find(target) in places):
+            what = f"column '{name}'" if name is not None else f"column {target}"
+            raise ValueError(f"{what} is the target and cannot be an input, too; leave it out of the inputs")
+
     def find(self, typed: Union[int, str]) -> int:
-        """The place of a column: by its name, else its number from 1, or 'last', as in the command."""
+        """The index of a column, given by its name, its number from 1, or 'last', as in the command."""
         text = str(typed)
         if self.names is not None and text in self.names:
             return self.place(text)
@@ -166,12 +258,12 @@ class Table(NamedTuple):
         raise ValueError(f"there is no column '{text}'; {numbers if self.names is None else 'there are ' + ', '.join(self.names)}")
 
     def others(self, used: Iterable[Any]) -> List[int]:
-        """Every column but those that are named here."""
+        """Every column except those named here."""
         taken = [self.find(column) for column in used if is_column(column)]
         return [j for j in range(self.width) if j not in taken]
 
     def find_inputs(self, wanted: Sequence[str], used: Iterable[Any] = ()) -> List[int]:
-        """The columns of these inputs. Names decide where both sides have some; else all columns that are not used, in order."""
+        """The columns of these inputs: by name if both sides have names, otherwise all unused columns in order."""
         if self.names is None:
             return self.others(used)
         missing = [name for name in wanted if name not in self.names]
@@ -185,7 +277,7 @@ class Table(NamedTuple):
             raise ValueError(f"{which}; {there}; {advice}")
         if len(places) != len(wanted):
             inputs = f"the model's inputs have no names, so that its {len(wanted)} are taken in order"
-            raise ValueError(f"{inputs}, and {len(places)} columns could be inputs; {there}; give the inputs alone")
+            raise ValueError(f"{inputs}, and {len(places)} columns could be inputs; {there}; give only the inputs")
         return places
 
     def take(self, places: List[int], rows: slice = slice(None), factors: Collection[int] = ()) -> "Table":
@@ -201,22 +293,32 @@ class Table(NamedTuple):
         chosen = table[rows] if places == list(range(self.width)) else table[rows, places]
         if not isinstance(chosen, np.ndarray):
             return _frame_values(chosen, names, chosen_factors)
-        if chosen_factors:
-            return _beside([chosen[:, j] for j in range(len(places))], names, chosen_factors)
-        return Table(chosen, names, {j: self.levels[place] for j, place in enumerate(places) if place in self.levels})
+        levels = {j: self.levels[place] for j, place in enumerate(places) if place in self.levels}
+        if chosen_factors.difference(levels):
+            made = _beside([chosen[:, j] for j in range(len(places))], names, chosen_factors.difference(levels))
+            return Table(made.values, names, {**made.levels, **levels})
+        return Table(chosen, names, levels)
+
+    def with_levels(self, names: List[str], known: Mapping[str, List[str]]) -> "Table":
+        """With these names, and with the codes that the levels have elsewhere; those that are not known there come last."""
+        if not self.levels:
+            return Table(self.values, names)
+        values, levels = np.array(as_doubles(self.values), order="F"), dict(self.levels)
+        for j, texts in self.levels.items():
+            levels[j] = [*known.get(names[j], []), *(text for text in texts if text not in known.get(names[j], []))]
+            values[:, j] = np.array([levels[j].index(text) for text in texts], dtype=np.float64)[values[:, j].astype(int)]
+        return Table(values, names, levels)
 
     def target(self, y: Any, name: Any, classes: "Optional[Classes]" = None) -> Tuple[Optional[Array], List[str]]:
-        """The values of y, or without it those of the column of that name or number; of classes their codes, and the classes."""
-        if isinstance(y, str):
-            raise ValueError(f"y is the text '{y}'; the name of the target's column is given by target=")
+        """The values of y or, without it, those of the column of that name or number. For classes: their codes, and the classes."""
         if y is None and name is None:
             return None, []
         values = self._as_it_is(self.find(name)) if y is None else y
-        refuse_other_order(self.values, values, "a target")
+        refuse_other_order(self.values, values, "the target")
         coded = None if classes is None else classes.of(values)
         if coded is None:
-            return self.column(name, "a target") if y is None else self._given(y, "a target"), []
-        return as_column(coded[0], self.rows, "a target"), coded[1]
+            return self.column(name, "the target") if y is None else self._given(y, "the target"), []
+        return as_column(coded[0], self.rows, "the target"), coded[1]
 
     def _as_it_is(self, place: int) -> Any:
         """The column, not yet of doubles."""
@@ -228,7 +330,11 @@ class Table(NamedTuple):
 
     def column(self, wanted: Any, what: str) -> Optional[Array]:
         """One value for each row: those of an array, or those of the column of that name or number."""
-        return as_column(self.take([self.find(wanted)]).values, self.rows, what) if is_column(wanted) else self._given(wanted, what)
+        if not is_column(wanted):
+            return self._given(wanted, what)
+        place = self.find(wanted)
+        own = f"column '{self.names[place]}'" if self.names is not None else f"column {place + 1}"
+        return as_column(self._as_it_is(place), self.rows, f"{what}, {own}")
 
     def _given(self, values: Any, what: str) -> Optional[Array]:
         refuse_other_order(self.values, values, what)
@@ -253,22 +359,22 @@ def _rank(text: str) -> Tuple[bool, float, str]:
 
 
 class Classes(NamedTuple):
-    """How a target becomes codes of classes: by those that are known, or as the likelihood has it."""
+    """How a target is converted to codes of classes: by known classes, or by the rules of the likelihood."""
 
     likelihood: str
     known: List[str]
 
     @classmethod
     def wanted(cls, likelihood: Optional[str], known: Optional[Sequence[Any]]) -> "Optional[Classes]":
-        """None where a target can be numbers alone."""
+        """None if the target must be numbers."""
         if known is None and likelihood not in _OF_CLASSES:
             return None
         return cls(likelihood or "", [] if known is None else [level(value) for value in known])
 
     def of(self, values: Any) -> Optional[Tuple[Array, List[str]]]:
-        """Codes and classes; None for numbers that are no classes. Numbers may be codes of classes that are known."""
+        """Codes and classes; None for numbers that are not classes. Numbers may be codes of known classes."""
         values = as_array(values) if isinstance(values, (list, tuple)) else values
-        refuse_masked(values, "a target")
+        refuse_masked(values, "the target", BY_DROPPING)
         numbers = not self._are_named(values)
         if numbers and not self.known:
             return None
@@ -288,7 +394,7 @@ class Classes(NamedTuple):
         return truth or _is_text(values)
 
     def _found(self, values: Any, texts: List[Optional[str]]) -> List[str]:
-        """Those of a category in their order, else sorted. Of two classes, those that occur if there are more."""
+        """The classes of a category in their order, otherwise sorted. If two are needed and the category has more, those that occur."""
         ranked = _of_category(values)
         there = {text for text in texts if text is not None}
         levels = sorted(there, key=_rank) if ranked is None else ranked[1]
@@ -302,17 +408,18 @@ class Classes(NamedTuple):
 
     def _refuse(self, row: int, texts: List[Optional[str]], levels: List[str]) -> None:
         if texts[row] is None:
-            raise ValueError(f"a target: the class of row {row + 1} is missing; leave such rows out")
-        raise ValueError(f"a target: row {row + 1} is '{texts[row]}', which is none of the classes {_shown(levels)}")
+            raise ValueError(f"the target: the class of row {row + 1} is missing; leave such rows out by missing='drop'")
+        raise ValueError(f"the target: row {row + 1} is '{texts[row]}', which is not one of the classes {_shown(levels)}")
 
 
 def _of_arrow(column: Any) -> Any:
-    """Levels of a dictionary stay what they are; all else becomes an array."""
+    """Keeps dictionary-encoded columns, and converts all others to arrays."""
     return column if str(column.type).startswith("dictionary") else column.to_numpy(zero_copy_only=False)
 
 
 def _frame_values(frame: Any, names: Optional[List[str]], factors: Collection[int] = ()) -> Table:
-    """Of pandas or polars: as they are if they are numbers of one type, else column by column, for one that is odd to be named."""
+    """The values of a frame of pandas or polars: at once if all are numbers of one type, otherwise column by column, so that errors name
+    the column."""
     values = frame.to_numpy() if len(set(map(str, frame.dtypes))) == 1 and not factors else None
     if values is not None and values.dtype.kind in "fiub":
         return Table(values, names)
@@ -320,21 +427,46 @@ def _frame_values(frame: Any, names: Optional[List[str]], factors: Collection[in
     return _beside(columns, names, factors)
 
 
+#: Packages whose tables may be lazy, and the method, which the others of their tables lack, that gets the rows.
+_LAZY = {"polars": "collect", "dask": "compute", "pyspark": "toPandas", "duckdb": "arrow", "ibis": "to_pyarrow", "pyarrow": "to_table"}
+
+
+def refuse_lazy(table: Any) -> None:
+    package = type(table).__module__.partition(".")[0]
+    method = _LAZY.get(package)
+    if method is not None and hasattr(table, method):
+        kind = f"{package}.{type(table).__name__}"
+        raise ValueError(f"the inputs are a lazy frame ({kind}), whose rows are not in memory yet: get them by .{method}()")
+
+
+def refuse_sparse(values: Any, what: str) -> None:
+    package = type(values).__module__.partition(".")[0]
+    if package in ("scipy", "sparse", "torch", "cupyx") and getattr(values, "is_sparse", hasattr(values, "nnz")):
+        method = {"sparse": "todense", "torch": "to_dense"}.get(package, "toarray")
+        raise ValueError(f"{what}: sparse matrices ({package}.{type(values).__name__}) are not supported; make it dense by .{method}()")
+
+
 def as_table(table: Any) -> Table:
     if isinstance(table, Table):
         return table
+    refuse_lazy(table)
+    refuse_sparse(table, "the inputs")
     if _is_arrow(table):
         return Table(table, [str(name) for name in table.column_names])
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):
         return Table(table, [str(name) for name in table.columns])
+    if hasattr(table, "to_frame") and name_of(table) is not None:  # a Series
+        return as_table(table.to_frame())
     if isinstance(table, Mapping):
         return _of_columns(table)
     values = table if isinstance(table, np.ndarray) else as_array(table)
+    if values.dtype == object and values.ndim == 1 and len(values) > 0 and isinstance(values[0], Mapping):
+        raise ValueError("the inputs are a list of dicts; pandas.DataFrame(rows) makes a table of them")
     if values.dtype.names is not None:
         return _of_columns({name: values[name] for name in values.dtype.names})
     if values.ndim == 0:
-        kind = "a sparse matrix: make it dense by .toarray()" if hasattr(table, "toarray") else f"of the type {type(table).__name__}"
-        raise ValueError(f"the inputs are {kind}; an array, a data frame, a dict of columns or a sequence of rows is needed")
+        kind = type(table).__name__
+        raise ValueError(f"the inputs are of the type {kind}; an array, a data frame, a dict of columns or a sequence of rows is needed")
     if values.ndim == 1:
         values = values.reshape(-1, 1)
     if values.ndim != 2:
@@ -351,22 +483,76 @@ def _of_columns(columns: Mapping[Any, Any]) -> Table:
     return Table(arrays, [str(name) for name in columns])
 
 
-def as_array(values: Any) -> Any:
-    """A masked array stays one, as do rows that are masked arrays. The missing values of pandas' own types become NaN."""
+def _refuse_ragged(rows: Sequence[Any], what: str) -> None:
+    """Rows of different lengths."""
+    lengths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None for row in rows]
+    odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is not None:
+        first, other = ("1 number" if length is None else f"the length {length}" for length in (lengths[0], lengths[odd]))
+        raise ValueError(f"{what}: rows must have the same length; row 1 has {first}, row {odd + 1} has {other}")
+
+
+def _of_times(array: Any) -> Optional[str]:
+    """What first makes times of pandas out of a column of dates or times, if it is needed; None for other values."""
+    if array.dtype != object:
+        return "" if array.dtype.kind in "mM" else None
+    first = next((value for value in array.ravel() if not _is_missing(value)), None)
+    if type(first).__name__ == "Period":
+        return "column = column.dt.to_timestamp(); "
+    if isinstance(first, datetime.timedelta):
+        return "column = pandas.to_timedelta(column); "
+    return "column = pandas.to_datetime(column); " if isinstance(first, datetime.date) else None
+
+
+def _refuse_times(array: Any, what: str) -> None:
+    before = _of_times(array)
+    if before is not None:
+        days = f"{before}(column - column.min()) / numpy.timedelta64(1, 'D')"
+        raise ValueError(f"{what}: dates and times are not numbers; convert them, for example to days since the first: {days}")
+
+
+def as_array(values: Any, what: str = "the inputs") -> Any:
+    """Masked arrays, and rows that are masked arrays, stay masked. The missing values of pandas' own types become NaN."""
     parts = values if isinstance(values, (list, tuple)) else [values]
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         return np.ma.asarray(values)
-    array = np.asarray(values)
-    if array.dtype != object or not hasattr(values, "iloc") or values.ndim != 1:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        _refuse_ragged(parts, what)
+        raise
+    if array.dtype != object or not hasattr(values, "iloc") or values.ndim != 1 or _of_times(array) is not None:
         return array
     try:
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError, OverflowError):  # no numbers; who needs them says so
+    except (TypeError, ValueError, OverflowError):  # not numbers; the caller reports it if it needs numbers
         return array
 
 
+def coded(frame: Any) -> Optional[Table]:
+    """A data frame with text or category columns, which are replaced by codes; None for every other table. For the estimators, which cannot
+    drop rows."""
+    refuse_lazy(frame)
+    if not (hasattr(frame, "columns") or _is_arrow(frame)):
+        return None
+    table = as_table(frame)
+    columns = [table._as_it_is(j) for j in range(table.width)]
+    if not any(_is_text(column) or _is_odd(column) for column in columns):
+        return None
+    try:
+        return table.take(list(range(table.width)))
+    except ValueError as error:
+        raise ValueError(str(error).replace(BY_DROPPING, "")) from None
+
+
+def _is_odd(column: Any) -> bool:
+    """Whether it holds dates, complex numbers or other objects, which are refused by the name of the column."""
+    array = as_array(column)
+    return array.dtype.kind == "c" or _of_times(array) is not None or (array.dtype == object and bool(no_number(array)))
+
+
 def refuse_other_order(table: Any, column: Any, what: str) -> None:
-    """Rows of pandas have labels: the same ones in another order are rows in another order."""
+    """Checks the labels of pandas rows: the same labels in a different order mean that the rows do not match."""
     if not (hasattr(table, "iloc") and hasattr(column, "iloc")) or table.index.equals(column.index):
         return
     mine, its = table.index, column.index
@@ -377,31 +563,59 @@ def refuse_other_order(table: Any, column: Any, what: str) -> None:
         )
 
 
-def refuse_masked(values: Any, what: str) -> None:
-    """Masked values are missing ones, and are refused as NaN is."""
+def refuse_masked(values: Any, what: str, how: str = "") -> None:
+    """Masked values count as missing and are refused like NaN. how: the way to leave rows out, such as " by missing='drop'"."""
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return
     mask = np.ma.getmaskarray(values)
     first = np.argwhere(mask)[0] + 1
     place = f"row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
-    raise ValueError(f"{what}: {mask.sum()} values are masked, the first in {place}; leave such rows out, or fill the values in")
+    count = "1 value is masked, in" if mask.sum() == 1 else f"{mask.sum()} values are masked, the first in"
+    raise ValueError(f"{what}: {count} {place}; fill the values in, or leave such rows out{how}")
+
+
+#: How the functions of this package leave rows out; the estimators for scikit-learn cannot.
+BY_DROPPING = " by missing='drop'"
+
+
+def no_number(values: Any) -> str:
+    """The first value that is not a number, and its position; empty if there is none."""
+    for place in np.ndindex(values.shape):
+        try:
+            float(values[place])
+        except (TypeError, ValueError):
+            column = f", column {place[1] + 1}," if len(place) > 1 else ""
+            value = str(values[place]) if isinstance(values[place], str) else values[place]
+            return f"row {place[0] + 1}{column} is {value!r}"
+        except OverflowError:
+            return ""
+    return ""
+
+
+def _remedy(values: Any, what: str) -> str:
+    """Advice for a column or a table that holds anything but numbers."""
+    if what.startswith("the target"):
+        return f"classes need likelihood=, one of {', '.join(_OF_CLASSES)}"
+    if values.ndim > 1:
+        return "texts are categories in a data frame or a dict of columns"
+    return ".astype(str) makes a category of the column; pandas.to_numeric(column, errors='coerce') makes numbers, and NaN where it cannot"
 
 
 def as_doubles(values: Any, what: str = "the inputs") -> Array:
     """The same array if it is one of doubles that lie at whole steps forwards, else a copy."""
-    values = as_array(values)
-    refuse_masked(values, what)
+    refuse_sparse(values, what)
+    values = as_array(values, what)
+    refuse_masked(values, what, BY_DROPPING)
     if np.iscomplexobj(values):
-        raise ValueError("Complex data not supported: the numbers must be real")
-    if values.dtype.kind in "mM":
-        raise ValueError(f"{what}: dates and times are no numbers; make numbers of them, such as days since the first")
+        raise ValueError(f"{what}: complex numbers are not supported; give .real and .imag as two columns")
+    _refuse_times(values, what)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{what}: {error}; every value must be a number") from error
+        raise ValueError(f"{what}: {no_number(values) or error}; every value must be a number; {_remedy(values, what)}") from error
     if values.dtype.kind in "iu" and values.size > 0 and max(int(values.max()), -int(values.min())) > 2**53:
         sentence = "whole numbers beyond 2^53 are rounded, and those that differ may become the same; subtract the smallest one before"
-        warnings.warn(f"{what}: {sentence}", OatgpWarning, stacklevel=2)
+        warn(f"{what}: {sentence}")
     usable = array.flags.aligned and all(step >= 0 and step % 8 == 0 for step in array.strides)
     return array if usable else np.ascontiguousarray(array)
 
@@ -412,20 +626,34 @@ def as_column(values: Any, rows: int, what: str) -> Optional[Array]:
     column = np.ascontiguousarray(as_doubles(values, what))
     if column.ndim == 2 and column.shape[1] == 1:
         column = column.ravel()
-    if column.shape != (rows,):
-        raise ValueError(f"{what} of shape {column.shape} for {rows} rows: one value for each row is needed")
+    refuse_shape(column.shape, rows, what)
     return column
+
+
+def refuse_shape(shape: Tuple[int, ...], rows: int, what: str) -> None:
+    if shape != (rows,):
+        raise ValueError(f"{what} of shape {shape} for {rows} rows: one value for each row is needed")
+
+
+def name_of(y: Any) -> Optional[str]:
+    """The name of a Series, or of the column of a frame with one column."""
+    name = y.columns[0] if getattr(y, "columns", None) is not None and len(y.columns) == 1 else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
 
 
 #: What rows can have beside inputs and target, in the words of sentences.
 COLUMNS = {"weights": "weights", "noise_variance": "noise variances", "trials": "trials", "exposure": "exposures"}
 
 
+#: The settings of reading a file.
+_OF_READ = (*OF_FILES, "likelihood", "threads", "memory")
+
+
 class Data:
     """Rows for a fit or a prediction.
 
-    Arrays of doubles are not copied, whatever their order and steps, but for backward ones; they must not change while the data are in use.
-    Everything that takes ``X`` takes one of these, too, so that a table is looked at once.
+    Arrays of doubles are not copied, whatever their strides, unless a stride is negative; they must not change while the data are in use.
+    Every function that takes ``X`` also takes a ``Data``, so that a table is converted only once.
 
     Parameters
     ----------
@@ -434,7 +662,8 @@ class Data:
     y : array, optional
         The target.
     target : str or int, optional
-        Without ``y``: the column that is the target, by its name, its number (from 1) or as ``"last"``. With ``y``: its name.
+        Without ``y``: the column that is the target, by its name, its number (from 1) or as ``"last"``. With ``y``: its name, which is that of
+        the Series unless it is given.
     inputs : str or sequence, optional
         The columns that are inputs, as ``["a", "b"]`` or ``"a,b"`` (default: all others). The other columns may hold anything.
         Inputs of text, and categories of pandas, are categories: each level has its own curve.
@@ -446,13 +675,15 @@ class Data:
     names : sequence of str, optional
         Names of the inputs (default: those of the data frame, else x1, x2, ...).
     trials, exposure : array, str or int, optional
-        For each row, how many trials the target counts the successes of, or what its expected value is multiplied by; or the column.
+        For each row, the number of trials in which the target counts the successes, or the factor of its expected value; or the column.
     likelihood : str, optional
-        That of the fit, if the target has classes: with ``bernoulli-*`` and ``ordinal`` it may be of texts, truth values or a category.
+        The likelihood of the fit, if the target has classes: with ``bernoulli-*`` and ``ordinal``, the target may hold texts, truth values
+        or a category.
     classes : sequence, optional
         The classes of such a target in their order (default: that of an ordered category, else sorted).
-
-    Missing values are refused: NaN, None and masked ones.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows that have a missing value (NaN, None, NA or a masked one) in a column that is used: they are refused, or left out
+        with a warning that says how many.
 
     >>> data = Data([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0])
     >>> len(data), data.inputs
@@ -474,45 +705,56 @@ class Data:
         factors: Optional[Union[str, Sequence[Union[int, str]]]] = None,
         trials: Any = None,
         exposure: Any = None,
-        likelihood: Optional[str] = None,
+        likelihood: Optional[Union[str, Likelihood]] = None,
         classes: Optional[Sequence[Any]] = None,
+        missing: Literal["error", "drop"] = "error",
     ) -> None:
-        table = as_table(X) if names is None else _named(as_table(X), list(names))
-        others = table.others((target if y is None else None, weights, noise_variance, trials, exposure))
+        if isinstance(y, str):
+            raise ValueError(f"y is the text '{y}'; the name of the target's column is given by target='{y}'")
+        table = as_table(X) if names is None else _named(as_table(X), [str(name) for name in names])
+        given = {"weights": weights, "noise_variance": noise_variance, "trials": trials, "exposure": exposure}
+        others = table.others((target if y is None else None, *given.values()))
         categories = [table.find(name) for name in _listed(factors)]
         places = others if inputs is None else [table.find(name) for name in _listed(inputs)]
-        chosen = table.take([*places, *(place for place in categories if place not in places)], factors=categories)
-        self._x = as_doubles(chosen.values)
-        self._y, target_levels = table.target(y, target, Classes.wanted(likelihood, classes))
-        if y is None and target is not None:
-            target = None if table.names is None else table.names[table.find(target)]
+        places = [*places, *(place for place in categories if place not in places)]
+        if not places and table.names:
+            raise ValueError(f"no column is left for the inputs; there are {', '.join(table.names)}")
+        table.refuse_target_among(places, y, target)
+        kept = None
+        if drops(missing):
+            table, y, given, kept = table.complete(places, y, target, given)
+        likelihood = likelihood.name if isinstance(likelihood, Likelihood) else likelihood
+        try:
+            chosen = table.take(places, factors=categories)
+            self._x = as_doubles(chosen.values)
+            self._y, levels = table.target(y, target, Classes.wanted(likelihood, classes))
+            columns = {role: table.column(values, COLUMNS[role]) for role, values in given.items()}
+            self._fill(chosen, table.name_target(y, target), levels, columns)
+        except ValueError as error:
+            raise error if kept is None else counted_from(0, error, kept) from None
+
+    def _fill(self, chosen: Table, target: Optional[str], target_levels: List[str], columns: Mapping[str, Optional[Array]]) -> None:
         self.handle = Handle("data")
-        self._fill(chosen.names, None if target is None else str(target))
-        given = {"weights": weights, "noise_variance": noise_variance, "trials": trials, "exposure": exposure}
-        self._set_columns({role: table.column(values, COLUMNS[role]) for role, values in given.items()})
-        self._set_levels(chosen.levels, target_levels)
-
-    def _fill(self, names: Optional[Sequence[str]], target: Optional[str]) -> None:
-        (n, d), (row_step, input_step) = self._x.shape, (step // 8 for step in self._x.strides)
-        view = abi.oatgp_view(n, d, address(self._x), address(self._y), row_step, input_step)
         with Call() as call:
-            call("oatgp_data_borrow", ctypes.byref(view), self.handle.out)
-            if names is not None or target is not None:
-                shown = names if names is not None else [f"x{j + 1}" for j in range(d)]
-                call("oatgp_data_set_names", self.handle, _encoded(shown), target.encode() if target is not None else None)
-
-    def _set_columns(self, columns: Mapping[str, Optional[Array]]) -> None:
-        with Call() as call:
+            try:
+                self._borrow(call, chosen.names, target)
+            except ValueError as error:
+                raise _with_names(error, chosen.names) from None
+            for j, texts in chosen.levels.items():
+                call("oatgp_data_set_levels", self.handle, j, len(texts), _encoded(texts))
+            if target_levels:
+                call("oatgp_data_set_target_levels", self.handle, len(target_levels), _encoded(target_levels))
             for role, values in columns.items():
                 if values is not None:
                     call(f"oatgp_data_set_{role}", self.handle, address(values))
 
-    def _set_levels(self, levels: Mapping[int, List[str]], of_target: List[str]) -> None:
-        with Call() as call:
-            for j, texts in levels.items():
-                call("oatgp_data_set_levels", self.handle, j, len(texts), _encoded(texts))
-            if of_target:
-                call("oatgp_data_set_target_levels", self.handle, len(of_target), _encoded(of_target))
+    def _borrow(self, call: Call, names: Optional[Sequence[str]], target: Optional[str]) -> None:
+        (n, d), (row_step, input_step) = self._x.shape, (step // 8 for step in self._x.strides)
+        view = abi.oatgp_view(n, d, address(self._x), address(self._y), row_step, input_step)
+        call("oatgp_data_borrow", ctypes.byref(view), self.handle.out)
+        if names is not None or target is not None:
+            shown = names if names is not None else [f"x{j + 1}" for j in range(d)]
+            call("oatgp_data_set_names", self.handle, _encoded(shown), target.encode() if target is not None else None)
 
     @classmethod
     def _of(cls, handle: Handle) -> "Data":
@@ -521,11 +763,13 @@ class Data:
         return data
 
     @classmethod
-    def read(cls, path: Any, **settings: Unpack[Settings]) -> "Data":
+    def read(cls, path: Any, *, progress: ProgressLike = None, **settings: Unpack[Settings]) -> "Data":
         """Reads CSV or TSV, plain or gzip, or .npy, as the command does: ``target``, ``inputs``, ``factors``, ``weights``, ``noise_variance``,
-        ``trials``, ``exposure``, ``likelihood``, ``header``, ``missing`` and ``threads`` are its options."""
-        handle, text, struct = Handle("data"), os.fspath(path), SettingsStruct("convert", settings)
-        with Call(threads=int(struct.struct.threads)) as call:
+        ``trials``, ``exposure``, ``likelihood``, ``header``, ``missing``, ``threads`` and ``memory`` are its options. The rows of an .npy file
+        that need more than ``memory`` stay in the file, which must not change while they are used; ``'part-*.npy'`` are several files."""
+        check_names("Data.read", settings, _OF_READ)
+        handle, text, struct = Handle("data"), os.fspath(path), SettingsStruct("fit", plain(settings))
+        with Call(threads=int(struct.struct.threads), progress=progress) as call:
             call("oatgp_data_read", os.fsencode(text), struct.by_reference, handle.out, path=text)
         return cls._of(handle)
 
@@ -577,6 +821,22 @@ class Data:
 
     def __repr__(self) -> str:
         return f"<oatgp.Data: {len(self)} rows, inputs {', '.join(self.inputs)}>"
+
+
+def drops(missing: str) -> bool:
+    """Whether rows with missing values are left out."""
+    if missing not in ("error", "drop"):
+        raise ValueError(f"missing is {missing!r} but must be one of error, drop")
+    return missing == "drop"
+
+
+def _with_names(error: ValueError, names: Optional[Sequence[str]]) -> ValueError:
+    """The error of a value, with the name of its column, and advice if it is missing."""
+    sentence = str(error)
+    if names is not None:
+        sentence = re.sub(r"\binput (\d+) of row", lambda found: f"input '{names[int(found[1]) - 1]}' of row", sentence)
+    missing = re.fullmatch(r"(.* of row \d+ is) -?nan; .*", sentence)
+    return ValueError(sentence if missing is None else f"{missing[1]} nan; fill the value in, or leave such rows out by missing='drop'")
 
 
 def _encoded(texts: Sequence[str]) -> Any:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import logging
+import operator
 import os
-import re
 import signal
 import sys
 import threading
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import numpy as np
 
 from . import _abi as abi
+from .kernels import Kernel
+from .likelihoods import Likelihood
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +36,7 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "GOMP_SPINCOUNT": "1000"}
 
 @contextlib.contextmanager
 def _environment() -> Iterator[None]:
-    """With what is not set and should be; afterwards the environment is as it was."""
+    """Sets missing environment variables, and restores the environment afterwards."""
     added = [name for name in _ENVIRONMENT if name not in os.environ and not (name.startswith("GOMP") and "OMP_WAIT_POLICY" in os.environ)]
     os.environ.update({name: _ENVIRONMENT[name] for name in added})
     try:
@@ -57,7 +60,8 @@ lib = _load()
 
 
 def _share_cores() -> None:
-    """Children of multiprocessing work side by side: one core each, unless OMP_NUM_THREADS (which joblib sets for its own) says more."""
+    """Children of multiprocessing run at the same time, so each uses one core, unless OMP_NUM_THREADS (which joblib sets for its children)
+    allows more."""
     multiprocessing = sys.modules.get("multiprocessing")  # there in its children
     if multiprocessing is not None and multiprocessing.parent_process() is not None and "OMP_NUM_THREADS" not in os.environ:
         lib.oatgp_set_cores(1)
@@ -69,11 +73,19 @@ log = logging.getLogger("oatgp")
 
 
 class OatgpWarning(UserWarning):
-    """A warning of the library, or that what is returned was interrupted (``on_interrupt="return"``)."""
+    """A warning of the library, or about a result that was interrupted (``on_interrupt="return"``)."""
+
+
+def warn(sentence: str) -> None:
+    """A warning that names the line of the user's program, outside of this package."""
+    package, frame, level = os.path.dirname(__file__), sys._getframe(1), 2
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, OatgpWarning, stacklevel=level)
 
 
 def decode(words: bytes) -> str:
-    """What a file has put into names and sentences need not be UTF-8; the library reads it as something else then."""
+    """Decodes text that may come from a file and need not be UTF-8; the library reads it as Windows-1252 then."""
     try:
         return words.decode()
     except UnicodeDecodeError:
@@ -102,27 +114,11 @@ def _exception(status: int, sentence: str, path: Optional[str]) -> BaseException
     return _EXCEPTIONS[status](sentence)
 
 
-#: What the command does by options that are no settings.
-_VERBS = {"--refit --data OLD": "refit", "oatgp fit --certify": "certify"}
-
-
-def _in_python(sentence: str) -> str:
-    """The library's sentence with the options of the command as keywords: --no-guard is guard=False."""
-    for options, method in _VERBS.items():
-        sentence = sentence.replace(options, method)
-
-    def keyword(option: "re.Match[str]") -> str:
-        negation, name = option[1] or "", option[2].replace("-", "_")
-        return option[0] if name not in TABLE else f"{name}=False" if negation else name
-
-    return re.sub(r"--(no-)?([a-z][a-z-]*[a-z])", keyword, sentence)
-
-
 # ---- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a fit, a cross-validation or a certificate; ``result`` is what there was by then: the best model, the scores, the bounds.
+    """Ctrl-C ended a fit, a cross-validation or a certificate. ``result`` has the results so far: the best model, the scores, the bounds.
 
     In a console it is ``sys.last_value.result`` afterwards.
     """
@@ -133,7 +129,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def check_on_interrupt(on_interrupt: str) -> None:
-    """Before the work begins, which may be long."""
+    """Checks the argument before the work begins, which may take long."""
     if on_interrupt not in ("raise", "return"):
         raise ValueError(f"on_interrupt is {on_interrupt!r} but must be 'raise' or 'return'")
 
@@ -141,14 +137,13 @@ def check_on_interrupt(on_interrupt: str) -> None:
 def end_interrupted(what: str, result: Any, on_interrupt: str) -> None:
     """Raises, so that a loop around the call ends, too; or warns, for the result to be returned."""
     if on_interrupt == "raise":
-        raise Interrupted(f"interrupted; the result of this exception is {what}, which on_interrupt='return' returns", result)
-    warnings.warn(f"interrupted; the result is {what}", OatgpWarning, stacklevel=3)
+        raise Interrupted(f"interrupted; the attribute 'result' of this exception is {what}; on_interrupt='return' returns it instead", result)
+    warn(f"interrupted; the result is {what}")
 
 
 class Interrupts:
-    """While it is entered, Ctrl-C is remembered instead of raised, so that the work can end with what there is.
-
-    An exception out of a callback would be lost in the library. Only the main thread may do this, and only it receives signals.
+    """Inside this context, Ctrl-C is recorded instead of raised, so that the work can end with its results so far. (An exception from a
+    callback would be lost in the library.) Only the main thread may do this, and only it receives signals.
     """
 
     def __init__(self) -> None:
@@ -177,8 +172,17 @@ class Interrupts:
 FIRST_LINE_AFTER, NEXT_LINE_AFTER = 0.2, 0.1
 
 
+def _short(number: float) -> str:
+    """950, 12.3k, 4.56M"""
+    for suffix in ("", "k", "M", "G"):
+        if number < 999.5:
+            return f"{number:.3g}{suffix}"
+        number /= 1000
+    return f"{number:.3g}T"
+
+
 class Progress:
-    """A line on standard error that is written over, in a terminal and in a notebook; or a function that hears of every event."""
+    """A line on standard error that is overwritten, in a terminal and in a notebook; or a function that is called for every event."""
 
     def __init__(self, wanted: ProgressLike) -> None:
         self._function = wanted if callable(wanted) else None
@@ -186,6 +190,7 @@ class Progress:
         self._begin = time.monotonic()
         self._next = self._begin + FIRST_LINE_AFTER
         self._written = False
+        self._work, self._done, self._since, self._from = "", 0, 0.0, 0
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
@@ -209,7 +214,14 @@ class Progress:
         self._line(f"iteration {iterations}, log evidence from {lower:.8g} to {upper:.8g}")
 
     def rows(self, what: str, done: int, total: int) -> None:
-        self._line(f"{what}: {done} of {total} rows ({100 * done // max(total, 1)} %)")
+        """How much of the current work is done, and how fast, measured from its first report."""
+        now, unit = time.monotonic(), lib.oatgp_progress_unit(what.encode()).decode()
+        if what != self._work or done < self._done:
+            self._work, self._since, self._from = what, now, done
+        self._done = done
+        share = f"{100 * done // total} % of {_short(total)}" if total else _short(done)
+        pace = f", {_short((done - self._from) / (now - self._since))} {unit}/s" if done > self._from and now > self._since else ""
+        self._line(f"{what}: {share} {unit}{pace}")
 
     def close(self) -> None:
         if self._written:
@@ -232,7 +244,7 @@ _NUMBERS = [
 
 
 def named_parameters(holder: Any) -> Dict[str, float]:
-    """The parameters of an expression, which events, evaluations and models have, in their order."""
+    """The parameters of an expression, in their order; events, evaluations and models have them."""
     return {decode(parameter.name): parameter.value for parameter in holder.parameters[: holder.parameter_count]}
 
 
@@ -260,7 +272,7 @@ def _event_dict(event: Any) -> Dict[str, Any]:
 
 
 class Call:
-    """A context for one piece of work. What the library says is passed on at the end: warnings as warnings, notes to the log."""
+    """A context for one piece of work. The library's messages are passed on at the end: warnings as warnings, notes to the log."""
 
     def __init__(self, *, threads: Optional[int] = None, progress: ProgressLike = None) -> None:
         self._context = lib.oatgp_context_create()
@@ -272,11 +284,12 @@ class Call:
         self.progress = Progress(progress)
         self.trace: List[Dict[str, Any]] = []
         # they must live as long as the context
-        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, _in_python(decode(text)))))
+        self._hears = abi.oatgp_message_fn(lambda _, level, text: self._messages.append((level, decode(text))))
         self._rows = abi.oatgp_progress_fn(self._on_rows)
         self.monitor = abi.oatgp_monitor_fn(self._on_event)
         self.bracket = abi.oatgp_bracket_fn(self._on_bracket)
         lib.oatgp_context_set_message(self._context, self._hears, None)
+        lib.oatgp_context_set_front(self._context, abi.OATGP_FRONT_PYTHON)
         lib.oatgp_context_set_progress(self._context, self._rows, None)
         lib.oatgp_context_set_threads(self._context, int(threads or 0))  # 0: as there are cores
 
@@ -291,7 +304,7 @@ class Call:
         self._context = None
         for level, text in self._messages:
             if level == abi.OATGP_WARNING:
-                warnings.warn(text, OatgpWarning, stacklevel=3)
+                warn(text)
             else:
                 log.info("%s", text)
         if kind is None and self._interrupts.caught:
@@ -303,17 +316,17 @@ class Call:
         if self._error is not None:
             raise self._error
         if status != abi.OATGP_OK:
-            sentence = _in_python(decode(lib.oatgp_last_error(self._context)))
+            sentence = decode(lib.oatgp_last_error(self._context))
             if status == abi.OATGP_STOPPED and self._interrupts.caught:
                 raise KeyboardInterrupt(sentence)
             raise _exception(status, sentence, path)
 
     def take_interrupt(self) -> bool:
-        """Whether Ctrl-C was pressed; who asks deals with it."""
+        """Whether Ctrl-C was pressed; the caller then has to handle it."""
         caught, self._interrupts.caught = self._interrupts.caught, False
         return caught
 
-    # An exception must not leave a callback: it is kept, and raised when the library has come back. Until then nobody is called again.
+    # An exception must not leave a callback. It is stored, and raised when the library has returned. Until then no callback runs again.
 
     def _guard(self, work: Callable[[], Any]) -> int:
         if self._error is not None:
@@ -344,24 +357,35 @@ class Call:
 
 
 class Handle:
-    """An object of the library, freed with this one. As an argument it lives as long as the call, whatever other threads do."""
+    """An object of the library, freed with this one. As an argument, it lives until the call ends, whatever other threads do."""
 
     def __init__(self, kind: str) -> None:
         self._free = getattr(lib, f"oatgp_{kind}_free")
+        self._kind = kind
         self.pointer = ctypes.c_void_p()
         self._as_parameter_ = self.pointer
 
     @property
     def out(self) -> Any:
-        """The place where the library puts it."""
+        """Where the library stores the object."""
         return ctypes.byref(self.pointer)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self._kind} of oatgp cannot be copied or pickled: make it again from the table, which can")
 
     def __del__(self) -> None:
         self._free(self.pointer)
 
 
+def whole_number(value: Any, least: int, what: str) -> int:
+    """A count that is given; True and False are none."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or operator.index(value) < least:
+        raise ValueError(f"{what} is {value!r} but must be a whole number, {least} or more")
+    return operator.index(value)
+
+
 def address(array: Optional[Array]) -> Any:
-    """Where a contiguous array of doubles begins."""
+    """The address of a contiguous array of doubles."""
     return None if array is None else array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
 
 
@@ -374,7 +398,7 @@ def copy_array(pointer: Any, shape: Tuple[int, ...]) -> Array:
 
 
 def _as_text(value: Any) -> str:
-    """A value as the command line would have it; numbers with all their digits."""
+    """A value as text for the library; numbers with all their digits."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (str, os.PathLike)):
@@ -385,11 +409,24 @@ def _as_text(value: Any) -> str:
         return repr(float(value))
     if isinstance(value, (Sequence, np.ndarray)):
         return ",".join(_as_text(part) for part in value)
-    raise TypeError(f"a setting cannot be {value!r}")
+    raise TypeError(f"a setting must be a number, a text, True or False, or a sequence of these, not of the type {type(value).__name__}")
+
+
+def nearest_of(name: str, names: Iterable[str]) -> str:
+    """The end of an error message about an unknown name."""
+    nearest = difflib.get_close_matches(name, list(names), 1)
+    return f" (the nearest name is '{nearest[0]}')" if nearest else ""
+
+
+def check_names(what: str, given: Iterable[str], names: Collection[str], others: Collection[str] = ()) -> None:
+    """Refuses these names, which are not arguments of the function. others: its other arguments, for suggestions."""
+    for name in given:
+        if name not in names:
+            raise TypeError(f"{what} has no argument '{name}'{nearest_of(name, [*names, *others])}")
 
 
 def _table() -> Dict[str, Any]:
-    """The library's own settings, by name; an option of the command may have the name of one."""
+    """The settings of the library by name, without the options of the command, which may have the same names."""
     rows = (lib.oatgp_setting_at(index).contents for index in range(lib.oatgp_setting_count()))
     return {row.name.decode(): row for row in rows if not row.in_command_only}
 
@@ -397,8 +434,26 @@ def _table() -> Dict[str, Any]:
 TABLE = _table()
 
 
+def plain(settings: Mapping[str, Any]) -> Dict[str, Any]:
+    """Replaces objects in settings: a kernel by its text, a likelihood by its name and those of its parameters that are not settings
+    already."""
+    for name, value in settings.items():
+        if isinstance(value, type) and issubclass(value, (Kernel, Likelihood)):
+            raise TypeError(f"{name} is the class {value.__name__}; give an object of it, such as {name}={value.__name__}(...)")
+    found = {name: str(value) if isinstance(value, Kernel) else value for name, value in settings.items()}
+    likelihood = found.get("likelihood")
+    if isinstance(likelihood, Likelihood):
+        found["likelihood"] = likelihood.name
+        found.update({name: value for name, value in likelihood.settings.items() if found.get(name) is None})
+    return found
+
+
+#: Verbs that are functions of another name.
+_FUNCTIONS = {"update": "refit"}
+
+
 class SettingsStruct:
-    """The library's settings for one verb. The preset goes first, so that the others win."""
+    """The library's settings for one verb. The preset is applied first, so that other settings override it."""
 
     def __init__(self, verb: str, given: Mapping[str, Any]) -> None:
         self.struct = abi.oatgp_settings()
@@ -406,12 +461,15 @@ class SettingsStruct:
         lib.oatgp_settings_default(ctypes.byref(self.struct))
         for name, value in sorted(given.items(), key=lambda item: item[0] != "preset"):
             if value is not None:
-                self._set(verb, name, value)
+                self.set(verb, name, value)
 
-    def _set(self, verb: str, name: str, value: Any) -> None:
+    def set(self, verb: str, name: str, value: Any) -> None:
         if name not in TABLE or verb.encode() not in TABLE[name].verbs.split(b","):
-            nearest = lib.oatgp_setting_nearest(name.encode(), verb.encode())
-            raise TypeError(f"{verb} has no setting '{name}'; the nearest name is '{nearest.contents.name.decode()}'")
+            near = difflib.get_close_matches(name, [other for other, row in TABLE.items() if verb.encode() in row.verbs.split(b",")], 1)
+            advice = f"the nearest name is '{near[0]}'" if near else "help() lists its settings"
+            raise TypeError(f"{_FUNCTIONS.get(verb, verb)} has no setting '{name}'; {advice}")
+        if TABLE[name].type == abi.OATGP_TYPE_FLAG and not isinstance(value, (bool, np.bool_)) and value not in ("yes", "no"):
+            raise ValueError(f"{name} is {value!r} but must be True or False")
         if name == "parameters" and isinstance(value, Mapping):
             value = [f"{key}={_as_text(number)}" for key, number in value.items()]
         text = _as_text(value).encode()

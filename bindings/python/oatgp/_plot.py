@@ -1,11 +1,11 @@
-"""Figures: with matplotlib as axes to go on with, without it as the library draws them (SVG)."""
+"""Figures: matplotlib axes, or, without matplotlib, the library's own SVG."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 class SVG(str):
     """A figure as SVG; notebooks show it."""
+
+    def __repr__(self) -> str:
+        return f"<oatgp.SVG: {len(self)} characters; save(path) writes it, str() is its text>"
 
     def _repr_svg_(self) -> str:
         return str(self)
@@ -56,13 +59,14 @@ def svg(model: Model, figure: str, data: Optional[Data]) -> SVG:
 
 
 def _are_of_the_fit(model: Model, data: Data) -> bool:
-    """As far as their number and the means of the inputs tell."""
-    inputs = _inputs(model, data)
-    return len(inputs) == model.n and bool((abs(inputs.mean(0) - model.input_centre) <= 1e-6 * model.input_scale).all())
+    """Whether these seem to be the rows of the fit, judged by their number and the means of the inputs; categories have none."""
+    inputs, known = _inputs(model, data), [name not in model.levels for name in model.inputs]
+    same = abs(inputs.mean(0) - model.input_centre) <= 1e-6 * model.input_scale
+    return len(inputs) == model.n and any(known) and bool(same[known].all())
 
 
 class _Rows(NamedTuple):
-    """Rows with a target, without themselves if they are those of the fit, else as the model predicts them."""
+    """Predictions of rows with a target: leave-one-out for the rows of the fit, otherwise by the model."""
 
     target: Array
     mean: Array
@@ -88,7 +92,7 @@ def _held_out(model: Model, data: Optional[Data]) -> _Rows:
 
 def _refuse_two_classes(model: Model, figure: str) -> None:
     if model._is_bernoulli:
-        raise ValueError(f"'{figure}' is of answers other than two classes; 'reliability' is of those")
+        raise ValueError(f"'{figure}' is for targets other than two classes; use 'reliability' for those")
 
 
 def _observed(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
@@ -100,7 +104,7 @@ def _observed(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
 
 
 def _residuals(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
-    """Normal ones, with the band of 95 %; where they are not known, in standard deviations, which have no such band."""
+    """Normal residuals, with the band of 95 %; if they are not known, residuals in standard deviations, without a band."""
     rows = _held_out(model, data)
     known = rows.residual is not None
     axes.plot(rows.mean, rows.residual if known else (rows.target - rows.mean) / rows.sd, "o", markersize=3, alpha=0.55)
@@ -135,9 +139,9 @@ _GROUPS = 10
 
 
 def _reliability(axes: Any, model: Model, data: Optional[Data], _: Any) -> None:
-    """Rows in groups of like probability: the mean of theirs, and the share of 1 among them with twice its standard error."""
+    """Rows in groups of similar probability: their mean probability, and their share of 1 with twice its standard error."""
     if not model._is_bernoulli:
-        raise ValueError(f"reliability is for answers of two classes, and the likelihood is {model.likelihood}")
+        raise ValueError(f"reliability is for two classes, and the likelihood is {model.likelihood}")
     rows = _held_out(model, data)
     groups = np.array_split(np.argsort(rows.mean, kind="stable"), min(_GROUPS, len(rows.mean)))
     mean, share = (np.array([values[group].mean() for group in groups]) for values in (rows.mean, rows.target))
@@ -159,7 +163,7 @@ def _objective(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
 def _relevance(axes: Any, model: Model, _data: Optional[Data], _: Any) -> None:
     if len(model.lengthscales) != len(model.inputs):
         why = "is an expression" if model.parameters else "has one lengthscale for all inputs"
-        raise ValueError(f"kernel {model.kernel} {why}, and so has no relevance of each")
+        raise ValueError(f"kernel {model.kernel} {why}, so the inputs have no relevance")
     order = np.argsort(model.lengthscales)[::-1]
     axes.barh([model.inputs[j] for j in order], 1 / model.lengthscales[order])
     axes.set(xlabel="1 / lengthscale, standardised inputs", title="Relevance of the inputs")
@@ -177,35 +181,64 @@ def _place(model: Model, chosen: Any) -> int:
 def _inputs(model: Model, data: Data) -> Array:
     """The model's inputs of the rows, found as the library finds them."""
     values, names = data.X, data.inputs
-    if are_automatic(names) and not set(model.inputs) <= set(names):
-        if len(names) != len(model.inputs):
-            raise ValueError(f"the rows have {len(names)} inputs and the model {len(model.inputs)}: {', '.join(model.inputs)}")
-        return values
-    return values[:, Table(values, names).find_inputs(model.inputs)]
+    places = list(range(len(names)))
+    if not (are_automatic(names) and not set(model.inputs) <= set(names)):
+        places = Table(values, names).find_inputs(model.inputs)
+    elif len(names) != len(model.inputs):
+        model._refuse_width(len(names))
+    values, levels = values[:, places], _levels(model, data)
+    for j, place in enumerate(places):
+        if names[place] in data.levels and j in levels:  # whose codes may be others than the model's
+            codes = np.array([levels[j].index(text) for text in data.levels[names[place]]], dtype=np.float64)
+            values[:, j] = codes[values[:, j].astype(int)]
+    return values
 
 
-def _draw_curve(axes: Any, model: Model, at: Array, line: Data) -> None:
-    """What is expected, with its bands. Answers that are not Gaussian have one, for an exposure of 1 and one trial."""
-    if model._is_gaussian:
-        found = model.predict(line, latent=True)
-        axes.fill_between(at, found.mean - 1.96 * found.sd, found.mean + 1.96 * found.sd, color="C0", alpha=0.15, label="95 % of observations")
-        axes.fill_between(at, found.lower, found.upper, color="C0", alpha=0.3, label="95 % for the function")
+def _levels(model: Model, data: Optional[Data]) -> Dict[int, List[str]]:
+    """The levels of the inputs that are categories, by their places: those of the model, then others of the data."""
+    known, others = model.levels, {} if data is None else data.levels
+    return {
+        j: [*known[name], *(text for text in others.get(name, []) if text not in known[name])]
+        for j, name in enumerate(model.inputs)
+        if name in known
+    }
+
+
+def _label_levels(axis: Any, levels: Optional[List[str]]) -> None:
+    if levels:
+        axis.set_ticks(range(len(levels)), labels=levels)
+
+
+def _draw_band(axes: Any, at: Array, band: Tuple[Array, Array], of_levels: bool, **style: Any) -> None:
+    """Of a category, a bar at each level."""
+    if of_levels:
+        axes.vlines(at, *band, color="C0", linewidth=12, **style)
     else:
-        found = model.predict(line)
+        axes.fill_between(at, *band, color="C0", **style)
+
+
+def _draw_curve(axes: Any, model: Model, at: Array, line: Data, of_levels: bool) -> None:
+    """The expected target with its bands. A non-Gaussian target has one band, for an exposure of 1 and one trial."""
+    found = model.predict(line, latent=model._is_gaussian)
+    if model._is_gaussian:
+        half = 1.96 * found.sd
+        _draw_band(axes, at, (found.mean - half, found.mean + half), of_levels, alpha=0.15, label="95 % of observations")
+        _draw_band(axes, at, (found.lower, found.upper), of_levels, alpha=0.3, label="95 % for the function")
+    else:
         label = "95 % for the probability" if model._is_bernoulli else "95 % of observations"
-        axes.fill_between(at, found.lower, found.upper, color="C0", alpha=0.3 if model._is_bernoulli else 0.15, label=label)
-    axes.plot(at, found.mean, label="probability" if model._is_bernoulli else "mean")
+        _draw_band(axes, at, (found.lower, found.upper), of_levels, alpha=0.3 if model._is_bernoulli else 0.15, label=label)
+    axes.plot(at, found.mean, "o" if of_levels else "-", label="probability" if model._is_bernoulli else "mean")
 
 
 def _draw_rows(axes: Any, at: Array, target: Array, data: Any) -> None:
-    """What there was, for an exposure of 1 and one trial."""
+    """The observed target, for an exposure of 1 and one trial."""
     given = [values for values in (data._of_role("trials"), data._of_role("exposure")) if values is not None]
     label = "rows, by trial or exposure" if given else "rows"
     axes.plot(at, target / np.prod(given, axis=0) if given else target, "o", color="grey", markersize=2.5, label=label)
 
 
 def _mark_knots(axes: Any, model: Model) -> None:
-    """On the function, or, where it is not what is drawn, at the foot of the axes."""
+    """Draws the knots on the function or, if that is not drawn, at the bottom of the axes."""
     places, mean, _ = model.knot_posterior()
     if model._is_gaussian:
         axes.plot(places[:, 0], mean, "+", color="C3", label="knots")
@@ -214,14 +247,18 @@ def _mark_knots(axes: Any, model: Model) -> None:
 
 
 def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
-    """The function along one input, the others at their means."""
+    """The function along one input, the others at their means, categories at their most frequent level."""
     j, rows, target = _place(model, chosen), None if data is None else _inputs(model, data), None if data is None else data.y
+    levels = _levels(model, None)
     centre = model.input_centre if rows is None else rows.mean(0)
+    for place, texts in levels.items():
+        centre[place] = 0 if rows is None else np.argmax(np.bincount(rows[:, place].astype(int))[: len(texts)])
     low, high = (centre[j] + side * 2 * model.input_scale[j] for side in (-1, 1)) if rows is None else (rows[:, j].min(), rows[:, j].max())
-    at = np.linspace(low, high, 200)
-    line = np.tile(centre, (200, 1))
+    at = np.arange(float(len(levels[j]))) if j in levels else np.linspace(low, high, 200)
+    line = np.tile(centre, (len(at), 1))
     line[:, j] = at
-    _draw_curve(axes, model, at, Data(Table(line, model.inputs)))
+    _draw_curve(axes, model, at, Data(Table(line, model.inputs, levels)), j in levels)
+    _label_levels(axes.xaxis, levels.get(j))
     one = len(model.inputs) == 1
     if one and rows is not None and target is not None:
         _draw_rows(axes, rows[:, 0], target, data)
@@ -230,7 +267,7 @@ def _partial(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None
     axes.set(
         xlabel=model.inputs[j],
         ylabel=model.target or "target",
-        title="The fit" if one else f"Effect of {model.inputs[j]}, others at their means",
+        title="The fit" if one else f"Effect of {model.inputs[j]}, others at their {'means' if not levels.keys() - {j} else 'means or most frequent levels'}",
     )
     axes.legend()
 
@@ -244,13 +281,12 @@ def _effects(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None
     if name not in inputs:
         raise ValueError(f"there is no effect '{name}'; there are {', '.join(inputs)}")
     if not inputs[name]:
-        raise ValueError(f"the effect '{name}' looks at no input")
+        raise ValueError(f"the effect '{name}' depends on no input")
     j = inputs[name][0]
     order = np.argsort(rows[:, j], kind="stable")
     at, mean, half = rows[order, j], found.mean[name][order], 1.96 * found.sd[name][order]
-    levels = data.levels.get(model.inputs[j])
-    if levels:
-        axes.set_xticks(range(len(levels)), levels)
+    levels = _levels(model, data).get(j)
+    _label_levels(axes.xaxis, levels)
     if len(inputs[name]) == 1 and not levels:
         axes.fill_between(at, mean - half, mean + half, color="C0", alpha=0.3, label="95 % band")
         axes.plot(at, mean, label="effect")
@@ -267,7 +303,9 @@ def _knots(axes: Any, model: Model, data: Optional[Data], chosen: Any) -> None:
         return _partial(axes, model, data, chosen)
     order = np.argsort(model.lengthscales) if len(model.lengthscales) == len(model.inputs) else np.arange(len(model.inputs))
     first, second = (int(j) for j in order[:2])
-    knots = model.knots
+    knots, levels = model.knots, _levels(model, data)
+    _label_levels(axes.xaxis, levels.get(first))
+    _label_levels(axes.yaxis, levels.get(second))
     if data is not None:
         rows = _inputs(model, data)
         axes.plot(rows[:, first], rows[:, second], "o", color="grey", markersize=2.5, alpha=0.6, label="rows")
@@ -293,7 +331,7 @@ _DRAWERS: Dict[str, Callable[[Any, Model, Optional[Data], Any], None]] = {
 def plot(model: Model, figure: str, data: Optional[Data], ax: Any, chosen: Any) -> Any:
     """Axes of matplotlib, or None without it."""
     if figure not in _DRAWERS and figure in figures():
-        raise ValueError(f"the figure '{figure}' is drawn as SVG alone: svg('{figure}', ...)")
+        raise ValueError(f"the figure '{figure}' is only drawn as SVG: svg('{figure}', ...)")
     if figure not in _DRAWERS:
         raise ValueError(f"there is no plot '{figure}'; there are {', '.join(_DRAWERS)}")
     if ax is None:

@@ -1,9 +1,11 @@
-"""What functions of the package return."""
+"""The results that functions of the package return."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Dict, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar
+
+import numpy as np
 
 if TYPE_CHECKING:
     from ._library import Array
@@ -12,9 +14,33 @@ T = TypeVar("T")
 
 
 def from_struct(kind: Type[T], struct: Any) -> T:
-    """Of the struct's fields those that the class has."""
+    """The fields of the struct that the class has."""
     names = kind.__dataclass_fields__  # type: ignore[attr-defined]
     return kind(**{name: getattr(struct, name) for name in names})
+
+
+#: More rows and columns than these are not printed.
+_ROWS, _COLUMNS = 5, 8
+
+
+def _beside(columns: Mapping[str, Any]) -> Dict[str, Array]:
+    """A dict with an entry for each column of an array."""
+    found: Dict[str, Array] = {}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        found.update({name: array} if array.ndim == 1 else {f"{name}[{j}]": array[:, j] for j in range(array.shape[1])})
+    return found
+
+
+def _shown(what: str, columns: Mapping[str, Any]) -> str:
+    """The first rows as a table, and the number of rows."""
+    all_columns = _beside(columns)
+    n = len(next(iter(all_columns.values()), []))
+    cells = [[name, *(f"{value:.6g}" for value in values[:_ROWS])] for name, values in list(all_columns.items())[:_COLUMNS]]
+    cells += [["..."] * (1 + min(n, _ROWS))] if len(all_columns) > _COLUMNS else []
+    widths = [max(map(len, column)) for column in cells]
+    lines = ["  ".join(f"{text:>{width}}" for text, width in zip(row, widths)) for row in zip(*cells)]
+    return "\n".join([f"{what} of {n} row{'' if n == 1 else 's'}", *lines, *(["..."] if n > _ROWS else [])])
 
 
 class Prediction(NamedTuple):
@@ -25,6 +51,9 @@ class Prediction(NamedTuple):
     sd: Array  #: of an observation
     lower: Array
     upper: Array
+
+    def __repr__(self) -> str:
+        return _shown("Prediction", self._asdict())
 
     @property
     def latent_mean(self) -> Array:
@@ -47,6 +76,9 @@ class Answers(NamedTuple):
     latent_mean: Array  #: of the function, with the logarithm of the exposure
     latent_sd: Array
 
+    def __repr__(self) -> str:
+        return _shown("Answers", self._asdict())
+
     @property
     def sd_latent(self) -> Array:
         """``latent_sd``, by the name that it has in a Prediction."""
@@ -61,22 +93,48 @@ class Gradient(NamedTuple):
     d_mean: Array  #: rows x inputs
     d_sd_latent: Array  #: rows x inputs
 
+    def __repr__(self) -> str:
+        return _shown("Gradient", self._asdict())
+
 
 class Effects(NamedTuple):
     """The summands of the model's covariance, by their names: ``pandas.DataFrame(effects.mean)`` has a column for each.
 
-    An effect is centred: its average over rows is taken off. The prediction is the prior mean, all centres and all effects added up."""
+    An effect is centred: its average over rows is subtracted. The prediction is the prior mean, all centres and all effects added up."""
 
     mean: Dict[str, Array]
     sd: Dict[str, Array]  #: of the centred effect
     centre: Dict[str, float]  #: the average that was taken off
     share: Dict[str, float]  #: of the variance of all effects
 
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{name} {share:.3g}" for name, share in self.share.items())
+        return _shown("Effects", self.mean) + f"\nshares of the variance: {shares}"
 
-@dataclass(frozen=True)
+
+class Sensitivity(NamedTuple):
+    """Sobol' indices by the names of the inputs, the largest total first: shares of the variance of the function, as medians over functions
+    drawn from the posterior. Bands are pairs (lower, upper)."""
+
+    first: Dict[str, float]  #: that goes with the input alone
+    total: Dict[str, float]  #: that the input has a part in, alone or together with others
+    first_band: Dict[str, Tuple[float, float]]
+    total_band: Dict[str, Tuple[float, float]]
+    sd: float  #: of the function, where the inputs vary
+
+    def __repr__(self) -> str:
+        width = max([5, *map(len, self.first)])
+        rows = [f"{'input':{width}}  {'first':>6}  {'band':>14}  {'total':>6}  {'band':>14}"]
+        for name, total in self.total.items():
+            bands = [f"{low:6.3f} to {high:.3f}" for low, high in (self.first_band[name], self.total_band[name])]
+            rows.append(f"{name:{width}}  {self.first[name]:6.3f} {bands[0]:>15}  {total:6.3f} {bands[1]:>15}")
+        return "\n".join(rows)
+
+
+@dataclass(frozen=True, repr=False)
 class Scores:
-    """How well rows are predicted. What has no meaning for the likelihood is NaN; with one that is not Gaussian, probabilities (densities) are
-    integrated over the function, and coverage is that of intervals between quantiles."""
+    """How well rows are predicted. Scores without a meaning for the likelihood are NaN. With a likelihood that is not Gaussian,
+    probabilities (densities) are integrated over the function, and coverage is that of intervals between quantiles."""
 
     n: int
     rmse: float
@@ -92,13 +150,17 @@ class Scores:
     aukl_observation: float  #: the same of observations
     log_loss: float  #: of 0 and 1: the mean_nlp
     brier: float  #: of 0 and 1: mean of (probability - answer)^2
-    accuracy: float  #: share of rows that have the likeliest class
+    accuracy: float  #: share of rows whose most likely class is the observed one
     auc: float  #: of 0 and 1
-    deviance: float  #: mean of 2 (log p(y) at its largest - log p(y)) of a likelihood that is not Gaussian
+    deviance: float  #: mean of 2 (largest possible log p(y) - log p(y)) of a likelihood that is not Gaussian
+
+    def __repr__(self) -> str:
+        known = {name: value for name, value in vars(self).items() if value == value}
+        return f"Scores({', '.join(f'{name}={value:.6g}' for name, value in known.items())})"
 
 
 class HeldOut(NamedTuple):
-    """Rows as a model predicts them that has not seen them, and the scores of all."""
+    """Predictions of rows by a model that has not seen them, and the scores of all."""
 
     mean: Array
     variance: Array  #: of an observation; 0 or infinite where the square of the target's unit is no number, as ``sd`` is not
@@ -106,6 +168,9 @@ class HeldOut(NamedTuple):
     residual: Array  #: (y - mean) / sd; with a likelihood other than the Gaussian, the normal quantile of P(Y < y) and half of P(Y = y)
     scores: Scores
     sd: Array  #: of an observation
+
+    def __repr__(self) -> str:
+        return _shown("HeldOut", {name: values for name, values in self._asdict().items() if name != "scores"}) + f"\n{self.scores!r}"
 
 
 @dataclass(frozen=True)
@@ -125,7 +190,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The objective at given parameters, and its gradient if asked for."""
+    """The objective at given parameters, and its gradient if requested."""
 
     objective: float
     sigma: float
@@ -137,3 +202,4 @@ class Evaluation:
     gradient: Optional[Dict[str, Any]]  #: d/d log sigma ("sigma"), ... and d/d knots (in scaled units), or None
     parameters: Dict[str, float]  #: of a kernel that is an expression, by name; empty for others
     likelihood_parameters: Dict[str, float]  #: of a likelihood other than the Gaussian, for which tau is NaN; empty for the Gaussian
+    log_prior: float = 0.0  #: the part of the objective that is the log density of the priors

@@ -50,7 +50,7 @@ def python():
     """Runs a script in a process of its own; returns what it prints."""
 
     def run(script, *arguments):
-        done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -24,7 +24,9 @@ FEW = {"knots": 6, "select": "simultaneous", "max_iter": 20}
 
 
 @pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")
-@parametrize_with_checks([OATGPClassifier(), OATGPClassifier(likelihood="bernoulli-probit", **FEW), OATGPRegressor(likelihood="student-t", **FEW)])
+@parametrize_with_checks(
+    [OATGPClassifier(), OATGPClassifier(likelihood="bernoulli-probit", **FEW), OATGPRegressor(likelihood="student-t", **FEW)]
+)
 def test_rules(estimator, check):
     check(estimator)
 
@@ -43,7 +45,7 @@ def test_two_classes_are_one_model(rings, likelihood):
     classifier = OATGPClassifier(likelihood=likelihood, random_state=7, **FEW).fit(X, y)
     model = oatgp.fit(X, y, likelihood=likelihood or "bernoulli-logit", seed=7, **FEW)
     assert classifier.classes_.tolist() == classifier.model_.classes == ["in", "out"]
-    assert classifier.elbo_ == model.objective and classifier.models_ == [classifier.model_]
+    assert classifier.elbo_ == model.objective - model.log_prior and classifier.models_ == [classifier.model_]
     p = classifier.predict_proba(X)
     assert p[:, 1].tobytes() == model.predict(X).mean.tobytes() and p[:, 0].tobytes() == (1 - p[:, 1]).tobytes()
     np.testing.assert_allclose(classifier.decision_function(X), np.log(p[:, 1] / p[:, 0]), rtol=1e-9)
@@ -64,7 +66,7 @@ def test_several_classes_are_one_against_the_rest():
     assert (classifier.decision_function(X).argmax(1) == classifier.predict_proba(X).argmax(1)).all()
     assert classifier.score(X, names) > 0.95
     assert [model.classes[1] for model in classifier.models_] == classifier.classes_.tolist()
-    with pytest.raises(AttributeError, match="3 classes have 3 models, in models_"):
+    with pytest.raises(AttributeError, match="with 3 classes there is no single model; the 3 models are in models_"):
         classifier.model_
 
 
@@ -108,7 +110,7 @@ def test_refusals(rings):
     X, y = rings
     with pytest.raises(ValueError, match="likelihood is 'poisson', but that of classes must be one of bernoulli-logit, bernoulli-probit"):
         OATGPClassifier(likelihood="poisson").fit(X, y)
-    with pytest.raises(ValueError, match=r"the target has one class alone, \['in'\]"):
+    with pytest.raises(ValueError, match=r"the target has only one class, \['in'\]"):
         OATGPClassifier().fit(X, np.full(150, "in"))
     with pytest.raises(ValueError, match="certify is for Gaussian likelihoods"):
         OATGPClassifier(certify=True).fit(X, y)
@@ -139,3 +141,36 @@ def test_a_regressor_of_counts():
     assert regressor.partial_fit(X[:5], y[:5], exposure=time[:5]).model_.n == 125
     counts = OATGPRegressor(likelihood="negative-binomial", **FEW).fit(X, y)
     assert counts.likelihood_parameters_ == counts.model_.likelihood_parameters != {}
+
+
+def test_log_marginal_likelihood(rings):
+    """That of the fit at its parameters, and its derivatives against differences."""
+    X, y = rings
+    classifier = OATGPClassifier(**FEW).fit(X, y, sample_weight=1 + np.arange(150) % 2)
+    assert (
+        classifier.log_marginal_likelihood()
+        == classifier.elbo_
+        == pytest.approx(classifier.log_marginal_likelihood(classifier.theta_), rel=1e-6)
+    )
+    theta = classifier.theta_ + np.linspace(-0.2, 0.3, 3)
+    gradient = classifier.log_marginal_likelihood(theta, eval_gradient=True)[1]
+    assert classifier.theta_names_ == ["sigma", "lengthscale(x1)", "lengthscale(x2)"]
+    for j, step in enumerate(1e-5 * np.eye(3)):
+        difference = (classifier.log_marginal_likelihood(theta + step) - classifier.log_marginal_likelihood(theta - step)) / 2e-5
+        assert gradient[j] == pytest.approx(difference, rel=1e-4, abs=1e-3)
+    several = OATGPClassifier(**FEW).fit(X, np.arange(150) % 3)
+    assert several.log_marginal_likelihood() == several.elbo_
+    with pytest.raises(AttributeError, match="with 3 classes there is no single model; the 3 models are in models_"):
+        several.log_marginal_likelihood(theta)
+
+
+def test_texts_of_frames_are_categories(rings):
+    pandas = pytest.importorskip("pandas")
+    X, y = rings
+    side = np.where(y == "in", "near", "far")
+    frame = pandas.DataFrame({"a": X[:, 0], "side": side})
+    classifier = OATGPClassifier(**FEW).fit(frame, pandas.Series(y, name="ring"))
+    assert classifier.model_.levels == {"side": ["far", "near"]} and classifier.model_.target == "ring"
+    assert classifier.score(frame, y) == 1
+    some = frame[frame["side"] == "near"]  # levels are found by their texts, whatever codes they have here
+    np.testing.assert_allclose(classifier.predict_proba(some), classifier.predict_proba(frame)[side == "near"], rtol=1e-9)

@@ -18,6 +18,7 @@ SETTINGS = [
     {"select": "oat-gain", "max_knots": 12, "kernel": "matern52-ard"},
     {"approx": "fitc", "knots": "random:10", "mean": "fit", "seed": 4},
     {"approx": "tvfe", "knots": 8, "max_iter": 30},
+    {"knots": 10, "max_iter": 20, "average": 3},
 ]
 
 
@@ -122,3 +123,27 @@ def test_trace_is_the_command_s(command, tmp_path):
     for line, event in zip(lines, mine):
         assert line.keys() <= event.keys()
         assert (line["event"], line["objective"], line["lengthscales"]) == (event["event"], event["objective"], event["lengthscales"])
+
+
+def test_averages_have_the_bits_of_the_command(command, boston, tmp_path):
+    path = tmp_path / "model"
+    model = oatgp.fit(boston[0][:60], boston[1][:60], approx="full", average=5)
+    model.save(path)
+    assert model.average == 5 and "over 5 draws" in model._repr_html_()
+    told = json.loads(command("info", path, "--json"))["average"]
+    for draw, other in zip(model.draws, told):
+        assert (draw["weight"], draw["sigma"], draw["tau"]) == (other["weight"], other["sigma"], other["tau"])
+        assert draw["lengthscales"].tolist() == other["lengthscales"]
+    assert len(told) == 5 and sum(draw["weight"] for draw in told) == pytest.approx(1)
+    for extra, wishes in (([], {}), (["--interval", "0.8", "--latent"], {"interval": 0.8, "latent": True})):
+        found = model.predict(boston[0][60:], **wishes)
+        np.savetxt(tmp_path / "rows.csv", boston[0][60:], delimiter=",", fmt="%.17g", header=",".join(model.inputs), comments="")
+        rows = list(csv.DictReader(io.StringIO(command("predict", path, tmp_path / "rows.csv", *extra))))
+        for name, values in found._asdict().items():
+            assert [float(row[name]) for row in rows] == values.tolist(), name
+    again = oatgp.Model.load(path)
+    assert (again.average, again.score(*boston).mean_nlp) == (5, model.score(*boston).mean_nlp)
+    plain = oatgp.fit(boston[0][:60], boston[1][:60], approx="full")
+    assert plain.draws == [] and plain.average == 0
+    with pytest.raises(ValueError, match="at most 2000 rows"):
+        oatgp.fit(np.arange(2001.0)[:, None], np.arange(2001.0), average=8)

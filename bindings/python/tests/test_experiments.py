@@ -42,11 +42,14 @@ def test_the_full_gp_grows_and_shrinks(waves):
     assert abs(model.objective - whole.objective) < 1e-8
     model.remove(range(80, len(y)))
     assert model.n == 80 and np.allclose(model.predict(X).mean, whole.remove(np.arange(80, len(y))).predict(X).mean, atol=1e-9)
-    with pytest.raises(ValueError, match="row 80 is asked for"):
+    with pytest.raises(ValueError, match="row 80 does not exist; the model has rows 0 to 79"):
         model.remove(80)
     with pytest.raises(ValueError, match="numbered from 0"):
         model.remove([-1])
-    with pytest.raises(ValueError, match="does not hold its rows"):
+    for wrong in ([0.5], [True, False]):
+        with pytest.raises(TypeError, match="rows to remove are given by whole numbers, and not of the type"):
+            model.remove(wrong)
+    with pytest.raises(ValueError, match="does not keep its rows"):
         oatgp.fit(X, y, knots=6, select="simultaneous", max_iter=2).remove(0)
     assert model.n == 80
 

@@ -39,7 +39,7 @@ def test_axes(model, boston, pyplot, figure):
 
 
 def test_a_refusal_leaves_no_empty_figure(model, waves, pyplot):
-    with pytest.raises(ValueError, match="needs rows with a target"):
+    with pytest.raises(ValueError, match="this figure needs rows with a target"):
         model.plot("observed")
     exact = oatgp.fit(*waves, tol_row=0)
     with pytest.raises(ValueError, match="the full GP has no knots"):
@@ -84,7 +84,7 @@ def test_rows_of_a_frame(pyplot):
         assert "<svg" in model.svg("knots", rows)
     with pytest.raises(ValueError, match="this figure needs rows with a target"):
         model.plot("observed", frame[["x"]])
-    with pytest.raises(ValueError, match="the figure 'observed' needs rows with a target"):
+    with pytest.raises(ValueError, match="the figure 'observed' needs data with a target"):
         model.svg("observed", frame[["x"]])
 
 
@@ -131,7 +131,7 @@ def test_effects(boston, pyplot, tmp_path, command):
     np.testing.assert_allclose(sorted(axes.lines[0].get_ydata()), sorted(found.mean["se(lstat)"]))
     assert model.plot("effects", X, y, input="linear(rm) * se(lstat)#2").get_ylabel() == "linear(rm) * se(lstat)#2"
     assert model.plot("effects", X, y).get_ylabel() == max(found.share, key=found.share.get)
-    for wrong, sentence in (("se(z)", "there is no effect 'se\\(z\\)'; there are se\\(lstat\\)"), ("constant", "looks at no input")):
+    for wrong, sentence in (("se(z)", "there is no effect 'se\\(z\\)'; there are se\\(lstat\\)"), ("constant", "depends on no input")):
         with pytest.raises(ValueError, match=sentence):
             model.plot("effects", X, y, input=wrong)
     with pytest.raises(ValueError, match="effects need rows"):
@@ -147,6 +147,31 @@ def test_the_effect_of_a_category(pyplot):
     axes = model.plot("effects", data, input="categorical(kind)")
     assert [label.get_text() for label in axes.get_xticklabels()] == ["low", "mid", "top"]
     assert len(np.unique(axes.lines[0].get_ydata().round(9))) == 3
+
+
+def test_categories_are_drawn_as_levels(pyplot):
+    pandas = pytest.importorskip("pandas")
+    time, kind = np.linspace(0, 6, 60), np.array(["low", "mid", "top"])[np.arange(60) % 3]
+    frame = pandas.DataFrame({"time": time, "kind": kind, "y": np.sin(time) + np.arange(60) % 3})
+    model = oatgp.fit(frame, target="y", knots=8, select="simultaneous", max_iter=20)
+    axes = model.plot("partial", frame, input="kind")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["low", "mid", "top"]
+    held = pandas.DataFrame({"time": frame["time"].mean(), "kind": ["low", "mid", "top"]})
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), model.predict(held).mean)
+    assert axes.get_title() == "Effect of kind, others at their means"
+    assert len(model.plot("partial", input="kind").lines[0].get_ydata()) == 3  # without rows, too
+    most = frame[frame["kind"] != "low"]  # the codes of its levels are others: 0 is mid
+    axes = model.plot("partial", most, input="time")
+    assert axes.get_title() == "Effect of time, others at their means or most frequent levels"
+    line = pandas.DataFrame({"time": axes.lines[0].get_xdata(), "kind": "mid"})
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), model.predict(line).mean)
+    knots = model.plot("knots", most)
+    assert [label.get_text() for label in knots.get_yticklabels()] == ["low", "mid", "top"]
+    assert set(knots.lines[0].get_ydata()) == {1, 2}
+    alone = oatgp.fit(frame[["kind", "y"]], target="y", knots=3, select="simultaneous", max_iter=20)
+    assert len(alone.plot("knots", frame).lines) == 3  # means, rows and knots
+    with pytest.raises(ValueError, match="their targets or weights differ"):  # rows of the fit, which are known in spite of the category
+        model.plot("observed", frame.assign(y=frame["y"] + 1))
 
 
 def test_without_matplotlib(tmp_path):

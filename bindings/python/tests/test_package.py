@@ -102,18 +102,9 @@ for index in range(2):
 
 
 @slow
-def test_auditwheel_repairs_to_manylinux(wheel, tmp_path):
-    run(
-        sys.executable,
-        "-m",
-        "auditwheel",
-        "repair",
-        "-w",
-        tmp_path,
-        wheel,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-    )
-    (repaired,) = tmp_path.glob("*.whl")
+def test_auditwheel_repairs_to_manylinux(tmp_path):
+    """The wheel of script/package: script/python has let auditwheel make it."""
+    repaired = Path(os.environ["OATGP_MANYLINUX"])
     assert re.search(r"py3-none-manylinux_2_\d+_", repaired.name), repaired.name
     for_every_python(tmp_path, repaired)
 

@@ -44,7 +44,7 @@ def test_is_the_same_fit(waves):
     ):
         assert mine.tobytes() == its.tobytes()
     assert regressor.predict(X, return_std=True, latent=True)[1].tobytes() == full.sd_latent.tobytes()
-    assert regressor.elbo_ == model.objective and regressor.trace_[-1]["event"] == "end"
+    assert regressor.elbo_ == model.objective - model.log_prior and regressor.trace_[-1]["event"] == "end"
     assert regressor.knots_.tobytes() == model.knots.tobytes() and regressor.n_knots_ == 6
     assert (regressor.kernel_, regressor.tau_, regressor.sigma_, regressor.loo_) == (model.kernel, model.tau, model.sigma, model.loo_scores)
     assert regressor.lengthscales_.tolist() == model.lengthscales.tolist()
@@ -174,12 +174,12 @@ def test_masked_values_are_refused(waves):
     X[3, 1] = np.ma.masked
     y[4] = np.ma.masked
     for use in (regressor.fit, regressor.partial_fit, lambda rows, _: regressor.predict(rows), lambda rows, _: regressor.sample_y(rows)):
-        with pytest.raises(ValueError, match="X: 1 values are masked, the first in row 4, column 2"):
+        with pytest.raises(ValueError, match="X: 1 value is masked, in row 4, column 2"):
             use(X, waves[1])
     for use in (regressor.fit, regressor.partial_fit):
-        with pytest.raises(ValueError, match="y: 1 values are masked, the first in row 5"):
+        with pytest.raises(ValueError, match="y: 1 value is masked, in row 5"):
             use(waves[0], y)
-        with pytest.raises(ValueError, match="weights: 1 values are masked, the first in row 5"):
+        with pytest.raises(ValueError, match="weights: 1 value is masked, in row 5"):
             use(*waves, noise_weight=abs(y) + 1)
     assert regressor.model_.n == 120
 
@@ -221,3 +221,122 @@ def test_effects(waves):
     regressor = OATGPRegressor(kernel="se(x1) + linear(x2)", **FEW).fit(X, y)
     found = regressor.effects(X[:20], over=X)
     assert found.mean["linear(x2)"].tolist() == regressor.model_.effects(X[:20], over=X).mean["linear(x2)"].tolist()
+
+
+def test_texts_of_frames_are_categories():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(4)
+    group = np.arange(90) % 3
+    frame = pandas.DataFrame({"x": rng.uniform(-2, 2, 90), "group": np.array(["red", "green", "blue"])[group]})
+    y = np.sin(2 * frame["x"].to_numpy()) + 2 * (group == 1)
+    for kind in ("object", "category"):
+        table = frame.astype({"group": kind})
+        regressor = OATGPRegressor(knots=20, select="simultaneous").fit(table, pandas.Series(y, name="height"))
+        assert regressor.model_.levels == {"group": ["blue", "green", "red"]} and regressor.model_.target == "height"
+        assert list(regressor.feature_names_in_) == ["x", "group"] and regressor.n_features_in_ == 2
+        some = table[table["group"] == "green"]  # levels are found by their texts, whatever codes they have here
+        np.testing.assert_allclose(regressor.predict(some), regressor.predict(table)[group == 1], rtol=1e-9)
+        assert regressor.score(table, y) > 0.99
+    with pytest.raises(ValueError, match="feature names"):
+        regressor.predict(table[["group", "x"]])
+    with pytest.raises(ValueError, match="column 'group': the category of row 2 is missing"):
+        regressor.fit(frame.assign(group=["a", None] * 45), y)
+
+
+def test_what_an_estimator_cannot_take_comes_with_a_remedy(waves):
+    pandas = pytest.importorskip("pandas")
+    X, y = waves
+    frame = pandas.DataFrame({"a": X[:, 0], "g": ["u", None] * 60})
+    with pytest.raises(ValueError, match="column 'g': the category of row 2 is missing; fill it in, or leave such rows out$"):
+        OATGPRegressor().fit(frame, y)
+    objects = np.array([[1.0, "u"], [2.0, "v"]] * 60, dtype=object)
+    fitted = OATGPRegressor(knots=4, select="simultaneous", max_iter=2).fit(X, y)
+    for call in (lambda: OATGPRegressor().fit(objects, y), lambda: fitted.predict(objects)):
+        with pytest.raises(ValueError, match=r"X: row 1, column 2, is 'u'; every value of an array must be a number; .*set_output"):
+            call()
+
+
+def test_log_marginal_likelihood_with_categories():
+    pandas = pytest.importorskip("pandas")
+    x = np.linspace(0, 6, 60)
+    frame = pandas.DataFrame({"x": x, "g": pandas.Categorical(["u", "v", "w"] * 20, ["w", "u", "v"])})
+    fitted = OATGPRegressor(knots=8, select="simultaneous", max_iter=20).fit(frame, np.sin(x) + np.arange(60) % 3)
+    value, slopes = fitted.log_marginal_likelihood(fitted.theta_, eval_gradient=True)
+    assert abs(value - fitted.elbo_) < 1e-6
+    step = np.zeros(len(slopes))
+    step[0] = 1e-5
+    up, down = (fitted.log_marginal_likelihood(fitted.theta_ + sign * step) for sign in (1, -1))
+    assert abs((up - down) / 2e-5 - slopes[0]) < 1e-3
+
+
+def test_lazy_frames_are_refused(waves):
+    polars = pytest.importorskip("polars")
+    with pytest.raises(ValueError, match=r"the inputs are a lazy frame \(polars.LazyFrame\), whose rows .*: get them by .collect\(\)"):
+        OATGPRegressor().fit(polars.DataFrame({"a": waves[0][:, 0]}).lazy(), waves[1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"kernel": "rq-ard", **FEW},
+        {"kernel": "se(x1) + linear(x2)", **FEW},
+        {"approx": "full", "mean": "linear"},
+        {"approx": "fitc", "kernel": "matern32", "knots": 10},
+        {"likelihood": "student-t", **FEW},
+        {"neighbours": 5, "approx": "fitc", "knots": 5},
+    ],
+)
+def test_log_marginal_likelihood(waves, settings):
+    """That of the fit at its parameters, and its derivatives against differences."""
+    X, y = waves
+    regressor = OATGPRegressor(**settings).fit(X, y)
+    theta = regressor.theta_
+    assert len(theta) == len(regressor.theta_names_) and regressor.log_marginal_likelihood() == regressor.elbo_
+    assert regressor.log_marginal_likelihood(theta) == pytest.approx(regressor.elbo_, rel=1e-6)
+    theta = theta + np.linspace(-0.2, 0.3, len(theta))
+    value, gradient = regressor.log_marginal_likelihood(theta, eval_gradient=True)
+    assert value == regressor.log_marginal_likelihood(theta) and gradient.shape == theta.shape
+    for j, step in enumerate(1e-5 * np.eye(len(theta))):
+        difference = (regressor.log_marginal_likelihood(theta + step) - regressor.log_marginal_likelihood(theta - step)) / 2e-5
+        assert gradient[j] == pytest.approx(difference, rel=1e-4, abs=1e-3), regressor.theta_names_[j]
+    with pytest.raises(ValueError, match=f"theta has 1 numbers, and the model {len(theta)} parameters: "):
+        regressor.log_marginal_likelihood([0.0])
+    with pytest.raises(ValueError, match="the rows of the fit are not available, because copies, pickles and partial_fit do not keep them"):
+        pickle.loads(pickle.dumps(regressor)).log_marginal_likelihood(theta)
+
+
+def test_the_log_marginal_likelihood_of_scikit_learn(waves):
+    """The same parameters, the same rows: the same number and the same slopes."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    X, y = waves
+    X = (X - X.mean(0)) / X.std(0)
+    regressor = OATGPRegressor(approx="full", kernel="se-ard", mean=0, scale=False).fit(X, y)
+    theta = regressor.theta_ + [0.1, -0.2, 0.3, 0.2]
+    sigma, first, second, tau = np.exp(theta)
+    kernel = ConstantKernel(sigma**2) * RBF([first, second]) + WhiteKernel(tau**2)
+    other = GaussianProcessRegressor(kernel, optimizer=None, alpha=0).fit(X, y)
+    value, gradient = other.log_marginal_likelihood(other.kernel_.theta, eval_gradient=True)
+    mine, slopes = regressor.log_marginal_likelihood(theta, eval_gradient=True)
+    assert mine == pytest.approx(value, rel=1e-8)
+    theirs = gradient * [2, 1, 1, 2]  # in log sigma and log tau, not in the logarithms of their squares
+    np.testing.assert_allclose(slopes, theirs, rtol=1e-6)
+
+
+def test_misspelt_keywords_suggest():
+    with pytest.raises(TypeError, match="OATGPRegressor has no setting 'kernl' .the nearest name is 'kernel'."):
+        OATGPRegressor(kernl="se")
+    assert {"OATGPRegressor", "OATGPClassifier", "fit"} <= set(dir(oatgp))
+
+
+def test_objects_are_settings(waves):
+    from oatgp.kernels import SE, Linear
+    from oatgp.likelihoods import StudentT
+
+    X, y = waves
+    by_object = OATGPRegressor(kernel=SE("x1") + Linear("x2"), likelihood=StudentT(degrees=5), fix="degrees", **FEW)
+    by_text = OATGPRegressor(kernel="se(x1) + linear(x2)", likelihood="student-t", degrees=5, fix="degrees", **FEW)
+    assert clone(by_object).fit(X, y).elbo_ == by_text.fit(X, y).elbo_
+    assert by_text.likelihood_parameters_["degrees"] == 5

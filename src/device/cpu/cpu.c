@@ -1,6 +1,6 @@
-/* The CPU: rows in blocks that stay in cache, BLAS inside a block, lanes for threads (util/lanes.h).
+/* The processor: rows in blocks that stay in cache, BLAS inside a block, lanes for threads (util/lanes.h).
  *
- * A block is rows x K with the row index fastest, so that V = Kfu L^-T is the right-side solve. Memory: lanes x ((3 K +
+ * A block is rows x K with the row index fastest, so that V = Kfu L^-T is a right-side solve. Memory: lanes x ((3 K +
  * about 150) x block + K^2) doubles, and 2 N x K for V and the kernel's slopes if the budget allows. */
 #include "device/cpu/cpu.h"
 

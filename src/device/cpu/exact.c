@@ -1,23 +1,23 @@
-/* The exact GP of the rows: S = K + D in one n x n matrix, which its factor and then its inverse take the place of.
+/* The exact GP of the rows: S = K + D in one n x n matrix, which is overwritten by its factor and then by its inverse.
  *
- * K and what is summed with it go through lanes, tile by tile of the lower triangle. The matrix itself is the work of
- * linalg/tiles.c. */
+ * K, and the sums with it, are computed in lanes, tile by tile of the lower triangle. linalg/tiles.c works on the
+ * matrix itself. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/cpu.h"
 
-/* How much of an evaluation with its gradient is done after each of its parts, about. */
+/* The approximate share of an evaluation with gradient that is done after each part. */
 #define BUILT 0.05
 #define FACTORISED 0.35
 #define INVERTED 0.95
 
 enum { ROWS = 256, COLUMNS = 64 }; /* of a tile */
 
-/* ---- tiles of the lower triangle --------------------------------------------------------------------------------- */
+/* ---- tiles of the lower triangle ------------------------------------------------------------------------------- */
 
-/* Columns from the diagonal down, in parts; the first of them has the square on the diagonal at its top. */
+/* Columns below the diagonal, in parts; the first part has the square on the diagonal at its top. */
 typedef struct tile {
   size_t row, column; /* of its first element */
   oat_points x, z;
@@ -43,12 +43,17 @@ static tile tile_at(const oat_rows *rows, size_t item) {
     column += COLUMNS;
   }
   const size_t row = column + item * ROWS;
-  return (tile){row, column, {rows->x + row, least(ROWS, n - row), n}, {rows->x + column, least(COLUMNS, n - column), n}};
+  return (tile){
+      row, column, {rows->x + row, least(ROWS, n - row), n}, {rows->x + column, least(COLUMNS, n - column), n}};
 }
 
-static size_t workers_of(const oat_cpu *cpu) { return oat_workers_for(oat_lanes_for(tiles_of(cpu->rows->n)), cpu->config.where.threads); }
+static size_t workers_of(const oat_cpu *cpu) {
+  return oat_workers_for(oat_lanes_for(tiles_of(cpu->rows->n)), cpu->config.where.threads);
+}
 
-static size_t work_of_tile(const oat_cpu *cpu) { return oat_kernel_work(cpu->config.kernel, ROWS, COLUMNS, cpu->rows->d); }
+static size_t work_of_tile(const oat_cpu *cpu) {
+  return oat_kernel_work(cpu->config.kernel, ROWS, COLUMNS, cpu->rows->d);
+}
 
 /* A loop over the tiles; returns its lanes. */
 static size_t run_tiles(const oat_cpu *cpu, void (*item)(void *self, size_t lane, size_t item), void *self) {
@@ -63,9 +68,9 @@ static size_t run_tiles(const oat_cpu *cpu, void (*item)(void *self, size_t lane
   return lanes;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
-/* Where one worker works. */
+/* The scratch of one worker. */
 typedef struct place {
   double *panel, *cross, *slope; /* ROWS x COLUMNS each: dF/dS, and of the kernel k and phi' */
   double *work;                  /* of the kernel */
@@ -79,7 +84,7 @@ static place place_of(const oat_cpu *cpu) {
   return (place){room, room + each, room + 2 * each, room + 3 * each};
 }
 
-/* Sums of a lane: derivatives in theta and in the signal; or the density of rows left out, and what it is made in. */
+/* Sums of a lane: derivatives in theta and in the signal; or the leave-one-out density, with its scratch. */
 static size_t sums_size(const oat_cpu *cpu) {
   const size_t slopes = oat_cpu_thetas(cpu) + 1, density = 1 + cpu->rows->p;
   return slopes > density ? slopes : density;
@@ -103,7 +108,7 @@ static void tell(const oat_cpu *cpu, double share) {
   oat_tell_progress(cpu->ctx, "evaluation", (size_t)(share * (double)n + 0.5), n);
 }
 
-/* ---- the matrix -------------------------------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------------------------ */
 
 typedef struct building {
   const oat_cpu *cpu;
@@ -121,7 +126,7 @@ static void build_tile(void *self, size_t lane, size_t item) {
   oat_kernel_cross(&b->cov, at.x, at.z, b->k + at.row + at.column * n, n, b->work + oat_worker() * b->stride);
 }
 
-/* Rows may almost meet. */
+/* Rows may almost coincide. */
 static oat_covariance among_rows(const oat_covariance *cov) {
   oat_covariance same = *cov;
   same.among = true;
@@ -143,7 +148,7 @@ static void solve_right_sides(const oat_cpu *cpu, const double *l, double *solve
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 0, oat_square(gram, width));
 }
 
-/* ---- the value --------------------------------------------------------------------------------------------------- */
+/* ---- the value ------------------------------------------------------------------------------------------------- */
 
 oatgp_status oat_cpu_exact_sums(oat_device *device, const oat_exact *exact, oat_exact_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
@@ -180,14 +185,15 @@ oatgp_status oat_cpu_exact_quadratic(oat_device *device, const double *coefficie
   return OATGP_OK;
 }
 
-/* ---- the gradient ------------------------------------------------------------------------------------------------ */
+/* ---- the gradient ---------------------------------------------------------------------------------------------- */
 
 /* panel = dF/dS for a tile of the lower triangle, twice off the diagonal and nothing above it. */
 static void fill_panel(const oat_cpu *cpu, const tile *at, double *panel) {
   const bool diagonal = at->row == at->column;
   const double *a = cpu->exact.a + at->row;
   for (size_t c = 0; c < at->z.n; c++) {
-    const double *inverse = cpu->exact.s + at->row + (at->column + c) * cpu->rows->n, other = cpu->exact.a[at->column + c];
+    const double *inverse = cpu->exact.s + at->row + (at->column + c) * cpu->rows->n,
+                 other = cpu->exact.a[at->column + c];
     double *column = panel + c * at->x.n;
     const size_t first = diagonal ? c : 0;
     memset(column, 0, first * sizeof *column);
@@ -215,7 +221,7 @@ static void add_tile(void *self, size_t lane, size_t item) {
     memset(sums.theta, 0, (count + 1) * sizeof *sums.theta);
   }
   fill_panel(cpu, &at, own.panel);
-  if (!oat_covariance_is_tree(&g->cov)) { /* which needs neither the slopes nor the signal */
+  if (!oat_covariance_is_tree(&g->cov)) { /* because it needs neither the slopes nor the signal */
     oat_kernel_cross_slopes(&g->cov, at.x, at.z, own.cross, own.slope, at.x.n, own.work);
     sums.theta[count] += oat_dot(at.x.n * at.z.n, own.panel, own.cross);
   }
@@ -236,7 +242,7 @@ static void add_tiles(const oat_cpu *cpu, const oat_covariance *cov, oat_exact_g
   }
 }
 
-/* What is on the diagonal besides K. */
+/* The diagonal besides K. */
 static void add_diagonal(const oat_cpu *cpu, const oat_exact *exact, oat_exact_gradient *out) {
   const oat_cpu_exact *e = &cpu->exact;
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
@@ -280,7 +286,7 @@ oatgp_status oat_cpu_exact_gradient(oat_device *device, const oat_exact *exact, 
   return OATGP_OK;
 }
 
-/* ---- rows left out ----------------------------------------------------------------------------------------------- */
+/* ---- rows left out --------------------------------------------------------------------------------------------- */
 
 typedef struct leaving {
   const oat_cpu *cpu;
@@ -288,7 +294,7 @@ typedef struct leaving {
   const oat_response *response;
 } leaving;
 
-/* Of a row whose site's target is wrong by `error`, predicted with this precision. */
+/* The log density of a row. `error` is that of its site's target, predicted with this precision. */
 static double answer_density(const leaving *l, size_t i, double error, double precision) {
   const oat_row_block all = oat_rows_block(l->cpu->rows, l->cpu->rows->n, 0);
   return oat_cpu_answer_density(l->response, &all, i, all.r[i] - error, 1 / precision - all.noise_scale[i]);
@@ -315,7 +321,8 @@ static void leave_rows(void *self, size_t lane, size_t item) {
   }
 }
 
-oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, const oat_response *response, double *density) {
+oatgp_status oat_cpu_exact_left_out(oat_device *device, const oat_gls *gls, const oat_response *response,
+                                    double *density) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n, p = cpu->rows->p, items = (n + ROWS - 1) / ROWS, lanes = oat_lanes_for(items);
   leaving l = {cpu, gls, response};
@@ -350,7 +357,8 @@ static void invert_columns(void *self, size_t lane, size_t item) {
   for (size_t c = 0; c < count; c++) {
     panel[c * (height + 1)] = 1;
   }
-  oat_trsm(OAT_FROM_LEFT, (oat_const_view){v->l + first * (n + 1), height, height, n}, OAT_PLAIN, (oat_view){panel, height, count, height});
+  oat_trsm(OAT_FROM_LEFT, (oat_const_view){v->l + first * (n + 1), height, height, n}, OAT_PLAIN,
+           (oat_view){panel, height, count, height});
   for (size_t c = 0; c < count; c++) {
     v->diagonal[first + c] = oat_dot(height, panel + c * height, panel + c * height);
   }
@@ -358,7 +366,8 @@ static void invert_columns(void *self, size_t lane, size_t item) {
 
 static oatgp_status inverse_diagonal(const oat_cpu *cpu, const double *l, double *diagonal) {
   const size_t n = cpu->rows->n, items = (n + COLUMNS - 1) / COLUMNS, lanes = oat_lanes_for(items);
-  inverting v = {.cpu = cpu, .l = l, .workers = oat_workers_for(lanes, cpu->config.where.threads), .diagonal = diagonal};
+  inverting v = {
+      .cpu = cpu, .l = l, .workers = oat_workers_for(lanes, cpu->config.where.threads), .diagonal = diagonal};
   const oatgp_status status = oat_new_matrix(cpu->ctx, n, v.workers * COLUMNS, &v.panels);
   if (status == OATGP_OK) {
     oat_loop_run(&(oat_loop){.ctx = cpu->ctx,
@@ -384,9 +393,10 @@ oatgp_status oat_cpu_exact_rows(oat_device *device, const double *l, const oat_e
   return inverse_diagonal(cpu, l, out->precision);
 }
 
-/* ---- the factor alone -------------------------------------------------------------------------------------------- */
+/* ---- the factor alone ------------------------------------------------------------------------------------------ */
 
-oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l, size_t *pivot) {
+oatgp_status oat_cpu_factor(oat_device *device, const oat_covariance *cov, const double *diagonal, double *l,
+                            size_t *pivot) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n, stride = work_of_tile(cpu);
   double *work = NULL;

@@ -1,4 +1,4 @@
-/* Rows behind others whose factor is known: with S = [S11 S12; S21 S22] and S11 = L11 L11^T,
+/* Adds rows to a known factor: with S = [S11 S12; S21 S22] and S11 = L11 L11^T,
  *   L21^T = L11^-1 S12,  L22 L22^T = S22 - L21 L21^T. */
 #include <string.h>
 
@@ -8,7 +8,7 @@ enum { ROWS = 256 }; /* of a panel */
 
 typedef struct job {
   const oat_cpu *cpu;
-  oat_covariance cov; /* rows may almost meet */
+  oat_covariance cov; /* rows may almost coincide */
   oat_points old, added;
   double *cross; /* old x (added + 1 + p): S12, then L21^T; and R of the old rows, then L11^-1 R */
   double *work;  /* of the kernel, for each worker */
@@ -45,7 +45,7 @@ static size_t factorise_added(job *j, const double *diagonal, double *square) {
   return pivot > 0 ? n + pivot : 0;
 }
 
-/* The parts into their places. */
+/* Copies the parts to their places. */
 static void put_together(const job *j, const double *before, const double *square, double *l) {
   const size_t old = j->old.n, b = j->added.n, n = old + b;
   for (size_t column = 0; column < old; column++) {
@@ -68,13 +68,15 @@ static void put_solved(const job *j, const double *square, double *solved) {
     memcpy(solved + column * n, known + column * old, old * sizeof *solved);
     memcpy(added.a + column * n, j->cpu->rows->r + old + column * n, b * sizeof *solved);
   }
-  oat_gemm(-1, (oat_const_view){j->cross, old, b, old}, OAT_TRANSPOSED, (oat_const_view){known, old, width, old}, OAT_PLAIN, 1, added);
+  oat_gemm(-1, (oat_const_view){j->cross, old, b, old}, OAT_TRANSPOSED, (oat_const_view){known, old, width, old},
+           OAT_PLAIN, 1, added);
   oat_trsm(OAT_FROM_LEFT, oat_const_square(square, b), OAT_PLAIN, added);
 }
 
-/* What is solved with the factor of the old rows goes through it at once, since it waits for the memory. */
+/* Everything is solved with the factor of the old rows in one pass, because reading it takes the time. */
 static oatgp_status append(oat_cpu *cpu, const oat_covariance *cov, const double *diagonal, oat_grown_factor *out) {
-  const size_t old = out->known, n = cpu->rows->n, b = n - old, panels = (old + ROWS - 1) / ROWS, width = 1 + cpu->rows->p;
+  const size_t old = out->known, n = cpu->rows->n, b = n - old, panels = (old + ROWS - 1) / ROWS,
+               width = 1 + cpu->rows->p;
   const size_t workers = oat_workers_for(oat_lanes_for(panels), cpu->config.where.threads), tall = b > ROWS ? b : ROWS;
   oat_scratch memory = {.ctx = cpu->ctx};
   job j = {.cpu = cpu, .cov = *cov, .old = {cpu->rows->x, old, n}, .added = {cpu->rows->x + old, b, n}};
@@ -105,7 +107,8 @@ static void solve(const oat_cpu *cpu, const oat_grown_factor *out) {
   oat_solve_left(out->l, n, OAT_PLAIN, (oat_view){out->solved, n, width, n}, cpu->config.where.threads);
 }
 
-oatgp_status oat_cpu_factor_more(oat_device *device, const oat_covariance *cov, const double *diagonal, oat_grown_factor *out) {
+oatgp_status oat_cpu_factor_more(oat_device *device, const oat_covariance *cov, const double *diagonal,
+                                 oat_grown_factor *out) {
   oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = cpu->rows->n, width = 1 + cpu->rows->p;
   const oat_const_view solved = {out->solved, n, width, n};

@@ -1,12 +1,13 @@
-/* What the rows say of candidates for a new knot: 4 N K m flops and the kernel, with the log penalty
- * N m logarithms more.
+/* The sums over rows for candidate knots: 4 N K m flops and the kernel; the log penalty takes N m logarithms more.
  *
- * Panels of candidates are shared out among the lanes, so each one's sums run over the rows in their order. With V at
- * hand a panel goes through all rows; without it V is made for some blocks at a time, one for each worker. */
+ * Panels of candidates are divided among the lanes, so the sums of each candidate run over the rows in order. If V is
+ * kept, a panel goes through all rows; otherwise V is computed for some blocks at a time, one for each worker. Ranks
+ * share the panels as well: each computes V of all rows for its own. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
+#include "util/ranks.h"
 
 enum { LEAST_PANEL = 32, PANELS = 16 };
 
@@ -15,11 +16,12 @@ typedef struct job {
   const oat_sparse *sparse;
   oat_candidates *all;
   size_t panel;                       /* candidates at a time */
+  size_t own, others;                 /* the first panel of this rank, and that of the next one */
   size_t first, end;                  /* blocks */
-  oat_cpu_block made[OAT_MOST_LANES]; /* these, where V is not kept */
+  oat_cpu_block made[OAT_MOST_LANES]; /* these, if V is not kept */
 } job;
 
-/* Of a block's rows: n_i + g_i in row[3], n_i in row[4], of which a candidate leaves at least that. */
+/* For a block's rows: n_i + g_i in row[3], n_i in row[4]. No candidate reduces n_i + g_i below n_i. */
 static void take_variances(const job *j, const oat_cpu_block *b) {
   double *const *row = oat_cpu_own(j->cpu)->row, *whole = row[3], *noise = row[4];
   const double *q = oat_cpu_squares(j->cpu, b), *prior = oat_cpu_prior(j->cpu, j->sparse, &b->rows);
@@ -59,7 +61,8 @@ static void add_block(const job *j, const oat_cpu_block *b, size_t first) {
       all->er[first + c + i * m] += oat_sum_products(n, column, b->rows.r + i * b->rows.ldr);
     }
   }
-  oat_gemm(1, oat_as_const(b->v), OAT_TRANSPOSED, oat_as_const(e), OAT_PLAIN, 1, (oat_view){all->ve + first * k, k, count, k});
+  oat_gemm(1, oat_as_const(b->v), OAT_TRANSPOSED, oat_as_const(e), OAT_PLAIN, 1,
+           (oat_view){all->ve + first * k, k, count, k});
 }
 
 static void add_panel(void *self, size_t lane, size_t item) {
@@ -68,11 +71,13 @@ static void add_panel(void *self, size_t lane, size_t item) {
   for (size_t block = j->first; block < j->end; block++) {
     const bool kept = j->cpu->cached != 0;
     const oat_cpu_block b = kept ? oat_cpu_block_of(j->cpu, j->sparse, block) : j->made[block - j->first];
-    add_block(j, &b, item * j->panel);
+    if (b.rows.n > 0) {
+      add_block(j, &b, (j->own + item) * j->panel);
+    }
   }
 }
 
-/* Each in the memory of another worker, whoever makes it. */
+/* Each block uses the memory of a different worker, whichever worker makes it. */
 static void make_block(void *self, size_t lane, size_t item) {
   job *j = self;
   (void)lane;
@@ -86,33 +91,91 @@ static void make_blocks(job *j) {
   oat_loop_run(&loop);
 }
 
-/* Candidates at a time: few enough that there are panels for threads. */
+/* Candidates of a panel: few enough that all threads have panels. */
 static size_t panel_of(size_t candidates) {
   const size_t even = (candidates / PANELS + 7) & ~(size_t)7;
   return even < LEAST_PANEL ? LEAST_PANEL : even > OAT_CPU_PANEL ? OAT_CPU_PANEL : even;
 }
 
-oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out) {
-  oat_cpu *cpu = oat_cpu_of(device);
-  const size_t m = out->points.n;
-  job j = {.cpu = cpu, .sparse = sparse, .all = out, .panel = panel_of(m)};
-  memset(out->ee, 0, oat_candidates_count(m, sparse->k, cpu->rows->p) * sizeof(double));
-  oat_cpu_take_factor(cpu, sparse);
-  oat_cpu_fill_cache(cpu, sparse);
+/* ---- ranks ----------------------------------------------------------------------------------------------------- */
+
+/* The device as in a single process: with the lanes of all ranks, and without V, of which this rank has only a part. */
+static oat_cpu with_all_lanes(const oat_cpu *cpu) {
+  oat_cpu all = *cpu;
+  if (oat_cpu_is_shared(cpu)) {
+    all.items = cpu->items / cpu->lanes * cpu->all_lanes;
+    all.lanes = cpu->all_lanes;
+    all.first_lane = 0;
+    all.cached = 0;
+    all.cache = NULL;
+  }
+  return all;
+}
+
+static void choose_panels(job *j, bool shared) {
+  const size_t panels = (j->all->points.n + j->panel - 1) / j->panel;
+  j->own = shared ? oat_rank_first(panels, oat_rank()) : 0;
+  j->others = shared ? oat_rank_first(panels, oat_rank() + 1) : panels;
+}
+
+/* Every rank gets the sums of all candidates; those of one candidate are `each` consecutive doubles. */
+static void complete(const job *j, double *sums, size_t each) {
+  const size_t m = j->all->points.n, panels = (m + j->panel - 1) / j->panel;
+  size_t first[OAT_MOST_LANES + 1];
+  for (int rank = 0; rank <= oat_rank_count(); rank++) {
+    const size_t candidate = oat_rank_first(panels, rank) * j->panel;
+    first[rank] = (candidate < m ? candidate : m) * each * sizeof *sums;
+  }
+  oat_ranks_complete(sums, first);
+}
+
+static void complete_all(const job *j) {
+  const oat_candidates *all = j->all;
+  complete(j, all->ee, 1);
+  complete(j, all->logs, 1);
+  complete(j, all->ve, j->sparse->k);
+  for (size_t i = 0; i <= j->cpu->rows->p; i++) {
+    complete(j, all->er + i * all->points.n, 1);
+  }
+}
+
+/* ---- the operation --------------------------------------------------------------------------------------------- */
+
+/* The candidates of this rank. */
+static void add_rows(job *j) {
+  const oat_cpu *cpu = j->cpu;
   const bool kept = cpu->cached != 0;
-  const size_t step = kept ? cpu->blocks : cpu->workers;
-  oat_loop loop = oat_cpu_loop(cpu, kept ? "gains" : NULL, add_panel, &j);
-  loop.items = (m + j.panel - 1) / j.panel;
+  const size_t step = kept ? cpu->items : cpu->workers;
+  oat_loop loop = oat_cpu_loop(cpu, kept ? "gains" : NULL, add_panel, j);
+  loop.items = j->others - j->own;
   loop.lanes = oat_lanes_for(loop.items);
-  for (; j.first < cpu->blocks; j.first = j.end) {
-    j.end = j.first + step < cpu->blocks ? j.first + step : cpu->blocks;
+  for (; loop.items > 0 && j->first < cpu->items; j->first = j->end) {
+    j->end = j->first + step < cpu->items ? j->first + step : cpu->items;
     if (!kept) {
-      make_blocks(&j);
+      make_blocks(j);
     }
     oat_loop_run(&loop);
     if (!kept) {
-      oat_tell_progress(cpu->ctx, "gains", j.end, cpu->blocks);
+      oat_tell_progress(cpu->ctx, "gains", j->end, cpu->items);
     }
   }
-  return OATGP_OK;
+}
+
+oatgp_status oat_cpu_gains(oat_device *device, const oat_sparse *sparse, oat_candidates *out) {
+  oat_cpu *cpu = oat_cpu_of(device);
+  const size_t m = out->points.n;
+  const bool shared = oat_cpu_is_shared(cpu);
+  memset(out->ee, 0, oat_candidates_count(m, sparse->k, cpu->rows->p) * sizeof(double));
+  oat_cpu_take_factor(cpu, sparse);
+  if (!shared) {
+    oat_cpu_fill_cache(cpu, sparse);
+  }
+  oat_cpu all = with_all_lanes(cpu);
+  job j = {.cpu = &all, .sparse = sparse, .all = out, .panel = panel_of(m)};
+  choose_panels(&j, shared);
+  add_rows(&j);
+  if (shared) {
+    complete_all(&j);
+  }
+  return oat_rows_check(cpu->ctx, cpu->rows);
 }

@@ -1,5 +1,5 @@
-/* The sums of the gradient. Collapsed 2 N K^2 (gemm), else 3 N K^2 (gemm, solve) and 2 N K^2 for S (gemm). With the log penalty N K^2
- * more collapsed (solve), and N K^2 for S (syrk). And the solve for V again if it was not kept. */
+/* The sums of the gradient. Collapsed 2 N K^2 (gemm), else 3 N K^2 (gemm, solve) and 2 N K^2 for S (gemm). With the log
+ * penalty N K^2 more collapsed (solve), and N K^2 for S (syrk). And the solve for V again if it was not kept. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -24,7 +24,7 @@ static void residuals(const oat_row_block *b, size_t p, const double *coefficien
   }
 }
 
-/* ---- the log penalty ---------------------------------------------------------------------------------------------- */
+/* ---- the log penalty ------------------------------------------------------------------------------------------- */
 
 static bool log_penalty(const job *j) { return j->sparse->penalty == OAT_PENALISE_LOG; }
 
@@ -43,8 +43,8 @@ static void add_log_s(job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
   }
 }
 
-/* After add_log_s: t = common (diag(h / w) V L^-1 + r le^T), with w in row[1] and r in row[2]. Also dg_i in row[4], and the sums of dg and
- * dn. */
+/* After add_log_s: t = common (diag(h / w) V L^-1 + r le^T), with w in row[1] and r in row[2]. Also dg_i in row[4], and
+ * the sums of dg and dn. */
 static void begin_with_log(job *j, size_t lane, const oat_row_block *b, double common, oat_view t) {
   double *const *row = oat_cpu_own(j->cpu)->row, *factor = row[3], *dg = row[4];
   const double *w = row[1], tau = j->sparse->tau;
@@ -69,10 +69,10 @@ static void begin_without(const job *j, double common, oat_view t) {
   }
 }
 
-/* ---- a block ------------------------------------------------------------------------------------------------------- */
+/* ---- a block --------------------------------------------------------------------------------------------------- */
 
-/* dKfu = diag(w) (V product + r le^T) of a block when alpha = 0: one product with a K x K matrix. With the log penalty also diag(h) V
- * L^-1. */
+/* dKfu = diag(w) (V product + r le^T) of a block when alpha = 0: one product with a K x K matrix. With the log penalty
+ * also diag(h) V L^-1. */
 static void collapsed_block(job *j, size_t lane, const oat_cpu_block *b, oat_view t) {
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const bool uniform = oat_rows_plain_noise(j->cpu->rows);
@@ -97,7 +97,8 @@ static double penalty_slope(oat_penalty penalty, double n, double g) {
   return penalty == OAT_PENALISE_TRACE ? -0.5 / n : penalty == OAT_PENALISE_LOG ? -0.5 / (n + g) : 0;
 }
 
-/* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in vbv. */
+/* Per row: the derivatives in g_i and n_i (method: through lambda and through the penalty), given |LB^-1 v|^2 in
+ * vbv. */
 static void row_adjoints(job *j, size_t lane, const oat_row_block *b, const double *q, const double *vbv) {
   double *const *row = oat_cpu_own(j->cpu)->row, *w = row[1], *r = row[2], *ve = row[3], *dg = row[4];
   const double alpha = j->sparse->alpha, tau = j->sparse->tau, *prior = oat_cpu_prior(j->cpu, j->sparse, b);
@@ -151,16 +152,19 @@ static void general_block(job *j, size_t lane, const oat_cpu_block *b, oat_view 
   row_adjoints(j, lane, &b->rows, q, vbv);
   finish_general(l, b, j->adjoint->e, t);
   if (j->own[lane].s != NULL && !log_penalty(j)) {
-    oat_gemm(1, oat_as_const(t), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, 1, oat_square(j->own[lane].s, t.columns));
+    oat_gemm_lower(1, oat_as_const(t), OAT_TRANSPOSED, oat_as_const(b->v), OAT_PLAIN, 1,
+                   oat_square(j->own[lane].s, t.columns));
   }
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
 }
 
-/* What goes through k(x, x) of a tree; collapsed, dg_i = -w_i / 2 with the trace penalised, 0 with nothing. */
+/* The part through k(x, x) of a tree. Collapsed, dg_i is -w_i / 2 if the trace is penalised, and 0 without a
+ * penalty. */
 static void add_prior(const job *j, size_t lane, const oat_row_block *b) {
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   double *dg = l->row[4];
-  if (!oat_covariance_is_tree(&j->sparse->cov) || (j->adjoint->collapsed && j->sparse->penalty == OAT_PENALISE_NOTHING)) {
+  if (!oat_covariance_is_tree(&j->sparse->cov) ||
+      (j->adjoint->collapsed && j->sparse->penalty == OAT_PENALISE_NOTHING)) {
     return;
   }
   if (j->adjoint->collapsed && !log_penalty(j)) {
@@ -183,18 +187,22 @@ static oat_gradient_sums sums_of(const job *j, size_t lane) {
 static void add_block(void *self, size_t lane, size_t item) {
   job *j = self;
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
-  if (item + j->cpu->lanes >= j->cpu->blocks) { /* the first of its lane */
+  if (item + j->cpu->lanes >= j->cpu->items) { /* the first of its lane */
     j->own[lane] = sums_of(j, lane);
   }
   const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
   const oat_view t = {l->t, b.v.rows, b.v.columns, b.v.rows};
+  if (b.rows.n == 0) {
+    return;
+  }
   if (j->adjoint->collapsed) {
     collapsed_block(j, lane, &b, t);
   } else {
     general_block(j, lane, &b, t);
   }
   add_prior(j, lane, &b.rows);
-  oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, oat_sparse_knots(j->sparse), t.a, b.slope, t.ld, l->work, &j->own[lane].kernel);
+  oat_kernel_cross_adjoint(&j->sparse->cov, b.rows.x, oat_sparse_knots(j->sparse), t.a, b.slope, t.ld, l->work,
+                           &j->own[lane].kernel);
 }
 
 static void join(void *self, size_t first, size_t count) {
@@ -202,8 +210,9 @@ static void join(void *self, size_t first, size_t count) {
   oat_cpu_join(j->cpu, first, count, 0, j->out->count, j->out->kernel.theta);
 }
 
-/* Backwards, since the latest blocks of the sums may still be in the processor's cache. */
-oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
+/* Backwards, because the latest blocks of the sums may still be in the processor's cache. */
+oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse, const oat_adjoint *adjoint,
+                                   oat_gradient_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
   if (cpu->near.most > 0) {
     return oat_cpu_neighbour_gradient(cpu, sparse, adjoint, out);
@@ -213,10 +222,16 @@ oatgp_status oat_cpu_gradient_sums(oat_device *device, const oat_sparse *sparse,
   loop.backwards = true;
   loop.join = join;
   oat_loop_run(&loop);
-  out->dg = out->dn = out->pairs = 0;
+  double scalars[2 * OAT_MOST_LANES] = {0};
   for (size_t lane = 0; lane < cpu->lanes; lane++) {
-    out->dg += j.own[lane].dg;
-    out->dn += j.own[lane].dn;
+    scalars[2 * lane] = j.own[lane].dg;
+    scalars[2 * lane + 1] = j.own[lane].dn;
   }
-  return OATGP_OK;
+  const size_t lanes = oat_cpu_all_lanes(cpu, scalars, 2);
+  out->dg = out->dn = out->pairs = 0;
+  for (size_t lane = 0; lane < lanes; lane++) {
+    out->dg += scalars[2 * lane];
+    out->dn += scalars[2 * lane + 1];
+  }
+  return oat_rows_check(cpu->ctx, cpu->rows);
 }

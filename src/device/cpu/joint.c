@@ -1,5 +1,5 @@
-/* The joint posterior of rows: K** - V V^T + U U^T, the middle as the model says. V and U are made in panels of rows, the
- * rest in tiles of the lower triangle; both are dealt out to lanes. */
+/* The joint posterior of rows: K** - V V^T + U U^T, where the model decides about the middle part. V and U are computed
+ * in panels of rows, the rest in tiles of the lower triangle; both are divided among lanes. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -9,7 +9,7 @@ enum { SIDE = 128 }; /* rows of a panel, rows and columns of a tile */
 typedef struct job {
   const oat_cpu *cpu;
   const oat_sparse *sparse;
-  oat_covariance among; /* between rows, which may almost meet */
+  oat_covariance among; /* between rows, which may almost coincide */
   oat_view v;           /* V, then U */
   const double *factor; /* that the rows of v are solved with */
   double sign;          /* of V V^T or U U^T */
@@ -21,7 +21,7 @@ typedef struct job {
 
 static size_t panels_of(const job *j) { return (j->v.rows + SIDE - 1) / SIDE; }
 
-/* Of the most items there are. */
+/* For the largest number of items. */
 static size_t workers_of(size_t n, int threads) {
   const size_t panels = (n + SIDE - 1) / SIDE;
   return oat_workers_for(oat_lanes_for(panels * (panels + 1) / 2), threads);
@@ -69,10 +69,12 @@ static void add_tile(void *self, size_t lane, size_t item) {
   while (item > row) {
     item -= ++row;
   }
-  const oat_view a = panel_of(j, row), b = panel_of(j, item), c = {j->covariance + row * SIDE + item * SIDE * n, a.rows, b.rows, n};
+  const oat_view a = panel_of(j, row), b = panel_of(j, item),
+                 c = {j->covariance + row * SIDE + item * SIDE * n, a.rows, b.rows, n};
   if (j->kernel) {
     const double *x = j->cpu->rows->x;
-    oat_kernel_cross(&j->among, (oat_points){x + row * SIDE, a.rows, n}, (oat_points){x + item * SIDE, b.rows, n}, c.a, n, work_of(j));
+    oat_kernel_cross(&j->among, (oat_points){x + row * SIDE, a.rows, n}, (oat_points){x + item * SIDE, b.rows, n}, c.a,
+                     n, work_of(j));
   }
   oat_gemm(j->sign, oat_as_const(a), OAT_PLAIN, oat_as_const(b), OAT_TRANSPOSED, 1, c);
 }
@@ -91,7 +93,7 @@ static void add_tiles(job *j, double sign, bool kernel) {
   run(j, panels * (panels + 1) / 2, n * n * k, add_tile);
 }
 
-/* What the knots leave of the prior variance, on the diagonal alone; `prior` has k(x, x). */
+/* The prior variance that the knots leave, only on the diagonal; `prior` has k(x, x). */
 static void leave_diagonal(const double *prior, oat_const_view v, double *covariance) {
   for (size_t i = 0; i < v.rows; i++) {
     double q = 0;
@@ -102,13 +104,18 @@ static void leave_diagonal(const double *prior, oat_const_view v, double *covari
   }
 }
 
-oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual, double *covariance) {
+oatgp_status oat_cpu_joint(oat_device *device, const oat_sparse *sparse, const double *lb, oat_residual residual,
+                           double *covariance) {
   const oat_cpu *cpu = oat_cpu_of(device);
   const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
   const size_t n = all.n, k = sparse->k;
   const int threads = cpu->config.where.threads;
   oat_scratch memory = {.ctx = cpu->ctx};
-  job j = {.cpu = cpu, .sparse = sparse, .among = sparse->cov, .v = {oat_take_doubles(&memory, n, k), n, k, n}, .covariance = covariance};
+  job j = {.cpu = cpu,
+           .sparse = sparse,
+           .among = sparse->cov,
+           .v = {oat_take_doubles(&memory, n, k), n, k, n},
+           .covariance = covariance};
   oatgp_status status;
   j.among.among = true;
   j.stride = oat_kernel_work(cpu->config.kernel, SIDE, SIDE > k ? SIDE : k, cpu->rows->d);

@@ -1,5 +1,5 @@
-/* The posterior covariance between the rows and other points: K(x, points) - V V_p^T + U U_p^T, the first two as the model says. The points
- * have their V and U first; then blocks of rows go by. */
+/* The posterior covariance between the rows and other points: K(x, points) - V V_p^T + U U_p^T, where the model decides
+ * about the first two parts. V and U of the points are computed first; then blocks of rows follow. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -22,7 +22,8 @@ static void cross(const job *j, const oat_row_block *rows, oat_view to) {
   }
 }
 
-/* What comes of the part of the prior that the knots leave: between different points that have it each by itself, nothing. */
+/* The part of the prior that the knots leave: 0 between different points if the model has it for each point
+ * separately. */
 static void cover_block(void *self, size_t lane, size_t item) {
   const job *j = self;
   const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
@@ -30,6 +31,9 @@ static void cover_block(void *self, size_t lane, size_t item) {
   const oat_view to = {j->covariance + b.rows.first, b.rows.n, m, j->cpu->rows->n};
   const oat_const_view v = {j->v, m, k, m}, u = {j->u, m, k, m};
   (void)lane;
+  if (b.rows.n == 0) {
+    return;
+  }
   if (j->residual) {
     cross(j, &b.rows, to);
     oat_gemm(-1, oat_as_const(b.v), OAT_PLAIN, v, OAT_TRANSPOSED, 1, to);

@@ -1,4 +1,4 @@
-/* Searches for neighbours: the points, what is asked of them, and which way is the faster one. */
+/* Searches for neighbours: the points, the request, and the choice of the faster method. */
 #include "device/cpu/near.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "util/lanes.h"
 
 enum {
-  TRIED = 32,               /* queries, by which the way is chosen */
+  TRIED = 32,               /* queries whose cost decides the method */
   BLOCK = OAT_NEAR_QUERIES, /* queries of an item */
   MOST_TREES = 24,
-  FEWEST_POINTS = 512 /* that are worth a tree of their own */
+  FEWEST_POINTS = 512 /* points that are worth a tree of their own */
 };
 
 #define FLOPS_OF_NANOSECOND 10 /* of a product, about */
@@ -23,19 +23,17 @@ struct oat_near {
   double *rows;    /* n x d, row after row, scaled */
   oat_near_tree tree;
   oat_near_way way;
-  bool (*ask)(void *asker);
-  void *asker;
 };
 
-/* What the threads of a search share. */
+/* Shared by the threads of a search. */
 typedef struct search {
   const oat_near *near;
   size_t count;            /* of the queries */
   const double *rows;      /* of the queries */
   const uint32_t *order;   /* in which they are taken */
-  bool before;             /* they are the points themselves, each with those before it */
+  bool before;             /* the queries are the points themselves, each searched among those before it */
   const uint32_t *without; /* or NULL */
-  size_t m, kept;          /* wanted, and as many of them as there can be */
+  size_t m, kept;          /* wanted, and the number that there can be */
   uint32_t *list;
   size_t trees;
   oat_near_tree tree[MOST_TREES]; /* of the first half of the points, of the first half of these .. */
@@ -45,9 +43,9 @@ typedef struct search {
   oat_near_all all;
 } search;
 
-/* ---- the points -------------------------------------------------------------------------------------------------- */
+/* ---- the points ------------------------------------------------------------------------------------------------ */
 
-/* Row after row, scaled. What is no number is far from everything, as infinity is. */
+/* Row after row, scaled. A NaN is far from everything, like infinity. */
 static void scale(oat_points points, size_t d, const double *inverse, double *rows) {
   for (size_t i = 0; i < points.n; i++) {
     for (size_t j = 0; j < d; j++) {
@@ -57,7 +55,8 @@ static void scale(oat_points points, size_t d, const double *inverse, double *ro
   }
 }
 
-oatgp_status oat_near_open(oatgp_context *ctx, oat_points points, size_t d, const double *inverse, int threads, oat_near **out) {
+oatgp_status oat_near_open(oatgp_context *ctx, oat_points points, size_t d, const double *inverse, int threads,
+                           oat_near **out) {
   oatgp_status status = OATGP_OK;
   oat_near *near = NULL;
   TRY(oat_new(ctx, 1, sizeof *near, &near));
@@ -85,14 +84,9 @@ void oat_near_close(oat_near *near) {
   }
 }
 
-void oat_near_ask(oat_near *near, bool (*ask)(void *asker), void *asker) {
-  near->ask = ask;
-  near->asker = asker;
-}
-
 void oat_near_force(oat_near *near, oat_near_way way) { near->way = way; }
 
-/* ---- queries ----------------------------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------------------------- */
 
 static oat_near_query query_of(const search *s, size_t number) {
   return (oat_near_query){s->rows + number * s->near->d, (uint32_t)(s->before ? number : s->near->n),
@@ -105,7 +99,7 @@ static void clear(size_t m, oat_near_found *heap) {
   }
 }
 
-/* The heap is used up: its farthest goes to the end, and so on. */
+/* Sorts the heap, which it destroys: the farthest goes to the end, and so on. */
 static void write_list(const search *s, oat_near_found *heap, size_t number) {
   uint32_t *list = s->list + number * s->m;
   for (size_t j = s->kept; j < s->m; j++) {
@@ -122,7 +116,7 @@ static size_t block_size(const search *s, size_t item) {
   return left < BLOCK ? left : BLOCK;
 }
 
-/* The smallest tree that has all points before this one, so that it has not many more. */
+/* The smallest tree with all points before this one, so that it has few others. */
 static const oat_near_tree *tree_of(const search *s, size_t number) {
   const oat_near_tree *tree = &s->near->tree;
   for (size_t k = 0; k < s->trees && number < s->tree[k].n; k++) {
@@ -160,9 +154,9 @@ static void search_by_all(void *self, size_t lane, size_t item) {
   }
 }
 
-/* ---- the way ----------------------------------------------------------------------------------------------------- */
+/* ---- the way --------------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds on one core, about: of a neighbour, and of a point or node that is looked at (bench/near.c). */
+/* Approximate nanoseconds on one core for a neighbour, and for a point or node that is visited (bench/near.c). */
 typedef struct cost {
   double tree, all;
 } cost;
@@ -172,7 +166,8 @@ static cost cost_of(const search *s, double seen, double limit) {
   return (cost){100 * m + seen * (3.5 + 0.2 * d), 300 * m + limit * (2.2 + 0.075 * d)};
 }
 
-/* What all queries cost, from the points that some of them look at in the tree: counted, not timed. */
+/* The cost of all queries, estimated from the number of points that some of them visit in the tree. It is counted, not
+ * timed. */
 static cost expected_cost(const search *s) {
   const size_t tried = s->count < TRIED ? s->count : TRIED;
   const double times = (double)s->count / (double)tried;
@@ -181,13 +176,14 @@ static cost expected_cost(const search *s) {
     const size_t number = s->count * (i + 1) / (tried + 1);
     const oat_near_query q = query_of(s, number);
     clear(s->kept, s->heaps);
-    const cost one = cost_of(s, (double)oat_near_tree_search(tree_of(s, number), &q, s->kept, s->heaps), (double)q.limit);
+    const cost one =
+        cost_of(s, (double)oat_near_tree_search(tree_of(s, number), &q, s->kept, s->heaps), (double)q.limit);
     sum = (cost){sum.tree + times * one.tree, sum.all + times * one.all};
   }
   return sum;
 }
 
-/* ---- searches ---------------------------------------------------------------------------------------------------- */
+/* ---- searches -------------------------------------------------------------------------------------------------- */
 
 static oat_loop loop_of(search *s) {
   const oat_near *near = s->near;
@@ -199,9 +195,7 @@ static oat_loop loop_of(search *s) {
                     .workers = s->workers,
                     .rows = s->count,
                     .threads = near->threads,
-                    .self = s,
-                    .ask = near->ask,
-                    .asker = near->asker};
+                    .self = s};
 }
 
 static oatgp_status run(search *s) {
@@ -221,7 +215,7 @@ static oatgp_status run(search *s) {
     TRY(scratch.status);
     TRY(oat_near_all_make(s->near->ctx, s->near->rows, s->near->n, s->near->d, &s->all));
   }
-  status = oat_loop_run(&loop) ? OATGP_OK : OATGP_STOPPED;
+  oat_loop_run(&loop);
 done:
   oat_near_all_free(&s->all);
   oat_scratch_free(&scratch);
@@ -234,7 +228,7 @@ static void write_none(size_t count, uint32_t *list) {
   }
 }
 
-/* Trees of fewer and fewer of the points, and all points in the order of the trees that they are looked for in. */
+/* Makes trees of fewer and fewer of the points, and sorts the points by the trees in which they are searched. */
 static oatgp_status make_trees(search *s, uint32_t *order) {
   const oat_near *near = s->near;
   size_t done = 0;

@@ -1,9 +1,9 @@
-/* The nearest points by all distances, as |x|^2 + |z|^2 - 2 x . z with matrix products.
+/* The nearest points from all distances, computed as |x|^2 + |z|^2 - 2 x . z with matrix products.
  *
- * These have rounding errors: with u half the distance from 1 to the next number, no more than about 2 (d + 4) u (|x|^2
- * + |z|^2) from the sums and the rounded centred coordinates. So |x|^2 and |z|^2 are taken a little less, by a share
- * SLACK (d + 8) u. What then is farther than the farthest of the m nearest so far cannot be one of them. All others get
- * their distance by differences. */
+ * These have rounding errors: with u half the distance from 1 to the next number, at most about 2 (d + 4) u (|x|^2 +
+ * |z|^2) from the sums and the rounded centred coordinates. So |x|^2 and |z|^2 are reduced by a share SLACK (d + 8) u.
+ * A point that is then farther than the farthest of the m nearest so far cannot be one of them. For all other points
+ * the distance is computed from differences. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 
 enum {
   POINTS = 512, /* at a time */
-  GROUP = 32,   /* of them that are looked at as one */
-  SAMPLE = 101  /* rows of which the middle is found */
+  GROUP = 32,   /* of them that are tested together */
+  SAMPLE = 101  /* rows from which the middle is computed */
 };
 #define SLACK 8.0
-#define TINY (16 * DBL_MIN) /* more than what products lose that are too small to have all digits */
+#define TINY (16 * DBL_MIN) /* more than the loss of products so small that they lack digits */
 #define HUGE_NORM 1e300
 
 static double slack_of(size_t d) { return SLACK * (double)(d + 8) * DBL_EPSILON / 2; }
@@ -28,7 +28,7 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* About the median of each input, which a few points far away do not move. */
+/* The approximate median of each input, which a few far points do not change. */
 static void find_middle(const oat_near_all *all) {
   double some[SAMPLE];
   const size_t count = all->n < SAMPLE ? all->n : SAMPLE;
@@ -41,8 +41,8 @@ static void find_middle(const oat_near_all *all) {
   }
 }
 
-/* Returns the squared norm, less the slack. A point whose products could overflow is put into the middle with a norm by
- * which it is near to everything. */
+/* Returns the squared norm, minus the slack. If the products of a point could overflow, the point is moved to the
+ * middle with a norm that makes it near to everything. */
 static double centre(const oat_near_all *all, const double *x, double *centred) {
   double norm = 0;
   for (size_t j = 0; j < all->d; j++) {
@@ -80,8 +80,8 @@ void oat_near_all_free(oat_near_all *all) {
 /* Products, then the centred queries and their norms. */
 size_t oat_near_all_work(size_t d) { return OAT_NEAR_QUERIES * (POINTS + d + 1); }
 
-/* From `at` on: the first group of sums that are not all larger than `most`; the numbers after the last whole group are
- * one, too. */
+/* The first group of sums, from `at` on, that are not all larger than `most`. The numbers after the last whole group
+ * also form a group. */
 OAT_CLONES
 static size_t next_group(size_t n, const double *product, const double *norm, double most, size_t at) {
   for (; at + GROUP <= n; at += GROUP) {
@@ -107,8 +107,10 @@ static double distance_of(size_t d, const double *x, const double *z) {
   return s;
 }
 
-/* What -2 x . z + |z|^2 is at most if z is to be near enough. */
-static double most_of(const oat_near_all *all, double norm, double distance) { return distance * (1 + slack_of(all->d)) + TINY - norm; }
+/* The largest value of -2 x . z + |z|^2 for a z that is near enough. */
+static double most_of(const oat_near_all *all, double norm, double distance) {
+  return distance * (1 + slack_of(all->d)) + TINY - norm;
+}
 
 /* A query with its norm and the m nearest so far; some points with their products. */
 typedef struct seeker {
@@ -131,14 +133,16 @@ static void look(const oat_near_all *all, const seeker *s, tile t) {
     for (size_t c = at; c < at + GROUP && c < t.count; c++) {
       if (product[c] + norm[c] <= most) {
         const size_t number = t.first + c;
-        oat_near_offer(s->q, s->m, s->heap, distance_of(all->d, s->q->x, all->rows + number * all->d), (uint32_t)number);
+        oat_near_offer(s->q, s->m, s->heap, distance_of(all->d, s->q->x, all->rows + number * all->d),
+                       (uint32_t)number);
         most = most_of(all, s->norm, s->heap[0].distance);
       }
     }
   }
 }
 
-void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m, oat_near_found *heaps, double *work) {
+void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m,
+                         oat_near_found *heaps, double *work) {
   const size_t d = all->d;
   double *product = work, *centred = product + OAT_NEAR_QUERIES * POINTS, *norm = centred + OAT_NEAR_QUERIES * d;
   size_t limit = 0;
@@ -148,11 +152,12 @@ void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_
   }
   for (size_t first = 0; first < limit; first += POINTS) {
     const size_t points = limit - first < POINTS ? limit - first : POINTS;
-    oat_gemm(-2, (oat_const_view){all->centred + first * d, d, points, d}, OAT_TRANSPOSED, (oat_const_view){centred, d, count, d},
-             OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
+    oat_gemm(-2, (oat_const_view){all->centred + first * d, d, points, d}, OAT_TRANSPOSED,
+             (oat_const_view){centred, d, count, d}, OAT_PLAIN, 0, (oat_view){product, points, count, POINTS});
     for (size_t i = 0; i < count; i++) {
       const size_t left = q[i].limit > first ? q[i].limit - first : 0;
-      look(all, &(seeker){&q[i], norm[i], m, heaps + i * m}, (tile){first, left < points ? left : points, product + i * POINTS});
+      look(all, &(seeker){&q[i], norm[i], m, heaps + i * m},
+           (tile){first, left < points ? left : points, product + i * POINTS});
     }
   }
 }

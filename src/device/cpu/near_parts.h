@@ -1,4 +1,4 @@
-/* Shared by the ways of a search for neighbours: what is looked for, what was found, and the one distance. */
+/* Shared by the methods of a search for neighbours: the request, the result, and the one distance. */
 #ifndef OAT_NEAR_PARTS_H
 #define OAT_NEAR_PARTS_H
 
@@ -10,7 +10,8 @@
 #include "device/cpu/near.h"
 #include "util/memory.h"
 
-/* A distance has the same bits on all processors and by all ways: its products are rounded before they are added. */
+/* A distance has the same bits on all processors and with all methods: its products are rounded before they are
+ * added. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -22,11 +23,11 @@
 
 typedef struct oat_near_query {
   const double *x;  /* d, scaled */
-  uint32_t limit;   /* numbers below it are taken, */
-  uint32_t without; /* but for this one */
+  uint32_t limit;   /* only smaller numbers are taken, */
+  uint32_t without; /* except this one */
 } oat_near_query;
 
-/* ---- what was found ---------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------------------------- */
 
 typedef struct oat_near_found {
   double distance; /* squared */
@@ -51,14 +52,15 @@ OAT_NEAR_INLINE void oat_near_replace(size_t m, oat_near_found *heap, oat_near_f
   heap[at] = f;
 }
 
-OAT_NEAR_INLINE void oat_near_offer(const oat_near_query *q, size_t m, oat_near_found *heap, double distance, uint32_t number) {
+OAT_NEAR_INLINE void oat_near_offer(const oat_near_query *q, size_t m, oat_near_found *heap, double distance,
+                                    uint32_t number) {
   const oat_near_found f = {distance < HUGE_VAL ? distance : HUGE_VAL, number};
   if (number < q->limit && number != q->without && oat_near_is_nearer(f, heap[0])) {
     oat_near_replace(m, heap, f);
   }
 }
 
-/* ---- the tree (near_tree.c) -------------------------------------------------------------------------------------- */
+/* ---- the tree (near_tree.c) ------------------------------------------------------------------------------------ */
 
 /* How many points are in a leaf, and how many nodes have one parent: a multiple of what a vector holds. */
 enum { OAT_NEAR_LEAF = 16, OAT_NEAR_WIDE = 8, OAT_NEAR_MOST_LEVELS = 11 };
@@ -66,6 +68,7 @@ enum { OAT_NEAR_LEAF = 16, OAT_NEAR_WIDE = 8, OAT_NEAR_MOST_LEVELS = 11 };
 /* A k-d tree without pointers. Leaves are full but for the last one. Eight leaves that follow each other are below one
  * node of level 1, eight of these below one of level 2, up to at most eight nodes at the top. */
 typedef struct oat_near_tree {
+  oat_scratch memory; /* of what follows */
   size_t n, d, levels;
   size_t first[OAT_NEAR_MOST_LEVELS]; /* of the nodes of a level, leaves being level 0, among all nodes; a multiple of
                                          OAT_NEAR_WIDE */
@@ -75,30 +78,31 @@ typedef struct oat_near_tree {
   uint32_t *least;                    /* of each node: the smallest number below it */
 } oat_near_tree;
 
-/* Over n points, row after row. To be freed after a failure, too. */
+/* Over n points, row after row. Free it even after a failure. */
 oatgp_status oat_near_tree_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_tree *tree);
 void oat_near_tree_free(oat_near_tree *tree);
-/* Offers the heap whatever is near enough. Returns how many points and nodes it has looked at. */
+/* Adds to the heap the points that are near enough. Returns how many points and nodes it has visited. */
 size_t oat_near_tree_search(const oat_near_tree *tree, const oat_near_query *q, size_t m, oat_near_found *heap);
 
-/* ---- all distances (near_all.c) ---------------------------------------------------------------------------------- */
+/* ---- all distances (near_all.c) -------------------------------------------------------------------------------- */
 
-/* Distances by products around a middle, which tell the points that may be near enough. */
+/* Distances by products around a middle, which select the points that may be near enough. */
 typedef struct oat_near_all {
   size_t n, d;
   const double *rows; /* borrowed */
   double *middle;     /* d */
   double *centred;    /* n x d, row after row */
-  double *norm;       /* n: squared norms of these, less what rounding may have added */
+  double *norm;       /* n: their squared norms, minus the possible rounding error */
 } oat_near_all;
 
 enum { OAT_NEAR_QUERIES = 64 }; /* at a time */
 
 oatgp_status oat_near_all_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_all *all);
 void oat_near_all_free(oat_near_all *all);
-/* Doubles that a search works in. */
+/* Doubles of scratch for a search. */
 size_t oat_near_all_work(size_t d);
 /* `count` queries at most OAT_NEAR_QUERIES, each with m of the heaps. */
-void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m, oat_near_found *heaps, double *work);
+void oat_near_all_search(const oat_near_all *all, const oat_near_query *q, size_t count, size_t m,
+                         oat_near_found *heaps, double *work);
 
 #endif

@@ -1,18 +1,19 @@
 /* The nearest points by a k-d tree.
  *
- * Each node has the box of its points. How far a box is from a point is computed like a distance, input by input in the
- * same order; since rounding keeps the order of numbers, no point of the box is nearer than that, to the last bit. So a
- * node is left out only if none of its points can be among the nearest. */
+ * Each node has the bounding box of its points. The distance of a box from a point is computed like a distance between
+ * points, input by input in the same order. Rounding preserves the order of numbers, so no point of the box is nearer
+ * than that, to the last bit. So a node is skipped only if none of its points can be among the nearest. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/near_parts.h"
 #include "oat_config.h"
+#include "util/machine.h"
 #include "util/rng.h"
 
-enum { LEAF = OAT_NEAR_LEAF, WIDE = OAT_NEAR_WIDE };
+enum { LEAF = OAT_NEAR_LEAF, WIDE = OAT_NEAR_WIDE, LINE = 8 }; /* numbers in a line of the cache */
 
-/* ---- the order of the points ------------------------------------------------------------------------------------- */
+/* ---- the order of the points ----------------------------------------------------------------------------------- */
 
 /* A point with its coordinate on the side that is split. */
 typedef struct keyed {
@@ -31,7 +32,8 @@ static keyed middle_of(keyed a, keyed b, keyed c) {
  * different by their numbers. */
 static void part(keyed *p, size_t count, size_t left, oat_rng *rng) {
   while (count > 1 && left > 0 && left < count) {
-    const keyed pivot = middle_of(p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)]);
+    const keyed pivot =
+        middle_of(p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)], p[oat_rng_below(rng, count)]);
     size_t low = 0, high = count - 1;
     for (;;) {
       while (is_less(p[low], pivot)) {
@@ -82,7 +84,7 @@ static size_t widest(const double *rows, size_t d, const keyed *p, size_t count,
   return side;
 }
 
-/* The largest power of two leaves that leaves something for the right. */
+/* The largest power of two of leaves such that the right part is not empty. */
 static size_t left_of(size_t count) {
   size_t left = LEAF;
   while (2 * left < count) {
@@ -95,8 +97,7 @@ typedef struct range {
   size_t first, count;
 } range;
 
-/* Splits until each part is a leaf. The left parts wait, none of which is smaller than what follows it: a few of them.
- */
+/* Splits until each part is a leaf. Few left parts wait at a time, because none is smaller than the part after it. */
 static void split(const double *rows, size_t n, size_t d, keyed *p, double *box) {
   range waiting[64] = {{0, n}};
   size_t depth = 1;
@@ -135,7 +136,7 @@ done:
   return status;
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------------------------- */
 
 static size_t in_parts(size_t count, size_t size) { return (count + size - 1) / size; }
 
@@ -152,7 +153,9 @@ static size_t lay_out(oat_near_tree *tree) {
 }
 
 /* Where the box of a node begins: its smallest coordinates are WIDE * 2 apart, the largest WIDE after each. */
-static double *box_of(const oat_near_tree *tree, size_t node) { return tree->box + node / WIDE * WIDE * 2 * tree->d + node % WIDE; }
+static double *box_of(const oat_near_tree *tree, size_t node) {
+  return tree->box + node / WIDE * WIDE * 2 * tree->d + node % WIDE;
+}
 
 static void widen(double *box, size_t j, double low, double high) {
   double *at = box + j * 2 * WIDE;
@@ -170,7 +173,7 @@ static void clear_boxes(const oat_near_tree *tree, size_t places) {
   }
 }
 
-/* A leaf takes its points; places after the last one are never read as points. */
+/* Copies its points into a leaf; places after the last one are never used as points. */
 static void fill_leaf(const oat_near_tree *tree, const double *rows, size_t leaf) {
   for (size_t c = 0; c < LEAF; c++) {
     const uint32_t number = tree->number[leaf * LEAF + c];
@@ -183,7 +186,7 @@ static void fill_leaf(const oat_near_tree *tree, const double *rows, size_t leaf
   }
 }
 
-/* A node takes what is in its child. */
+/* Extends a node to contain its child. */
 static void fill_node(const oat_near_tree *tree, size_t node, size_t child) {
   const double *box = box_of(tree, child);
   for (size_t j = 0; j < tree->d; j++) {
@@ -194,12 +197,15 @@ static void fill_node(const oat_near_tree *tree, size_t node, size_t child) {
 
 oatgp_status oat_near_tree_make(oatgp_context *ctx, const double *rows, size_t n, size_t d, oat_near_tree *tree) {
   oatgp_status status = OATGP_OK;
-  *tree = (oat_near_tree){.n = n, .d = d};
+  *tree = (oat_near_tree){.memory = {.ctx = ctx}, .n = n, .d = d};
   const size_t leaves = in_parts(n, LEAF), places = lay_out(tree);
-  TRY(oat_new_matrix(ctx, leaves * LEAF, d, &tree->x));
-  TRY(oat_new_matrix(ctx, 2 * places, d, &tree->box));
-  TRY(oat_new(ctx, leaves * LEAF, sizeof *tree->number, &tree->number));
-  TRY(oat_new(ctx, places, sizeof *tree->least, &tree->least));
+  tree->x = oat_take_doubles(&tree->memory, leaves * LEAF, d);
+  tree->box = oat_take_doubles(&tree->memory, 2 * places, d);
+  tree->number = oat_take(&tree->memory, leaves * LEAF, sizeof *tree->number);
+  tree->least = oat_take(&tree->memory, places, sizeof *tree->least);
+  TRY(tree->memory.status);
+  oat_machine_large_pages(tree->x, leaves * LEAF * d * sizeof *tree->x);
+  oat_machine_large_pages(tree->box, 2 * places * d * sizeof *tree->box);
   TRY(oat_near_order(ctx, rows, n, d, tree->number));
   for (size_t i = n; i < leaves * LEAF; i++) {
     tree->number[i] = OAT_NEAR_NONE;
@@ -218,18 +224,15 @@ done:
 }
 
 void oat_near_tree_free(oat_near_tree *tree) {
-  free(tree->x);
-  free(tree->box);
-  free(tree->number);
-  free(tree->least);
+  oat_scratch_free(&tree->memory);
   *tree = (oat_near_tree){0};
 }
 
-/* ---- a search ---------------------------------------------------------------------------------------------------- */
+/* ---- a search -------------------------------------------------------------------------------------------------- */
 
-/* A node that waits, with how far its box is. */
+/* A waiting node, with the distance of its box. */
 typedef struct waiting_node {
-  oat_near_found box; /* with its smallest number: what the nearest point of the node could be */
+  oat_near_found box; /* with its smallest number: a bound of the nearest point of the node */
   uint32_t node;      /* within its level */
   uint32_t level;
 } waiting_node;
@@ -243,7 +246,8 @@ OAT_NEAR_INLINE void distances_of_boxes(size_t d, const double *box, const doubl
     const double *at = box + j * 2 * WIDE;
 #pragma omp simd
     for (size_t c = 0; c < WIDE; c++) {
-      const double below = at[c] - x[j], above = x[j] - at[WIDE + c], out = below > above ? below : above, gap = out > 0 ? out : 0;
+      const double below = at[c] - x[j], above = x[j] - at[WIDE + c], out = below > above ? below : above,
+                   gap = out > 0 ? out : 0;
       s[c] += gap * gap;
     }
   }
@@ -268,8 +272,9 @@ typedef struct stack {
   waiting_node node[OAT_NEAR_MOST_LEVELS * WIDE];
 } stack;
 
-/* The nodes below a parent wait unless they are too far, the nearest as the last of them. */
-OAT_NEAR_INLINE void open_node(const oat_near_tree *tree, const oat_near_query *q, waiting_node parent, oat_near_found farthest, stack *s) {
+/* Adds the nodes below a parent to those that wait, unless they are too far; the nearest comes last. */
+OAT_NEAR_INLINE void open_node(const oat_near_tree *tree, const oat_near_query *q, waiting_node parent,
+                               oat_near_found farthest, stack *s) {
   const uint32_t level = parent.level - 1, child = parent.node * WIDE;
   const size_t first = tree->first[level] + child, bottom = s->depth;
   double distance[WIDE];
@@ -286,13 +291,27 @@ OAT_NEAR_INLINE void open_node(const oat_near_tree *tree, const oat_near_query *
   }
 }
 
-OAT_NEAR_INLINE void look_at_leaf(const oat_near_tree *tree, const oat_near_query *q, size_t leaf, size_t m, oat_near_found *heap) {
+OAT_NEAR_INLINE void look_at_leaf(const oat_near_tree *tree, const oat_near_query *q, size_t leaf, size_t m,
+                                  oat_near_found *heap) {
   const uint32_t *number = tree->number + leaf * LEAF;
   double s[LEAF];
   distances_of_leaf(tree->d, tree->x + leaf * LEAF * tree->d, q->x, s);
   for (size_t c = 0; c < LEAF; c++) {
     if (!(s[c] > heap[0].distance)) {
       oat_near_offer(q, m, heap, s[c], number[c]);
+    }
+  }
+}
+
+/* Prefetches the next node while a leaf is searched. */
+OAT_NEAR_INLINE void fetch_next(const oat_near_tree *tree, const stack *s) {
+  if (s->depth > 0) {
+    const waiting_node *next = &s->node[s->depth - 1];
+    const double *x = tree->x + (size_t)next->node * LEAF * tree->d;
+    if (next->level == 0) {
+      for (size_t i = 0; i < LEAF * tree->d; i += LINE) {
+        __builtin_prefetch(x + i);
+      }
     }
   }
 }
@@ -309,6 +328,7 @@ size_t oat_near_tree_search(const oat_near_tree *tree, const oat_near_query *q, 
       continue;
     }
     if (w.level == 0) {
+      fetch_next(tree, &s);
       look_at_leaf(tree, q, w.node, m, heap);
       seen += LEAF;
     } else {

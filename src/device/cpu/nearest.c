@@ -1,11 +1,11 @@
-/* Rows and points near them: the nearest of some points to each row, and the means of the rows that share one. */
+/* Finds the nearest of some points to each row, and the means of the rows that share one. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
 
-/* ---- the nearest point ------------------------------------------------------------------------------------------- */
+/* ---- the nearest point ----------------------------------------------------------------------------------------- */
 
 typedef struct search {
   const oat_cpu *cpu;
@@ -14,7 +14,8 @@ typedef struct search {
   bool changed[OAT_MOST_LANES];
 } search;
 
-/* Numbers of points are held as doubles, which are compared and chosen side by side with the distances. */
+/* Numbers of points are stored as doubles, so that they are selected together with the distances by vector
+ * instructions. */
 static void compare(size_t n, const double *to, double number, double *distance, double *which) {
   for (size_t i = 0; i < n; i++) {
     const bool nearer = to[i] < distance[i];
@@ -27,7 +28,7 @@ static void search_block(void *self, size_t lane, size_t item) {
   static const double unit = 1;
   search *s = self;
   const oat_nearest *out = s->out;
-  const oat_row_block b = oat_rows_block(s->cpu->rows, s->cpu->block, item);
+  const oat_row_block b = oat_cpu_rows(s->cpu, item);
   double *distance = out->distance + b.first, *to = oat_cpu_own(s->cpu)->row[0], *now = oat_cpu_own(s->cpu)->row[1];
   size_t *which = out->which + b.first;
   for (size_t i = 0; i < b.n; i++) {
@@ -60,7 +61,7 @@ oatgp_status oat_cpu_nearest(oat_device *device, oat_nearest *out) {
   return OATGP_OK;
 }
 
-/* ---- means ------------------------------------------------------------------------------------------------------- */
+/* ---- means ----------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
   const oat_cpu *cpu;
@@ -74,7 +75,7 @@ static double *sums_of(const job *j, size_t lane) { return j->sums + lane * j->k
 
 static void count_block(void *self, size_t lane, size_t item) {
   const job *j = self;
-  const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block b = oat_cpu_rows(j->cpu, item);
   double *size = sums_of(j, lane);
   for (size_t i = 0; i < b.n; i++) {
     size[j->which[b.first + i]]++;
@@ -83,7 +84,7 @@ static void count_block(void *self, size_t lane, size_t item) {
 
 static void add_block(void *self, size_t lane, size_t item) {
   const job *j = self;
-  const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block b = oat_cpu_rows(j->cpu, item);
   const size_t *which = j->which + b.first;
   for (size_t c = 0; c < j->cpu->rows->d; c++) {
     const double *input = b.x.a + c * b.x.ld;
@@ -106,7 +107,7 @@ static void run(job *j, void (*item)(void *self, size_t lane, size_t item), size
   oat_lanes_add(&(oat_lane_sums){j->lanes, count, stride, j->sums, out, false, j->cpu->config.where.threads});
 }
 
-/* Fewer lanes where there are not many rows for each sum. */
+/* Fewer lanes if there are few rows for each sum. */
 oatgp_status oat_cpu_centres(oat_device *device, const size_t *which, size_t k, double *size, double *mean) {
   const oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .which = which, .k = k, .lanes = cpu->lanes, .size = size};

@@ -8,8 +8,8 @@
  *   z = C^-1 db,  db = -V_J dw - r_J drho,  a_i = dw - 2 dD w_i - V_J^T z
  *   dV_j = a_j - sum over the rows i that have j as a neighbour of (b_ij a_i + z_ij w_i)
  *   dk_Ji = z - 2 dD b,  dK_JJ = dD b b^T - (z b^T + b z^T) / 2,  dk_ii = dD,  dn likewise
- * Since dK_JJ has rank two, the gradient has no product of M^2 K. dV_j is gathered by row j from those that have it as a
- * neighbour, in their order, so that threads change no bit. */
+ * Since dK_JJ has rank two, the gradient has no product of M^2 K. dV_j is gathered by row j from those that have it as
+ * a neighbour, in their order, so the number of threads does not change a bit. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +18,28 @@
 #include "kernel/vector.h"
 #include "util/machine.h"
 
-#define MOST_LIFTS 1e6      /* rounding errors of C that may be added to its diagonal */
-enum { LINE = 8 };          /* numbers in a line of the cache */
-enum { SHARE_ROWS = 1000 }; /* about, whose neighbours have a part in the shares of the inputs */
+#define MOST_LIFTS 1e6 /* rounding errors of C that may be added to its diagonal */
+enum { LINE = 8 };     /* numbers in a line of the cache */
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 /* Lays a desk over memory; without memory, only its size counts, which is returned. */
 static size_t lay(const oat_cpu *cpu, double *memory, oat_desk *out) {
   const size_t m = cpu->near.most, k = cpu->config.max_knots, d = cpu->rows->d, pairs = oat_pairs(m + 1);
-  double *v, *next,
-      **const parts[] = {
-          &v,         &next,   &out->c, &out->factor, &out->x,    &out->pairs[0], &out->pairs[1], &out->pairs[2], &out->pairs[3],
-          &out->work, &out->b, &out->w, &out->points, &out->cross};
+  double *v, *next, **const parts[] = {&v,
+                                       &next,
+                                       &out->c,
+                                       &out->factor,
+                                       &out->x,
+                                       &out->pairs[0],
+                                       &out->pairs[1],
+                                       &out->pairs[2],
+                                       &out->pairs[3],
+                                       &out->work,
+                                       &out->b,
+                                       &out->w,
+                                       &out->points,
+                                       &out->cross};
   const bool other = cpu->config.predicts;
   const size_t sizes[] = {m + 1,
                           m + 1, /* pointers, which are no longer than numbers */
@@ -62,14 +71,14 @@ oat_desk oat_desk_own(const oat_cpu *cpu) {
   return out;
 }
 
-/* Rows x numbers, of which any row may be wanted at any time. */
+/* A rows x numbers matrix, whose rows are read in any order. */
 static double *take_all(oat_cpu *cpu, size_t numbers) {
   double *all = oat_take_doubles(&cpu->memory, cpu->rows->n, numbers);
   oat_machine_large_pages(all, cpu->rows->n * numbers * sizeof *all);
   return all;
 }
 
-/* What every row needs, and what gradients need besides. The factors of C are kept if the budget allows. */
+/* Allocates the memory of every row, and more for gradients. The factors of C are kept if the budget allows. */
 static void take_rows(oat_cpu *cpu) {
   oat_cpu_neighbours *near = &cpu->near;
   const size_t n = cpu->rows->n, k = cpu->config.max_knots, most = near->most;
@@ -109,7 +118,7 @@ void oat_cpu_take_neighbours(oat_cpu *cpu) {
   }
 }
 
-/* ---- the order of space ------------------------------------------------------------------------------------------- */
+/* ---- the spatial order ----------------------------------------------------------------------------------------- */
 
 static void copy_inputs(const oat_rows *rows, double *x) {
   for (size_t i = 0; i < rows->n; i++) {
@@ -119,7 +128,7 @@ static void copy_inputs(const oat_rows *rows, double *x) {
   }
 }
 
-/* Rows that lie together share neighbours, so that what is made of these is found in a cache. */
+/* Rows close together share neighbours, whose results are then still in the cache. */
 static oatgp_status arrange(oatgp_context *ctx, oat_cpu *cpu) {
   oat_cpu_neighbours *near = &cpu->near;
   const size_t n = cpu->rows->n;
@@ -147,49 +156,21 @@ oatgp_status oat_cpu_arrange(oatgp_context *ctx, oat_cpu *cpu) {
   return cpu->config.predicts ? OATGP_OK : arrange(ctx, cpu);
 }
 
-/* ---- who is near ------------------------------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------------------------ */
 
-static size_t count_of(const oat_cpu_neighbours *near, size_t i) { return near->rank[i] < near->most ? near->rank[i] : near->most; }
+static oat_near_lists lists_of(const oat_cpu *cpu) {
+  return (oat_near_lists){cpu->rows->n, cpu->near.most, cpu->near.list, cpu->near.rank};
+}
 
-/* For each row, the places of the list where it is a neighbour, in the order of the rows that have it. */
-static void turn_round(oat_cpu_neighbours *near, size_t n) {
-  memset(near->start, 0, (n + 1) * sizeof *near->start);
-  for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < count_of(near, i); j++) {
-      near->start[near->list[i * near->most + j] + 1]++;
-    }
-  }
-  for (size_t i = 0; i < n; i++) {
-    near->start[i + 1] += near->start[i];
-  }
-  for (size_t i = n; i-- > 0;) { /* from the end, so that each start ends where it belongs */
-    for (size_t j = count_of(near, i); j-- > 0;) {
-      const size_t place = i * near->most + j, of = near->list[place];
-      near->entry[--near->start[of + 1]] = place;
-    }
-  }
-  memmove(near->start, near->start + 1, n * sizeof *near->start);
-  near->start[n] = 0;
-  for (size_t i = 0; i < n; i++) {
-    near->start[n] += count_of(near, i);
-  }
+static size_t count_of(const oat_cpu_neighbours *near, size_t i) {
+  return near->rank[i] < near->most ? near->rank[i] : near->most;
 }
 
 oatgp_status oat_near_search(oat_cpu *cpu, const oat_covariance *cov, oat_near **out) {
-  const oat_row_block all = oat_rows_block(cpu->rows, cpu->rows->n, 0);
-  double *inverse = NULL;
-  oatgp_status status = OATGP_OK;
-  TRY(oat_new_matrix(cpu->ctx, cov->d, 1, &inverse));
-  for (size_t j = 0; j < cov->d; j++) {
-    inverse[j] = 1 / oat_kernel_lengthscale(cov, j);
-  }
-  TRY(oat_near_open(cpu->ctx, all.x, cov->d, inverse, cpu->config.where.threads, out));
-done:
-  free(inverse);
-  return status;
+  return oat_near_open_for(cpu->ctx, oat_rows_block(cpu->rows, cpu->rows->n, 0).x, cov, cpu->config.where.threads, out);
 }
 
-/* From the order of the device's rows to that of space, on both sides. */
+/* Converts rows and neighbours from the order of the device's rows to the spatial order. */
 static void arrange_list(oat_cpu_neighbours *near, size_t n, const uint32_t *found, uint32_t *place) {
   for (size_t i = 0; i < n; i++) {
     place[near->rank[i]] = (uint32_t)i;
@@ -199,36 +180,6 @@ static void arrange_list(oat_cpu_neighbours *near, size_t n, const uint32_t *fou
     for (size_t j = 0; j < count_of(near, i); j++) {
       near->list[i * near->most + j] = place[from[j]];
     }
-  }
-}
-
-/* Adds the shares of the inputs in the squared distance of two rows; returns false if that is 0. */
-static bool add_shares(const oat_covariance *cov, const double *a, const double *b, double *each, double *share) {
-  double total = 0;
-  for (size_t j = 0; j < cov->d; j++) {
-    const double t = (a[j] - b[j]) / oat_kernel_lengthscale(cov, j);
-    each[j] = t * t;
-    total += each[j];
-  }
-  for (size_t j = 0; j < cov->d && total > 0; j++) {
-    share[j] += each[j] / total;
-  }
-  return total > 0;
-}
-
-static void find_shares(const oat_cpu *cpu, const oat_covariance *cov, double *each, double *share) {
-  const oat_cpu_neighbours *near = &cpu->near;
-  const size_t n = cpu->rows->n, step = n / SHARE_ROWS + 1;
-  double pairs = 0;
-  memset(share, 0, cov->d * sizeof *share);
-  for (size_t i = 0; i < n; i += step) {
-    for (size_t a = 0; a < count_of(near, i); a++) {
-      const size_t other = near->list[i * near->most + a];
-      pairs += add_shares(cov, oat_row_of(near->x, i, cov->d), oat_row_of(near->x, other, cov->d), each, share);
-    }
-  }
-  for (size_t j = 0; j < cov->d && pairs > 0; j++) {
-    share[j] /= pairs;
   }
 }
 
@@ -242,14 +193,15 @@ oatgp_status oat_cpu_find_neighbours(oat_device *device, const oat_covariance *c
     return OATGP_OK;
   }
   uint32_t *found = oat_take(&memory, n * most, sizeof *found), *place = oat_take(&memory, n, sizeof *place);
-  double *each = oat_take_doubles(&memory, cov->d, 1);
+  double *room = oat_take_doubles(&memory, cov->d, 1);
   TRY(memory.status);
   TRY(oat_near_search(cpu, cov, &search));
   TRY(oat_near_before(search, most, found));
   arrange_list(&cpu->near, n, found, place);
-  turn_round(&cpu->near, n);
+  const oat_near_lists lists = lists_of(cpu);
+  oat_near_turn(&lists, cpu->near.start, cpu->near.entry);
   if (share != NULL) {
-    find_shares(cpu, cov, each, share);
+    oat_near_shares(&lists, cov, &(oat_near_inputs){cpu->near.x, cov->d, 1}, room, share);
   }
 done:
   oat_near_close(search);
@@ -257,7 +209,7 @@ done:
   return status;
 }
 
-/* ---- a row and its neighbours ------------------------------------------------------------------------------------ */
+/* ---- a row and its neighbours ---------------------------------------------------------------------------------- */
 
 oat_near_job oat_near_job_of(oat_cpu *cpu, const oat_sparse *sparse) {
   return (oat_near_job){.cpu = cpu, .sparse = sparse, .all = oat_rows_block(oat_near_rows(cpu), cpu->rows->n, 0)};
@@ -309,7 +261,8 @@ void oat_near_take_v(const oat_near_job *j, const oat_seat *s) {
   s->at.v[s->m] = s->at.next[s->m] = s->v;
 }
 
-/* What the knots leave of the covariance of the neighbours and the point, and their noise. The lift is for the neighbours alone. */
+/* The covariance of the neighbours and the point that the knots leave, plus their noise. Only the neighbours get the
+ * lift. */
 static void make_c(const oat_near_job *j, const oat_seat *s, double lift) {
   const size_t points = s->m + 1, side = oat_few_side(points);
   for (size_t b = 0; b < points; b++) {
@@ -317,14 +270,15 @@ static void make_c(const oat_near_job *j, const oat_seat *s, double lift) {
     memcpy(column, s->at.pairs[0] + oat_pair(points, b, b), (points - b) * sizeof *column);
     column[0] += b < s->m ? noise_of(j, s->list[b]) + lift : s->noise;
   }
-  oat_few_products((oat_few){points, j->sparse->k, s->at.v, s->at.next}, s->at.c, side);
+  oat_few_products((oat_few){points, j->sparse->k, s->at.v, s->at.next}, s->at.c);
 }
 
-/* As the difference of two matrices C has the rounding errors of these, which are added to its diagonal where there is next to no
- * noise. */
+/* C is the difference of two matrices and has their rounding errors. These are added to its diagonal if there is almost
+ * no noise. */
 double oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
   const size_t m = s->m;
-  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)], rounding = (double)(j->sparse->k + m) * DBL_EPSILON * prior;
+  const double prior = s->at.pairs[0][oat_pair(m + 1, m, m)],
+               rounding = (double)(j->sparse->k + m) * DBL_EPSILON * prior;
   for (double lift = 0; lift <= MOST_LIFTS * rounding; lift = lift > 0 ? 10 * lift : rounding) {
     make_c(j, s, lift);
     if (oat_few_cholesky(m + 1, m, s->at.c)) {
@@ -332,7 +286,8 @@ double oat_near_factorise(const oat_near_job *j, const oat_seat *s) {
       return lift;
     }
   }
-  memset(s->at.factor, 0, oat_few_packed(m) * sizeof *s->at.factor); /* the inverse of C is 0: the point has no neighbours */
+  memset(s->at.factor, 0,
+         oat_few_packed(m) * sizeof *s->at.factor); /* the inverse of C is 0: the point has no neighbours */
   return HUGE_VAL;
 }
 
@@ -395,7 +350,7 @@ void oat_near_row(const oat_near_job *j, const oat_seat *s) {
   }
 }
 
-/* ---- the value --------------------------------------------------------------------------------------------------- */
+/* ---- the value ------------------------------------------------------------------------------------------------- */
 
 /* V of a block, row after row. */
 static void keep_v(void *self, size_t lane, size_t item) {
@@ -421,7 +376,8 @@ static void add_products(const oat_near_job *j, const oat_row_block *rows, bool 
   const oat_cpu_worker *own = oat_cpu_own(j->cpu);
   for (size_t i = 0; i < rows->n; i++) {
     const size_t row = rows->first + i;
-    const double om = 1 / near->d[row], root = sqrt(om), *w = oat_row_of(near->w, row, k), *rho = near->rho + row * width;
+    const double om = 1 / near->d[row], root = sqrt(om), *w = oat_row_of(near->w, row, k),
+                 *rho = near->rho + row * width;
     oat_scaled_copy(k, root, w, own->v + i * k);
     for (size_t column = 0; column < width; column++) {
       oat_add_scaled(k, om * rho[column], w, sums->vwr + column * k);
@@ -454,7 +410,7 @@ static void join_sums(void *self, size_t first, size_t count) {
   oat_cpu_join(j->cpu, first, count, 0, j->sums->count, j->sums->vwv);
 }
 
-/* About, of a pass that goes through the neighbours. */
+/* The approximate flops of a pass over the neighbours. */
 static double flops_of(const oat_near_job *j) {
   const double n = (double)j->cpu->rows->n, m = (double)j->cpu->near.most, k = (double)j->sparse->k;
   return n * (m * m * (k + m / 3 + 2 * (double)j->cpu->rows->d + 12) + k * k);

@@ -4,7 +4,7 @@
 #include "device/cpu/neighbours.h"
 #include "kernel/vector.h"
 
-enum { GATHERED = 64, AHEAD = 8 }; /* rows at a time, and so many are fetched before */
+enum { GATHERED = 64, AHEAD = 8 }; /* rows at a time, and rows that are prefetched */
 
 /* The adjoints of one row: those of its prediction. */
 typedef struct row_adjoint {
@@ -27,7 +27,7 @@ static row_adjoint adjoint_of(const oat_near_job *j, const oat_seat *s, const do
   return (row_adjoint){-0.5 * om * (1 - om * (oat_sum_products(k, w, bw) + rest * rest)), -om * rest};
 }
 
-/* The residual of a row, less the mean. */
+/* The residual of a row, minus the mean. */
 static double residual_of(const oat_near_job *j, size_t i) {
   double r = j->all.r[i];
   for (size_t column = 0; column < j->cpu->rows->p; column++) {
@@ -47,7 +47,7 @@ static void solve_adjoint(const oat_near_job *j, const oat_seat *s, const row_ad
   for (size_t b = 0; b < m; b++) {
     z[b] += d->rho * residual_of(j, s->list[b]);
   }
-  oat_few_solve(m, s->at.factor, z); /* which is -z yet */
+  oat_few_solve(m, s->at.factor, z); /* which is still -z */
   oat_few_solve_back(m, s->at.factor, z);
   for (size_t c = 0; c < k; c++) {
     a[c] = s->at.w[c] - 2 * d->d * w[c];
@@ -58,15 +58,16 @@ static void solve_adjoint(const oat_near_job *j, const oat_seat *s, const row_ad
   }
 }
 
-/* The part of the gradient that goes through the kernel between neighbours, and through their noise. */
+/* The part of the gradient through the kernel between neighbours and through their noise. */
 static void add_pairs(const oat_near_job *j, const oat_seat *s, double dd, oat_gradient_sums *own) {
   const oat_cpu_neighbours *near = &j->cpu->near;
   const size_t m = s->m;
-  const double *b = near->b + s->i * near->most, *z = near->z + s->i * near->most, tau2 = j->sparse->tau * j->sparse->tau;
+  const double *b = near->b + s->i * near->most, *z = near->z + s->i * near->most,
+               tau2 = j->sparse->tau * j->sparse->tau;
   double *const *pairs = s->at.pairs, *g = pairs[3];
   for (size_t c = 0; c < m; c++) {
     double *column = g + oat_pair(m + 1, c, c);
-    for (size_t a = c; a < m; a++) { /* each pair stands for two elements of a symmetric matrix */
+    for (size_t a = c; a < m; a++) { /* each pair is two elements of a symmetric matrix */
       column[a - c] = 2 * dd * b[a] * b[c] - z[a] * b[c] - b[a] * z[c];
     }
     column[0] *= 0.5;
@@ -86,12 +87,13 @@ static void adjoint_block(void *self, size_t lane, size_t item) {
   const oat_cpu_worker *worker = oat_cpu_own(j->cpu);
   const oat_row_block rows = oat_rows_block(oat_near_rows(j->cpu), j->cpu->block, item);
   const oat_const_view w = {j->cpu->near.w + rows.first * k, k, rows.n, k};
-  oat_gemm(1, oat_const_square(j->adjoint->product, k), OAT_PLAIN, w, OAT_PLAIN, 0, (oat_view){worker->t, k, rows.n, k});
+  oat_gemm(1, oat_const_square(j->adjoint->product, k), OAT_PLAIN, w, OAT_PLAIN, 0,
+           (oat_view){worker->t, k, rows.n, k});
   for (size_t i = 0; i < rows.n; i++) {
     oat_seat s = oat_seat_take(j, rows.first + i);
     oat_near_pairs(j, &s, true);
     oat_near_take_v(j, &s);
-    if (j->cpu->near.factor == NULL) { /* else the value left it there */
+    if (j->cpu->near.factor == NULL) { /* otherwise it is there since the value was computed */
       oat_near_factorise(j, &s);
     }
     const row_adjoint d = adjoint_of(j, &s, worker->t + i * k);
@@ -117,7 +119,7 @@ static void gather(const oat_near_job *j, size_t row, double *dv) {
       rows[count] = oat_row_of(near->w, i, k);
       factor[count++] = -near->z[place];
     }
-    for (size_t ahead = 0; ahead < AHEAD; ahead++) { /* what comes next, if only of the row behind this one */
+    for (size_t ahead = 0; ahead < AHEAD; ahead++) { /* prefetches at least the next row */
       const size_t place = near->entry[e + ahead / 2 < last ? e + ahead / 2 : last];
       rows[count + ahead] = oat_row_of(ahead % 2 == 0 ? near->a : near->w, place / near->most, k);
     }
@@ -135,19 +137,22 @@ static void gather_block(void *self, size_t lane, size_t item) {
   if (item == lane) {
     memset(oat_cpu_sums_of(j->cpu, lane), 0, j->out->count * sizeof(double));
   }
-  oat_gradient_sums sums = oat_gradient_sums_over(oat_cpu_sums_of(j->cpu, lane), oat_cpu_thetas(j->cpu), k, j->cpu->rows->d);
+  oat_gradient_sums sums =
+      oat_gradient_sums_over(oat_cpu_sums_of(j->cpu, lane), oat_cpu_thetas(j->cpu), k, j->cpu->rows->d);
   sums.kernel.z = j->out->kernel.z != NULL ? sums.kernel.z : NULL;
   for (size_t i = 0; i < rows.n; i++) {
     gather(j, rows.first + i, dv.a + i * k);
   }
   oat_transpose(k, rows.n, dv.a, k, t.a, t.ld);
   const oat_const_view v = {j->cpu->near.v + rows.first * k, k, rows.n, k};
-  oat_gemm(1, oat_as_const(dv), OAT_PLAIN, v, OAT_TRANSPOSED, 1, oat_square(sums.s, k));
+  oat_gemm_lower(1, oat_as_const(dv), OAT_PLAIN, v, OAT_TRANSPOSED, 1, oat_square(sums.s, k));
   oat_triangle_solve(&j->cpu->kuu, OAT_PLAIN, t);
-  if (!oat_covariance_is_tree(&j->sparse->cov)) { /* which needs no slopes */
-    oat_kernel_cross_slopes(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), dv.a, worker->slope, rows.n, worker->work);
+  if (!oat_covariance_is_tree(&j->sparse->cov)) { /* because it needs no slopes */
+    oat_kernel_cross_slopes(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), dv.a, worker->slope, rows.n,
+                            worker->work);
   }
-  oat_kernel_cross_adjoint(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), t.a, worker->slope, t.ld, worker->work, &sums.kernel);
+  oat_kernel_cross_adjoint(&j->sparse->cov, rows.x, oat_sparse_knots(j->sparse), t.a, worker->slope, t.ld, worker->work,
+                           &sums.kernel);
 }
 
 static void join_gradient(void *self, size_t first, size_t count) {
@@ -155,7 +160,8 @@ static void join_gradient(void *self, size_t first, size_t count) {
   oat_cpu_join(j->cpu, first, count, 0, j->out->count, j->out->kernel.theta);
 }
 
-oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, const oat_adjoint *adjoint, oat_gradient_sums *out) {
+oatgp_status oat_cpu_neighbour_gradient(oat_cpu *cpu, const oat_sparse *sparse, const oat_adjoint *adjoint,
+                                        oat_gradient_sums *out) {
   const oat_kernel kernel = oat_covariance_kernel(&sparse->cov);
   const size_t theta = oat_cpu_thetas(cpu), count = oat_theta_count(&kernel, sparse->cov.d);
   oat_near_job j = oat_near_job_of(cpu, sparse);

@@ -1,8 +1,9 @@
-/* The covariance of points that are predicted from knots and neighbours. A prediction is w.u and b.r_J, of which the
- * first is known as well as u is, and the second misses f by an error whose covariance follows from the kernel: with
- * x_i the coefficients of f at point i (1) and of its neighbours' targets (-b),
- *   cov_ij = u_i.u_j - w_i.w_j + x_i^T K x_j + the noise of neighbours that both have,  u = LB^-1 w.
- * Its diagonal is the variance of each prediction. What the neighbours of one point say of another is not used. */
+/* The covariance of points that are predicted from knots and neighbours. A prediction is the sum of w.u and b.r_J. The
+ * uncertainty of the first is that of u. The second differs from f by an error whose covariance follows from the
+ * kernel: with x_i the coefficients of f at point i (1) and of its neighbours' targets (-b),
+ *   cov_ij = u_i.u_j - w_i.w_j + x_i^T K x_j + the noise of common neighbours,  u = LB^-1 w.
+ * Its diagonal is the variance of each prediction. Information that the neighbours of one point have about another is
+ * not used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,8 @@ static void gather_inputs(const joint_job *j, const side *s) {
   const oat_row_block points = oat_rows_block(j->points, j->points->n, 0);
   for (size_t input = 0; input < j->points->d; input++) {
     for (size_t i = 0; i < s->count; i++) {
-      s->x[i + input * s->count] =
-          i < s->n ? points.x.a[s->first + i + input * points.x.ld] : j->rows.all.x.a[s->row[i] + input * j->rows.all.x.ld];
+      s->x[i + input * s->count] = i < s->n ? points.x.a[s->first + i + input * points.x.ld]
+                                            : j->rows.all.x.a[s->row[i] + input * j->rows.all.x.ld];
     }
   }
 }
@@ -104,15 +105,17 @@ static void add_tile(const joint_job *j, const side *a, const side *b, double *r
   double *k = room, *half = k + most * most, *tile = half + most * SIDE, *work = tile + SIDE * SIDE;
   oat_covariance cov = j->rows.sparse->cov;
   cov.among = true;
-  oat_kernel_cross(&cov, (oat_points){a->x, a->count, a->count}, (oat_points){b->x, b->count, b->count}, k, a->count, work);
+  oat_kernel_cross(&cov, (oat_points){a->x, a->count, a->count}, (oat_points){b->x, b->count, b->count}, k, a->count,
+                   work);
   add_noise(j, a, b, k);
-  oat_gemm(1, (oat_const_view){a->weight, a->n, a->count, a->n}, OAT_PLAIN, (oat_const_view){k, a->count, b->count, a->count}, OAT_PLAIN, 0,
-           (oat_view){half, a->n, b->count, a->n});
-  oat_gemm(1, (oat_const_view){half, a->n, b->count, a->n}, OAT_PLAIN, (oat_const_view){b->weight, b->n, b->count, b->n}, OAT_TRANSPOSED, 0,
-           (oat_view){tile, a->n, b->n, a->n});
+  oat_gemm(1, (oat_const_view){a->weight, a->n, a->count, a->n}, OAT_PLAIN,
+           (oat_const_view){k, a->count, b->count, a->count}, OAT_PLAIN, 0, (oat_view){half, a->n, b->count, a->n});
+  oat_gemm(1, (oat_const_view){half, a->n, b->count, a->n}, OAT_PLAIN,
+           (oat_const_view){b->weight, b->n, b->count, b->n}, OAT_TRANSPOSED, 0, (oat_view){tile, a->n, b->n, a->n});
   for (size_t c = 0; c < b->n; c++) {
     for (size_t i = a->first == b->first ? c : 0; i < a->n; i++) {
-      double *lower = &j->covariance[a->first + i + (b->first + c) * n], *upper = &j->covariance[b->first + c + (a->first + i) * n];
+      double *lower = &j->covariance[a->first + i + (b->first + c) * n],
+             *upper = &j->covariance[b->first + c + (a->first + i) * n];
       *lower += tile[i + c * a->n];
       *upper = *lower;
     }
@@ -142,15 +145,16 @@ static void add_knots(const joint_job *j, const double *lb, double *w) {
   oat_gemm(1, oat_as_const(all), OAT_TRANSPOSED, oat_as_const(all), OAT_PLAIN, 1, covariance);
 }
 
-oatgp_status oat_cpu_joint_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const oat_rows *points,
-                                     double *covariance) {
+oatgp_status oat_cpu_joint_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb,
+                                     const oat_rows *points, double *covariance) {
   oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = points->n, k = sparse->k, m = cpu->near.most, most = most_of(cpu), sides = (n + SIDE - 1) / SIDE;
   oat_scratch memory = {.ctx = cpu->ctx};
   const oat_point_weights weights = {oat_take(&memory, n * m, sizeof(uint32_t)), oat_take_doubles(&memory, n, m),
                                      oat_take_doubles(&memory, n, k)};
   joint_job j = {oat_near_job_of(cpu, sparse), points, &weights, covariance};
-  j.stride = 2 * side_room(&j) + most * most + most * SIDE + SIDE * SIDE + oat_kernel_work(cpu->config.kernel, most, most, points->d);
+  j.stride = 2 * side_room(&j) + most * most + most * SIDE + SIDE * SIDE +
+             oat_kernel_work(cpu->config.kernel, most, most, points->d);
   j.room = oat_take_doubles(&memory, j.stride, cpu->workers);
   oatgp_status status;
   TRY(memory.status);

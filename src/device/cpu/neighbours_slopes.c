@@ -1,10 +1,13 @@
-/* Derivatives of predictions from knots and neighbours in the inputs of the point, whose neighbours J are taken as fixed.
+/* Derivatives of predictions from knots and neighbours with respect to the inputs of the point. Its neighbours J are
+ * held fixed.
  *
  * In the notation of neighbours.c, with e = LB^-T LB^-1 W D^-1 rho, u = LB^-1 w and q = LB^-T u:
- *   mean = b . r_J + w . e,                 d mean = beta . dc + e . dv,        beta = C^-1 (r_J - V_J e)
- *   variance = k(x, x) - |v|^2 - b . c + |u|^2,  d variance = gamma . dc + 2 (q - v) . dv + d k(x, x),  gamma = -2 C^-1 (c + V_J q)
- * and dc = d k_Jx - V_J dv. So k(Z, x) has the adjoint L^-T (e - V_J^T beta), or L^-T (2 (q - v) - V_J^T gamma), and k_Jx has beta or
- * gamma. */
+ *   mean = b . r_J + w . e
+ *   d mean = beta . dc + e . dv,  beta = C^-1 (r_J - V_J e)
+ *   variance = k(x, x) - |v|^2 - b . c + |u|^2
+ *   d variance = gamma . dc + 2 (q - v) . dv + d k(x, x),  gamma = -2 C^-1 (c + V_J q)
+ * and dc = d k_Jx - V_J dv. So the adjoint of k(Z, x) is L^-T (e - V_J^T beta), or L^-T (2 (q - v) - V_J^T gamma), and
+ * that of k_Jx is beta or gamma. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +25,12 @@ typedef struct job {
   size_t stride;
 } job;
 
-/* Where one worker works, beside its desk. */
+/* The scratch of one worker, besides its desk. */
 typedef struct place {
   double *slope, *mean, *variance; /* OAT_NEAR_POINTS x K: of the kernel; adjoints of k(Z, x) */
   double *v, *q;                   /* k */
-  double *beta, *gamma, *k, *own;  /* m: the last two of the kernel between a point and its neighbours, and its slopes */
-  double *work;                    /* of the kernel */
+  double *beta, *gamma, *k, *own; /* m: the last two of the kernel between a point and its neighbours, and its slopes */
+  double *work;                   /* of the kernel */
 } place;
 
 /* Lays a place over memory; without memory, only its size counts, which is returned. */
@@ -105,7 +108,7 @@ static double slope_variance(const job *j, const oat_seat *s, const place *p, oa
   return u2;
 }
 
-/* Adds what comes through the kernel between the point and its neighbours, which are at the desk. */
+/* Adds the part through the kernel between the point and its neighbours, which are at the desk. */
 static void add_neighbours(const job *j, const oat_seat *s, const place *p, size_t point) {
   const oat_points x = {j->points->x + point, 1, j->points->n}, near = {s->at.x, s->m, s->m + 1};
   oat_covariance cov = j->rows.sparse->cov;
@@ -142,7 +145,7 @@ static void slope_point(const job *j, const oat_row_block *block, size_t i, oat_
   add_neighbours(j, &s, p, point);
 }
 
-/* What comes through the kernel between the points of a block and the knots. */
+/* The part through the kernel between the points of a block and the knots. */
 static void add_knots(const job *j, const oat_row_block *block, const place *p) {
   const oat_sparse *sparse = j->rows.sparse;
   const double *adjoint[] = {p->mean, p->variance};
@@ -150,7 +153,8 @@ static void add_knots(const job *j, const oat_row_block *block, const place *p) 
   oat_kernel_side side[2];
   oat_kernel_sides sides = {0, side};
   for (size_t a = 0; a < 2; a++) {
-    oat_triangle_solve(&j->rows.cpu->kuu, OAT_PLAIN, (oat_view){a == 0 ? p->mean : p->variance, block->n, sparse->k, block->n});
+    oat_triangle_solve(&j->rows.cpu->kuu, OAT_PLAIN,
+                       (oat_view){a == 0 ? p->mean : p->variance, block->n, sparse->k, block->n});
     if (to[a] != NULL) {
       side[sides.count++] = (oat_kernel_side){adjoint[a], 1, block->n, to[a] + block->first};
     }
@@ -177,8 +181,9 @@ static void slope_points(void *self, size_t lane, size_t item) {
   add_knots(j, &block, &p);
 }
 
-oatgp_status oat_cpu_point_slopes_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb, const double *c,
-                                            const oat_rows *points, const oat_row_predictions *at, const oat_row_slopes *out) {
+oatgp_status oat_cpu_point_slopes_from_rows(oat_device *device, const oat_sparse *sparse, const double *lb,
+                                            const double *c, const oat_rows *points, const oat_row_predictions *at,
+                                            const oat_row_slopes *out) {
   oat_cpu *cpu = oat_cpu_of(device);
   const size_t n = points->n, k = sparse->k;
   oat_scratch memory = {.ctx = cpu->ctx};

@@ -1,4 +1,4 @@
-/* Greedy residuals. A pivot is eliminated when the next one is asked for, so the last never is. */
+/* Greedy residuals. A pivot is eliminated when the next one is requested, so the last pivot never is. */
 #include <stdlib.h>
 
 #include "device/cpu/cpu.h"
@@ -9,7 +9,7 @@ struct oat_pivots {
   const oat_covariance *cov;
   size_t count;   /* pivots so far */
   size_t pivot;   /* the latest */
-  double root;    /* of the variance that it had left */
+  double root;    /* root of its remaining variance */
   double *left;   /* n */
   double *factor; /* n x most */
   double *row;    /* most: the latest pivot's row of the factor */
@@ -17,7 +17,7 @@ struct oat_pivots {
   oat_largest best[OAT_MOST_LANES];
 };
 
-/* Column number count - 1 of the factor in the rows of a block, and what it leaves of them. */
+/* Column number count - 1 of the factor in the rows of a block, and the variance that then remains. */
 static void eliminate(const oat_pivots *p, const oat_row_block *b) {
   const size_t n = p->cpu->rows->n, c = p->count - 1;
   double *column = oat_cpu_own(p->cpu)->row[0], *factor = p->factor + b->first, *left = p->left + b->first;
@@ -35,7 +35,7 @@ static void eliminate(const oat_pivots *p, const oat_row_block *b) {
 
 static void look_at_block(void *self, size_t lane, size_t item) {
   oat_pivots *p = self;
-  const oat_row_block b = oat_rows_block(p->cpu->rows, p->cpu->block, item);
+  const oat_row_block b = oat_cpu_rows(p->cpu, item);
   if (p->count == 0) {
     oat_kernel_diagonal(p->cov, b.x, p->left + b.first);
   } else {
@@ -46,7 +46,7 @@ static void look_at_block(void *self, size_t lane, size_t item) {
   }
 }
 
-/* If what is left of the first row is no number, no other is taken for larger. */
+/* If the remaining variance of the first row is NaN, no other row counts as larger. */
 static oat_largest find_largest(oat_pivots *p) {
   oat_loop loop = oat_cpu_loop(p->cpu, NULL, look_at_block, p);
   loop.flops = (double)p->cpu->rows->n * (2 * (double)p->count + 3 * (double)p->cpu->rows->d + 25);
@@ -63,9 +63,7 @@ oatgp_status oat_cpu_pivots_next(oat_pivots *p, oat_pivot *out) {
   for (size_t j = 0; j < p->count; j++) {
     p->row[j] = p->factor[p->pivot + j * rows->n];
   }
-  for (size_t j = 0; j < rows->d; j++) {
-    p->inputs[j] = rows->x[p->pivot + j * rows->n];
-  }
+  oat_rows_inputs_of(rows, 1, &p->pivot, p->inputs);
   p->count++;
   *out = (oat_pivot){largest.at, largest.value, p->inputs};
   return OATGP_OK;

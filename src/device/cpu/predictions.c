@@ -1,4 +1,4 @@
-/* Rows as the model predicts them: mean and variance, the mean alone, averages over groups of rows. */
+/* Predictions of rows: mean and variance, the mean alone, averages over groups of rows. */
 #include "device/cpu/cpu.h"
 #include "kernel/vector.h"
 
@@ -12,7 +12,7 @@ typedef struct job {
   const oat_group_averages *averages;
 } job;
 
-/* ---- mean and variance ------------------------------------------------------------------------------------------- */
+/* ---- mean and variance ----------------------------------------------------------------------------------------- */
 
 static void predict_block(void *self, size_t lane, size_t item) {
   const job *j = self;
@@ -20,6 +20,9 @@ static void predict_block(void *self, size_t lane, size_t item) {
   const oat_row_predictions *out = j->out;
   const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
   const size_t first = b.rows.first, n = b.rows.n;
+  if (n == 0) {
+    return;
+  }
   if (out->left != NULL) {
     const double *prior = oat_cpu_prior(j->cpu, j->sparse, &b.rows), *q = oat_cpu_squares(j->cpu, &b);
     for (size_t i = 0; i < n; i++) {
@@ -46,7 +49,7 @@ oatgp_status oat_cpu_predictions(oat_device *device, const oat_sparse *sparse, c
   return OATGP_OK;
 }
 
-/* ---- the mean alone ---------------------------------------------------------------------------------------------- */
+/* ---- the mean alone -------------------------------------------------------------------------------------------- */
 
 /* k(x, Z) of a block, in V's place. */
 static oat_view cross(const job *j, const oat_row_block *b) {
@@ -59,18 +62,22 @@ static oat_view cross(const job *j, const oat_row_block *b) {
 static void mean_block(void *self, size_t lane, size_t item) {
   const job *j = self;
   (void)lane;
-  const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block b = oat_cpu_rows(j->cpu, item);
+  if (b.n == 0) {
+    return;
+  }
   oat_gemv(j->scale, oat_as_const(cross(j, &b)), OAT_PLAIN, j->c, 1, j->mean + b.first);
 }
 
-oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale, double *mean) {
+oatgp_status oat_cpu_means(oat_device *device, const oat_sparse *sparse, const double *weights, double scale,
+                           double *mean) {
   oat_cpu *cpu = oat_cpu_of(device);
   job j = {.cpu = cpu, .sparse = sparse, .c = weights, .scale = scale, .mean = mean};
   oat_cpu_run(cpu, "prediction", mean_block, &j);
   return OATGP_OK;
 }
 
-/* ---- averages over groups of rows -------------------------------------------------------------------------------- */
+/* ---- averages over groups of rows ------------------------------------------------------------------------------ */
 
 static double mean_of(size_t n, const double *values) {
   double sum = 0;
@@ -84,7 +91,7 @@ static double mean_of(size_t n, const double *values) {
 static void average_block(void *self, size_t lane, size_t item) {
   const job *j = self;
   (void)lane;
-  const oat_row_block b = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block b = oat_cpu_rows(j->cpu, item);
   double *tile = oat_cpu_own(j->cpu)->v;
   oat_kernel_cross(&j->sparse->cov, b.x, b.x, tile, b.n, oat_cpu_own(j->cpu)->work);
   j->averages->prior[item] = mean_of(b.n * b.n, tile);

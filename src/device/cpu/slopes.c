@@ -1,9 +1,9 @@
-/* Predictions and their derivatives in the inputs of the rows.
+/* Predictions and their derivatives with respect to the inputs of the rows.
  *
- * With a = L^-T LB^-T c the mean is k(x, Z) . a. The variance has the derivative b . d k(Z, x) + d k(x, x), where
+ * With a = L^-T LB^-T c the mean is k(x, Z) . a. The derivative of the variance is b . d k(Z, x) + d k(x, x), where
  *   b = 2 L^-T (LB^-T u - v),
- * without what the model does not have: -v with k(x, x) where the residual is NONE, u where LB is NULL. So both go back through the two
- * factors, and the kernel's slopes give the rest. */
+ * without the parts that the model lacks: -v and k(x, x) if the residual is NONE, u if LB is NULL. So both go back
+ * through the two factors, and the kernel's slopes give the rest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void find_weights(const oat_sparse *sparse, const double *lb, const doubl
   oat_solve_left(sparse->l, sparse->k, OAT_TRANSPOSED, a, threads);
 }
 
-/* b <- -2 V if the model has it, or 0 */
+/* b <- -2 V if the model has that part, else 0 */
 static void begin_variance(const job *j, oat_const_view v, oat_view b) {
   if (j->out->residual == OAT_RESIDUAL_NONE) {
     memset(b.a, 0, b.rows * b.columns * sizeof *b.a);
@@ -77,7 +77,7 @@ static void clear(const job *j, const oat_row_block *rows, double *slopes) {
 
 static void slope_block(void *self, size_t lane, size_t item) {
   const job *j = self;
-  const oat_row_block rows = oat_rows_block(j->cpu->rows, j->cpu->block, item);
+  const oat_row_block rows = oat_cpu_rows(j->cpu, item);
   const size_t n = rows.n, k = j->sparse->k, room = j->cpu->block * k;
   const oat_points z = oat_sparse_knots(j->sparse);
   double *slope = j->room + 2 * oat_worker() * room, *work = oat_cpu_own(j->cpu)->work;
@@ -85,6 +85,9 @@ static void slope_block(void *self, size_t lane, size_t item) {
   oat_kernel_side side[2];
   oat_kernel_sides sides = {0, side};
   (void)lane;
+  if (n == 0) {
+    return;
+  }
   oat_kernel_cross_slopes(&j->sparse->cov, rows.x, z, v.a, slope, n, work);
   find_variance(j, &rows, v, b);
   if (j->out->mean != NULL) {

@@ -1,4 +1,4 @@
-/* The sums of which the value is made. N K^2 (solve) + N K^2 (syrk). */
+/* The sums that give the value. N K^2 (solve) + N K^2 (syrk). */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -8,15 +8,15 @@ static oat_sums sums_of(const oat_cpu_job *j, size_t lane) {
   return oat_sums_over(oat_cpu_sums_of(j->cpu, lane), j->sparse->k, j->cpu->rows->p);
 }
 
-/* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. Where k(x, x) varies, OAT_G_OVER_N is the sum of w_i
- * k(x_i, x_i) until the end. */
+/* For alpha = 0: w_i of the block's rows, and the scalar sums that need no |v_i|^2. If k(x, x) varies, OAT_G_OVER_N is
+ * the sum of w_i k(x_i, x_i) until the end. */
 static void add_noise_scalars(const oat_cpu_job *j, const oat_row_block *b, double *scalar) {
   const double *w = oat_cpu_own(j->cpu)->row[1];
   oat_cpu_weights(j->cpu, j->sparse, b);
   if (oat_covariance_is_tree(&j->sparse->cov)) {
     scalar[OAT_G_OVER_N] += oat_sum_products(b->n, w, oat_cpu_prior(j->cpu, j->sparse, b));
   }
-  if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which add up */
+  if (oat_rows_plain_noise(j->cpu->rows)) { /* equal terms would have equal rounding errors, which would add up */
     scalar[OAT_SUM_W] += (double)b->n * w[0];
     scalar[OAT_LOG_LAMBDA] -= (double)b->n * log(w[0]);
     return;
@@ -38,29 +38,14 @@ static void add_log_penalty(const oat_cpu_job *j, const oat_cpu_block *b, double
   scalar[OAT_PENALTY] -= 0.5 * oat_sum(b->rows.n, ratio);
 }
 
-/* For alpha = 0, at the end: sum g_i / n_i = sum w_i k(x_i, x_i) - trace of sum w_i v_i v_i^T, never negative but for
- * rounding. For the kernels of the list k(x, x) is the same for all rows. */
-static void finish_noise_scalars(const oat_sparse *sparse, oat_sums *sums) {
-  double *scalar = sums->scalar, trace = 0;
-  const double whole = oat_covariance_is_tree(&sparse->cov)
-                           ? scalar[OAT_G_OVER_N]
-                           : oat_kernel_share(&sparse->cov, oat_sparse_knots(sparse), 1) * scalar[OAT_SUM_W];
-  for (size_t i = 0; i < sparse->k; i++) {
-    trace += sums->vwv[i * (sparse->k + 1)];
-  }
-  scalar[OAT_G_OVER_N] = fmax(whole - trace, 0);
-  if (sparse->penalty == OAT_PENALISE_TRACE) {
-    scalar[OAT_PENALTY] = -0.5 * scalar[OAT_G_OVER_N];
-  }
-}
-
 /* For alpha > 0: w_i of the block's rows, and the scalar sums. */
 static void add_scalars(const oat_cpu_job *j, const oat_cpu_block *b, double *scalar) {
   const double alpha = j->sparse->alpha, *q = oat_cpu_squares(j->cpu, b);
   const double *prior = oat_cpu_prior(j->cpu, j->sparse, &b->rows);
   double *w = oat_cpu_own(j->cpu)->row[1];
   for (size_t i = 0; i < b->rows.n; i++) {
-    const double n = oat_block_noise(&b->rows, j->sparse->tau, i), g = oat_cpu_left(prior[i], q[i]), lambda = n + alpha * g;
+    const double n = oat_block_noise(&b->rows, j->sparse->tau, i), g = oat_cpu_left(prior[i], q[i]),
+                 lambda = n + alpha * g;
     w[i] = 1 / lambda;
     scalar[OAT_LOG_LAMBDA] += log(lambda);
     scalar[OAT_PENALTY] -= (1 - alpha) / (2 * alpha) * log1p(alpha * g / n);
@@ -106,8 +91,8 @@ static oat_view scale_rows(const oat_cpu_job *j, const oat_cpu_block *b, const d
   return t;
 }
 
-/* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. Sites of answers whose likelihood is not
- * log-concave may have a negative w: then as T^T V with T = W V. */
+/* vwv = V^T W V + beta vwv: as T^T T with T = diag(sqrt(w)) V, or directly when all w are the same. With a likelihood
+ * that is not log-concave, sites may have a negative w: then as T^T V with T = W V. */
 static void add_products(const oat_cpu_job *j, const oat_cpu_block *b, double beta, oat_sums *sums) {
   const oat_cpu_worker *l = oat_cpu_own(j->cpu);
   const double *w = l->row[1];
@@ -135,6 +120,9 @@ static void add_block(void *self, size_t lane, size_t item) {
     memset(sums.vwr, 0, (sums.count - j->sparse->k * j->sparse->k) * sizeof *sums.vwr);
   }
   const oat_cpu_block b = oat_cpu_block_of(j->cpu, j->sparse, item);
+  if (b.rows.n == 0) {
+    return;
+  }
   if (j->sparse->alpha > 0) {
     add_scalars(j, &b, sums.scalar);
   } else {
@@ -152,7 +140,7 @@ typedef struct sums_job {
   oat_sums *out;
 } sums_job;
 
-/* Column `item` of V^T W V: what lanes have above the diagonal is of no meaning, and goes into no file. */
+/* Column `item` of V^T W V. The part above the diagonal is meaningless in the lanes, and must not reach a file. */
 static void clear_above(void *self, size_t lane, size_t item) {
   const sums_job *j = self;
   (void)lane;
@@ -166,7 +154,9 @@ static void join(void *self, size_t first, size_t count) {
 
 oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums *out) {
   oat_cpu *cpu = oat_cpu_of(device);
-  cpu->cached = cpu->cached == sparse->stamp ? cpu->cached : 0; /* V does not depend on the sites of rows, which may have moved */
+  cpu->cached = cpu->cached == sparse->stamp
+                    ? cpu->cached
+                    : 0; /* V is still valid if the sites have moved, on which it does not depend */
   oat_cpu_take_factor(cpu, sparse);
   sums_job j = {{cpu, sparse}, out};
   oat_loop loop = oat_cpu_loop(cpu, "value", add_block, &j);
@@ -182,9 +172,7 @@ oatgp_status oat_cpu_sums(oat_device *device, const oat_sparse *sparse, oat_sums
                            .flops = OAT_FLOPS_OF_MEMORY * (double)sparse->k * (double)sparse->k / 2,
                            .item = clear_above,
                            .self = &j});
-  if (sparse->alpha == 0) {
-    finish_noise_scalars(sparse, out);
-  }
+  oat_sums_finish(sparse, out);
   oat_cpu_keep_v(cpu, sparse);
-  return OATGP_OK;
+  return oat_rows_check(cpu->ctx, cpu->rows);
 }

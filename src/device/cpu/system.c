@@ -1,7 +1,7 @@
 /* The system behind the exact evidence: products with C = K + D, and P^-1 by the Woodbury identity,
  *   P^-1 u = D^-1 u - D^-1 V^T B^-1 V D^-1 u.
  *
- * Tiles of K, block by block, are made, used and forgotten. Memory: six vectors of n numbers, one for each slot, and
+ * Tiles of K are computed block by block, used and discarded. Memory: six vectors of n numbers, one for each slot, and
  * N x K for V if the budget allows. */
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef struct job {
 
 static double *lane_t(const oat_cpu *cpu, size_t lane) { return oat_cpu_sums_of(cpu, lane) + cpu->rows->n; }
 
-/* ---- C p --------------------------------------------------------------------------------------------------------- */
+/* ---- C p ------------------------------------------------------------------------------------------------------- */
 
 static size_t tiles_of(const oat_cpu *cpu) { return cpu->blocks * (cpu->blocks + 1) / 2; }
 
@@ -32,7 +32,7 @@ static void find_tile(const oat_cpu *cpu, size_t t, size_t *i, size_t *j) {
   *j = *i + t;
 }
 
-/* K is symmetric: a tile above the diagonal serves twice. */
+/* K is symmetric, so a tile above the diagonal is used twice. */
 static void multiply_tile(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu *cpu = m->cpu;
@@ -96,7 +96,7 @@ oatgp_status oat_cpu_system_cost(oat_device *device, double *product, double *tr
   return OATGP_OK;
 }
 
-/* ---- P^-1 e ------------------------------------------------------------------------------------------------------ */
+/* ---- P^-1 e ---------------------------------------------------------------------------------------------------- */
 
 /* D^-1 u goes to z, and V D^-1 u to the sums of the lane. */
 static void gather(void *self, size_t lane, size_t item) {
@@ -132,7 +132,7 @@ static void join_gathered(void *self, size_t first, size_t count) {
   oat_cpu_join(m->cpu, first, count, m->cpu->rows->n, m->cpu->system.given.sparse.k, m->cpu->system.t);
 }
 
-/* z = P^-1 e, and what that says of e. */
+/* z = P^-1 e, and the numbers that follow from it. */
 static void precondition(oat_cpu *cpu, oat_iterate *out) {
   const oat_cpu_system *s = &cpu->system;
   const size_t n = cpu->rows->n, k = s->given.sparse.k;
@@ -164,7 +164,7 @@ oatgp_status oat_cpu_system_step(oat_device *device, double length, oat_iterate 
   return OATGP_OK;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------------------------- */
 
 static oatgp_status take_vectors(oat_cpu *cpu, const oat_system *system) {
   oat_cpu_system *s = &cpu->system;

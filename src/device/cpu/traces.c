@@ -1,8 +1,8 @@
 /* The traces of P^-1 G and of its square, G = K - Q, as sums over tiles: with U and T of device.h
  *   tr P^-1 G = tr D^-1 G - tr U T,   tr (P^-1 G)^2 = sum G_ij^2 / (n_i n_j) - 2 sum |T_i|^2 / n_i + |U T|^2
  *
- * T = G U^T is made block by block and not kept. A lane has whole rows of tiles. Memory: N x K for U, besides V, which
- * must be kept. */
+ * T = G U^T is computed block by block and not kept. A lane has whole rows of tiles. Memory: N x K for U, besides V,
+ * which must be kept. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -28,13 +28,15 @@ static sums sums_of(const oat_cpu *cpu, size_t lane) {
   return (sums){t, ut, ut + k * k, ut + k * k + 1};
 }
 
-static oat_cpu_block block_of(const oat_cpu *cpu, size_t block) { return oat_cpu_block_of(cpu, &cpu->system.given.sparse, block); }
+static oat_cpu_block block_of(const oat_cpu *cpu, size_t block) {
+  return oat_cpu_block_of(cpu, &cpu->system.given.sparse, block);
+}
 
 static oat_view u_of(const oat_cpu *cpu, const oat_cpu_block *b) {
   return (oat_view){cpu->system.u + b->rows.first * b->v.columns, b->rows.n, b->v.columns, b->rows.n};
 }
 
-/* ---- U ----------------------------------------------------------------------------------------------------------- */
+/* ---- U --------------------------------------------------------------------------------------------------------- */
 
 static void make_u(void *self, size_t lane, size_t item) {
   const oat_cpu *cpu = self;
@@ -64,9 +66,9 @@ oatgp_status oat_cpu_make_traces(oat_cpu *cpu) {
   return s->memory.status;
 }
 
-/* ---- the sums ---------------------------------------------------------------------------------------------------- */
+/* ---- the sums -------------------------------------------------------------------------------------------------- */
 
-/* G of blocks i and j in V's place, its squares, and T of block i. */
+/* Computes G of blocks i and j in the place of V, adds its squares, and adds to T of block i. */
 static void add_products(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i, const oat_cpu_block *j) {
   const oat_cpu_worker *l = oat_cpu_own(cpu);
   const oat_view g = {l->v, i->rows.n, j->rows.n, i->rows.n};
@@ -81,7 +83,7 @@ static void add_products(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i
   oat_gemm(1, oat_as_const(g), OAT_PLAIN, oat_as_const(u_of(cpu, j)), OAT_PLAIN, 1, t);
 }
 
-/* With T of block i complete. */
+/* Called when T of block i is complete. */
 static void add_row(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i) {
   const oat_view u = u_of(cpu, i);
   const sums own = sums_of(cpu, lane);
@@ -92,7 +94,7 @@ static void add_row(const oat_cpu *cpu, size_t lane, const oat_cpu_block *i) {
   }
 }
 
-/* Turn by turn, a lane has the tiles of its first block, then those of its next, which the last may lack. */
+/* A lane computes the tiles of its first block, then those of its next. The last lane may have no next one. */
 static void add_tile(void *self, size_t lane, size_t item) {
   const job *m = self;
   const oat_cpu *cpu = m->cpu;

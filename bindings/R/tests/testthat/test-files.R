@@ -105,3 +105,10 @@ test_that("checks of packages keep to two cores", {
   expect_gt(tasks("false"), 4)
   expect_lte(tasks("TRUE"), 3)
 })
+
+test_that("a fit that has lost its model is refused", {
+  fit <- quick()
+  fit$pointer <- NULL
+  expect_error(predict(fit, boston[1:2, ]), "cut short", class = "oatgp_format")
+  expect_error(sensitivity(fit), "cut short", class = "oatgp_format")
+})

@@ -10,7 +10,7 @@ test_that("nothing is lost when R collects its garbage at any moment", {
   everything <- function() {
     model <- .Call(oatgp:::C_entry_fit, rows, settings, NULL, control)$value
     values <- list(
-      .Call(oatgp:::C_entry_predict, model, rows, none), .Call(oatgp:::C_entry_knots, model), .Call(oatgp:::C_entry_loo, model, rows),
+      .Call(oatgp:::C_entry_predict, model, rows, none, 0.9, FALSE), .Call(oatgp:::C_entry_knots, model), .Call(oatgp:::C_entry_loo, model, rows),
       .Call(oatgp:::C_entry_samples, model, rows, 2L, 3, FALSE), .Call(oatgp:::C_entry_covariance, model, rows),
       .Call(oatgp:::C_entry_score, model, rows), .Call(oatgp:::C_entry_settings), .Call(oatgp:::C_entry_answers, model, rows, none, 0.9),
       .Call(oatgp:::C_entry_cv, rows, c(settings, folds = "2"), NULL, FALSE),
@@ -20,7 +20,8 @@ test_that("nothing is lost when R collects its garbage at any moment", {
     )
     updated <- .Call(oatgp:::C_entry_update, .Call(oatgp:::C_entry_load, file)$value, rows)$value
     refitted <- .Call(oatgp:::C_entry_refit, updated, rows, c(max_iter = "2"), FALSE)$value
-    c(values, list(.Call(oatgp:::C_entry_predict, updated, rows, none), .Call(oatgp:::C_entry_predict, refitted, rows, none)))
+    c(values, list(.Call(oatgp:::C_entry_predict, updated, rows, none, NA_real_, FALSE),
+                   .Call(oatgp:::C_entry_predict, refitted, rows, none, 0.9, TRUE)))
   }
   calm <- everything()
   gctorture2(37)

@@ -35,7 +35,7 @@ test_that("terms are the summands of the covariance", {
   one <- predict(quick(), type = "terms")
   expect_identical(ncol(one), 1L)
   expect_error(predict(oatgp(medv ~ lstat + rm, data = boston, kernel = "se(lstat) + se(rm)", approx = "fitc", neighbours = 5, knots = 5,
-                             max_iter = 2), type = "terms"), "effects need a model of knots alone")
+                             max_iter = 2), type = "terms"), "effects need a model without neighbours")
   # the same numbers as by the command
   oatgp <- command()
   folder <- tempfile("terms")
@@ -297,4 +297,21 @@ test_that("derivatives are those of the predictions", {
   at$rm[2] <- NA
   expect_true(all(is.na(predict(fit, at, gradient = TRUE)$gradient[2, ])))
   expect_error(predict(fit, at, type = "terms", gradient = TRUE), "nor gradient", class = "oatgp_argument")
+})
+
+test_that("sensitivity has the indices of a sum", {
+  data <- wavy(80)
+  model <- oatgp(y ~ a + b, data = data, approx = "full")
+  set.seed(2)
+  found <- sensitivity(model)
+  expect_equal(rownames(found), c("a", "b")) # sin(2 a) has the variance 0.54, b 1 / 12
+  expect_equal(found["a", "total"], 0.87, tolerance = 0.05)
+  expect_true(all(found$total_lower <= found$total & found$total <= found$total_upper))
+  set.seed(2)
+  expect_identical(sensitivity(model), found)
+  half <- sensitivity(model, data.frame(a = 0, b = data$b)) # a does not vary
+  expect_equal(rownames(half), c("b", "a"))
+  expect_lt(abs(half["a", "total"]), 1e-9)
+  expect_error(sensitivity(model, draws = 1), "at least 2")
+  expect_error(sensitivity(model, level = 1), "must be a number above 0 and below 1")
 })
