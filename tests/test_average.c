@@ -2,6 +2,7 @@
  * of threads, after updates; and refusals. */
 #include "fits.h"
 
+#include "predict/predict.h"
 #include "util/threads.h"
 
 enum { ROWS = 40, INPUTS = 2, DRAWS = 5, TEST = 30 };
@@ -592,9 +593,6 @@ static void what_is_refused(void **state) {
   scratch *s = *state;
   oatgp_data *data = make_rows(s, ROWS, 3, false), *many = wavy_data(s, 2001, 1, 0.1, 4);
   oatgp_model *averaged = fit_averaged(s, data, &variants[0]);
-  oatgp_scores scores;
-  assert_int_equal(oatgp_score(s->ctx, averaged, data, averaged, &scores), OATGP_ARGUMENT);
-  assert_non_null(strstr(oatgp_last_error(s->ctx), "mixtures"));
   assert_int_equal(oatgp_predict_interval(s->ctx, averaged, data, &(oatgp_prediction_interval){.interval = 1}),
                    OATGP_ARGUMENT);
   oatgp_model_free(averaged);
@@ -616,28 +614,152 @@ static void what_is_refused(void **state) {
   oatgp_data_free(many);
 }
 
-/* Whether a fit of rows with two inputs suggests averages. */
-static bool suggests(scratch *s, size_t rows) {
+/* ---- averages without being asked for -------------------------------------------------------------------------- */
+
+/* The draws of a fit of rows with two inputs. If it chose them itself, it says so. */
+static size_t draws_of(scratch *s, size_t rows) {
   oatgp_data *data = wavy_data(s, rows, INPUTS, 0.3, 5);
   s->said[0] = '\0';
-  oatgp_model_free(must_fit(s, data, NULL));
+  oatgp_model *model = must_fit(s, data, NULL);
+  const size_t draws = info_of(model).average;
+  const bool said = strstr(s->said, "rows are few for sigma and") != NULL;
+  assert_int_equal(said, draws > 0 && s->settings.average < 0);
+  oatgp_model_free(model);
   oatgp_data_free(data);
-  return strstr(s->said, "rows are few for sigma and 2 lengthscales") != NULL;
+  return draws;
 }
 
-static void few_rows_get_a_note(void **state) {
+static void few_rows_are_averaged(void **state) {
   scratch *s = *state;
+  static const char *const models[] = {"vfe", "full", "fitc"};
   s->settings.prior = "weak";
-  assert_true(suggests(s, 30));
-  assert_false(suggests(s, 60)); /* 20 rows for each of three parameters */
+  assert_int_equal(s->settings.average, -1);
+  for (size_t m = 0; m < LENGTH(models); m++) {
+    s->settings.approx = models[m];
+    assert_int_equal(draws_of(s, 30), 8);
+    assert_int_equal(draws_of(s, 60), 0); /* 20 rows for each of three parameters */
+  }
   s->settings.average = 2;
-  assert_false(suggests(s, 30));
+  assert_int_equal(draws_of(s, 30), 2);
   s->settings.average = 0;
+  assert_int_equal(draws_of(s, 30), 0);
+  must(s, oatgp_settings_set(s->ctx, &s->settings, "average", "auto"));
   s->settings.fix = "tau";
-  assert_false(suggests(s, 30));
+  assert_int_equal(draws_of(s, 30), 0);
   s->settings.fix = "";
+  s->settings.max_iter = 0;
+  assert_int_equal(draws_of(s, 30), 0);
+  s->settings.max_iter = 100;
   s->settings.select = "fixed";
-  assert_false(suggests(s, 30));
+  assert_int_equal(draws_of(s, 30), 0);
+  s->settings.select = "auto";
+  s->settings.approx = "vfe";
+  s->settings.likelihood = "student-t";
+  assert_int_equal(draws_of(s, 30), 0);
+  s->settings.likelihood = "gaussian";
+  s->settings.approx = "fitc";
+  s->settings.neighbours = 5;
+  assert_int_equal(draws_of(s, 30), 0);
+}
+
+/* A refit averages if the model did, however many draws it chose; a model without averages stays one. */
+static void refits_average_as_before(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, INPUTS, 0.3, 5), *more = wavy_data(s, 90, INPUTS, 0.3, 6);
+  s->settings.prior = "weak";
+  for (int64_t average = -1; average <= 0; average++) {
+    s->settings.average = average;
+    oatgp_model *model = must_fit(s, data, NULL), *refitted = NULL;
+    must(s, oatgp_refit(s->ctx, model, more, &s->settings, NULL, NULL, &refitted));
+    assert_int_equal(info_of(refitted).average, average < 0 ? 8 : 0);
+    oatgp_model_free(model);
+    oatgp_model_free(refitted);
+  }
+  oatgp_data_free(data);
+  oatgp_data_free(more);
+}
+
+/* 48 rows are few for 3 parameters in folds of 12, but not in folds of 2: a fold may be averaged or not, and the
+ * results are those of separate fits either way. */
+static int count_averaged(void *user, const oatgp_fold *fold) {
+  *(size_t *)user += info_of(fold->model).average > 0;
+  return 0;
+}
+
+static void folds_choose_for_themselves(void **state) {
+  scratch *s = *state;
+  enum { N = 48 };
+  static const int64_t counts[] = {4, 24};
+  oatgp_data *data = wavy_data(s, N, INPUTS, 0.3, 5);
+  s->settings.prior = "weak";
+  for (size_t f = 0; f < LENGTH(counts); f++) {
+    double mean[N], sd[N], nlp[N], residual[N], sum = 0;
+    size_t averaged = 0;
+    oatgp_scores scores;
+    s->settings.folds = counts[f];
+    must(s, oatgp_cv_sd(s->ctx, data, &s->settings, NULL, &(oatgp_cv_watch){NULL, count_averaged, &averaged},
+                        &(oatgp_held_out_sd){mean, sd, nlp, residual}, &scores));
+    assert_int_equal(averaged, f == 0 ? 4 : 0);
+    for (size_t i = 0; i < N; i++) {
+      const double error = data->y[i] - mean[i];
+      sum += nlp[i] / N;
+      if (averaged == 0) { /* one normal distribution */
+        assert_near(residual[i], error / sd[i], 1e-12);
+        assert_near(nlp[i], -log(density(data->y[i], mean[i], sd[i])), 1e-12);
+      }
+    }
+    assert_near(sum, scores.mean_nlp, 1e-12);
+  }
+  oatgp_data_free(data);
+}
+
+/* With folds of both kinds, those of one normal distribution have the same numbers as alone. */
+static void folds_of_both_kinds(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 48, INPUTS, 0.3, 5);
+  const oat_held_form form = {NULL, true};
+  double columns[OAT_HELD_COLUMNS * 48], *all;
+  oatgp_scores mixed, alone;
+  oatgp_model *model = must_fit(s, data, NULL);
+  assert_int_equal(info_of(model).average, 0);
+  must(s, oat_held_predict(s->ctx, model, data, form, columns));
+  must(s, oat_held_report(s->ctx, form, data, columns, NULL, &mixed));
+  must(s, oatgp_score(s->ctx, model, data, NULL, &alone));
+  all = must_predict(s, model, data);
+  assert_near(mixed.mean_nlp, alone.mean_nlp, 1e-12);
+  assert_near(mixed.rmse, alone.rmse, 1e-14);
+  assert_near(mixed.coverage80, alone.coverage80, 1e-14);
+  assert_near(columns[OAT_HELD_BELOW * 48 + 5], below(data->y[5], all[5], sqrt(all[2 * 48 + 5])), 1e-12);
+  free(all);
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
+/* A divergence takes the mixture as a normal distribution with the same mean and variance. */
+static void divergence_of_mixtures(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = make_rows(s, ROWS, 3, false), *test = make_rows(s, TEST, 4, false);
+  oatgp_model *averaged = fit_averaged(s, data, &variants[0]);
+  s->settings.average = 0;
+  oatgp_model *single = must_fit(s, data, NULL);
+  double *p = must_predict(s, single, test), *q = must_predict(s, averaged, test), divergence = 0;
+  oatgp_scores scores, plain;
+  must(s, oatgp_score(s->ctx, averaged, test, single, &scores));
+  must(s, oatgp_score(s->ctx, averaged, test, NULL, &plain));
+  for (size_t i = 0; i < TEST; i++) {
+    const double v = p[2 * TEST + i], w = q[2 * TEST + i], apart = p[i] - q[i];
+    divergence += 0.5 * (log(w / v) + (v + apart * apart) / w - 1) / TEST;
+  }
+  assert_near(scores.aukl_observation, divergence, 1e-10);
+  assert_true(scores.mean_nlp == plain.mean_nlp && isnan(plain.aukl_latent));
+  must(s, oatgp_score(s->ctx, averaged, test, averaged, &scores));
+  assert_near(scores.aukl_latent, 0, 1e-12);
+  free(p);
+  free(q);
+  oatgp_model_free(averaged);
+  oatgp_model_free(single);
+  oatgp_data_free(data);
+  oatgp_data_free(test);
 }
 
 int main(void) {
@@ -656,7 +778,11 @@ int main(void) {
       WITH_SCRATCH(draws_have_the_spread_of_the_posterior),
       WITH_SCRATCH(draws_keep_to_ranges),
       WITH_SCRATCH(what_is_refused),
-      WITH_SCRATCH(few_rows_get_a_note),
+      WITH_SCRATCH(few_rows_are_averaged),
+      WITH_SCRATCH(refits_average_as_before),
+      WITH_SCRATCH(folds_choose_for_themselves),
+      WITH_SCRATCH(folds_of_both_kinds),
+      WITH_SCRATCH(divergence_of_mixtures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -452,7 +452,7 @@ refuses 1 "cut.oatgp" predict cut.oatgp test.csv
 refuses 2 "does not work with neighbours" fit train.csv --target y --approx fitc --neighbours 5 --average 4 -o x.oatgp
 refuses 2 "needs Gaussian noise" fit train.csv --target y --likelihood student-t --average 4 -o x.oatgp
 refuses 2 "no parameter is free" fit train.csv --target y --approx full --fix sigma,tau,lengthscale --average 4 -o x.oatgp
-refuses 2 "needs Gaussian predictions" score averaged.oatgp test.csv --against m.oatgp
+works "score of it against another" score averaged.oatgp test.csv --against m.oatgp
 works "predict --cov" predict m.oatgp test.csv --cov cov.npy -o p2.csv
 check "cov.npy is a .npy file" sh -c 'head -c 6 cov.npy | od -c | grep -q "N   U   M   P   Y"'
 works "fit the .npy file" fit cov.npy --target last --inputs 1,2 --knots 4 --max-iter 3 --json -o npy.oatgp

@@ -466,6 +466,7 @@ static void too_many_rows_for_a_full_model(void **state) {
   scratch *s = *state;
   oat_tensors file = {0};
   s->settings.approx = "full";
+  s->settings.average = 0;
   save_small_model(s);
   must(s, oat_tensors_read(s->ctx, s->path, &file));
   replace_tensor(s, &file, "rows", 46341, 2);

@@ -12,9 +12,10 @@
 #include "util/ranks.h"
 
 enum { MOST_ROWS = 2000, SWEEPS = 60, HALVINGS = 30 };
-#define STEP 1e-3         /* of the differences of the gradient */
-#define LEAST 0.5         /* curvature: a standard deviation of 1.4 */
-#define LEAST_WEIGHT 1e-9 /* relative to a draw with full weight */
+enum { AUTOMATIC_DRAWS = 8, MOST_AUTOMATIC_ROWS = 500 }; /* with more rows, the draws may take as long as the fit */
+#define STEP 1e-3                                        /* of the differences of the gradient */
+#define LEAST 0.5                                        /* curvature: a standard deviation of 1.4 */
+#define LEAST_WEIGHT 1e-9                                /* relative to a draw with full weight */
 
 static bool any_free(const oat_setup *setup) {
   bool any = false;
@@ -26,7 +27,7 @@ static bool any_free(const oat_setup *setup) {
 
 oatgp_status oat_average_check(oatgp_context *ctx, const oat_setup *setup) {
   const oatgp_settings *s = setup->settings;
-  if (s->average == 0) {
+  if (s->average <= 0) {
     return OATGP_OK;
   }
   REFUSE_IF(setup->likelihood != NULL, ctx, OATGP_ARGUMENT,
@@ -237,35 +238,39 @@ static bool too_many_rows(const oat_fit_run *f) {
   return n > MOST_ROWS;
 }
 
-/* Whether an automatic fit found all parameters, and could average over draws of them. */
+/* Whether an automatic fit found all parameters, and there is time to average over draws of them. */
 static bool may_average(const oat_fit_run *f) {
   const oat_setup *setup = &f->setup;
-  const bool possible = setup->likelihood == NULL && f->best.neighbours == 0 && oat_rank_count() == 1 &&
-                        !oat_data_is_streamed(setup->data);
-  return possible && setup->strategy->automatic && setup->settings->max_iter > 0 && !f->search.state.held &&
-         *setup->settings->fix == '\0';
+  const bool possible = setup->likelihood == NULL && oat_setup_neighbours(setup) == 0 && f->best.neighbours == 0 &&
+                        oat_rank_count() == 1 && !oat_data_is_streamed(setup->data) &&
+                        oat_rows_total(setup->rows) <= MOST_AUTOMATIC_ROWS;
+  const bool found = setup->strategy->automatic && setup->settings->max_iter > 0 && !f->search.state.held &&
+                     *setup->settings->fix == '\0';
+  return possible && found && f->best.stop != OATGP_STOP_TIME && f->best.stop != OATGP_STOP_USER;
 }
 
-/* Few rows do not determine the parameters. Scores of the same rows do not show how much worse new rows are
- * predicted. */
-static void suggest(const oat_fit_run *f) {
+/* The draws of a fit that chooses their number. Few rows do not determine the parameters. Scores of the same rows do
+ * not show how much worse new rows are predicted. */
+static size_t choose_draws(const oat_fit_run *f) {
   const double *theta = f->best.point.theta;
   const size_t rows = oat_rows_total(f->setup.rows);
-  if (!f->request->unscored && may_average(f) && oat_subset_few_rows(&f->search, theta, (double)rows)) {
-    oat_say(f->ctx, OATGP_NOTE,
-            "%zu rows are few for sigma and %.0f lengthscales, so new rows may be predicted worse than leave-one-out "
-            "suggests; --average=8 averages over draws of the parameters, which is usually better",
-            rows, oat_subset_used(&f->search, theta) - 1);
+  if (!may_average(f) || !oat_subset_few_rows(&f->search, theta, (double)rows)) {
+    return 0;
   }
+  if (!f->request->unscored) {
+    oat_say(f->ctx, OATGP_NOTE,
+            "%zu rows are few for sigma and %.0f lengthscales, so predictions are averages over %d draws of the "
+            "parameters; --average=0 uses the best parameters alone",
+            rows, oat_subset_used(&f->search, theta) - 1, AUTOMATIC_DRAWS);
+  }
+  return AUTOMATIC_DRAWS;
 }
 
 oatgp_status oat_average(oat_fit_run *f, oatgp_model *model) {
-  const size_t count = (size_t)f->setup.settings->average;
+  const int64_t given = f->setup.settings->average;
+  const size_t count = given < 0 ? choose_draws(f) : (size_t)given;
   laplace l = {0};
   oatgp_status status = OATGP_OK;
-  if (count == 0) {
-    suggest(f);
-  }
   if (count == 0 || too_many_rows(f)) {
     return OATGP_OK;
   }

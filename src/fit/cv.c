@@ -16,10 +16,11 @@ typedef struct validation {
   const oatgp_cv_watch *watch;
   size_t folds;
   size_t *order, *chosen; /* n: all rows; rows of a part */
-  oat_held_form form;
-  size_t width;        /* columns of the predictions of held-out rows */
-  double *held, *part; /* n x width: of all rows, NaN before they are predicted; of the rows of a part */
-  size_t done;         /* rows predicted */
+  oat_held_form form;     /* of the columns; a fold may be averaged unless there are none for that */
+  bool averaged;          /* whether a fold was */
+  size_t width;           /* columns of the predictions of held-out rows */
+  double *held, *part;    /* n x width: of all rows, NaN before they are predicted; of the rows of a part */
+  size_t done;            /* rows predicted */
   bool stopped;
 } validation;
 
@@ -32,7 +33,8 @@ static oatgp_status open_validation(validation *v) {
   }
   v->order = oat_take(&v->memory, data->n, sizeof *v->order);
   v->chosen = oat_take(&v->memory, data->n, sizeof *v->chosen);
-  v->form = (oat_held_form){oat_likelihood_find(v->fit->settings->likelihood), v->fit->settings->average > 0};
+  v->form.likelihood = oat_likelihood_find(v->fit->settings->likelihood);
+  v->form.averaged = v->form.likelihood == NULL && v->fit->settings->average != 0;
   v->width = oat_held_columns(v->form);
   v->held = oat_take_doubles(&v->memory, data->n, v->width);
   v->part = oat_take_doubles(&v->memory, data->n, v->width);
@@ -87,12 +89,13 @@ static oatgp_status predict_fold(validation *v, size_t fold, const oatgp_model *
   oatgp_data *data = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oatgp_data_select(v->ctx, v->fit->data, count, v->chosen, &data));
-  TRY(oat_held_predict(v->ctx, model, data, v->part));
+  TRY(oat_held_predict(v->ctx, model, data, v->form, v->part));
   for (size_t i = 0; i < count * v->width; i++) {
     v->held[v->chosen[i % count] + i / count * v->fit->data->n] = v->part[i];
   }
   v->done += count;
-  TRY(oat_held_report(v->ctx, v->form, data, v->part, NULL, &told.scores));
+  v->averaged = v->averaged || model->draw_count > 0;
+  TRY(oat_held_report(v->ctx, oat_held_form_of(model), data, v->part, NULL, &told.scores));
   if (v->watch->fold != NULL && v->watch->fold(v->watch->user, &told) != 0) {
     v->stopped = true;
   }
@@ -117,13 +120,14 @@ done:
 /* The scores are of the rows that were predicted. */
 static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   const oatgp_data *data = v->fit->data;
+  const oat_held_form form = {v->form.likelihood, v->averaged};
   oatgp_data *predicted = NULL;
   size_t count = 0;
   oatgp_status status = OATGP_OK;
   if (v->done == 0) {
     return oat_fail(v->ctx, OATGP_STOPPED, "the cross-validation was stopped before the first fold was finished");
   }
-  TRY(oat_held_report(v->ctx, v->form, data, v->held, rows, NULL));
+  TRY(oat_held_report(v->ctx, form, data, v->held, rows, NULL));
   for (size_t i = 0; i < data->n; i++) {
     if (!isnan(v->held[i])) {
       v->chosen[count++] = i;
@@ -134,7 +138,7 @@ static oatgp_status conclude(validation *v, const oatgp_held_out_sd *rows, oatgp
   }
   if (scores != NULL) {
     TRY(oatgp_data_select(v->ctx, data, count, v->chosen, &predicted));
-    TRY(oat_held_report(v->ctx, v->form, predicted, v->part, NULL, scores));
+    TRY(oat_held_report(v->ctx, form, predicted, v->part, NULL, scores));
   }
 done:
   oatgp_data_free(predicted);

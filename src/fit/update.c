@@ -265,6 +265,7 @@ static void merge(const oatgp_model *model, const oatgp_settings *given, oatgp_s
   merged->jitter = number[OAT_NUMBER_JITTER];
   merged->jitter_absolute = number[OAT_NUMBER_JITTER_ABSOLUTE];
   merged->select = moves ? "simultaneous" : "fixed";
+  merged->average = (int64_t)model->draw_count;
   merged->refine = 0;
   merged->restarts = 0;
   merged->checkpoint = "";

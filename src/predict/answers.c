@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "likelihood/special.h"
 #include "predict/mixture.h"
 #include "util/lanes.h"
 #include "util/memory.h"
@@ -303,6 +304,12 @@ oatgp_status oat_held_judge(oatgp_context *ctx, const oatgp_model *model, const 
   return OATGP_OK;
 }
 
+static void fill_row(double *columns, size_t n, size_t i, const double values[OAT_HELD_COLUMNS]) {
+  for (size_t j = 0; j < OAT_HELD_COLUMNS; j++) {
+    columns[i + j * n] = values[j];
+  }
+}
+
 /* The columns of a mixture of Gaussian predictions. */
 static oatgp_status judge_mixture(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                                   double *columns) {
@@ -319,20 +326,40 @@ static oatgp_status judge_mixture(oatgp_context *ctx, const oatgp_model *model, 
                              [OAT_HELD_NLP] = nlp,      [OAT_HELD_BELOW] = below,
                              [OAT_HELD_UP_TO] = below,  [OAT_HELD_DEVIANCE] = NAN,
                              [OAT_HELD_RIGHT] = NAN};
-    for (size_t j = 0; j < OAT_HELD_COLUMNS; j++) {
-      columns[i + j * n] = values[j];
-    }
+    fill_row(columns, n, i, values);
   }
 done:
   oat_scratch_free(&memory);
   return status;
 }
 
-oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *columns) {
+/* The columns of one Gaussian prediction of each row, as those of a mixture. */
+static oatgp_status judge_gaussian(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                                   double *columns) {
+  const size_t n = data->n;
+  double *mean = columns + OAT_HELD_MEAN * n, *sd = columns + OAT_HELD_SD * n;
+  PASS_ON(oat_predict_sd(ctx, model, data, &(oatgp_prediction_sd){mean, NULL, sd}));
+  for (size_t i = 0; i < n; i++) {
+    const double below = oat_normal_cdf((data->y[i] - mean[i]) / sd[i]);
+    double nlp;
+    oat_nlp(1, &data->y[i], (oat_gaussian){&mean[i], &sd[i]}, &nlp);
+    const double values[] = {
+        [OAT_HELD_MEAN] = mean[i], [OAT_HELD_SD] = sd[i],     [OAT_HELD_NLP] = nlp,  [OAT_HELD_BELOW] = below,
+        [OAT_HELD_UP_TO] = below,  [OAT_HELD_DEVIANCE] = NAN, [OAT_HELD_RIGHT] = NAN};
+    fill_row(columns, n, i, values);
+  }
+  return OATGP_OK;
+}
+
+oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_held_form form,
+                              double *columns) {
   oat_scratch memory = {.ctx = ctx};
   oatgp_status status;
   if (model->draw_count > 0) {
     return judge_mixture(ctx, model, data, columns);
+  }
+  if (form.averaged) {
+    return judge_gaussian(ctx, model, data, columns);
   }
   if (model->likelihood == NULL) {
     return oat_predict_sd(ctx, model, data, &(oatgp_prediction_sd){columns, NULL, columns + data->n});
@@ -346,10 +373,11 @@ done:
   return status;
 }
 
-/* The normal quantile of the middle of P(Y < y) and P(Y <= y), kept away from 0 and 1 by their rounding error. */
+/* The normal quantile of the middle of P(Y < y) and P(Y <= y), kept away from 0 and 1 by their rounding error. NaN for
+ * a row that was not predicted. */
 static double residual_of(double below, double up_to) {
   const double p = 0.5 * below + 0.5 * up_to;
-  return oat_normal_quantile(fmin(fmax(p, DBL_MIN), 1 - DBL_EPSILON / 2));
+  return isnan(p) ? NAN : oat_normal_quantile(fmin(fmax(p, DBL_MIN), 1 - DBL_EPSILON / 2));
 }
 
 static void report_rows(size_t n, const double *columns, const oatgp_held_out_sd *rows) {

@@ -139,10 +139,8 @@ static void mix(const mixed *x, const oatgp_prediction_gradient *out) {
   const size_t n = x->n, d = x->model->d;
   const double *w = x->model->draw_weights;
   for (size_t i = 0; i < n; i++) {
-    double mean = 0, variance = 0;
-    for (size_t m = 0; m < x->model->draw_count; m++) {
-      mean += w[m] * x->mean[i + m * n];
-    }
+    const double mean = oat_mixture_mean(x->model, n, x->mean + i);
+    double variance = 0;
     for (size_t m = 0; m < x->model->draw_count; m++) {
       const double sd = x->sd[i + m * n], apart = x->mean[i + m * n] - mean;
       variance += w[m] * (sd * sd + apart * apart);
@@ -157,11 +155,7 @@ static void mix(const mixed *x, const oatgp_prediction_gradient *out) {
       out->d_sd_latent[i * d + j] = variance > 0 ? half_slope(x, i, j, mean) / sqrt(variance) : 0;
     }
     for (size_t j = 0; out->d_mean != NULL && j < d; j++) {
-      double slope = 0;
-      for (size_t m = 0; m < x->model->draw_count; m++) {
-        slope += w[m] * x->d_mean[(i + m * n) * d + j];
-      }
-      out->d_mean[i * d + j] = slope;
+      out->d_mean[i * d + j] = oat_mixture_mean(x->model, n * d, x->d_mean + i * d + j);
     }
   }
 }

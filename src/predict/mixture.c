@@ -45,13 +45,18 @@ static double noise_of(const oat_mixture *x, size_t i, size_t m) {
   return oat_predict_noise(x->model->members[m], x->data, i);
 }
 
+double oat_mixture_mean(const oatgp_model *model, size_t n, const double *values) {
+  double mean = values[0];
+  for (size_t m = 1; m < model->draw_count; m++) {
+    mean += model->draw_weights[m] * (values[m * n] - values[0]);
+  }
+  return mean;
+}
+
 oat_mixture_moments oat_mixture_moments_at(const oat_mixture *x, size_t i) {
   const oatgp_model *model = x->model;
   const size_t n = x->data->n;
-  oat_mixture_moments at = {0};
-  for (size_t m = 0; m < model->draw_count; m++) {
-    at.mean += model->draw_weights[m] * x->mean[i + m * n];
-  }
+  oat_mixture_moments at = {.mean = oat_mixture_mean(model, n, x->mean + i)};
   for (size_t m = 0; m < model->draw_count; m++) {
     const double apart = (x->mean[i + m * n] - at.mean) / unit_of(model), variance = x->variance[i + m * n];
     at.latent += model->draw_weights[m] * (variance + apart * apart);
@@ -63,10 +68,8 @@ oat_mixture_moments oat_mixture_moments_at(const oat_mixture *x, size_t i) {
 void oat_mixture_join(const oatgp_model *model, size_t n, double *mean, double *sd) {
   const double *w = model->draw_weights;
   for (size_t i = 0; i < n; i++) {
-    double middle = 0, variance = 0;
-    for (size_t m = 0; m < model->draw_count; m++) {
-      middle += w[m] * mean[i + m * n];
-    }
+    const double middle = oat_mixture_mean(model, n, mean + i);
+    double variance = 0;
     for (size_t m = 0; sd != NULL && m < model->draw_count; m++) {
       const double apart = (mean[i + m * n] - middle) / unit_of(model), own = sd[i + m * n] / unit_of(model);
       variance += w[m] * (own * own + apart * apart);

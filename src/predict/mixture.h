@@ -15,6 +15,9 @@ typedef struct oat_mixture {
 /* Its arrays belong to `memory`. */
 oatgp_status oat_mixture_predict(oat_scratch *memory, const oatgp_model *model, const oatgp_data *data,
                                  oat_mixture *out);
+/* The weighted mean of a value of each member, which are n apart. It is exact if all are the same, so a large constant
+ * adds no variance. */
+double oat_mixture_mean(const oatgp_model *model, size_t n, const double *values);
 /* Mean of row i and variances of f and of y, the latter two in squares of the model's unit. */
 typedef struct oat_mixture_moments {
   double mean, latent, observed;

@@ -128,19 +128,24 @@ done:
   return status;
 }
 
+/* As oat_mixture_mean, without all members in memory at once. */
 static oatgp_status average_means(oatgp_context *ctx, const oatgp_model *model, const oat_rows *rows,
                                   const oatgp_data *data, double *mean) {
-  double *one = NULL;
+  const size_t n = data->n;
+  double *first = NULL;
   oatgp_status status;
-  TRY(oat_new_matrix(ctx, data->n, 1, &one));
-  for (size_t m = 0; m < model->draw_count; m++) {
+  TRY(oat_new_matrix(ctx, n, 2, &first));
+  TRY(mean_at(ctx, model->members[0], rows, data, first));
+  memcpy(mean, first, n * sizeof *mean);
+  for (size_t m = 1; m < model->draw_count; m++) {
+    double *one = first + n;
     TRY(mean_at(ctx, model->members[m], rows, data, one));
-    for (size_t i = 0; i < data->n; i++) {
-      mean[i] = (m > 0 ? mean[i] : 0) + model->draw_weights[m] * one[i];
+    for (size_t i = 0; i < n; i++) {
+      mean[i] += model->draw_weights[m] * (one[i] - first[i]);
     }
   }
 done:
-  free(one);
+  free(first);
   return status;
 }
 

@@ -112,8 +112,10 @@ static inline oat_held_form oat_held_form_of(const oatgp_model *model) {
 static inline size_t oat_held_columns(oat_held_form form) {
   return form.likelihood != NULL || form.averaged ? OAT_HELD_COLUMNS : OAT_HELD_GAUSSIAN;
 }
-/* Predicts rows with a target and fills their columns. The target must be possible under the likelihood. */
-oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *columns);
+/* Predicts rows with a target and fills the columns of the form, which is that of the model, or averaged for a Gaussian
+ * model. The target must be possible under the likelihood. */
+oatgp_status oat_held_predict(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, oat_held_form form,
+                              double *columns);
 /* The mean and the variance of f at rows, in the model's unit, the logarithm of the exposure included; for answers that
  * are not Gaussian. */
 oatgp_status oat_held_latent(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, double *m,

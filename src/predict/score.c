@@ -141,11 +141,12 @@ static oatgp_status check_against(oatgp_context *ctx, const oatgp_model *model, 
 
 static oatgp_status score_answers(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                                   const oatgp_held_out_sd *rows, oatgp_scores *out) {
+  const oat_held_form form = oat_held_form_of(model);
   double *columns = NULL;
   oatgp_status status = OATGP_OK;
   TRY(oat_new_matrix(ctx, data->n, OAT_HELD_COLUMNS, &columns));
-  TRY(oat_held_predict(ctx, model, data, columns));
-  TRY(oat_held_report(ctx, oat_held_form_of(model), data, columns, rows, out));
+  TRY(oat_held_predict(ctx, model, data, form, columns));
+  TRY(oat_held_report(ctx, form, data, columns, rows, out));
 done:
   free(columns);
   return status;
@@ -162,15 +163,14 @@ static oatgp_status score_data(void *self, const oatgp_data *data, const oatgp_h
   const scored *of = self;
   oatgp_context *ctx = of->ctx;
   const oatgp_model *model = of->model, *against = of->against;
-  if (oat_held_columns(oat_held_form_of(model)) != OAT_HELD_GAUSSIAN) {
-    return score_answers(ctx, model, data, rows, out);
-  }
+  const bool gaussian = oat_held_columns(oat_held_form_of(model)) == OAT_HELD_GAUSSIAN;
   oat_scratch memory = {.ctx = ctx};
   predictions own = {0}, other = {0};
   oatgp_scores scores;
   oatgp_status status;
-  TRY(predict_all(&memory, model, data, &own));
-  TRY(oat_held_gaussian(ctx, data, (oat_gaussian){own.mean, own.observed}, rows, &scores));
+  TRY(gaussian || against != NULL ? predict_all(&memory, model, data, &own) : OATGP_OK);
+  TRY(gaussian ? oat_held_gaussian(ctx, data, (oat_gaussian){own.mean, own.observed}, rows, &scores)
+               : score_answers(ctx, model, data, rows, &scores));
   if (against != NULL) {
     TRY(check_against(ctx, model, against));
     TRY(predict_all(&memory, against, data, &other));
@@ -193,9 +193,6 @@ oatgp_status oat_score(oatgp_context *ctx, const oatgp_model *model, const oatgp
             "a divergence from another model needs Gaussian predictions, and this model has likelihood %s; score each "
             "model by itself",
             special->likelihood->name);
-  REFUSE_IF(against != NULL && (model->draw_count > 0 || against->draw_count > 0), ctx, OATGP_ARGUMENT,
-            "a divergence from another model needs Gaussian predictions, and those of an averaged model are mixtures; "
-            "score each model by itself");
   return oat_data_is_streamed(data) ? oat_parts_score(ctx, data, score_data, &of, NULL, out)
                                     : score_data(&of, data, NULL, out);
 }

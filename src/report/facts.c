@@ -259,7 +259,7 @@ static oatgp_status predict_rows(oat_facts *f) {
   const oat_held_form form = oat_held_form_of(f->model);
   double *const columns = oat_take_doubles(&f->memory, f->data->n, oat_held_columns(form));
   PASS_ON(f->memory.status);
-  PASS_ON(oat_held_predict(f->ctx, f->model, f->data, columns));
+  PASS_ON(oat_held_predict(f->ctx, f->model, f->data, form, columns));
   return oat_held_report(f->ctx, form, f->data, columns, &rows, &f->scores);
 }
 

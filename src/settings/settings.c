@@ -16,7 +16,7 @@
 
 #define OATGP_POSITIVE DBL_MIN
 #define MOST_BYTES 0x1p62
-#define AUTOMATIC "auto" /* the default and the text of a number that the fit chooses; NaN in the struct */
+#define AUTOMATIC "auto" /* the default and the text of a number that the fit chooses; in the struct NaN or -1 */
 #define LONGEST_NAME 32  /* longer names are cut when they are compared for a suggestion */
 
 /* A row of the table and where its value lives in the struct. */
@@ -46,6 +46,8 @@ static const row rows[] = {
   ROW(name, OATGP_TYPE_REAL, AUTOMATIC, lowest, highest, NULL, verbs, argument, help)
 #define OATGP_INT(name, value, lowest, highest, verbs, argument, help) \
   ROW(name, OATGP_TYPE_INT, #value, lowest, highest, NULL, verbs, argument, help)
+#define OATGP_AUTO_INT(name, highest, verbs, argument, help) \
+  ROW(name, OATGP_TYPE_INT, AUTOMATIC, 0, highest, NULL, verbs, argument, help)
 #define OATGP_BYTES(name, value, verbs, argument, help) \
   ROW(name, OATGP_TYPE_BYTES, #value, 0, MOST_BYTES, NULL, verbs, argument, help)
 #define OATGP_FLAG(name, value, verbs, help) \
@@ -225,7 +227,7 @@ static bool parse_choice(const char *text, const char *choices) {
 /* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 static bool may_be_automatic(const oatgp_setting *s) {
-  return s->type == OATGP_TYPE_REAL && strcmp(s->value, AUTOMATIC) == 0;
+  return (s->type == OATGP_TYPE_REAL || s->type == OATGP_TYPE_INT) && strcmp(s->value, AUTOMATIC) == 0;
 }
 
 /* A name and a value as the caller wrote them, and the row that they are for. */
@@ -284,7 +286,7 @@ static void store_number(oatgp_settings *settings, const row *r, double value) {
     const int flag = value != 0;
     memcpy(field, &flag, sizeof flag);
   } else {
-    const int64_t whole = (int64_t)value;
+    const int64_t whole = isnan(value) ? -1 : (int64_t)value;
     memcpy(field, &whole, sizeof whole);
   }
 }
@@ -378,7 +380,7 @@ static double load_number(const oatgp_settings *settings, const row *r) {
     return flag;
   }
   memcpy(&whole, field, sizeof whole);
-  return (double)whole;
+  return whole == -1 && may_be_automatic(&r->setting) ? NAN : (double)whole;
 }
 
 double oat_setting_real(const oatgp_settings *settings, const char *name) {
