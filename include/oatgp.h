@@ -644,7 +644,8 @@ typedef struct oatgp_scores {
 } oatgp_scores;
 
 /* Scores the predictions at the rows of data, which need a target. `against` may be NULL; otherwise it must have the
- * same input names, and both models must be Gaussian and not averaged. */
+ * same input names, and both models must be Gaussian. The predictions of an averaged model then count as normal ones.
+ */
 OATGP_API oatgp_status oatgp_score(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                                    const oatgp_model *against, oatgp_scores *out);
 

@@ -81,6 +81,16 @@ check "few rows: an automatic fit tries neighbours" grep -q '"stop":.*"neighbour
 ranks 2 fit few/a.npy $few -o several.oatgp --json --quiet 2>err | results >several
 check "and so do 2 ranks, with the same bits" cmp -s one several
 
+# Averages have so few rows that every rank has them all.
+head -31 "$PROJECT_DIR/data/boston.csv" >boston.csv
+"$OATGP" fit boston.csv --target medv -o one.oatgp --json --quiet | results >one
+"$OATGP" predict one.oatgp boston.csv --quiet >points
+check "the parameters of 30 rows are averaged" grep -q '"average"' one
+ranks 3 fit boston.csv --target medv -o several.oatgp --json --quiet 2>err | results >several
+check "3 ranks have the same draws" cmp -s one several
+"$OATGP" predict several.oatgp boston.csv --quiet >several
+check "and the same predictions" cmp -s points several
+
 # So is an .npy file whose rows ranks cannot share. Knots are in memory, wherever they come from.
 for options in 'b.npy --approx vfe --knots 12' 'a.npy --knots 12 --approx fitc --neighbours 3' \
   'bad.npy --approx vfe --knots 12 --missing drop' 'a.npy --approx vfe --knots k.npy'; do

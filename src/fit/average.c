@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "fit/fit.h"
-#include "util/ranks.h"
 
 enum { MOST_ROWS = 2000, SWEEPS = 60, HALVINGS = 30 };
 enum { AUTOMATIC_DRAWS = 8, MOST_AUTOMATIC_ROWS = 500 }; /* with more rows, the draws may take as long as the fit */
@@ -35,8 +34,6 @@ oatgp_status oat_average_check(oatgp_context *ctx, const oat_setup *setup) {
             setup->likelihood->name);
   REFUSE_IF(oat_setup_neighbours(setup) > 0, ctx, OATGP_ARGUMENT,
             "--average does not work with neighbours; leave out --average or --neighbours");
-  REFUSE_IF(oat_rank_count() > 1, ctx, OATGP_ARGUMENT,
-            "--average does not work with rows that several processes share; run one process");
   REFUSE_IF(oat_data_is_streamed(setup->data), ctx, OATGP_ARGUMENT,
             "--average needs rows in memory; raise --memory or leave out --average");
   REFUSE_IF(!any_free(setup), ctx, OATGP_ARGUMENT,
@@ -242,8 +239,7 @@ static bool too_many_rows(const oat_fit_run *f) {
 static bool may_average(const oat_fit_run *f) {
   const oat_setup *setup = &f->setup;
   const bool possible = setup->likelihood == NULL && oat_setup_neighbours(setup) == 0 && f->best.neighbours == 0 &&
-                        oat_rank_count() == 1 && !oat_data_is_streamed(setup->data) &&
-                        oat_rows_total(setup->rows) <= MOST_AUTOMATIC_ROWS;
+                        !oat_data_is_streamed(setup->data) && oat_rows_total(setup->rows) <= MOST_AUTOMATIC_ROWS;
   const bool found = setup->strategy->automatic && setup->settings->max_iter > 0 && !f->search.state.held &&
                      *setup->settings->fix == '\0';
   return possible && found && f->best.stop != OATGP_STOP_TIME && f->best.stop != OATGP_STOP_USER;
