@@ -264,8 +264,8 @@ OATGP_API oatgp_status oatgp_npy_close(oatgp_context *ctx, oatgp_npy *npy, int k
  * library writes through links: a link stays, and the file it points to is replaced. */
 OATGP_API oatgp_status oatgp_file_path(oatgp_context *ctx, const char *path, char *out, size_t room);
 
-/* Writes columns of `rows` values each as CSV, with 17 digits; "-" is standard output. The file appears only when it is
- * complete. */
+/* Writes columns of `rows` values each as CSV, with the digits that it takes to read the same values again; "-" is
+ * standard output. The file appears only when it is complete. */
 OATGP_API oatgp_status oatgp_write_csv(oatgp_context *ctx, const char *path, size_t rows, size_t columns,
                                        const char *const *names, const double *const *values);
 /* Writes a rows x columns matrix as .npy. The file appears only when it is complete. */

@@ -207,13 +207,6 @@ static bool repeats(const oat_setup *setup, size_t i) {
                 oat_parameter_at(setup->kernel, before->place).name) == 0;
 }
 
-/* With as many digits as it takes to read the same number again. */
-static size_t write_short(double value, char *out) {
-  double again;
-  const size_t length = (size_t)snprintf(out, OAT_LONGEST_NUMBER, "%.15g", value);
-  return oat_is_number(out, length, &again) && again == value ? length : oat_write_number(value, out);
-}
-
 oatgp_status oat_setup_prior_text(oatgp_context *ctx, const oat_setup *setup, char **out) {
   const oat_prior *prior = &setup->prior;
   oat_plain plain = {0};
@@ -236,7 +229,7 @@ oatgp_status oat_setup_prior_text(oatgp_context *ctx, const oat_setup *setup, ch
                              oat_parameter_at(setup->kernel, term->place).name, term->family->name);
     for (size_t j = 0; j < term->family->arguments; j++) {
       used += (size_t)snprintf(text + used, room - used, "%s", j > 0 ? ", " : "");
-      used += write_short(term->argument[j], text + used);
+      used += oat_write_number(term->argument[j], text + used);
     }
     used += (size_t)snprintf(text + used, room - used, ")");
   }

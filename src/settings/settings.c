@@ -421,6 +421,16 @@ oatgp_status oatgp_settings_check(oatgp_context *ctx, const oatgp_settings *sett
 
 /* ---- all fields as text ---------------------------------------------------------------------------------------- */
 
+/* With the digits that it takes to read the same value again, in the locale of the process. */
+static void show_real(double value, char *buffer, size_t size) {
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(buffer, size, "%.*g", digits, value);
+    if (strtod(buffer, NULL) == value) {
+      break;
+    }
+  }
+}
+
 /* The value as text, in `buffer` unless it is a text already (which may be long: a list of many columns). */
 static const char *show_value(const oatgp_settings *settings, const row *r, char *buffer, size_t size) {
   if (is_text(r)) {
@@ -432,7 +442,11 @@ static const char *show_value(const oatgp_settings *settings, const row *r, char
   if (r->setting.type == OATGP_TYPE_FLAG) {
     return value != 0 ? "yes" : "no";
   }
-  snprintf(buffer, size, r->setting.type == OATGP_TYPE_REAL ? "%.17g" : "%.0f", value);
+  if (r->setting.type == OATGP_TYPE_REAL) {
+    show_real(value, buffer, size);
+  } else {
+    snprintf(buffer, size, "%.0f", value);
+  }
   return isnan(value) ? AUTOMATIC : buffer;
 }
 

@@ -1,11 +1,12 @@
-/* Numbers to text, as %.17g prints them, ten times as fast as printf.
+/* Numbers to text: the fewest of 15, 16 and 17 digits that read back to the value, ten times as fast as printf.
  *
  * With k such that N = value 10^k has 17 digits before the point, the 64 bits of the value times 128 bits of 5^k give N
- * and 70 bits of its fraction. If these do not determine the rounding, or the power is not in the table, printf is
+ * and 70 bits of its fraction. If these do not determine the digits, or the power is not in the table, printf is
  * used. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/number.h"
@@ -13,6 +14,7 @@
 
 enum { DIGITS = 17, MOST_FIXED = 17, LEAST_FIXED = -4, UNCERTAIN = 4 /* units of the last bit */ };
 
+#define TOO_CLOSE 1e-6 /* to half a unit of the last bit, in units of the 17th digit */
 #define LEAST_SCALED UINT64_C(10000000000000000)
 #define MOST_SCALED UINT64_C(100000000000000000)
 
@@ -29,6 +31,21 @@ static oat_wide scale(uint64_t mantissa, int exponent, int power) {
   const uint64_t low = upper.low + lower.high, high = upper.high + (low < lower.high);
   const int shift = 63 - 64 - exponent - power - oat_power_exponent(power); /* bits of `high` behind the point */
   return (oat_wide){high >> shift, high << (64 - shift) | low >> shift};
+}
+
+/* Leaves digits out if the result is still within half a unit of the value's last bit. False if that, or the direction
+ * of rounding, is too close to tell. Below a power of two, the unit is another. */
+static bool shorten(oat_wide number, uint64_t mantissa, uint64_t *digits) {
+  const double half = (double)number.high / (double)(mantissa >> 10);
+  bool found = false, clear = mantissa != UINT64_C(1) << 63;
+  for (uint64_t unit = 100; unit > 1 && clear && !found; unit /= 10) {
+    const uint64_t rounded = (number.high + unit / 2) / unit * unit;
+    const double apart = fabs((double)(int64_t)(rounded - number.high) - ldexp((double)number.low, -64));
+    clear = fabs(apart - half) > TOO_CLOSE && apart < 0.5 * (double)unit - TOO_CLOSE;
+    found = apart < half;
+    *digits = found ? rounded : *digits;
+  }
+  return clear;
 }
 
 /* False where printf is needed. */
@@ -53,11 +70,31 @@ static bool scale_value(double value, scaled *out) {
   }
   out->digits = number.high + (number.low > half);
   out->exponent = DIGITS - 1 - power;
+  if (!shorten(number, mantissa, &out->digits)) {
+    return false;
+  }
   if (out->digits == MOST_SCALED) {
     out->digits = LEAST_SCALED;
     out->exponent++;
   }
   return true;
+}
+
+/* The same by printf. */
+static void print_value(double value, scaled *out) {
+  char text[OAT_LONGEST_NUMBER + 1], *end = text;
+  for (int digits = DIGITS - 2; digits <= DIGITS; digits++) {
+    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    if (strtod(text, NULL) == value) {
+      break;
+    }
+  }
+  out->digits = 0;
+  for (size_t i = 0; i < DIGITS; i++) {
+    end += *end == '.';
+    out->digits = 10 * out->digits + (*end == 'e' ? 0 : (uint64_t)(*end++ - '0'));
+  }
+  out->exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 }
 
 /* The digits without the zeros at their end; returns how many are left. */
@@ -105,11 +142,14 @@ static char *write_scientific(const char *digits, size_t count, int exponent, ch
 size_t oat_write_number(double value, char *out) {
   scaled number;
   char digits[DIGITS], *at = out;
-  if (value == 0 || !isfinite(value) || !scale_value(fabs(value), &number)) {
+  if (value == 0 || !isfinite(value)) {
     char text[OAT_LONGEST_NUMBER + 1];
-    const int length = snprintf(text, sizeof text, "%.17g", value);
+    const int length = snprintf(text, sizeof text, "%g", value);
     memcpy(out, text, (size_t)length);
     return (size_t)length;
+  }
+  if (!scale_value(fabs(value), &number)) {
+    print_value(fabs(value), &number);
   }
   if (value < 0) {
     *at++ = '-';

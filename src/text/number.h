@@ -20,8 +20,9 @@ const char *oat_scan_number(const char *text, const char *end, double *value);
 /* Classifies a cell without blanks around it, and sets *value if it is a number. As above, with end = text + length. */
 oat_kind oat_read_number(const char *text, size_t length, double *value);
 
-/* Writes the value as printf's %.17g does, without a terminating 0, and returns the number of bytes, at most
- * OAT_LONGEST_NUMBER. Between oat_plain_begin and oat_plain_end. */
+/* Writes the value with the fewest of 15, 16 and 17 digits that read back to it, in the form of printf's %.17g, without
+ * a terminating 0. Returns the number of bytes, at most OAT_LONGEST_NUMBER. Between oat_plain_begin and oat_plain_end.
+ */
 enum { OAT_LONGEST_NUMBER = 24 };
 size_t oat_write_number(double value, char *out);
 
