@@ -482,6 +482,85 @@ static void updates_keep_the_draws(void **state) {
   }
 }
 
+/* ---- leave-one-out --------------------------------------------------------------------------------------------- */
+
+/* What the members predict for each row without it. */
+typedef struct left {
+  double mean[DRAWS][ROWS], sd[DRAWS][ROWS];
+} left;
+
+static void leave_with_members(scratch *s, const oatgp_model *model, const oatgp_data *data, left *l) {
+  for (size_t m = 0; m < DRAWS; m++) {
+    const oatgp_held_out_sd rows = {l->mean[m], l->sd[m], NULL, NULL};
+    must(s, oatgp_loo_sd(s->ctx, oatgp_model_draw(model, m, NULL), data, &rows, NULL));
+  }
+}
+
+/* The same row by row, by models that have lost the row. */
+static void leave_by_removal(scratch *s, const oatgp_model *model, const oatgp_data *data, left *l) {
+  for (size_t m = 0; m < DRAWS; m++) {
+    for (size_t i = 0; i < ROWS; i++) {
+      oatgp_model *member = NULL;
+      oatgp_data *row = NULL;
+      double variance, latent;
+      must(s, oatgp_data_select(s->ctx, data, 1, &i, &row));
+      must(s, oatgp_model_copy(s->ctx, oatgp_model_draw(model, m, NULL), &member));
+      must(s, oatgp_model_remove_rows(s->ctx, member, 1, &i));
+      must(s, oatgp_predict(s->ctx, member, row, &(oatgp_prediction){&l->mean[m][i], &latent, &variance}));
+      l->sd[m][i] = sqrt(variance);
+      oatgp_data_free(row);
+      oatgp_model_free(member);
+    }
+  }
+}
+
+/* Bayes' theorem for the weights of the draws, and sums over them. */
+static void expect_left(scratch *s, const oatgp_model *model, const oatgp_data *data, const left *l, double near) {
+  double mean[ROWS], sd[ROWS], nlp[ROWS], residual[ROWS], total = 0;
+  oatgp_scores scores;
+  must(s, oatgp_loo_sd(s->ctx, model, data, &(oatgp_held_out_sd){mean, sd, nlp, residual}, &scores));
+  for (size_t i = 0; i < ROWS; i++) {
+    double without[DRAWS], sum = 0, p = 0, middle = 0, square = 0, share = 0;
+    for (size_t m = 0; m < DRAWS; m++) {
+      double weight;
+      oatgp_model_draw(model, m, &weight);
+      sum += without[m] = weight / density(data->y[i], l->mean[m][i], l->sd[m][i]);
+    }
+    for (size_t m = 0; m < DRAWS; m++) {
+      const double v = without[m] / sum, a = l->mean[m][i], b = l->sd[m][i];
+      p += v * density(data->y[i], a, b);
+      share += v * below(data->y[i], a, b);
+      middle += v * a;
+      square += v * (b * b + a * a);
+    }
+    assert_near(mean[i], middle, near);
+    assert_near(sd[i], sqrt(square - middle * middle), near);
+    assert_near(nlp[i], -log(p), near);
+    assert_near(0.5 * erfc(-residual[i] / sqrt(2)), share, near);
+    total += nlp[i] / ROWS;
+  }
+  assert_near(scores.mean_nlp, total, 1e-12);
+  assert_near(info_of(model).loo_mean_nlp, total, 1e-12);
+}
+
+static void rows_left_out(void **state) {
+  scratch *s = *state;
+  left *l = malloc(sizeof *l);
+  for (size_t v = 0; v < LENGTH(variants); v++) {
+    oatgp_data *data = make_rows(s, ROWS, 3, variants[v].noise);
+    oatgp_model *model = fit_averaged(s, data, &variants[v]);
+    leave_with_members(s, model, data, l);
+    expect_left(s, model, data, l, 1e-9);
+    if (v == 0) {
+      leave_by_removal(s, model, data, l);
+      expect_left(s, model, data, l, 1e-7);
+    }
+    oatgp_model_free(model);
+    oatgp_data_free(data);
+  }
+  free(l);
+}
+
 /* ---- cross-validation ------------------------------------------------------------------------------------------ */
 
 typedef struct folds {
@@ -774,6 +853,7 @@ int main(void) {
       WITH_SCRATCH(seeds_and_threads),
       WITH_SCRATCH(resumed_fits_have_the_same_draws),
       WITH_SCRATCH(updates_keep_the_draws),
+      WITH_SCRATCH(rows_left_out),
       WITH_SCRATCH(cross_validation),
       WITH_SCRATCH(draws_have_the_spread_of_the_posterior),
       WITH_SCRATCH(draws_keep_to_ranges),

@@ -26,9 +26,6 @@ oatgp_status oatgp_loo_sd(oatgp_context *ctx, const oatgp_model *model, const oa
   REFUSE_IF(model == NULL || data == NULL, ctx, OATGP_ARGUMENT, "the model and the data must not be NULL");
   REFUSE_IF(!oat_data_has_target(data), ctx, OATGP_DATA, "the data have no target; leave-one-out needs one");
   PASS_ON(oat_take_threads(ctx, oat_threads(ctx)));
-  if (model->draw_count > 0) {
-    oat_say(ctx, OATGP_NOTE, "leave-one-out is at the best parameters, without the average over their draws");
-  }
   return oat_loo_report(ctx, model, data, rows, scores);
 }
 

@@ -278,7 +278,12 @@ oatgp_status oat_average(oat_fit_run *f, oatgp_model *model) {
   TRY(oat_model_keep_rows(f->ctx, model, f->objective->config.rows));
   TRY(oat_model_make_members(f->ctx, model));
 done:
-  if (status == OATGP_NUMERIC) {
+  if (status == OATGP_NUMERIC && given < 0) {
+    oat_model_free_draws(model);
+    oat_say(f->ctx, OATGP_WARNING,
+            "predictions are not averaged, because the objective has no value at a draw of the parameters");
+    status = OATGP_OK;
+  } else if (status == OATGP_NUMERIC) {
     status = oat_fail(f->ctx, status, "the objective has no value at a draw of the parameters; leave out --average");
   }
   oat_scratch_free(&l.memory);

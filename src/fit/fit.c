@@ -312,8 +312,8 @@ static oatgp_status make_model(oat_fit_run *f, oatgp_model **out) {
   number[OAT_NUMBER_STOP] = f->best.stop;
   model->history = hand_over(&f->best.trail.history, &model->history_count);
   model->selection = hand_over(&f->best.trail.selection, &model->selection_count);
-  TRY(f->request->unscored ? OATGP_OK : score(f, model));
   TRY(oat_average(f, model));
+  TRY(f->request->unscored ? OATGP_OK : score(f, model));
   number[OAT_NUMBER_SECONDS] = oat_fit_seconds(f);
   *out = model;
   model = NULL;

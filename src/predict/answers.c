@@ -304,7 +304,7 @@ oatgp_status oat_held_judge(oatgp_context *ctx, const oatgp_model *model, const 
   return OATGP_OK;
 }
 
-static void fill_row(double *columns, size_t n, size_t i, const double values[OAT_HELD_COLUMNS]) {
+void oat_held_fill(double *columns, size_t n, size_t i, const double values[OAT_HELD_COLUMNS]) {
   for (size_t j = 0; j < OAT_HELD_COLUMNS; j++) {
     columns[i + j * n] = values[j];
   }
@@ -326,7 +326,7 @@ static oatgp_status judge_mixture(oatgp_context *ctx, const oatgp_model *model, 
                              [OAT_HELD_NLP] = nlp,      [OAT_HELD_BELOW] = below,
                              [OAT_HELD_UP_TO] = below,  [OAT_HELD_DEVIANCE] = NAN,
                              [OAT_HELD_RIGHT] = NAN};
-    fill_row(columns, n, i, values);
+    oat_held_fill(columns, n, i, values);
   }
 done:
   oat_scratch_free(&memory);
@@ -346,7 +346,7 @@ static oatgp_status judge_gaussian(oatgp_context *ctx, const oatgp_model *model,
     const double values[] = {
         [OAT_HELD_MEAN] = mean[i], [OAT_HELD_SD] = sd[i],     [OAT_HELD_NLP] = nlp,  [OAT_HELD_BELOW] = below,
         [OAT_HELD_UP_TO] = below,  [OAT_HELD_DEVIANCE] = NAN, [OAT_HELD_RIGHT] = NAN};
-    fill_row(columns, n, i, values);
+    oat_held_fill(columns, n, i, values);
   }
   return OATGP_OK;
 }

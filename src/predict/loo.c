@@ -15,7 +15,7 @@
  * target and variance. Leaving out the site gives f a mean and a latent variance by the same formulas, and the
  * predictive density of the target follows from these. This is exact for fixed sites. A real refit without the row
  * would change the sites of nearby rows a little. */
-#include "predict/predict.h"
+#include "predict/mixture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -471,7 +471,16 @@ done:
 oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
                             const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   leaving l = {.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .data = data, .where = oat_where_of(ctx)};
+  if (model->draw_count > 0) {
+    return oat_loo_mixture(ctx, model, data, rows, scores);
+  }
   return oat_data_is_streamed(data) ? report_parts(&l, rows, scores) : leave_and_report(&l, data, rows, scores);
+}
+
+static void keep(const oatgp_scores *scores, double *number) {
+  number[OAT_NUMBER_LOO_MEAN_NLP] = scores->mean_nlp;
+  number[OAT_NUMBER_LOO_RMSE] = scores->rmse;
+  number[OAT_NUMBER_LOO_COVERAGE95] = scores->coverage95;
 }
 
 /* The scores that a model stores, from one pass without memory for each row. */
@@ -503,18 +512,26 @@ static oatgp_status keep_rows(const leaving *of, const oat_rows *rows, double *n
   }
   TRY(l.model->neighbours > 0 ? leave_data(&l, &mine) : leave_each(&l, rows, &mine));
   TRY(report(&l, mine, NULL, &scores));
-  number[OAT_NUMBER_LOO_MEAN_NLP] = scores.mean_nlp;
-  number[OAT_NUMBER_LOO_RMSE] = scores.rmse;
-  number[OAT_NUMBER_LOO_COVERAGE95] = scores.coverage95;
+  keep(&scores, number);
 done:
   oatgp_data_free(read);
   oat_scratch_free(&memory);
   return status;
 }
 
+static oatgp_status keep_mixture(oatgp_context *ctx, oatgp_model *model, const oatgp_data *data) {
+  oatgp_scores scores;
+  PASS_ON(oat_loo_mixture(ctx, model, data, NULL, &scores));
+  keep(&scores, model->number);
+  return OATGP_OK;
+}
+
 /* The rows of the fit have its order, which with neighbours is not that of the data. */
 oatgp_status oat_loo_keep(oatgp_context *ctx, oatgp_model *model, oat_where where, const oat_rows *rows,
                           const oatgp_data *data) {
+  if (model->draw_count > 0) {
+    return keep_mixture(ctx, model, data);
+  }
   const leaving l = {.ctx = ctx, .model = model, .data = data, .where = where};
   const bool plain = model->approx->sparse && model->neighbours == 0 && model->likelihood == NULL;
   const oatgp_status status = plain ? keep_sums(&l, rows, model->number) : keep_rows(&l, rows, model->number);

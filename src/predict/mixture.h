@@ -29,6 +29,10 @@ void oat_mixture_interval(const oat_mixture *mixture, size_t i, double probabili
 /* For y of the data: -log p(y) and P(Y < y). */
 void oat_mixture_judge(const oat_mixture *mixture, size_t i, double *nlp, double *below);
 
+/* Leave-one-out, as oat_loo_report. */
+oatgp_status oat_loo_mixture(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,
+                             const oatgp_held_out_sd *rows, oatgp_scores *scores);
+
 /* Draws at rows, as oat_predict_samples makes them. Each is drawn from one member, chosen with probability equal to its
  * weight. */
 typedef oatgp_status oat_draw_fn(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data, size_t count,

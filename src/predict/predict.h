@@ -109,6 +109,8 @@ typedef struct oat_held_form {
 static inline oat_held_form oat_held_form_of(const oatgp_model *model) {
   return (oat_held_form){model->likelihood, model->draw_count > 0};
 }
+/* Sets the columns of row i of n. */
+void oat_held_fill(double *columns, size_t n, size_t i, const double values[OAT_HELD_COLUMNS]);
 static inline size_t oat_held_columns(oat_held_form form) {
   return form.likelihood != NULL || form.averaged ? OAT_HELD_COLUMNS : OAT_HELD_GAUSSIAN;
 }
