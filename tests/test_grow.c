@@ -330,7 +330,8 @@ static void what_is_refused(void **state) {
                   "row 60 does not exist; the model has rows 0 to 59");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_remove_rows(s->ctx, full, ROWS, all), "at least one must stay");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_model_remove_rows(s->ctx, full, 1, NULL), "must not be NULL");
-  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, near, 1, twice), "does not keep its rows");
+  expect_sentence(s, OATGP_DATA, oatgp_model_remove_rows(s->ctx, near, 1, twice),
+                  "cannot be removed from a sparse model");
   expect_sentence(s, OATGP_DATA, oatgp_update(s->ctx, full, narrow), "the data have 1 inputs");
   expect_sentence(s, OATGP_DATA, oatgp_predict_given(s->ctx, full, data, bare, &out), "the given rows have no target");
   expect_sentence(s, OATGP_ARGUMENT, oatgp_predict_given(s->ctx, full, data, NULL, &out), "must not be NULL");

@@ -217,15 +217,14 @@ class Row:
         if self.kind == CHOICE:
             literal = "Literal[" + ", ".join(f'"{choice}"' for choice in self.choices) + "]"
             return f"Union[{literal}, Likelihood]" if self.name == "likelihood" else literal
-        if self.automatic:
-            return f'Union[float, Literal["{AUTO}"]]'
         plain = {REAL: "float", INT: "int", BYTES: "Union[int, str]", FLAG: "bool"}
-        return plain.get(self.kind) or WIDER.get(self.name, "str")
+        type = plain.get(self.kind) or WIDER.get(self.name, "str")
+        return f'Union[{type}, Literal["{AUTO}"]]' if self.automatic else type
 
     @property
     def automatic(self) -> bool:
         """Whether it is a number that the library chooses unless one is given."""
-        return self.kind == REAL and self.default == AUTO
+        return self.kind in (REAL, INT) and self.default == AUTO
 
     @property
     def shown_type(self) -> str:
@@ -233,9 +232,8 @@ class Row:
             return SHOWN[self.name]
         if self.choices:
             return f"{{{', '.join(self.choices)}}}" + (" or an expression" if self.kind > CHOICE else "")
-        if self.automatic:
-            return f'float or "{AUTO}"'
-        return {REAL: "float", INT: "int", FLAG: "bool"}.get(self.kind, "str")
+        plain = {REAL: "float", INT: "int", FLAG: "bool"}.get(self.kind, "str")
+        return f'{plain} or "{AUTO}"' if self.automatic else plain
 
     @property
     def shown_default(self) -> str:

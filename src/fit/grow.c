@@ -275,7 +275,7 @@ oatgp_status oat_remove_rows(oatgp_context *ctx, oatgp_model *model, size_t coun
   char text[OAT_FINGERPRINT];
   oatgp_status status = OATGP_OK;
   REFUSE_IF(model->approx->sparse, ctx, OATGP_DATA,
-            "a sparse model does not keep its rows, so they cannot be removed; only the full GP can remove rows");
+            "rows cannot be removed from a sparse model; only the full GP (--approx=full) can remove rows");
   TRY(check(ctx, model));
   bool *gone = oat_take(&g.memory, model->k, sizeof *gone);
   TRY(g.memory.status);

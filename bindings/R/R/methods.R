@@ -92,18 +92,24 @@ weights.oatgp <- function(object, ...) {
   if (!is.null(values)) stats::naresid(object$na.action, stats::setNames(values, rownames(rows$x)))
 }
 
-# The derivative of each fitted value with respect to its own response: y - fitted = (1 - h) (y - fitted without the row).
+# The derivative of each fitted value with respect to its own response. Fitted values of an averaged model are weighted means of those of its
+# members, and so are their derivatives.
 hatvalues.oatgp <- function(model, ...) {
   call <- sys.call()
   rows <- own_rows(model, call)
   info <- model_info(model)
-  if (info$likelihood != "gaussian" || info$neighbours > 0 || info$average > 0) {
-    fail("hatvalues() needs a Gaussian model without neighbours and average; residuals(fit, \"loo\") shows how far each row is from the others",
-         call = call)
+  if (info$likelihood != "gaussian" || info$neighbours > 0) {
+    fail("hatvalues() needs a Gaussian model without neighbours; residuals(fit, \"loo\") shows how far each row is from the others", call = call)
   }
-  left_out <- loo.oatgp(model)$rows
-  hat <- 1 - fit_residuals(model, rows, "response") / (left_out$y - left_out$mean)
+  members <- model_members(model, info)
+  hat <- Reduce(`+`, Map(function(weight, member) weight * own_hatvalues(member, rows), members$weight, members$model))
   stats::naresid(model$na.action, stats::setNames(hat, rownames(rows$x)))
+}
+
+# At given parameters, y - fitted = (1 - h) (y - fitted without the row).
+own_hatvalues <- function(model, rows) {
+  left_out <- loo.oatgp(model)$rows
+  1 - fit_residuals(model, rows, "response") / (left_out$y - left_out$mean)
 }
 
 # Leave-one-out residuals in units of their standard deviation.
@@ -122,8 +128,8 @@ extractAIC.oatgp <- function(fit, scale, k = 2, ...) {
 }
 
 vcov.oatgp <- function(object, ...) {
-  fail("the covariance of the parameters is not computed: predictions hold them at their estimates; loo() and cv() say how good these are",
-       call = sys.call())
+  fail(paste("the covariance of the parameters is not computed: predictions hold them at their estimates, or average over draws of them;",
+             "loo() and cv() say how good predictions are"), call = sys.call())
 }
 
 anova.oatgp <- function(object, ...) {

@@ -188,6 +188,18 @@ model_info <- function(object) {
   receive(.Call(C_entry_info, object$pointer))
 }
 
+# An averaged model as list(weight, model): a number and a model for each draw of the parameters. Any other is its own and only member.
+model_members <- function(object, info = model_info(object)) {
+  if (info$average == 0) {
+    return(list(weight = 1, model = list(object)))
+  }
+  found <- receive(.Call(C_entry_members, object$pointer))
+  list(weight = found$weight, model = lapply(found$pointer, function(pointer) {
+    object$pointer <- pointer
+    object
+  }))
+}
+
 oatgp_save <- function(object, file) {
   check_model(object)
   receive(.Call(C_entry_save, object$pointer, file_path(file)), sys.call())

@@ -115,7 +115,7 @@ predict_terms <- function(object, rows, se.fit, omitted, threads, call) {
   level <- predict_rows(object, rows, threads, call)[complete, "mean"] - rowSums(found$mean)
   linear <- !is.null(model_info(object)$slopes)
   fit <- structure(spread(found$mean), constant = if (linear) level else mean(level), share = stats::setNames(found$share, found$name))
-  if (se.fit) list(fit = fit, se.fit = spread(found$sd), residual.scale = sigma.oatgp(object)) else fit
+  if (se.fit) list(fit = fit, se.fit = spread(found$sd), residual.scale = predicted_noise(object)) else fit
 }
 
 predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", "confidence", "prediction"), level = 0.95,
@@ -159,7 +159,7 @@ predict.oatgp <- function(object, newdata, se.fit = FALSE, interval = c("none", 
   result <- list(fit = pad(made$fit))
   if (se.fit) {
     result$se.fit <- pad(made$se.fit())
-    result$residual.scale <- if (likelihood == "gaussian") sigma.oatgp(object)
+    result$residual.scale <- if (likelihood == "gaussian") predicted_noise(object)
   }
   if (cov) {
     result$cov <- pad(t(pad(joint_covariance(object, rows, call))))
@@ -202,6 +202,15 @@ check_type <- function(likelihood, asked, call) {
   if (type == "link" && asked$interval == "prediction") {
     fail("a prediction interval is one of the response, not of the link: use type = \"response\"", call = call)
   }
+}
+
+# The sd of the noise in predictions of a row of weight 1: the root of the mean of the variances of all members, in a unit in which they do not
+# overflow; the sd of the model itself if it is not averaged.
+predicted_noise <- function(object) {
+  members <- model_members(object)
+  tau <- vapply(members$model, sigma.oatgp, 0)
+  unit <- max(tau, .Machine$double.xmin)
+  unit * sqrt(sum(members$weight * (tau / unit)^2))
 }
 
 # list(fit, a vector or the matrix of fit, lwr and upr; se.fit, a function)
@@ -326,27 +335,17 @@ simulate.oatgp <- function(object, nsim = 1, seed = NULL, newdata = NULL, what =
     on.exit(assign(".Random.seed", before, envir = globalenv()))
   }
   info <- model_info(object)
-  answers <- what == "response" && info$likelihood != "gaussian"
-  draws <- receive(.Call(C_entry_samples, object$pointer, rows, as.integer(nsim), as.double(draw_seed()), answers), call)
+  draws <- receive(.Call(C_entry_samples, object$pointer, rows, as.integer(nsim), as.double(draw_seed()), what == "response"), call)
   if (what == "function" && !is.null(rows$exposure)) {
     draws <- draws + log(rows$exposure)
-  } else if (what == "response" && !answers) {
-    draws <- draws + stats::rnorm(length(draws), 0, rep_len(noise_sd(object, rows), nrow(draws)))
   }
   draws <- draws + offset_of(rows)
   colnames(draws) <- paste0("sim_", seq_len(ncol(draws)))
   rownames(draws) <- rownames(rows$x)
   draws <- stats::naresid(omitted, draws)
+  answers <- what == "response" && info$likelihood != "gaussian"
   table <- if (answers) drawn_answers(draws, rows, omitted, model_kind(object, info), info) else as.data.frame(draws)
   structure(table, seed = state)
-}
-
-# Squares are computed in a unit in which they do not overflow.
-noise_sd <- function(object, rows) {
-  noise <- sigma.oatgp(object) / sqrt(if (is.null(rows$weights)) 1 else rows$weights)
-  known <- sqrt(if (is.null(rows$noise_variance)) 0 else rows$noise_variance)
-  unit <- max(noise, known, .Machine$double.xmin)
-  unit * sqrt((noise / unit)^2 + (known / unit)^2)
 }
 
 # Draws in the kind of the response: pairs are matrices in the columns, as in simulate() for glm().

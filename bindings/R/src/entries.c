@@ -446,6 +446,29 @@ SEXP entry_knots(SEXP model) {
   return run_job(&j, knots_work);
 }
 
+/* model -> list(weight, pointer): the members of an averaged model. They are valid as long as the model's own pointer,
+ * which each of them keeps. */
+static oatgp_status members_work(job *j, SEXP *value) {
+  static const char *const names[] = {"weight", "pointer"};
+  const oatgp_model *model = NULL;
+  oatgp_model_info info;
+  NEED(model_behind(j, j->argument[0], &model));
+  oatgp_model_get_info(model, &info);
+  SEXP list = *value = PROTECT(named_list(2, names));
+  SET_VECTOR_ELT(list, 0, Rf_allocVector(REALSXP, (R_xlen_t)info.average));
+  SET_VECTOR_ELT(list, 1, Rf_allocVector(VECSXP, (R_xlen_t)info.average));
+  for (size_t m = 0; m < info.average; m++) {
+    const oatgp_model *member = oatgp_model_draw(model, m, &REAL(VECTOR_ELT(list, 0))[m]);
+    SET_VECTOR_ELT(VECTOR_ELT(list, 1), (R_xlen_t)m, R_MakeExternalPtr((void *)member, R_NilValue, j->argument[0]));
+  }
+  return OATGP_OK;
+}
+
+SEXP entry_members(SEXP model) {
+  job j = {.argument = {model}};
+  return run_job(&j, members_work);
+}
+
 /* One element of the description of a model. */
 typedef struct item {
   const char *name;

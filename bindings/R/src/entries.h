@@ -21,6 +21,7 @@ SEXP entry_loo(SEXP model, SEXP frame);
 SEXP entry_cv(SEXP frame, SEXP settings, SEXP knots, SEXP progress);
 SEXP entry_certify(SEXP model, SEXP frame, SEXP settings, SEXP progress);
 SEXP entry_knots(SEXP model);
+SEXP entry_members(SEXP model);
 SEXP entry_info(SEXP model);
 SEXP entry_settings(void);
 SEXP entry_blas_threads(void); /* a number, for a test */

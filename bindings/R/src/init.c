@@ -11,11 +11,11 @@
   { "entry_" #name, (DL_FUNC)&entry_##name, arguments }
 
 static const R_CallMethodDef entries[] = {
-    ENTRY(fit, 4),        ENTRY(refit, 4),   ENTRY(update, 2),   ENTRY(save, 2),     ENTRY(load, 1),
-    ENTRY(predict, 5),    ENTRY(answers, 4), ENTRY(gradient, 3), ENTRY(effects, 4),  ENTRY(sensitivity, 5),
-    ENTRY(covariance, 2), ENTRY(samples, 5), ENTRY(score, 2),    ENTRY(loo, 2),      ENTRY(cv, 4),
-    ENTRY(certify, 4),    ENTRY(knots, 1),   ENTRY(info, 1),     ENTRY(settings, 0), ENTRY(blas_threads, 0),
-    {NULL, NULL, 0},
+    ENTRY(fit, 4),          ENTRY(refit, 4),   ENTRY(update, 2),   ENTRY(save, 2),    ENTRY(load, 1),
+    ENTRY(predict, 5),      ENTRY(answers, 4), ENTRY(gradient, 3), ENTRY(effects, 4), ENTRY(sensitivity, 5),
+    ENTRY(covariance, 2),   ENTRY(samples, 5), ENTRY(score, 2),    ENTRY(loo, 2),     ENTRY(cv, 4),
+    ENTRY(certify, 4),      ENTRY(knots, 1),   ENTRY(members, 1),  ENTRY(info, 1),    ENTRY(settings, 0),
+    ENTRY(blas_threads, 0), {NULL, NULL, 0},
 };
 
 /* Checks of packages may use two cores; R says so by this name, CRAN also by OMP_THREAD_LIMIT. */

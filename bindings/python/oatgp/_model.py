@@ -515,6 +515,11 @@ class Model:
         return float(self._info().tau) if self._is_gaussian else math.nan
 
     @property
+    def _noise_variance(self) -> float:
+        """The variance of the noise in predictions: of an averaged model, its mean over the draws."""
+        return sum(draw["weight"] * draw["tau"] ** 2 for draw in self.draws) if self.average else self.tau**2
+
+    @property
     def shape(self) -> float:
         """The shape of an rq kernel."""
         return float(self._info().shape)
@@ -767,7 +772,8 @@ class Model:
             Whether the interval is that of the function, without the noise. With a likelihood other than the Gaussian all columns are then
             those of the function (a ``Prediction``), without the logarithm of the exposure.
         given : (inputs, targets), optional
-            Further rows. Predictions are made as if the model had them, at its parameters and mean. Only for the Gaussian likelihood.
+            Further rows. Predictions are made as if the model had them, at its parameters and mean. Only for the Gaussian likelihood. The
+            interval is that of a normal distribution, also if the model is averaged.
         **reading
             ``trials`` and ``exposure`` of the rows, as arrays or columns. Of a file: ``header`` and ``missing``.
         """
@@ -1209,7 +1215,8 @@ class Model:
 
     def __repr__(self) -> str:
         info = self._info()
-        counts = {"row": info.n, "input": info.d, "knot": info.knots, **({"neighbour": info.neighbours} if info.neighbours else {})}
+        counts = {"row": info.n, "input": info.d, "knot": info.knots}
+        counts.update({what: count for what, count in {"neighbour": info.neighbours, "draw": info.average}.items() if count})
         size = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
         kind = self.kernel if self._is_gaussian else f"{self.kernel}, {self.likelihood}"
         return f"<oatgp.Model: {self.approx}, {kind}, {size}, objective {info.objective:.6g}>"

@@ -31,8 +31,19 @@ if TYPE_CHECKING:
 _CANDIDATES, _STARTS = 512, 8
 #: Lengthscales that fits start from, times the root of the number of inputs.
 _LENGTHSCALES = (0.2, 0.6)
-#: The model of the function, and its noise: estimated, or little, which only smooths what lengthscales cannot follow.
-_MODEL = {"approx": "full", "kernel": "matern52-ard", "mean": "fit", "scale": False, "select": "fixed", "sigma": 1.0, "obj_tol": 1e-3, "threads": 1}
+#: The model of the function, and its noise: estimated, or little, which only smooths what lengthscales cannot follow. Averages would take several
+#: times as long.
+_MODEL = {
+    "approx": "full",
+    "kernel": "matern52-ard",
+    "mean": "fit",
+    "scale": False,
+    "select": "fixed",
+    "sigma": 1.0,
+    "obj_tol": 1e-3,
+    "average": 0,
+    "threads": 1,
+}
 _NOISY = {"tau": 0.1, "range": "tau=0.001:2,lengthscale=0.05:5"}
 _EXACT = {"tau": 0.01, "range": "tau=0.0001:0.1,lengthscale=0.05:5"}
 #: How an input's bounds are given.

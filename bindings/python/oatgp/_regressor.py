@@ -60,9 +60,11 @@ _MOST_KNOTS = 1000
 
 
 def _keeping_to_knots(settings: Dict[str, Any]) -> Dict[str, Any]:
-    """For a model that adds rows in time proportional to their number; the exact GP needs the square of all rows for each."""
+    """For a model that adds rows in time proportional to their number, and does not hold them. The exact GP needs the square of all rows for
+    each, and an averaged model holds its rows."""
     automatic = settings["select"] in (None, "auto") and all(settings[name] is None for name in ("knots", "max_knots", "preset"))
-    return {**settings, "max_knots": _MOST_KNOTS} if automatic and settings["approx"] != "full" else settings
+    settings = {**settings, "max_knots": _MOST_KNOTS} if automatic and settings["approx"] != "full" else settings
+    return {**settings, "average": 0} if settings["average"] is None else settings
 
 
 class OATGPRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
@@ -97,7 +99,7 @@ class OATGPRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, noise_weight: Any = None, *, trials: Any = None, exposure: Any = None) -> "OATGPRegressor":
-        """The first call fits a model with knots; later calls add rows at its parameters and knots."""
+        """The first call fits a model with knots, without averages; later calls add rows at its parameters and knots."""
         columns = {"weights": noise_weight, "trials": trials, "exposure": exposure}
         if not hasattr(self, "model_"):
             return self._fit(X, y, _keeping_to_knots(self._settings()), **columns)
@@ -185,7 +187,7 @@ class OATGPRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         if return_std:
             found.append(full.sd_latent if latent else full.sd)
         if return_cov:
-            noise = 0.0 if latent else self.model_.tau**2
+            noise = 0.0 if latent else self.model_._noise_variance
             found.append(self.model_.covariance(rows) + noise * np.eye(len(full.mean)))
         return tuple(found if interval is None else [*found, full.lower, full.upper])
 
@@ -197,15 +199,10 @@ class OATGPRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         self, X: Any, n_samples: int = 1, random_state: Any = 0, latent: bool = False, *, trials: Any = None, exposure: Any = None
     ) -> Array:
         """Joint draws at the rows, one per column: observations, or with ``latent=True`` the function."""
-        inputs = self._inputs(X)
-        generator = check_random_state(random_state)
-        gaussian, seed = self.model_.likelihood == "gaussian", int(generator.randint(2**31 - 1))
-        columns = {"trials": trials, "exposure": exposure}
-        draws: Array = self.model_.sample(inputs, n_samples, seed=seed, latent=latent or gaussian, **columns).T
-        if latent or not gaussian:
-            return draws
-        noise: Array = generator.standard_normal(draws.shape)
-        return draws + self.model_.tau * noise
+        inputs, columns = self._inputs(X), {"trials": trials, "exposure": exposure}
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        draws: Array = self.model_.sample(inputs, n_samples, seed=seed, latent=latent, **columns).T
+        return draws
 
     @overload
     def log_marginal_likelihood(self, theta: Any = ..., eval_gradient: Literal[False] = ..., clone_kernel: bool = ...) -> float: ...

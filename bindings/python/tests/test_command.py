@@ -143,7 +143,7 @@ def test_averages_have_the_bits_of_the_command(command, boston, tmp_path):
             assert [float(row[name]) for row in rows] == values.tolist(), name
     again = oatgp.Model.load(path)
     assert (again.average, again.score(*boston).mean_nlp) == (5, model.score(*boston).mean_nlp)
-    plain = oatgp.fit(boston[0][:60], boston[1][:60], approx="full")
+    plain = oatgp.fit(boston[0][:60], boston[1][:60], approx="full", average=0)
     assert plain.draws == [] and plain.average == 0
     with pytest.raises(ValueError, match="at most 2000 rows"):
         oatgp.fit(np.arange(2001.0)[:, None], np.arange(2001.0), average=8)

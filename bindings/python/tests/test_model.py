@@ -1038,6 +1038,36 @@ def test_damaged_bytes_are_refused(waves):
         make(content[:-8], trace)
 
 
+# ---- averages over draws of the parameters --------------------------------------------------------------------------
+
+
+def test_few_rows_are_averaged(waves, caplog):
+    X, y = waves[0][:30], waves[1][:30]
+    with caplog.at_level("INFO", "oatgp"):
+        model = oatgp.fit(X, y)
+    assert model.average == 8 and "average=0 uses the best parameters alone" in caplog.text
+    assert ", 8 draws, " in repr(model) and "over 8 draws" in model._repr_html_()
+    best = oatgp.fit(X, y, average=0)
+    assert best.average == 0 and "draws" not in repr(best)
+    assert oatgp.fit(X, y, average="auto").predict_mean(X).tobytes() == model.predict_mean(X).tobytes()
+    for average, words in ((-1, "average is -1 but must be from 0 to 64"), ("few", "average is 'few' but must be a whole number, or 'auto'")):
+        with pytest.raises(ValueError, match=words):
+            oatgp.fit(X, y, average=average)
+
+
+def test_cross_validation_averages_like_the_fits(waves):
+    X, y = waves[0][:30], waves[1][:30]
+    chosen, asked, best = (oatgp.cv(X, y, folds=3, **average) for average in ({}, {"average": 8}, {"average": 0}))
+    assert chosen.mean.tobytes() == asked.mean.tobytes() != best.mean.tobytes()
+
+
+def test_the_noise_of_averages(waves):
+    model = oatgp.fit(waves[0][:20], waves[1][:20])
+    found = model.predict(waves[0])
+    np.testing.assert_allclose(found.sd**2 - found.sd_latent**2, model._noise_variance, rtol=1e-9)
+    assert model._noise_variance != pytest.approx(model.tau**2, rel=1e-3)
+
+
 # ---- kernels that are expressions -----------------------------------------------------------------------------------
 
 SUM = "se(x1) + linear(x2) * matern52(x1)"

@@ -49,6 +49,15 @@ def test_improvement_has_the_derivatives_of_differences():
             assert np.allclose(gradient[:, j], (up - down) / 2e-6, rtol=1e-4, atol=1e-4)
 
 
+def test_the_model_is_averaged_only_if_asked():
+    for settings, draws in (({}, 0), ({"select": "auto"}, 0), ({"average": 3}, 3)):
+        optimizer = oatgp.Optimizer([(0, 1)], **settings)
+        points = np.linspace(0, 1, 8)[:, None]
+        optimizer.tell(points, np.sin(5 * points[:, 0]))
+        assert optimizer.model.average == draws
+        assert 0 <= optimizer.ask()[0] <= 1
+
+
 def test_climbing_reaches_a_maximum_inside_and_at_the_bounds():
     centre = np.array([0.3, 1.4, 0.7])
 

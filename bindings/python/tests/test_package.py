@@ -51,11 +51,14 @@ def test_users_types_are_checked(tmp_path):
         'oatgp.fit([1.0], [1.0], jitter="auto")',
         "oatgp.OATGPRegressor(jitter=1e-8)",
         'oatgp.fit([1.0], [1.0], jitter="much")',
+        'oatgp.cv([1.0], [1.0], average="auto")',
+        "oatgp.OATGPRegressor(average=0)",
+        'oatgp.fit([1.0], [1.0], average="always")',
     ]
     (tmp_path / "user.py").write_text("\n".join(lines))
     command = [sys.executable, "-m", "mypy", "--cache-dir", os.devnull, "user.py"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-    assert re.findall(r"user.py:(\d+): error", found) == ["2", "3", "7"], found
+    assert re.findall(r"user.py:(\d+): error", found) == ["2", "3", "7", "10"], found
 
 
 def test_version():

@@ -60,6 +60,7 @@ def test_every_setting_is_a_keyword_with_its_help():
     assert all(value in (None, False) for value in names.values())
     assert 'approx : {full, dic, dtc, vfe, tvfe, fic, fitc, pep}, default "vfe"' in OATGPRegressor.__doc__
     assert 'jitter : float or "auto", default "auto"' in OATGPRegressor.__doc__
+    assert 'average : int or "auto", default "auto"' in OATGPRegressor.__doc__
 
 
 def test_covariance_and_draws(waves):
@@ -101,6 +102,27 @@ def test_partial_fit_adds_rows(waves):
     assert regressor.predict(X).tobytes() == expected.predict_mean(X).tobytes()
 
 
+def test_covariance_and_draws_of_averages(waves):
+    """The noise differs between the draws of the parameters."""
+    X, y = waves
+    regressor = OATGPRegressor().fit(X[:20], y[:20])
+    assert regressor.model_.average == 8
+    sd = regressor.predict(X[20:26], return_std=True)[1]
+    covariance = regressor.predict(X[20:26], return_cov=True)[1]
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), sd, rtol=1e-9)
+    draws = regressor.sample_y(X[20:26], 20000, random_state=2)
+    np.testing.assert_allclose(draws.std(axis=1), sd, rtol=0.05)
+
+
+def test_averages_as_a_keyword(waves):
+    X, y = waves[0][:30], waves[1][:30]
+    for average, draws in ((None, 8), ("auto", 8), (0, 0), (3, 3)):
+        regressor = OATGPRegressor(average=average)
+        assert clone(regressor).get_params()["average"] == average
+        assert clone(regressor).fit(X, y).model_.average == draws
+        assert clone(regressor).partial_fit(X, y).model_.average == (draws if average is not None else 0)
+
+
 @pytest.mark.filterwarnings("ignore::oatgp.OatgpWarning")  # few knots
 def test_partial_fit_keeps_to_knots(waves):
     """The exact GP, which a fit to few rows may end as, takes in rows at the square of their number. What else is said of knots stays as it is."""
@@ -112,7 +134,7 @@ def test_partial_fit_keeps_to_knots(waves):
     regressor = OATGPRegressor(tol_row=0).partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:])
     assert (regressor.model_.approx, regressor.model_.n) == ("vfe", 120)
     for said in ({"max_knots": 7}, {"knots": 7}, {"preset": "paper", "max_iter": 5}, {"select": "variance"}, {"approx": "full"}):
-        first, plain = (OATGPRegressor(**said).partial_fit(X, y), OATGPRegressor(**said).fit(X, y))
+        first, plain = (OATGPRegressor(**said).partial_fit(X, y), OATGPRegressor(average=0, **said).fit(X, y))
         assert first.model_.settings == plain.model_.settings
 
 

@@ -1,6 +1,6 @@
 test_that("the full GP agrees with its dense formula", {
   data <- wavy(40)
-  fit <- oatgp(y ~ a + b, data, approx = "full", max_iter = 10)
+  fit <- oatgp(y ~ a + b, data, approx = "full", max_iter = 10, average = 0)
   p <- coef(fit)
   x <- scale(as.matrix(data[c("a", "b")]))
   l <- p[c("lengthscale.a", "lengthscale.b")]
@@ -402,11 +402,40 @@ test_that("the full GP grows", {
   expect_equal(predict(more, boston, se.fit = TRUE), predict(whole, boston, se.fit = TRUE), tolerance = 1e-9)
 })
 
+test_that("few rows are averaged unless it is turned off", {
+  data <- wavy(30)
+  draws <- function(...) oatgp:::model_info(oatgp(y ~ a + b, data, seed = 1, ...))$average
+  expect_identical(c(draws(), draws(average = "auto"), draws(average = 0), draws(average = 3)), c(8, 8, 0, 3))
+  expect_output(print(oatgp(y ~ a + b, data)), "averaged over 8 draws")
+  said <- capture.output(fit <- oatgp(y ~ a + b, data, progress = TRUE), type = "message")
+  expect_match(paste(said, collapse = ""), "average = 0 uses the best parameters alone")
+})
+
+test_that("methods of averaged models are those of their members", {
+  data <- wavy(20)
+  fit <- oatgp(y ~ a + b, data, approx = "full", mean = 0, scale = FALSE, seed = 1)
+  members <- oatgp:::model_members(fit)
+  info <- lapply(members$model, oatgp:::model_info)
+  expect_length(info, 8)
+  expect_equal(sum(members$weight), 1)
+  x <- as.matrix(data[c("a", "b")])
+  hats <- vapply(info, function(member) {
+    covariance <- se_kernel(x, x, member$sigma, member$lengthscales)
+    diag(covariance %*% solve(covariance + diag(member$tau^2, 20)))
+  }, numeric(20))
+  expect_equal(unname(hatvalues(fit)), as.vector(hats %*% members$weight), tolerance = 1e-6)
+  tau <- vapply(info, `[[`, 0, "tau")
+  new <- wavy(5, seed = 2)
+  both <- predict(fit, new, se.fit = TRUE)
+  expect_equal(both$residual.scale, sqrt(sum(members$weight * tau^2)))
+  drawn <- apply(simulate(fit, 20000, seed = 1, newdata = new), 1, sd)
+  expect_equal(unname(drawn), unname(sqrt(both$se.fit^2 + both$residual.scale^2)), tolerance = 0.03)
+})
+
 test_that("averages over draws of the parameters equal the command's", {
   data <- wavy(40)
   fit <- oatgp(y ~ a + b, data, approx = "full", average = 5, seed = 3)
   expect_match(paste(capture.output(print(summary(fit))), collapse = " "), "averaged over 5 draws")
-  expect_error(hatvalues(fit), "average")
   expect_error(oatgp(y ~ a + b, wavy(2001), average = 8), "at most 2000 rows")
   prediction <- predict(fit, data, interval = "prediction", level = 0.9)
   confidence <- predict(fit, data, interval = "confidence", level = 0.9)
