@@ -446,6 +446,10 @@ works "update of it" update averaged.oatgp test.csv -o more.oatgp
 says out "4 draws of the parameters" "it is still an average"
 works "cv --average" cv train.csv --target y $quick --average 3 --folds 2 --json
 works "report of it" report averaged.oatgp train.csv -o averaged.html
+works "fit --average without time for it" fit train.csv --target y --inputs a,b --knots 20 --optimizer adadelta --max-iter 1000000000 \
+  --obj-tol 0 --grad-tol 0 --patience 1000000 --time-limit 0.3 --average 4 -o late.oatgp
+says err "not averaged over draws of the parameters, because the time limit was reached" "it says what is missing"
+check "the model has no draws" sh -c '! grep -q "^average" out'
 head -c 3000 averaged.oatgp >cut.oatgp
 refuses 1 "cut.oatgp" predict cut.oatgp test.csv
 refuses 2 "does not work with neighbours" fit train.csv --target y --approx fitc --neighbours 5 --average 4 -o x.oatgp

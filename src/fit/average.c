@@ -147,8 +147,14 @@ static void find_ways(size_t n, double *a, double *ways) {
   }
 }
 
+/* A fit whose time is over goes on without averages. */
+static oatgp_status check_time(const laplace *l) {
+  return oat_search_late(&l->fit->search, 0) ? OATGP_STOPPED : OATGP_OK;
+}
+
 static oatgp_status find_curvature(laplace *l) {
   for (size_t j = 0; j < l->n; j++) {
+    PASS_ON(check_time(l));
     PASS_ON(find_column(l, j));
     oat_tell_progress(l->fit->ctx, "curvature", j + 1, l->n);
   }
@@ -211,6 +217,7 @@ static oatgp_status draw_all(laplace *l, oatgp_model *model) {
   PASS_ON(l->memory.status);
   oat_rng_seed(&rng, ~(uint64_t)l->fit->setup.settings->seed); /* other numbers than those of the fit */
   for (size_t draw = 0; draw < count; draw++) {
+    PASS_ON(check_time(l));
     draw_normal(l, draw, &rng, room);
     PASS_ON(place_draw(l, room, room + l->n, room + 2 * l->n, &model->draw_weights[draw]));
     sum += model->draw_weights[draw];
@@ -278,10 +285,10 @@ oatgp_status oat_average(oat_fit_run *f, oatgp_model *model) {
   TRY(oat_model_keep_rows(f->ctx, model, f->objective->config.rows));
   TRY(oat_model_make_members(f->ctx, model));
 done:
-  if (status == OATGP_NUMERIC && given < 0) {
+  if (status == OATGP_STOPPED || (status == OATGP_NUMERIC && given < 0)) {
     oat_model_free_draws(model);
-    oat_say(f->ctx, OATGP_WARNING,
-            "predictions are not averaged, because the objective has no value at a draw of the parameters");
+    oat_say(f->ctx, OATGP_WARNING, "predictions are not averaged over draws of the parameters, because %s",
+            status == OATGP_STOPPED ? "the time limit was reached" : "the objective has no value at one of them");
     status = OATGP_OK;
   } else if (status == OATGP_NUMERIC) {
     status = oat_fail(f->ctx, status, "the objective has no value at a draw of the parameters; leave out --average");
