@@ -76,7 +76,9 @@ def fit(command, folder, target, options):
     if done.returncode != 0:
         return {"failed": done.stderr[-300:]}
     made = json.loads(done.stdout)
-    scored = subprocess.run([command, "score", model, paths[1], "--json", "--quiet"], capture_output=True, text=True, check=True)
+    scored = subprocess.run([command, "score", model, paths[1], "--json", "--quiet"], capture_output=True, text=True)
+    if scored.returncode != 0:
+        return {"failed": scored.stderr[-300:]}
     scores = json.loads(scored.stdout)
     return {"nlp": scores["mean_nlp"], "coverage": scores["coverage95"], "objective": made["objective"], "model": made["model"],
             "seconds": made["seconds"], "draws": len(made.get("average") or []), "said": done.stderr}
