@@ -257,7 +257,8 @@ def table(args):
     for r in results:
         by.setdefault(r["method"], {})[r["number"]] = r
     plain = by.get("constant", {})
-    print("| fit | problems | averaged | mean NLP | median | worst | 0.1 worse than the constant | seconds |\n|---|---|---|---|---|---|---|---|")
+    print("| fit | problems | averaged | mean NLP | median | worst | 0.1 worse than the constant | seconds |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, of in by.items():
         nlp = [r["nlp"] for r in of.values()]
         worse = sum(r["nlp"] > plain[i]["nlp"] + 0.1 for i, r in of.items() if i in plain)
