@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Fits of 20 to 60 rows: mean and worst NLP of held-out rows on 200 problems, with and without priors, and of other fits.
+"""Fits of 20 to 60 rows: mean and worst NLP of held-out rows on 200 problems, with and without priors and averages, and of
+other fits.
 
-    python3 bench/few.py run OUT.jsonl [--oatgp build/oatgp] [--data ../shared/data] [--count 200] [--methods A,B] [--option NAME='OPTIONS']
-    python3 bench/few.py table OUT.jsonl
+    python3 bench/few.py run OUT.jsonl [--oatgp build/oatgp] [--data ../shared/data] [--count 200] [--methods 'A;B']
+                               [--option NAME='OPTIONS']        --option adds a fit, --methods chooses between all of them
+    python3 bench/few.py table OUT.jsonl [--sets]
     python3 bench/few.py sets OUT.jsonl [--oatgp build/oatgp] [--data ../shared/data]     all rows of the sets, with priors and without
 
 Half of the problems are random rows of the sets, which are passed over where they are not there. The others are made-up
@@ -205,7 +207,8 @@ def oatgp(command, options, x, y, to, answers):
         write_csv(test, to, answers)
         out = call(command, "fit", fit, "--target", "y", "-o", model, "--json", "--threads", "1", *options)
         score = call(command, "score", model, test, "--json", "--threads", "1")
-    return {"nlp": score["mean_nlp"], "seconds": out["seconds"], "tau": out.get("tau"), "sigma": out.get("sigma")}
+    return {"nlp": score["mean_nlp"], "seconds": out["seconds"], "tau": out.get("tau"), "sigma": out.get("sigma"),
+            "draws": len(out.get("average") or [])}
 
 
 METHODS = {
@@ -213,7 +216,9 @@ METHODS = {
     "scikit-learn": scikit_learn,
     "botorch-like": botorch_like,
     "oatgp": [],
+    "oatgp, one set of parameters": ["--average", "0"],
     "oatgp, no prior": ["--prior", "none"],
+    "oatgp, no prior, one set of parameters": ["--prior", "none", "--average", "0"],
     "oatgp full": ["--approx", "full"],
     "oatgp full, no prior": ["--approx", "full", "--prior", "none"],
 }
@@ -252,13 +257,15 @@ def table(args):
     for r in results:
         by.setdefault(r["method"], {})[r["number"]] = r
     plain = by.get("constant", {})
-    print("| fit | problems | mean NLP | median | worst | 0.1 worse than the constant | seconds |\n|---|---|---|---|---|---|---|")
+    print("| fit | problems | averaged | mean NLP | median | worst | 0.1 worse than the constant | seconds |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, of in by.items():
         nlp = [r["nlp"] for r in of.values()]
         worse = sum(r["nlp"] > plain[i]["nlp"] + 0.1 for i, r in of.items() if i in plain)
         seconds = [r["seconds"] for r in of.values() if "seconds" in r]
         time = f"{statistics.mean(seconds):.4f}" if seconds else ""
-        print(f"| {name} | {len(nlp)} | {statistics.mean(nlp):.3f} | {statistics.median(nlp):.3f} | {max(nlp):.3g} | {worse} | {time} |")
+        averaged = sum(r.get("draws", 0) > 0 for r in of.values())
+        print(f"| {name} | {len(nlp)} | {averaged} | {statistics.mean(nlp):.3f} | {statistics.median(nlp):.3f} | {max(nlp):.3g} | {worse} | {time} |")
     if args.sets:
         names = list(dict.fromkeys(r["set"] for r in results))
         print("\n| set | " + " | ".join(by) + " |\n|---|" + "---|" * len(by))
