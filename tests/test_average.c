@@ -639,6 +639,36 @@ static void draws_have_the_spread_of_the_posterior(void **state) {
   oatgp_data_free(data);
 }
 
+/* Rows that say nothing of a lengthscale leave it its prior, whose logarithm has mean 0.3 and sd 0.75: not the mode of
+ * the lengthscale itself, which is at exp(0.3 - 0.75^2). */
+static void draws_of_the_prior(void **state) {
+  scratch *s = *state;
+  oatgp_data *data = wavy_data(s, 30, 1, 0.3, 5);
+  double centre = 0, spread = 0, least = 1;
+  s->settings.approx = "full";
+  s->settings.select = "fixed";
+  s->settings.average = 64;
+  s->settings.sigma = 1e-6;
+  s->settings.tau = 1;
+  s->settings.lengthscale = "0.8";
+  s->settings.fix = "sigma,tau";
+  s->settings.prior = "lengthscale ~ lognormal(0.3, 0.75)";
+  oatgp_model *model = must_fit(s, data, NULL);
+  assert_near(info_of(model).lengthscales[0], exp(0.3 - 0.75 * 0.75), 1e-3);
+  for (size_t m = 0; m < 64; m++) {
+    double weight;
+    const double at = log(info_of(oatgp_model_draw(model, m, &weight)).lengthscales[0]);
+    centre += at / 64;
+    spread += (at - 0.3) * (at - 0.3) / 64;
+    least = fmin(least, 64 * weight);
+  }
+  assert_near(centre, 0.3, 1e-3);
+  assert_true(sqrt(spread) > 0.6 && sqrt(spread) < 0.9);
+  assert_true(least > 0.999); /* the Gaussian is the posterior */
+  oatgp_model_free(model);
+  oatgp_data_free(data);
+}
+
 /* Few rows leave much open; ranges are kept to. */
 static void draws_keep_to_ranges(void **state) {
   scratch *s = *state;
@@ -856,6 +886,7 @@ int main(void) {
       WITH_SCRATCH(rows_left_out),
       WITH_SCRATCH(cross_validation),
       WITH_SCRATCH(draws_have_the_spread_of_the_posterior),
+      WITH_SCRATCH(draws_of_the_prior),
       WITH_SCRATCH(draws_keep_to_ranges),
       WITH_SCRATCH(what_is_refused),
       WITH_SCRATCH(few_rows_are_averaged),

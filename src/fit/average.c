@@ -1,10 +1,12 @@
 /* Draws of the parameters around those of the fit, for predictions that are averaged over them.
  *
- * In the logarithms of the free parameters, the posterior is taken as a Gaussian around the best ones, with the
- * curvature of the objective (Laplace). A curvature below LEAST is raised to LEAST: it occurs in directions that the
- * rows do not determine, or in which the objective still rises. Draws come in pairs, one on either side. The weight of
- * a draw is the ratio of the objective's density to that of this Gaussian, and at most 1. docs/priors.md has what was
- * measured. */
+ * The posterior of the logarithms x of the free parameters is taken as a Gaussian with the curvature of the objective
+ * (Laplace). A curvature below LEAST is raised to LEAST: it occurs in directions that the rows do not determine, or in
+ * which the objective still rises. A prior is the density of a parameter and not of its logarithm, so the log density
+ * of x is the objective plus j . x, with 1 in j for each parameter that has a prior. The Gaussian is therefore centred
+ * a Newton step from the best parameters. Without that, lengthscales that the rows do not determine would be drawn too
+ * short. Draws come in pairs, one on either side. The weight of a draw is the ratio of the posterior to this Gaussian,
+ * and at most 1. docs/priors.md has what was measured. */
 #include <math.h>
 #include <string.h>
 
@@ -55,11 +57,12 @@ typedef struct laplace {
   size_t n;            /* free ones */
   oat_point point;
   oat_gradient gradient;
-  double *x, *lower, *upper, *unused; /* n: logarithms at the best point; their bounds */
+  double *x, *lower, *upper, *unused; /* n: logarithms at the best point, later at the centre; their bounds */
+  double *j;                          /* n: 1 for a parameter with a prior, else 0 */
   double *curvature;                  /* n x n; after Jacobi's method, eigenvalues on the diagonal */
   double *ways;                       /* n x n: eigenvectors */
   double *slopes;                     /* n x 2 */
-  double value;                       /* at the best point */
+  double value;                       /* of the objective at x */
 } laplace;
 
 static oatgp_status open_laplace(oat_fit_run *f, laplace *l) {
@@ -74,6 +77,7 @@ static oatgp_status open_laplace(oat_fit_run *f, laplace *l) {
   l->lower = oat_take_doubles(memory, l->n, 1);
   l->upper = oat_take_doubles(memory, l->n, 1);
   l->unused = oat_take_doubles(memory, l->n, 1);
+  l->j = oat_take_doubles(memory, l->n, 1);
   l->curvature = oat_take_doubles(memory, l->n, l->n);
   l->ways = oat_take_doubles(memory, l->n, l->n);
   l->slopes = oat_take_doubles(memory, l->n, 2);
@@ -165,23 +169,57 @@ static oatgp_status find_curvature(laplace *l) {
 
 /* ---- the draws ------------------------------------------------------------------------------------------------- */
 
-/* to = W f(eigenvalues) W^T z: by the inverse root of the curvature, or by the curvature itself. */
-static void multiply(const laplace *l, bool inverse_root, const double *z, double *to) {
+/* to = W f(eigenvalues) W^T z: by the curvature, or by its inverse root. */
+typedef enum multiplied { CURVATURE, INVERSE_ROOT } multiplied;
+static void multiply(const laplace *l, multiplied by_what, const double *z, double *to) {
   const size_t n = l->n;
   memset(to, 0, n * sizeof *to);
   for (size_t j = 0; j < n; j++) {
     const double value = fmax(l->curvature[j * (n + 1)], LEAST), *way = l->ways + j * n;
-    const double by = (inverse_root ? 1 / sqrt(value) : value) * oat_dot(n, way, z);
+    const double by = (by_what == INVERSE_ROOT ? 1 / sqrt(value) : value) * oat_dot(n, way, z);
     for (size_t i = 0; i < n; i++) {
       to[i] += by * way[i];
     }
   }
 }
 
-/* The weight of the draw at x, whose distance from the best point is `apart`. */
+static void mark_priors(laplace *l) {
+  const oat_prior *prior = l->fit->objective->config.prior;
+  memset(l->j, 0, l->n * sizeof *l->j);
+  for (size_t t = 0; prior != NULL && t < prior->count; t++) {
+    size_t at = 0;
+    for (size_t i = 0; i < prior->term[t].place; i++) {
+      at += l->mapping.free[i];
+    }
+    if (l->mapping.free[prior->term[t].place]) {
+      l->j[at] = 1;
+    }
+  }
+}
+
+/* From the best parameters to the mode of the logarithms, if the objective has a value there. */
+static oatgp_status move_to_centre(laplace *l) {
+  double *root = oat_take_doubles(&l->memory, l->n, 1), *step = oat_take_doubles(&l->memory, l->n, 1), value;
+  PASS_ON(l->memory.status);
+  mark_priors(l);
+  multiply(l, INVERSE_ROOT, l->j, root);
+  multiply(l, INVERSE_ROOT, root, step);
+  for (size_t i = 0; i < l->n; i++) {
+    step[i] = fmin(fmax(l->x[i] + step[i], l->lower[i]), l->upper[i]);
+  }
+  const oatgp_status status = evaluate(l, step, &value, NULL);
+  if (status == OATGP_OK) {
+    memcpy(l->x, step, l->n * sizeof *step);
+    l->value = value;
+  }
+  return status == OATGP_NUMERIC ? OATGP_OK : status;
+}
+
+/* The weight of the draw at the distance `apart` from the centre. */
 static double weigh(const laplace *l, double value, const double *apart, double *room) {
-  multiply(l, false, apart, room);
+  multiply(l, CURVATURE, apart, room);
   const double expected = l->value - 0.5 * oat_dot(l->n, apart, room);
+  value += oat_dot(l->n, l->j, apart);
   return exp(fmax(fmin(value - expected, 0), log(LEAST_WEIGHT)));
 }
 
@@ -189,7 +227,7 @@ static double weigh(const laplace *l, double value, const double *apart, double 
 static oatgp_status place_draw(laplace *l, const double *z, double *apart, double *at, double *weight) {
   oatgp_status status = OATGP_NUMERIC;
   double value = l->value;
-  multiply(l, true, z, apart);
+  multiply(l, INVERSE_ROOT, z, apart);
   for (size_t tries = 0; tries < HALVINGS && status == OATGP_NUMERIC; tries++) {
     for (size_t i = 0; i < l->n; i++) {
       at[i] = fmin(fmax(l->x[i] + ldexp(apart[i], -(int)tries), l->lower[i]), l->upper[i]);
@@ -280,6 +318,7 @@ oatgp_status oat_average(oat_fit_run *f, oatgp_model *model) {
   TRY(open_laplace(f, &l));
   TRY(evaluate(&l, l.x, &l.value, NULL));
   TRY(find_curvature(&l));
+  TRY(move_to_centre(&l));
   TRY(oat_model_allocate_draws(f->ctx, model, count));
   TRY(draw_all(&l, model));
   TRY(oat_model_keep_rows(f->ctx, model, f->objective->config.rows));
