@@ -278,6 +278,7 @@ static void gaussian_answers_are_observations(void **state) {
   oatgp_data *data = wavy_data(s, 60, INPUTS, 0.3, 1);
   s->settings.max_iter = 5;
   s->settings.max_knots = 12;
+  s->settings.average = 0;
   oatgp_model *model = must_fit(s, data, NULL);
   const predicted p = predict_answers(s, model, data, 0.9);
   double *all = must_predict(s, model, data);

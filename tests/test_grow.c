@@ -255,6 +255,7 @@ static void given_follows_from_the_joint_posterior(void **state) {
   one->own_x[0] += 0.03;
   one->own_y[0] = 3;
   must(s, oatgp_data_join(s->ctx, at, one, &both));
+  s->settings.average = 0;
   variant v;
   for (size_t m = 0; variant_at(m, &v); m++) {
     s->settings.approx = v.approx->name;

@@ -166,6 +166,7 @@ static void a_row_that_alone_holds_a_slope(void **state) {
   oatgp_data *data = problem_data(s, &p, NOISE_PLAIN);
   s->settings.mean = "linear";
   s->settings.knots = "5";
+  s->settings.average = 0;
   for (size_t m = 0; m < LENGTH(models); m++) {
     s->settings.approx = models[m];
     s->settings.max_iter = 10;

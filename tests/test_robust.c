@@ -621,6 +621,7 @@ static void far_away_is_the_prior(void **state) {
   oatgp_data *data = wavy_data(s, 60, 1, 0.1, 4), *places = make_data(s, LENGTH(far), 1, far, NULL);
   const size_t n = LENGTH(far);
   s->settings.knots = "10";
+  s->settings.average = 0;
   for (size_t m = 0; m < LENGTH(means); m++) {
     s->settings.mean = means[m];
     FOR_EACH_MODEL(s) {

@@ -184,6 +184,7 @@ static void means_without_rows(void **state) {
   }
   oatgp_data *data = make_data(s, N, 2, x, y);
   s->settings.approx = "full";
+  s->settings.average = 0;
   oatgp_model *model = must_fit(s, data, NULL);
   const oatgp_held_out_sd rows = {.mean = mean};
   must(s, oatgp_loo_sd(s->ctx, model, data, &rows, NULL));

@@ -13,10 +13,11 @@
 #include "fit/fit.h"
 
 enum { MOST_ROWS = 2000, SWEEPS = 60, HALVINGS = 30 };
-enum { AUTOMATIC_DRAWS = 8, MOST_AUTOMATIC_ROWS = 500 }; /* with more rows, the draws may take as long as the fit */
-#define STEP 1e-3                                        /* of the differences of the gradient */
-#define LEAST 0.5                                        /* curvature: a standard deviation of 1.4 */
-#define LEAST_WEIGHT 1e-9                                /* relative to a draw with full weight */
+/* An average that was not asked for. With more rows, it gains little and takes long. */
+enum { AUTOMATIC_DRAWS = 8, MOST_AUTOMATIC_ROWS = 500, ROWS_EACH = 50 };
+#define STEP 1e-3         /* of the differences of the gradient */
+#define LEAST 0.5         /* curvature: a standard deviation of 1.4 */
+#define LEAST_WEIGHT 1e-9 /* relative to a draw with full weight */
 
 static bool any_free(const oat_setup *setup) {
   bool any = false;
@@ -290,19 +291,27 @@ static bool may_average(const oat_fit_run *f) {
   return possible && found && f->best.stop != OATGP_STOP_TIME && f->best.stop != OATGP_STOP_USER;
 }
 
+/* sigma and the lengthscales; the sigmas of all terms of an expression. */
+static size_t count_shaping(const oat_setup *setup) {
+  size_t count = 0;
+  for (size_t i = 0; i < oat_theta_count(setup->kernel, setup->scaling.d); i++) {
+    count += oat_parameter_is_sigma(setup->kernel, i) || oat_parameter_at(setup->kernel, i).unit == OAT_UNIT_INPUT;
+  }
+  return count;
+}
+
 /* The draws of a fit that chooses their number. Few rows do not determine the parameters. Scores of the same rows do
  * not show how much worse new rows are predicted. */
 static size_t choose_draws(const oat_fit_run *f) {
-  const double *theta = f->best.point.theta;
   const size_t rows = oat_rows_total(f->setup.rows);
-  if (!may_average(f) || !oat_subset_few_rows(&f->search, theta, (double)rows)) {
+  if (!may_average(f) || rows >= ROWS_EACH * count_shaping(&f->setup)) {
     return 0;
   }
   if (!f->request->unscored) {
     oat_say(f->ctx, OATGP_NOTE,
-            "%zu rows are few for sigma and %.0f lengthscales, so predictions are averages over %d draws of the "
+            "%zu rows are few for the parameters of the covariance, so predictions are averages over %d draws of the "
             "parameters; --average=0 uses the best parameters alone",
-            rows, oat_subset_used(&f->search, theta) - 1, AUTOMATIC_DRAWS);
+            rows, AUTOMATIC_DRAWS);
   }
   return AUTOMATIC_DRAWS;
 }
