@@ -431,8 +431,8 @@ OATGP_API oatgp_status oatgp_model_knots(oatgp_context *ctx, const oatgp_model *
 /* An averaged model (setting `average`) has draws of its parameters. At each draw there is a member, a model of the
  * same rows, and predictions are those of the mixture of the members by their weights: the mean of the means; the mean
  * of the variances plus the variance of the means; quantiles, densities and joint draws of the mixture. Everything that
- * describes the model itself is at the best parameters: oatgp_model_info, oatgp_model_knots, oatgp_loo, oatgp_certify
- * and the objective. Returns the member, which belongs to the model, and its weight (may be NULL); NULL past the
+ * describes the model itself is at the best parameters: oatgp_model_info, oatgp_model_knots, oatgp_certify and the
+ * objective. Returns the member, which belongs to the model, and its weight (may be NULL); NULL past the
  * end. */
 OATGP_API const oatgp_model *oatgp_model_draw(const oatgp_model *model, size_t draw, double *weight);
 
@@ -662,7 +662,8 @@ typedef struct oatgp_held_out {
 /* Leave-one-out in closed form: each row is predicted from all the others, at the model's parameters and knots (which
  * were chosen with all rows). This is exact for the model's joint distribution of all rows. With a likelihood other
  * than the Gaussian it is exact for the Gaussian sites that represent the rows, held at their values with all rows; a
- * real refit would change the sites a little. Such a model is refused after oatgp_update. data must be the rows of the
+ * real refit would change the sites a little. Such a model is refused after oatgp_update. The draws of an averaged
+ * model keep their places without the row, but not their weights. data must be the rows of the
  * fit: in any order for a sparse model, in the order of the fit for the full GP. It takes O(rows x knots^2) time, with
  * neighbours that of an evaluation, and O(rows^3) for the full GP. rows and scores may be NULL. */
 OATGP_API oatgp_status oatgp_loo(oatgp_context *ctx, const oatgp_model *model, const oatgp_data *data,

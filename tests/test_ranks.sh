@@ -90,6 +90,13 @@ ranks 3 fit boston.csv --target medv -o several.oatgp --json --quiet 2>err | res
 check "3 ranks have the same draws" cmp -s one several
 "$OATGP" predict several.oatgp boston.csv --quiet >several
 check "and the same predictions" cmp -s points several
+"$OATGP" convert boston.csv --target medv -o boston.npy --quiet
+"$OATGP" fit boston.npy --target 4 -o one.oatgp --json --quiet | results >one
+"$OATGP" fit boston.npy --target 4 --memory 500 -o file.oatgp --json --quiet | results >several
+check "rows that stay in their file are averaged to the same bits" cmp -s one several
+"$OATGP" loo one.oatgp boston.npy --quiet >one
+"$OATGP" loo file.oatgp boston.npy --memory 500 --quiet >several
+check "and left out to the same bits" cmp -s one several
 
 # So is an .npy file whose rows ranks cannot share. Knots are in memory, wherever they come from.
 for options in 'b.npy --approx vfe --knots 12' 'a.npy --knots 12 --approx fitc --neighbours 3' \

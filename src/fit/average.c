@@ -8,6 +8,7 @@
  * short. Draws come in pairs, one on either side. The weight of a draw is the ratio of the posterior to this Gaussian,
  * and at most 1. docs/priors.md has what was measured. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fit/fit.h"
@@ -37,8 +38,6 @@ oatgp_status oat_average_check(oatgp_context *ctx, const oat_setup *setup) {
             setup->likelihood->name);
   REFUSE_IF(oat_setup_neighbours(setup) > 0, ctx, OATGP_ARGUMENT,
             "--average does not work with neighbours; leave out --average or --neighbours");
-  REFUSE_IF(oat_data_is_streamed(setup->data), ctx, OATGP_ARGUMENT,
-            "--average needs rows in memory; raise --memory or leave out --average");
   REFUSE_IF(!any_free(setup), ctx, OATGP_ARGUMENT,
             "--average has nothing to average over, because no parameter is free; leave out --average or --fix");
   REFUSE_IF(
@@ -285,7 +284,7 @@ static bool too_many_rows(const oat_fit_run *f) {
 static bool may_average(const oat_fit_run *f) {
   const oat_setup *setup = &f->setup;
   const bool possible = setup->likelihood == NULL && oat_setup_neighbours(setup) == 0 && f->best.neighbours == 0 &&
-                        !oat_data_is_streamed(setup->data) && oat_rows_total(setup->rows) <= MOST_AUTOMATIC_ROWS;
+                        oat_rows_total(setup->rows) <= MOST_AUTOMATIC_ROWS;
   const bool found = setup->strategy->automatic && setup->settings->max_iter > 0 && !f->search.state.held &&
                      *setup->settings->fix == '\0';
   return possible && found && f->best.stop != OATGP_STOP_TIME && f->best.stop != OATGP_STOP_USER;
@@ -316,6 +315,28 @@ static size_t choose_draws(const oat_fit_run *f) {
   return AUTOMATIC_DRAWS;
 }
 
+/* Rows that stay in their file are read: there are few of them. */
+static oatgp_status keep_rows(const oat_fit_run *f, oatgp_model *model) {
+  const oat_rows *rows = f->objective->config.rows;
+  const size_t n = oat_rows_total(rows);
+  size_t *all = NULL;
+  oat_rows *copy = NULL;
+  oatgp_status status;
+  if (!oat_data_is_streamed(f->setup.data)) {
+    return oat_model_keep_rows(f->ctx, model, rows);
+  }
+  TRY(oat_new(f->ctx, n, sizeof *all, &all));
+  for (size_t i = 0; i < n; i++) {
+    all[i] = i;
+  }
+  TRY(oat_rows_take(f->ctx, rows, n, all, &copy));
+  TRY(oat_model_keep_rows(f->ctx, model, copy));
+done:
+  free(all);
+  oat_rows_free(copy);
+  return status;
+}
+
 oatgp_status oat_average(oat_fit_run *f, oatgp_model *model) {
   const int64_t given = f->setup.settings->average;
   const size_t count = given < 0 ? choose_draws(f) : (size_t)given;
@@ -330,7 +351,7 @@ oatgp_status oat_average(oat_fit_run *f, oatgp_model *model) {
   TRY(move_to_centre(&l));
   TRY(oat_model_allocate_draws(f->ctx, model, count));
   TRY(draw_all(&l, model));
-  TRY(oat_model_keep_rows(f->ctx, model, f->objective->config.rows));
+  TRY(keep_rows(f, model));
   TRY(oat_model_make_members(f->ctx, model));
 done:
   if (status == OATGP_STOPPED || (status == OATGP_NUMERIC && given < 0)) {

@@ -63,6 +63,7 @@ oatgp_status oat_loo_mixture(oatgp_context *ctx, const oatgp_model *model, const
                              const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   const size_t n = data->n;
   oat_scratch memory = {.ctx = ctx};
+  oatgp_data *read = NULL; /* rows that stay in their file; there are few of them */
   left l = {ctx,
             data,
             oat_take_doubles(&memory, n, model->draw_count),
@@ -71,13 +72,15 @@ oatgp_status oat_loo_mixture(oatgp_context *ctx, const oatgp_model *model, const
             oat_take_doubles(&memory, n, OAT_HELD_COLUMNS)};
   oatgp_status status;
   TRY(memory.status);
-  TRY(oat_data_need_memory(ctx, data, "leave-one-out of an averaged model"));
+  TRY(oat_data_is_streamed(data) ? oat_data_copy_rows(ctx, data, (oat_span){0, n}, &read) : OATGP_OK);
+  l.data = read != NULL ? read : data;
   TRY(oat_mixture_each(ctx, model, leave_member, &l));
   for (size_t i = 0; i < n; i++) {
     join_row(model, &l, i);
   }
-  TRY(oat_held_report(ctx, oat_held_form_of(model), data, l.columns, rows, scores));
+  TRY(oat_held_report(ctx, oat_held_form_of(model), l.data, l.columns, rows, scores));
 done:
+  oatgp_data_free(read);
   oat_scratch_free(&memory);
   return status;
 }

@@ -33,7 +33,7 @@ def test_derivatives_of_names(waves):
 
 def test_the_full_gp_grows_and_shrinks(waves):
     X, y = waves
-    model = oatgp.fit(X[:80], y[:80], **FEW)
+    model = oatgp.fit(X[:80], y[:80], average=0, **FEW)
     whole = model.refit(X, y, max_iter=0)
     grown = model.update(X[80:100], y[80:100]).update(X[100:], y[100:])
     assert grown is model and model.n == len(y)
@@ -56,7 +56,7 @@ def test_the_full_gp_grows_and_shrinks(waves):
 
 def test_rows_in_thought(waves):
     X, y = waves
-    model = oatgp.fit(X[:100], y[:100], **FEW)
+    model = oatgp.fit(X[:100], y[:100], average=0, **FEW)
     before = model.predict(X)
     found = model.predict(X, given=(X[100:], y[100:]))
     assert (model.predict(X).mean == before.mean).all() and model.n == 100

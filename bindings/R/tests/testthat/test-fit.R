@@ -395,7 +395,7 @@ test_that("settings are the library's table", {
 })
 
 test_that("the full GP grows", {
-  full <- oatgp(medv ~ lstat + rm, boston[1:50, ], approx = "full", max_iter = 3)
+  full <- oatgp(medv ~ lstat + rm, boston[1:50, ], approx = "full", max_iter = 3, average = 0)
   more <- update(full, newdata = boston[51:60, ])
   whole <- update(full, newdata = boston[51:60, ], refit = TRUE, max_iter = 0)
   expect_identical(c(nobs(full), nobs(more)), c(50L, 60L))

@@ -140,7 +140,7 @@ test_that("the model frame, terms, matrix and weights are those of lm()", {
 test_that("hat values are those of the dense formula, and sum to the trace", {
   data <- wavy()
   for (settings in list(list(approx = "full"), list(approx = "vfe", knots = 12, select = "simultaneous"))) {
-    fit <- do.call(oatgp, c(list(y ~ a + b, data, mean = 0, seed = 1), settings))
+    fit <- do.call(oatgp, c(list(y ~ a + b, data, mean = 0, seed = 1, average = 0), settings))
     moved <- function(i) { # the derivative of the fitted value, which is linear in y
       more <- data
       more$y[i] <- more$y[i] + 1
