@@ -57,6 +57,7 @@ static oatgp_status make_settings(const job *j, oatgp_settings *s) {
   oatgp_status status = OATGP_OK;
   oatgp_settings_default(s);
   s->prior = "none"; /* the evidence alone */
+  s->average = 0;
   if (is_paper(j)) {
     TRY(oatgp_settings_set(j->t->ctx, s, "preset", "paper"));
     s->jitter_absolute = j->t->set->jitter;

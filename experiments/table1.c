@@ -36,6 +36,7 @@ typedef struct pair {
 static void set_up(pair *p, const char *approx) {
   oatgp_settings_default(&p->settings);
   p->settings.prior = "none"; /* the evidence alone */
+  p->settings.average = 0;
   p->settings.approx = approx;
   p->settings.kernel = "se";
   p->settings.scale = 0;

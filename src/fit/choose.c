@@ -179,6 +179,7 @@ static void set_up(choosing *c) {
   own->approx = "full";
   own->obj_tol = TOLERANCE;
   own->max_iter = OAT_SUBSET_ITERATIONS;
+  own->average = 0;
   c->quiet = *c->ctx;
   c->quiet.message = NULL;
   c->quiet.kept = (oat_kept){0};
