@@ -4,9 +4,9 @@
  * (Laplace). A curvature below LEAST is raised to LEAST: it occurs in directions that the rows do not determine, or in
  * which the objective still rises. A prior is the density of a parameter and not of its logarithm, so the log density
  * of x is the objective plus j . x, with 1 in j for each parameter that has a prior. The Gaussian is therefore centred
- * a Newton step from the best parameters. Without that, lengthscales that the rows do not determine would be drawn too
- * short. Draws come in pairs, one on either side. The weight of a draw is the ratio of the posterior to this Gaussian,
- * and at most 1. docs/priors.md has what was measured. */
+ * a Newton step from the best parameters, or a part of it that does not lower the density. Without that, lengthscales
+ * that the rows do not determine would be drawn too short. Draws come in pairs, one on either side. The weight of a
+ * draw is the ratio of the posterior to this Gaussian, and at most 1. docs/priors.md has what was measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,12 @@ enum { AUTOMATIC_DRAWS = 8, MOST_AUTOMATIC_ROWS = 500, ROWS_EACH = 50 };
 #define LEAST 0.5         /* curvature: a standard deviation of 1.4 */
 #define LEAST_WEIGHT 1e-9 /* relative to a draw with full weight */
 
-static bool any_free(const oat_setup *setup) {
-  bool any = false;
+static size_t count_free(const oat_setup *setup) {
+  size_t count = 0;
   for (size_t i = 0; i < oat_theta_count(setup->kernel, setup->scaling.d); i++) {
-    any = any || setup->free[i];
+    count += setup->free[i];
   }
-  return any;
+  return count;
 }
 
 oatgp_status oat_average_check(oatgp_context *ctx, const oat_setup *setup) {
@@ -38,7 +38,7 @@ oatgp_status oat_average_check(oatgp_context *ctx, const oat_setup *setup) {
             setup->likelihood->name);
   REFUSE_IF(oat_setup_neighbours(setup) > 0, ctx, OATGP_ARGUMENT,
             "--average does not work with neighbours; leave out --average or --neighbours");
-  REFUSE_IF(!any_free(setup), ctx, OATGP_ARGUMENT,
+  REFUSE_IF(count_free(setup) == 0, ctx, OATGP_ARGUMENT,
             "--average has nothing to average over, because no parameter is free; leave out --average or --fix");
   REFUSE_IF(
       setup->from == NULL && setup->data->n > MOST_ROWS, ctx, OATGP_ARGUMENT,
@@ -197,22 +197,31 @@ static void mark_priors(laplace *l) {
   }
 }
 
-/* From the best parameters to the mode of the logarithms, if the objective has a value there. */
+/* to <- the point a share of the step from x, within the bounds. */
+static void go(const laplace *l, const double *step, double share, double *to) {
+  for (size_t i = 0; i < l->n; i++) {
+    to[i] = fmin(fmax(l->x[i] + share * step[i], l->lower[i]), l->upper[i]);
+  }
+}
+
+/* From the best parameters towards the mode of the logarithms, by a step that does not lower their density. */
 static oatgp_status move_to_centre(laplace *l) {
-  double *root = oat_take_doubles(&l->memory, l->n, 1), *step = oat_take_doubles(&l->memory, l->n, 1), value;
+  double *step = oat_take_doubles(&l->memory, l->n, 2), *at = step + l->n, value;
   PASS_ON(l->memory.status);
   mark_priors(l);
-  multiply(l, INVERSE_ROOT, l->j, root);
-  multiply(l, INVERSE_ROOT, root, step);
-  for (size_t i = 0; i < l->n; i++) {
-    step[i] = fmin(fmax(l->x[i] + step[i], l->lower[i]), l->upper[i]);
+  multiply(l, INVERSE_ROOT, l->j, at);
+  multiply(l, INVERSE_ROOT, at, step);
+  for (int tries = 0; tries < HALVINGS; tries++) {
+    go(l, step, ldexp(1, -tries), at);
+    const oatgp_status status = evaluate(l, at, &value, NULL);
+    if (status == OATGP_OK && value + oat_dot(l->n, l->j, at) >= l->value + oat_dot(l->n, l->j, l->x)) {
+      memcpy(l->x, at, l->n * sizeof *at);
+      l->value = value;
+      break;
+    }
+    PASS_ON(status == OATGP_NUMERIC ? OATGP_OK : status);
   }
-  const oatgp_status status = evaluate(l, step, &value, NULL);
-  if (status == OATGP_OK) {
-    memcpy(l->x, step, l->n * sizeof *step);
-    l->value = value;
-  }
-  return status == OATGP_NUMERIC ? OATGP_OK : status;
+  return OATGP_OK;
 }
 
 /* The weight of the draw at the distance `apart` from the centre. */
@@ -229,9 +238,7 @@ static oatgp_status place_draw(laplace *l, const double *z, double *apart, doubl
   double value = l->value;
   multiply(l, INVERSE_ROOT, z, apart);
   for (size_t tries = 0; tries < HALVINGS && status == OATGP_NUMERIC; tries++) {
-    for (size_t i = 0; i < l->n; i++) {
-      at[i] = fmin(fmax(l->x[i] + ldexp(apart[i], -(int)tries), l->lower[i]), l->upper[i]);
-    }
+    go(l, apart, ldexp(1, -(int)tries), at);
     status = evaluate(l, at, &value, NULL);
   }
   PASS_ON(status);
@@ -290,20 +297,12 @@ static bool may_average(const oat_fit_run *f) {
   return possible && found && f->best.stop != OATGP_STOP_TIME && f->best.stop != OATGP_STOP_USER;
 }
 
-/* sigma and the lengthscales; the sigmas of all terms of an expression. */
-static size_t count_shaping(const oat_setup *setup) {
-  size_t count = 0;
-  for (size_t i = 0; i < oat_theta_count(setup->kernel, setup->scaling.d); i++) {
-    count += oat_parameter_is_sigma(setup->kernel, i) || oat_parameter_at(setup->kernel, i).unit == OAT_UNIT_INPUT;
-  }
-  return count;
-}
-
 /* The draws of a fit that chooses their number. Few rows do not determine the parameters. Scores of the same rows do
  * not show how much worse new rows are predicted. */
 static size_t choose_draws(const oat_fit_run *f) {
   const size_t rows = oat_rows_total(f->setup.rows);
-  if (!may_average(f) || rows >= ROWS_EACH * count_shaping(&f->setup)) {
+  const size_t parameters = count_free(&f->setup) - f->setup.free[OAT_TAU];
+  if (!may_average(f) || rows >= ROWS_EACH * parameters) {
     return 0;
   }
   if (!f->request->unscored) {
