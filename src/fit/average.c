@@ -151,9 +151,9 @@ static void find_ways(size_t n, double *a, double *ways) {
   }
 }
 
-/* A fit whose time is over goes on without averages. */
+/* A fit without time for the next column of the curvature, or the next draw, goes on without averages. */
 static oatgp_status check_time(const laplace *l) {
-  return oat_search_late(&l->fit->search, 0) ? OATGP_STOPPED : OATGP_OK;
+  return oat_search_late(&l->fit->search, 2) ? OATGP_STOPPED : OATGP_OK;
 }
 
 static oatgp_status find_curvature(laplace *l) {
