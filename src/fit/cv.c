@@ -16,7 +16,7 @@ typedef struct validation {
   const oatgp_cv_watch *watch;
   size_t folds;
   size_t *order, *chosen; /* n: all rows; rows of a part */
-  oat_held_form form;     /* of the columns; a fold may be averaged unless there are none for that */
+  oat_held_form form;     /* of the columns: that of an average, if a fold may be one */
   bool averaged;          /* whether a fold was */
   size_t width;           /* columns of the predictions of held-out rows */
   double *held, *part;    /* n x width: of all rows, NaN before they are predicted; of the rows of a part */

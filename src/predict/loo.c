@@ -472,6 +472,7 @@ oatgp_status oat_loo_report(oatgp_context *ctx, const oatgp_model *model, const 
                             const oatgp_held_out_sd *rows, oatgp_scores *scores) {
   leaving l = {.ctx = ctx, .memory = {.ctx = ctx}, .model = model, .data = data, .where = oat_where_of(ctx)};
   if (model->draw_count > 0) {
+    PASS_ON(check_count(ctx, model, data->n));
     return oat_loo_mixture(ctx, model, data, rows, scores);
   }
   return oat_data_is_streamed(data) ? report_parts(&l, rows, scores) : leave_and_report(&l, data, rows, scores);
