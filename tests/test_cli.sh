@@ -1067,6 +1067,7 @@ pid=$!
 wait_until $pid test -s check.point
 kill -s KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
+rm -f check.point.tmp.* # left if the kill came between the link and the rename of a checkpoint
 works "fit --resume" $long --resume check.point -o resumed.oatgp
 works "predict with the model of the whole fit" predict whole.oatgp test.csv -o whole.csv
 works "predict with the model of the resumed fit" predict resumed.oatgp test.csv -o resumed.csv
